@@ -1,0 +1,17 @@
+//! What Lodge knows: the apps' types, their rules, their services, and the ports through which they
+//! reach the world. Nothing here reads a file, opens a socket or asks the operating system the time:
+//! the engines do, behind the ports, and the binary's wiring chooses them.
+
+pub mod clock;
+pub mod error;
+pub mod keys;
+pub mod links;
+pub mod once;
+pub mod passwords;
+pub mod random;
+pub mod secret;
+
+pub use clock::{Clock, SystemClock};
+pub use error::{Error, Result};
+pub use once::{Attempt, Done};
+pub use random::{OsRandom, Random};

@@ -1,0 +1,226 @@
+//! Clicks: counted in memory, so that no redirect waits for its count, and stored in numbered batches,
+//! so that none counts twice.
+
+use std::{
+    cell::Cell,
+    collections::HashMap,
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{
+    link::LinkId,
+    visit::{Device, Visit},
+};
+use crate::{Error, Random, Result, random::time_ordered_id};
+
+/// Under what referrers are kept once a link has too many of them.
+pub const OTHER_REFERRERS: &str = "(other)";
+
+/// Tallies, so that threads seldom meet at one lock.
+const SHARDS: usize = 8;
+
+/// Entries a shard holds before clicks on further links are dropped and counted as lost: with a store
+/// that takes batches, tens of times what one second brings.
+const ENTRIES_MAX: usize = 1 << 16;
+
+/// Clicks on one link in one hour with one kind of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClickCell {
+    /// The link.
+    pub link: LinkId,
+    /// Whole hours since 1970-01-01T00:00Z.
+    pub hour: i64,
+    /// The kind of device.
+    pub device: Device,
+}
+
+/// What was counted since the last batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClickBatch {
+    /// Of the process that counted.
+    pub incarnation: Uuid,
+    /// 1, 2, 3, … within the incarnation.
+    pub number: u64,
+    /// Clicks.
+    pub clicks: Vec<(ClickCell, u64)>,
+    /// Clicks that came from another site, by its host.
+    pub referrers: Vec<((LinkId, Box<str>), u64)>,
+}
+
+/// By what clicks are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grouping {
+    /// By UTC day, oldest first.
+    Day,
+    /// By UTC hour, oldest first.
+    Hour,
+    /// By the host that visitors came from, most first.
+    Referrer,
+    /// By kind of device, most first.
+    Device,
+}
+
+/// One line of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClickLine {
+    /// `2026-01-31`, `2026-01-31T07:00:00Z`, a host, or a kind of device.
+    pub key: String,
+    /// Clicks, those of known bots left out (but in a report by device or referrer, all).
+    pub clicks: u64,
+}
+
+/// How often a link was followed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ClickReport {
+    /// All clicks for ever, those of known bots left out.
+    pub total: u64,
+    /// The clicks of known bots for ever.
+    pub bots: u64,
+    /// The lines, those without a click left out.
+    pub lines: Vec<ClickLine>,
+}
+
+/// Keeps clicks, rolled up, so that neither their cost nor their size grows with their number.
+#[async_trait]
+pub trait ClickStore: Send + Sync {
+    /// Adds a batch. Batches of an incarnation come in order; one that was added before changes
+    /// nothing. Clicks on links that are gone may be dropped.
+    async fn add(&self, batch: Arc<ClickBatch>) -> Result<()>;
+    /// How often a link was followed; hours and days only from `since` on, at most 1,000 lines. Hours
+    /// are kept for 31 days; days for ever.
+    async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport>;
+    /// All clicks for ever, those of known bots left out, of each of `links`, in their order.
+    async fn totals(&self, links: Vec<LinkId>) -> Result<Vec<u64>>;
+}
+
+/// Counts clicks in memory until they are drained.
+#[derive(Debug)]
+pub struct ClickCounter {
+    shards: [Mutex<Tally>; SHARDS],
+    lost: AtomicU64,
+    incarnation: Uuid,
+    number: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    clicks: HashMap<ClickCell, u64>,
+    referrers: HashMap<(LinkId, Box<str>), u64>,
+}
+
+impl ClickCounter {
+    /// An empty counter of a new incarnation.
+    pub fn new(random: &dyn Random, now: Timestamp) -> Self {
+        Self {
+            shards: Default::default(),
+            lost: AtomicU64::new(0),
+            incarnation: time_ordered_id(random, now),
+            number: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts one click.
+    pub fn count(&self, link: LinkId, visit: &Visit<'_>, at: Timestamp) {
+        let cell =
+            ClickCell { link, hour: at.as_second().div_euclid(3600), device: visit.device() };
+        let referrer = visit.referrer_host();
+        let mut tally = self.shards[shard_of_this_thread()].lock();
+        if tally.clicks.len() >= ENTRIES_MAX && !tally.clicks.contains_key(&cell) {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        *tally.clicks.entry(cell).or_default() += 1;
+        let Some(host) = referrer else { return };
+        let host = if tally.referrers.len() < ENTRIES_MAX { host } else { OTHER_REFERRERS.into() };
+        *tally.referrers.entry((link, host)).or_default() += 1;
+    }
+
+    /// Takes what was counted since the last call; `None` if nothing was.
+    pub fn drain(&self) -> Option<ClickBatch> {
+        let mut sum = Tally::default();
+        for shard in &self.shards {
+            let tally = mem::take(&mut *shard.lock());
+            if sum.clicks.is_empty() && sum.referrers.is_empty() {
+                sum = tally;
+                continue;
+            }
+            for (cell, count) in tally.clicks {
+                *sum.clicks.entry(cell).or_default() += count;
+            }
+            for (referrer, count) in tally.referrers {
+                *sum.referrers.entry(referrer).or_default() += count;
+            }
+        }
+        if sum.clicks.is_empty() {
+            return None;
+        }
+        let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
+        let (clicks, referrers) =
+            (sum.clicks.into_iter().collect(), sum.referrers.into_iter().collect());
+        Some(ClickBatch { incarnation: self.incarnation, number, clicks, referrers })
+    }
+
+    /// Clicks that were dropped because the store took no batch for too long.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+fn shard_of_this_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static SHARD: Cell<usize> = Cell::new(NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS));
+    SHARD.get()
+}
+
+impl std::str::FromStr for Grouping {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "day" => Ok(Self::Day),
+            "hour" => Ok(Self::Hour),
+            "referrer" => Ok(Self::Referrer),
+            "device" => Ok(Self::Device),
+            _ => Err(Error::invalid("by", "must be day, hour, referrer or device")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OsRandom;
+
+    #[test]
+    fn every_click_is_in_exactly_one_batch() {
+        let counter = ClickCounter::new(&OsRandom, Timestamp::UNIX_EPOCH);
+        let link = LinkId(time_ordered_id(&OsRandom, Timestamp::UNIX_EPOCH));
+        let visit = Visit { referrer: Some("https://a.example/x"), user_agent: None };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    (0..1000).for_each(|_| counter.count(link, &visit, Timestamp::UNIX_EPOCH))
+                });
+            }
+        });
+        let batch = counter.drain().unwrap();
+        assert_eq!(
+            (batch.number, batch.clicks.iter().map(|(_, count)| count).sum::<u64>()),
+            (1, 4000)
+        );
+        assert_eq!(batch.referrers, vec![((link, "a.example".into()), 4000)]);
+        assert_eq!(counter.drain(), None);
+        counter.count(link, &Visit::default(), Timestamp::UNIX_EPOCH);
+        assert_eq!(counter.drain().map(|batch| batch.number), Some(2));
+    }
+}

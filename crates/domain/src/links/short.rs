@@ -1,0 +1,222 @@
+//! The short: the one path segment by which a link is known.
+
+use std::{borrow::Borrow, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Random, Result};
+
+/// The names that routes have or may have one day, whatever apps are on.
+pub const RESERVED: [&str; 20] = [
+    "api",
+    "assets",
+    "login",
+    "logout",
+    "signup",
+    "account",
+    "admin",
+    "board",
+    "links",
+    "new",
+    "status",
+    "resorts",
+    "skiers",
+    "rides",
+    "users",
+    "health",
+    "metrics",
+    "robots.txt",
+    "favicon.ico",
+    ".well-known",
+];
+
+/// The longest short, in characters.
+pub const LENGTH_MAX: usize = 128;
+
+/// How long a generated short is: 57⁷ ≈ 2 × 10¹² of them.
+const GENERATED_LENGTH: usize = 7;
+
+/// What generated shorts are made of: no 0 O 1 I l, which people mistake for one another.
+const ALPHABET: &[u8; 57] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/// 1 to 128 of the characters that a URL's path carries unencoded (`A–Z a–z 0–9 - _ . ~`, RFC 3986
+/// "unreserved"), upper and lower case apart; neither a dot at an end (`..` is a path of its own, and
+/// programs that find links in text drop a last dot) nor a reserved name or its look-alike.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Short(Box<str>);
+
+impl Short {
+    /// Takes a short as a caller chose it, and says what is wrong with one that cannot be.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = |why: &'static str| Err(Error::invalid("short", why));
+        if text.is_empty() {
+            return refuse("is empty; it must be 1 to 128 characters");
+        }
+        if text.len() > LENGTH_MAX {
+            return refuse("is too long; it must be 1 to 128 characters");
+        }
+        if !text.bytes().all(is_unreserved) {
+            return refuse("may hold only the letters A–Z and a–z, digits, '-', '_', '.' and '~'");
+        }
+        if is_reserved(text) {
+            return refuse("is a reserved name, or looks like one");
+        }
+        if text.starts_with('.') || text.ends_with('.') {
+            return refuse("may not start or end with a dot");
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Makes one up.
+    pub fn generate(random: &dyn Random) -> Self {
+        loop {
+            let text: String =
+                std::iter::repeat_with(|| letter(random)).take(GENERATED_LENGTH).collect();
+            if let Ok(short) = Self::parse(&text) {
+                return short;
+            }
+        }
+    }
+
+    /// A short that the store has kept; it was parsed when it came in, before a later release reserved
+    /// further names.
+    pub fn stored(text: String) -> Self {
+        Self(text.into())
+    }
+
+    /// The short as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One letter, each as likely as the other: bytes past the last multiple of 57 are drawn again.
+fn letter(random: &dyn Random) -> char {
+    let mut byte = [0];
+    loop {
+        random.fill(&mut byte);
+        if byte[0] < 228 {
+            return char::from(ALPHABET[usize::from(byte[0] % 57)]);
+        }
+    }
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
+}
+
+/// Whether `text` is a reserved name, or a person could read it as one.
+fn is_reserved(text: &str) -> bool {
+    let seen = skeleton(text);
+    RESERVED.iter().any(|name| skeleton(name) == seen)
+}
+
+/// What a name looks like: case folded, and the ASCII pairs of Unicode's confusables (UTS #39) made
+/// one.
+fn skeleton(text: &str) -> String {
+    let folded: String = text
+        .chars()
+        .map(|c| match c.to_ascii_lowercase() {
+            '0' => 'o',
+            '1' | 'i' => 'l',
+            other => other,
+        })
+        .collect();
+    folded.replace("rn", "m").replace("vv", "w")
+}
+
+impl TryFrom<String> for Short {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Short> for String {
+    fn from(short: Short) -> Self {
+        short.0.into()
+    }
+}
+
+impl Borrow<str> for Short {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::OsRandom;
+
+    #[test]
+    fn reserved_names_and_their_look_alikes_are_refused() {
+        for name in RESERVED {
+            assert!(Short::parse(name).is_err(), "{name}");
+            assert!(Short::parse(&name.to_uppercase()).is_err(), "{name}");
+        }
+        for name in ["1inks", "L0gin", "adrnin", "ADM1N", "l1nks", "nevv", "аdmin", "ａｄｍｉｎ"]
+        {
+            assert!(Short::parse(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_segment_is_refused() {
+        for text in [
+            "",
+            "a/b",
+            "a b",
+            "a+",
+            "%61",
+            "ü",
+            ".",
+            "..",
+            "a.",
+            ".a",
+            "a?b",
+            "a#b",
+            "a\nb",
+            &"a".repeat(300),
+        ] {
+            assert!(Short::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_seeds_shorts_are_taken() {
+        for text in ["gg", "asdf", "arnold", "dsh", "a.b", "~x", "A-_9", &"a".repeat(128)] {
+            assert!(Short::parse(text).is_ok(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_changes_a_short(text in "\\PC{0,140}") {
+            if let Ok(short) = Short::parse(&text) {
+                prop_assert_eq!(short.as_str(), text);
+            }
+        }
+
+        #[test]
+        fn generated_shorts_are_shorts(_ in 0..200u8) {
+            let short = Short::generate(&OsRandom);
+            prop_assert_eq!(Short::parse(short.as_str()).ok(), Some(short));
+        }
+    }
+}

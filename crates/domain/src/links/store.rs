@@ -1,0 +1,121 @@
+//! The port to whoever keeps the links.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    link::{Link, LinkId, Owner},
+    short::Short,
+};
+use crate::{Attempt, Done, Result};
+
+/// A link that wants a short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The link, under the short that it wants most.
+    pub link: Link,
+    /// What it would take instead, in this order; empty where the caller chose the short.
+    pub spares: Vec<Short>,
+}
+
+/// What came of claiming a short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// It was free, and is now this link's.
+    Created(Link),
+    /// This link has it, live, over or deleted and still reserved.
+    Exists(Link),
+}
+
+/// What came of asking for one of a limited link's clicks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenClick {
+    /// One was left, and is committed as used.
+    Yes,
+    /// None was left, or the link was changed or ended meanwhile.
+    No,
+}
+
+/// What a write came to, as it is kept for repetitions of its attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Of [`LinkStore::claim`].
+    Claims(Vec<Claim>),
+    /// Of [`LinkStore::replace`].
+    Replaced(Link),
+    /// Of [`LinkStore::change`].
+    Changed(Link),
+}
+
+/// Which of an owner's links, newest first.
+#[derive(Debug, Clone)]
+pub struct LinkQuery {
+    /// Whose.
+    pub owner: Owner,
+    /// Only those older than this one (keyset paging).
+    pub after: Option<LinkId>,
+    /// Only those with this tag.
+    pub tag: Option<String>,
+    /// Only those whose short starts so.
+    pub prefix: Option<String>,
+    /// Only those whose short or target holds these words, where the store can search.
+    pub search: Option<String>,
+    /// At most so many, 1 to 1,000.
+    pub limit: usize,
+}
+
+/// Keeps links. Whatever a method answers with `Ok` survives the loss of the process. Where an
+/// [`Attempt`] comes with a write, its outcome is kept with the write, atomically, for
+/// [`crate::once::KEPT_SECONDS`], as an [`Outcome`]; the same attempt again answers with it, and
+/// another fingerprint is [`crate::Error::KeyReused`]. A refused change, which wrote nothing, is not kept.
+#[async_trait]
+pub trait LinkStore: Send + Sync {
+    /// What an earlier write with this attempt came to. A service asks before it applies its rules: a
+    /// repetition is answered as it was, even if the rules or the link have changed since.
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>>;
+
+    /// Claims each candidate's short, or the first free one of its spares; a short is free unless a
+    /// link that is not forgotten (see [`Link::is_forgotten`], at the claiming link's `created_at`)
+    /// has it. A forgotten link goes, with its clicks. All in one commit; each outcome stands at its
+    /// candidate's place.
+    async fn claim(
+        &self,
+        candidates: Vec<Candidate>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>>;
+
+    /// Puts `link` where its short leads, whoever was there, unless what is there has a newer
+    /// `changed_at`, or the same and a target that sorts after; then what is there stays, and comes
+    /// back. The row keeps its id and `created_at`; its version rises.
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Link>>;
+
+    /// The link of that short, over or deleted too, while it is kept.
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>>;
+
+    /// The same, if it can be answered at once from this process's memory and is known to be current.
+    fn find_cached(&self, _short: &str) -> Option<Arc<Link>> {
+        None
+    }
+
+    /// Stores `link` (all but the clicks used, which stay as they are while `max` stays as it is) in
+    /// place of its own former version, `link.version - 1`; `None` if the link is not at that version
+    /// or not there. Deletion is a change too.
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>>;
+
+    /// Commits one click of a limited link, if at `at` one is left and the link is neither deleted nor
+    /// expired.
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick>;
+
+    /// An owner's links, newest first; deleted ones left out.
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>>;
+
+    /// Every link that is not deleted, in the order of shorts, those after `after`, at most `limit`;
+    /// for export.
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>>;
+}

@@ -1,0 +1,255 @@
+//! The target: where a link leads, as the `Location` header will say it.
+
+use std::fmt;
+
+use percent_encoding::percent_decode_str;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::short::Short;
+use crate::{Error, Result};
+
+/// The longest target, in bytes, as given and as normalised.
+pub const BYTES_MAX: usize = 8 * 1024;
+
+/// An absolute http or https URL in its normalised ASCII form (WHATWG URL Standard), at most 8 KiB,
+/// without control characters, raw or once-decoded, in scheme, host or path.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Target(Box<str>);
+
+/// A host and port that this server answers on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    host: String,
+    port: u16,
+}
+
+impl Target {
+    /// Takes a target as a caller wrote it; one without a scheme gets `https://`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim_matches(' ');
+        if text.is_empty() {
+            return refuse("is empty; it must be an http or https URL");
+        }
+        if text.len() > BYTES_MAX {
+            return refuse("is too long; it must be at most 8 KiB");
+        }
+        // The URL parser drops tabs and line ends silently, so they are looked for first.
+        if text.chars().any(char::is_control) {
+            return refuse("holds a control character");
+        }
+        let url = Url::parse(&with_scheme(text))
+            .map_err(|error| Error::invalid("target", format!("is not a URL: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return refuse("must be an http or https URL");
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return refuse("has no host");
+        }
+        if percent_decode_str(url.path()).any(|byte| byte.is_ascii_control()) {
+            return refuse("holds an encoded control character in its path");
+        }
+        if url.as_str().len() > BYTES_MAX {
+            return refuse("is too long once normalised; it must be at most 8 KiB");
+        }
+        Ok(Self(url.as_str().into()))
+    }
+
+    /// A target that the store has kept; it was parsed when it came in.
+    pub fn stored(text: String) -> Self {
+        Self(text.into())
+    }
+
+    /// The URL, all ASCII.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The host, lower-case, without port or last dot; cut out of the normal form, not parsed again.
+    pub fn host(&self) -> &str {
+        let after_scheme = self.0.split_once("://").map_or(&*self.0, |(_, rest)| rest);
+        let authority =
+            &after_scheme[..after_scheme.find(['/', '?', '#']).unwrap_or(after_scheme.len())];
+        let host_and_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let port_at = host_and_port.rfind(':').filter(|at| !host_and_port[*at..].contains(']'));
+        host_and_port[..port_at.unwrap_or(host_and_port.len())].trim_end_matches('.')
+    }
+
+    /// Whether it leads to a short of one of our own `origins`: a redirect that would come back.
+    pub fn loops_to(&self, origins: &[Origin]) -> bool {
+        let Ok(url) = Url::parse(&self.0) else { return false };
+        let Some(origin) = Origin::of(&url) else { return false };
+        let Some(mut segments) = url.path_segments() else { return false };
+        let (Some(first), None) = (segments.next(), segments.next()) else { return false };
+        let first = percent_decode_str(first).decode_utf8_lossy().into_owned();
+        origins.contains(&origin) && Short::parse(&first).is_ok()
+    }
+}
+
+impl Origin {
+    /// The origin of a base URL such as `https://go.example.org`.
+    pub fn parse(base: &str) -> Option<Self> {
+        Url::parse(base).ok().as_ref().and_then(Self::of)
+    }
+
+    /// The origin that a request's `Host` header names; without a port, 80 and 443 both count.
+    pub fn from_host_header(host: &str) -> Vec<Self> {
+        ["http", "https"]
+            .iter()
+            .filter_map(|scheme| Self::parse(&format!("{scheme}://{host}")))
+            .collect()
+    }
+
+    fn of(url: &Url) -> Option<Self> {
+        let host = url.host_str()?.trim_end_matches('.').to_owned();
+        Some(Self { host, port: url.port_or_known_default()? })
+    }
+}
+
+fn refuse(why: &'static str) -> Result<Target> {
+    Err(Error::invalid("target", why))
+}
+
+/// Adds `https://` where there is no scheme. A first colon followed only by digits up to `/ ? #` or
+/// the end stands before a port, not behind a scheme.
+fn with_scheme(text: &str) -> String {
+    if text.starts_with("//") {
+        return format!("https:{text}");
+    }
+    let head = &text[..text.find(['/', '?', '#']).unwrap_or(text.len())];
+    let has_scheme = head
+        .split_once(':')
+        .is_some_and(|(_, rest)| rest.is_empty() || !rest.bytes().all(|b| b.is_ascii_digit()));
+    if has_scheme && !head.starts_with('[') { text.to_owned() } else { format!("https://{text}") }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn normal(text: &str) -> String {
+        Target::parse(text).map_or_else(|error| error.to_string(), |target| target.to_string())
+    }
+
+    #[test]
+    fn a_target_without_a_scheme_gets_https() {
+        assert_eq!(normal("google.com"), "https://google.com/");
+        assert_eq!(normal("localhost:8080"), "https://localhost:8080/");
+        assert_eq!(normal("localhost:8080/a?b#c"), "https://localhost:8080/a?b#c");
+        assert_eq!(normal("example.org/a:b"), "https://example.org/a:b");
+        assert_eq!(normal("//example.org/x"), "https://example.org/x");
+        assert_eq!(normal("[::1]:80/x"), "https://[::1]:80/x");
+        assert_eq!(normal("[::1]"), "https://[::1]/");
+        assert_eq!(
+            normal("https://www.cs.toronto.edu/~arnold/"),
+            "https://www.cs.toronto.edu/~arnold/"
+        );
+    }
+
+    #[test]
+    fn the_location_is_ascii() {
+        assert_eq!(
+            normal("http://bücher.example/straße?q=ü"),
+            "http://xn--bcher-kva.example/stra%C3%9Fe?q=%C3%BC"
+        );
+        assert_eq!(normal("HTTP://EXAMPLE.org:80"), "http://example.org/");
+    }
+
+    #[test]
+    fn only_http_and_https_lead_anywhere() {
+        let bad = [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "ftp://x.org",
+            "mailto:a@b.c",
+            "JaVaScRiPt:alert(1)",
+            " javascript:alert(1)",
+            "vbscript:x",
+            "https://",
+            "http:",
+            "",
+            "  ",
+        ];
+        for text in bad {
+            assert!(Target::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn control_characters_are_refused_raw_and_encoded() {
+        for text in [
+            "https://a.b/\r\nX: y",
+            "https://a.b/\tx",
+            "https://a.b/%0d%0aX",
+            "https://a.b/%00",
+            "https://a%0ab/",
+            "java\nscript:x",
+            "a.b/\u{7f}",
+            "a.b/\u{85}",
+        ] {
+            assert!(Target::parse(text).is_err(), "{text:?}");
+        }
+        assert!(Target::parse("https://a.b/?q=%0a").is_ok(), "in a query it is data");
+    }
+
+    #[test]
+    fn nine_kilobytes_are_too_long() {
+        assert!(Target::parse(&format!("https://a.b/{}", "x".repeat(9 * 1024))).is_err());
+        assert!(
+            Target::parse(&format!("https://a.b/{}", "ü".repeat(3 * 1024))).is_err(),
+            "18 KiB once encoded"
+        );
+        assert!(Target::parse(&format!("https://a.b/{}", "x".repeat(8 * 1024 - 12))).is_ok());
+    }
+
+    #[test]
+    fn a_link_to_a_short_of_our_own_is_a_loop() {
+        let own = Origin::from_host_header("go.example.org");
+        let loops = |text: &str| Target::parse(text).is_ok_and(|target| target.loops_to(&own));
+        assert!(loops("https://go.example.org/gg"));
+        assert!(loops("http://GO.example.org./gg?x"));
+        assert!(loops("https://go.example.org/%67g"));
+        assert!(!loops("https://go.example.org/"));
+        assert!(!loops("https://go.example.org/api"), "a route");
+        assert!(!loops("https://go.example.org/links/gg"));
+        assert!(!loops("https://go.example.org:8443/gg"), "another port");
+        assert!(!loops("https://example.org/gg"));
+    }
+
+    #[test]
+    fn the_host_is_cut_out_of_the_normal_form() {
+        let host = |text: &str| {
+            Target::parse(text).map(|target| target.host().to_owned()).unwrap_or_default()
+        };
+        assert_eq!(host("https://User:pw@Example.org.:8443/a@b:c"), "example.org");
+        assert_eq!(host("http://[::1]:80/"), "[::1]");
+        assert_eq!(host("http://[::1]/"), "[::1]");
+    }
+
+    proptest! {
+        #[test]
+        fn a_normalised_target_is_its_own_normal_form(text in "\\PC{0,80}") {
+            if let Ok(target) = Target::parse(&text) {
+                prop_assert_eq!(Target::parse(target.as_str()).ok(), Some(target.clone()));
+                prop_assert!(target.as_str().bytes().all(|b| (0x21..0x7f).contains(&b)));
+                prop_assert!(target.as_str().starts_with("http://") || target.as_str().starts_with("https://"));
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Importing links.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, Result,
+    links::{
+        Candidate, Claim, ClickBatch, ClickLimit, Link, LinkId, Links, Owner, RedirectCode, Short,
+        State, Tags, Target, clicks::ClickCell, visit::Device,
+    },
+    passwords::PasswordHash,
+    random::time_ordered_id,
+};
+
+/// One link of a file to import.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportRow {
+    /// The line of the file, from 1.
+    pub line: u64,
+    /// Its short.
+    pub short: Short,
+    /// Where it leads.
+    pub target: Target,
+    /// The status of its redirects.
+    pub redirect: RedirectCode,
+    /// When it was made; now, if the file does not say.
+    pub created_at: Option<Timestamp>,
+    /// From when on it leads nowhere.
+    pub expires_at: Option<Timestamp>,
+    /// How often it may be followed, and was.
+    pub click_limit: Option<ClickLimit>,
+    /// What a visitor must know.
+    pub password: Option<PasswordHash>,
+    /// Its tags.
+    pub tags: Tags,
+    /// How often it was followed so far; kept as clicks of the hour in which it was made.
+    pub clicks: u64,
+}
+
+/// Rows to import, at most [`super::PAGE_MAX`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// The rows.
+    pub rows: Vec<ImportRow>,
+    /// Whose the links are to be.
+    pub owner: Option<Owner>,
+}
+
+/// A row that was not imported, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowProblem {
+    /// The line of the file, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// What came of an import.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Imported {
+    /// Links that are new.
+    pub created: u64,
+    /// Links that were there, leading to the same target: an import can be repeated.
+    pub already: u64,
+    /// Rows that were not taken.
+    pub problems: Vec<RowProblem>,
+}
+
+impl RowProblem {
+    pub(super) fn of(line: u64, error: &Error) -> Self {
+        Self { line, reason: error.to_string() }
+    }
+}
+
+impl Links {
+    /// Imports rows, each on its own; clicks that they bring are added for those that are new.
+    pub async fn import(&self, import: Import) -> Result<Imported> {
+        if import.rows.len() > super::PAGE_MAX {
+            return Err(Error::invalid("rows", format!("must be at most {}", super::PAGE_MAX)));
+        }
+        let now = self.clock.now();
+        let mut imported = Imported::default();
+        let (blocked, rows): (Vec<_>, Vec<_>) =
+            import.rows.into_iter().partition(|row| self.blocklist.blocks(&row.target));
+        imported
+            .problems
+            .extend(blocked.iter().map(|row| problem(row, "leads to a host that is blocked here")));
+        let candidates =
+            rows.iter().map(|row| self.imported_candidate(row, import.owner, now)).collect();
+        let claims = self.store.claim(candidates, self.settings.reserved, None).await?.outcome;
+        let mut clicks = Vec::new();
+        for (row, claim) in rows.iter().zip(claims) {
+            match claim {
+                Claim::Created(link) => {
+                    imported.created += 1;
+                    let hour = link.created_at.as_second().div_euclid(3600);
+                    clicks.push((
+                        ClickCell { link: link.id, hour, device: Device::Other },
+                        row.clicks,
+                    ));
+                }
+                Claim::Exists(link)
+                    if link.target == row.target && link.state(now).0 == State::Live =>
+                {
+                    imported.already += 1
+                }
+                Claim::Exists(_) => imported.problems.push(problem(row, "this short is taken")),
+            }
+        }
+        clicks.retain(|(_, count)| *count > 0);
+        if !clicks.is_empty() {
+            let incarnation = time_ordered_id(&*self.random, now);
+            let batch = ClickBatch { incarnation, number: 1, clicks, referrers: Vec::new() };
+            self.click_store.add(Arc::new(batch)).await?;
+        }
+        Ok(imported)
+    }
+
+    fn imported_candidate(
+        &self,
+        row: &ImportRow,
+        owner: Option<Owner>,
+        now: Timestamp,
+    ) -> Candidate {
+        let created_at = row.created_at.filter(|at| *at < now).unwrap_or(now);
+        let link = Link {
+            id: LinkId(time_ordered_id(&*self.random, created_at)),
+            short: row.short.clone(),
+            target: row.target.clone(),
+            redirect: row.redirect,
+            version: 1,
+            key_version: 1,
+            owner,
+            created_at,
+            changed_at: now,
+            deleted_at: None,
+            expires_at: row.expires_at,
+            click_limit: row.click_limit,
+            password: row.password.clone(),
+            tags: row.tags.clone(),
+        };
+        Candidate { link, spares: Vec::new() }
+    }
+}
+
+fn problem(row: &ImportRow, reason: &str) -> RowProblem {
+    RowProblem { line: row.line, reason: reason.to_owned() }
+}

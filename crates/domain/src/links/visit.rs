@@ -1,0 +1,166 @@
+//! What is kept of somebody's following a link: the site they came from and the kind of their
+//! device. No address, no identity.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// The longest referrer host that is kept: the longest name of the DNS.
+const HOST_BYTES_MAX: usize = 253;
+
+/// What a request says of whoever follows a link.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Visit<'a> {
+    /// The `Referer` header.
+    pub referrer: Option<&'a str>,
+    /// The `User-Agent` header.
+    pub user_agent: Option<&'a str>,
+}
+
+/// The kind of a visitor's device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Device {
+    /// A desktop computer or laptop.
+    Desktop,
+    /// A telephone.
+    Mobile,
+    /// A tablet.
+    Tablet,
+    /// A program that says that it is one: a crawler, a preview fetcher.
+    Bot,
+    /// Anything else, command-line clients among it.
+    Other,
+}
+
+impl Device {
+    /// Every kind, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [Self::Desktop, Self::Mobile, Self::Tablet, Self::Other, Self::Bot];
+
+    /// Its name in answers and on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Desktop => "desktop",
+            Self::Mobile => "mobile",
+            Self::Tablet => "tablet",
+            Self::Bot => "bot",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Marks in a User-Agent, the telling ones first: what is found of the lowest index decides.
+const MARKS: [(&str, Device); 30] = [
+    ("bot", Device::Bot),
+    ("crawl", Device::Bot),
+    ("spider", Device::Bot),
+    ("slurp", Device::Bot),
+    ("facebookexternalhit", Device::Bot),
+    ("embedly", Device::Bot),
+    ("whatsapp", Device::Bot),
+    ("skypeuripreview", Device::Bot),
+    ("mediapartners", Device::Bot),
+    ("lighthouse", Device::Bot),
+    ("headlesschrome-crawler", Device::Bot),
+    ("feedfetcher", Device::Bot),
+    ("bingpreview", Device::Bot),
+    ("google-read-aloud", Device::Bot),
+    ("pinterest/", Device::Bot),
+    ("vkshare", Device::Bot),
+    ("uptime", Device::Bot),
+    ("monitor", Device::Bot),
+    ("ipad", Device::Tablet),
+    ("tablet", Device::Tablet),
+    ("kindle", Device::Tablet),
+    ("silk/", Device::Tablet),
+    ("mobile", Device::Mobile),
+    ("iphone", Device::Mobile),
+    ("ipod", Device::Mobile),
+    ("android", Device::Tablet), // Android without "Mobile" is a tablet, as its makers ask to be read.
+    ("windows nt", Device::Desktop),
+    ("macintosh", Device::Desktop),
+    ("x11", Device::Desktop),
+    ("cros ", Device::Desktop),
+];
+
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::Standard)
+        .build(MARKS.iter().map(|(mark, _)| *mark))
+        .ok()
+});
+
+impl Visit<'_> {
+    /// The kind of device, from the `User-Agent`.
+    pub fn device(&self) -> Device {
+        let (Some(agent), Some(finder)) = (self.user_agent, FINDER.as_ref()) else {
+            return Device::Other;
+        };
+        let agent = agent.get(..512).unwrap_or(agent);
+        let found =
+            finder.find_overlapping_iter(agent).map(|found| found.pattern().as_usize()).min();
+        found.map_or(Device::Other, |index| MARKS[index].1)
+    }
+
+    /// The host that the visitor came from, lower-case and without port.
+    pub fn referrer_host(&self) -> Option<Box<str>> {
+        let url = Url::parse(self.referrer?).ok()?;
+        let host = url.host_str()?;
+        (matches!(url.scheme(), "http" | "https") && host.len() <= HOST_BYTES_MAX)
+            .then(|| host.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(user_agent: &str) -> Device {
+        Visit { referrer: None, user_agent: Some(user_agent) }.device()
+    }
+
+    #[test]
+    fn devices_are_told_apart() {
+        assert_eq!(
+            device(
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36"
+            ),
+            Device::Desktop
+        );
+        assert_eq!(
+            device(
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148 Safari/604.1"
+            ),
+            Device::Mobile
+        );
+        assert_eq!(
+            device("Mozilla/5.0 (Linux; Android 14; Pixel 8) Chrome/130.0 Mobile Safari/537.36"),
+            Device::Mobile
+        );
+        assert_eq!(
+            device("Mozilla/5.0 (Linux; Android 14; SM-X910) Chrome/130.0 Safari/537.36"),
+            Device::Tablet
+        );
+        assert_eq!(
+            device("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"),
+            Device::Bot
+        );
+        assert_eq!(
+            device("Mozilla/5.0 (Linux; Android 6.0.1) Mobile (compatible; Googlebot/2.1)"),
+            Device::Bot
+        );
+        assert_eq!(device("curl/8.5.0"), Device::Other);
+        assert_eq!(Visit::default().device(), Device::Other);
+    }
+
+    #[test]
+    fn only_the_host_of_a_referrer_is_kept() {
+        let host = |referrer| Visit { referrer: Some(referrer), user_agent: None }.referrer_host();
+        assert_eq!(host("https://News.example:8443/a?secret=1").as_deref(), Some("news.example"));
+        assert_eq!(host("about:blank"), None);
+        assert_eq!(host("nonsense"), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! Randomness, passed in, so that a test can repeat itself.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+/// A source of random bytes, fit for secrets where it is the system's.
+pub trait Random: Send + Sync {
+    /// Fills `bytes`.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The thread's generator, seeded and reseeded by the operating system (`ChaCha12`).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OsRandom;
+
+impl Random for OsRandom {
+    fn fill(&self, bytes: &mut [u8]) {
+        rand::fill(bytes);
+    }
+}
+
+/// An id that sorts by the time it was made (RFC 9562, version 7).
+pub(crate) fn time_ordered_id(random: &dyn Random, at: Timestamp) -> Uuid {
+    let mut bytes = [0; 10];
+    random.fill(&mut bytes);
+    let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(milliseconds, &bytes).into_uuid()
+}
