@@ -1,0 +1,346 @@
+//! Reads HTTP/1.1 answers off a byte stream, in whatever pieces it comes.
+//!
+//! Bodies are counted and dropped. Heads and bodies are bounded; what breaks the framing is an
+//! error, never a guess.
+
+use httparse::{EMPTY_HEADER, Response, Status};
+
+/// The longest status line and headers together, in bytes; also the bound on the framing lines of a chunked body.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// The longest body, in bytes.
+const BODY_BYTES_MAX: u64 = 1 << 30;
+/// The most headers in one answer.
+const HEADERS_MAX: usize = 96;
+/// The most interim (1xx) answers before the real one.
+const INTERIM_MAX: u32 = 8;
+
+/// Why bytes are not an HTTP/1.1 answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Malformed {
+    #[error("not an HTTP/1.1 answer")]
+    Head,
+    #[error("status line and headers of more than {HEAD_BYTES_MAX} bytes")]
+    HeadTooLong,
+    #[error("a body of more than {BODY_BYTES_MAX} bytes")]
+    BodyTooLong,
+    #[error("Content-Length that is no number, or two that differ")]
+    Length,
+    #[error("broken chunked framing")]
+    Chunk,
+    #[error("more than {INTERIM_MAX} interim answers")]
+    Interim,
+    #[error("the connection closed inside an answer")]
+    Truncated,
+}
+
+/// One whole answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// Whether the connection may carry another request.
+    pub(crate) keep_alive: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Head,
+    Length(u64),
+    Chunked(Chunk),
+    UntilClose,
+    Done,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chunk {
+    /// Hex digits of the size; `digits` seen so far.
+    Size {
+        size: u64,
+        digits: u32,
+    },
+    /// An extension: ignored up to the end of the line.
+    Extension {
+        size: u64,
+    },
+    /// The line feed after the size line's carriage return.
+    SizeEnd {
+        size: u64,
+    },
+    Data(u64),
+    DataCr,
+    DataLf,
+    /// A trailer line; `empty` while nothing of it was seen.
+    Trailer {
+        empty: bool,
+    },
+    TrailerEnd {
+        empty: bool,
+    },
+}
+
+/// The reader of one connection; `begin` before each request.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    phase: Phase,
+    /// A head that came in pieces.
+    head: Vec<u8>,
+    answer: Answer,
+    head_only: bool,
+    keep_location: bool,
+    location: Vec<u8>,
+    has_location: bool,
+    body_bytes: u64,
+    framing_bytes: usize,
+    interim: u32,
+}
+
+impl Decoder {
+    /// A reader; `keep_location` to have `location` after each answer.
+    pub(crate) fn new(keep_location: bool) -> Self {
+        Self {
+            phase: Phase::Done,
+            head: Vec::new(),
+            answer: Answer { status: 0, keep_alive: false },
+            head_only: false,
+            keep_location,
+            location: Vec::new(),
+            has_location: false,
+            body_bytes: 0,
+            framing_bytes: 0,
+            interim: 0,
+        }
+    }
+
+    /// Expects the answer to a new request; `head_only` when that was a HEAD, whose answer has no body.
+    pub(crate) fn begin(&mut self, head_only: bool) {
+        self.phase = Phase::Head;
+        self.head.clear();
+        self.head_only = head_only;
+        self.has_location = false;
+        self.body_bytes = 0;
+        self.framing_bytes = 0;
+        self.interim = 0;
+    }
+
+    /// The `Location` of the last answer, when it had one.
+    pub(crate) fn location(&self) -> Option<&[u8]> {
+        self.has_location.then_some(self.location.as_slice())
+    }
+
+    /// Takes the next bytes; `Some` when the answer is whole. Bytes past its end cost it the connection.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Option<Answer>, Malformed> {
+        let mut rest = bytes;
+        while self.phase == Phase::Head {
+            match self.take_head(rest)? {
+                None => return Ok(None),
+                Some(used) => rest = &rest[used..],
+            }
+        }
+        let used = self.take_body(rest)?;
+        if self.phase != Phase::Done {
+            return Ok(None);
+        }
+        self.answer.keep_alive &= used == rest.len();
+        Ok(Some(self.answer))
+    }
+
+    /// The peer closed its end: whole only for a body that lasts until then.
+    pub(crate) fn close(&mut self) -> Result<Answer, Malformed> {
+        if self.phase == Phase::UntilClose {
+            self.phase = Phase::Done;
+            return Ok(self.answer);
+        }
+        Err(Malformed::Truncated)
+    }
+
+    /// Reads a head; returns how many of `bytes` it used, `None` when there must be more.
+    fn take_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        if self.head.is_empty() {
+            // The usual case, a whole head in one read, is parsed where it lies.
+            let parsed = self.parse_head(bytes)?;
+            if parsed.is_none() {
+                self.keep_head(bytes)?;
+            }
+            return Ok(parsed);
+        }
+        let before = self.head.len();
+        self.head.extend_from_slice(bytes);
+        let whole = std::mem::take(&mut self.head);
+        let parsed = self.parse_head(&whole)?;
+        if let Some(end) = parsed {
+            return Ok(Some(end - before));
+        }
+        self.head = whole;
+        self.keep_head(&[])?;
+        Ok(None)
+    }
+
+    fn keep_head(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
+        self.head.extend_from_slice(bytes);
+        if self.head.len() > HEAD_BYTES_MAX { Err(Malformed::HeadTooLong) } else { Ok(()) }
+    }
+
+    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        let mut headers = [EMPTY_HEADER; HEADERS_MAX];
+        let mut response = Response::new(&mut headers);
+        let end = match response.parse(bytes) {
+            Ok(Status::Complete(end)) => end,
+            Ok(Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => return Err(Malformed::HeadTooLong),
+            Err(_) => return Err(Malformed::Head),
+        };
+        if end > HEAD_BYTES_MAX {
+            return Err(Malformed::HeadTooLong);
+        }
+        let status = response.code.ok_or(Malformed::Head)?;
+        if !(100..=599).contains(&status) || status == 101 {
+            return Err(Malformed::Head);
+        }
+        if status < 200 {
+            self.interim += 1;
+            return if self.interim > INTERIM_MAX {
+                Err(Malformed::Interim)
+            } else {
+                Ok(Some(end))
+            };
+        }
+        self.apply(status, response.version == Some(1), response.headers)?;
+        Ok(Some(end))
+    }
+
+    /// Takes from the headers how the body is framed and whether the connection lives on.
+    fn apply(
+        &mut self,
+        status: u16,
+        http11: bool,
+        headers: &[httparse::Header<'_>],
+    ) -> Result<(), Malformed> {
+        let mut keep_alive = http11;
+        let mut length = None;
+        let mut coding = None;
+        for header in headers {
+            let name = header.name;
+            if name.eq_ignore_ascii_case("content-length") {
+                length = Some(one_length(length, header.value)?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                coding = Some(has_token(header.value, b"chunked"));
+            } else if name.eq_ignore_ascii_case("connection") {
+                keep_alive = (keep_alive || has_token(header.value, b"keep-alive"))
+                    && !has_token(header.value, b"close");
+            } else if self.keep_location && name.eq_ignore_ascii_case("location") {
+                self.location.clear();
+                self.location.extend_from_slice(header.value);
+                self.has_location = true;
+            }
+        }
+        self.phase = match (coding, length) {
+            _ if self.head_only || status == 204 || status == 304 => Phase::Done,
+            (Some(true), _) => Phase::Chunked(Chunk::Size { size: 0, digits: 0 }),
+            (Some(false), _) | (None, None) => Phase::UntilClose,
+            (None, Some(0)) => Phase::Done,
+            (None, Some(length)) if length > BODY_BYTES_MAX => return Err(Malformed::BodyTooLong),
+            (None, Some(length)) => Phase::Length(length),
+        };
+        self.answer = Answer { status, keep_alive: keep_alive && self.phase != Phase::UntilClose };
+        Ok(())
+    }
+
+    /// Drops body bytes; returns how many of `bytes` belonged to this answer.
+    fn take_body(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
+        let mut at = 0;
+        while at < bytes.len() {
+            let left = &bytes[at..];
+            match self.phase {
+                Phase::Head | Phase::Done => break,
+                Phase::UntilClose => at += self.count_body(left.len())?,
+                Phase::Length(length) => {
+                    let used = shorter(left.len(), length);
+                    self.phase = match length - used as u64 {
+                        0 => Phase::Done,
+                        more => Phase::Length(more),
+                    };
+                    at += used;
+                }
+                Phase::Chunked(Chunk::Data(length)) => {
+                    let used = self.count_body(shorter(left.len(), length))?;
+                    self.phase = Phase::Chunked(match length - used as u64 {
+                        0 => Chunk::DataCr,
+                        more => Chunk::Data(more),
+                    });
+                    at += used;
+                }
+                Phase::Chunked(chunk) => {
+                    self.framing_bytes += 1;
+                    if self.framing_bytes > HEAD_BYTES_MAX && !matches!(chunk, Chunk::Size { .. }) {
+                        return Err(Malformed::HeadTooLong);
+                    }
+                    self.phase = chunk_step(chunk, left[0])?;
+                    at += 1;
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    fn count_body(&mut self, bytes: usize) -> Result<usize, Malformed> {
+        self.body_bytes += bytes as u64;
+        if matches!(self.phase, Phase::Chunked(_)) {
+            // Real data pays for its own framing: only framing without data adds up.
+            self.framing_bytes = 0;
+        }
+        if self.body_bytes > BODY_BYTES_MAX { Err(Malformed::BodyTooLong) } else { Ok(bytes) }
+    }
+}
+
+fn shorter(have: usize, want: u64) -> usize {
+    usize::try_from(want).map_or(have, |want| have.min(want))
+}
+
+/// One framing byte of a chunked body.
+fn chunk_step(chunk: Chunk, byte: u8) -> Result<Phase, Malformed> {
+    let next = match (chunk, byte) {
+        (Chunk::Size { size, digits }, _) if byte.is_ascii_hexdigit() => {
+            if digits == 15 {
+                return Err(Malformed::Chunk);
+            }
+            let digit = u64::from((byte as char).to_digit(16).unwrap_or_default());
+            Chunk::Size { size: size * 16 + digit, digits: digits + 1 }
+        }
+        (Chunk::Size { digits: 0, .. }, _) => return Err(Malformed::Chunk),
+        (Chunk::Size { size, .. } | Chunk::Extension { size }, b'\r') => Chunk::SizeEnd { size },
+        (Chunk::Size { size, .. }, b';' | b' ' | b'\t') => Chunk::Extension { size },
+        (Chunk::Extension { size }, byte) if byte != b'\n' => Chunk::Extension { size },
+        (Chunk::DataCr, b'\r') => Chunk::DataLf,
+        (Chunk::DataLf, b'\n') => Chunk::Size { size: 0, digits: 0 },
+        (Chunk::Trailer { empty }, b'\r') => Chunk::TrailerEnd { empty },
+        (Chunk::Trailer { .. }, byte) if byte != b'\n' => Chunk::Trailer { empty: false },
+        (Chunk::TrailerEnd { empty: true }, b'\n') => return Ok(Phase::Done),
+        (Chunk::SizeEnd { size: 0 } | Chunk::TrailerEnd { empty: false }, b'\n') => {
+            Chunk::Trailer { empty: true }
+        }
+        (Chunk::SizeEnd { size }, b'\n') => Chunk::Data(size),
+        _ => return Err(Malformed::Chunk),
+    };
+    Ok(Phase::Chunked(next))
+}
+
+/// A `Content-Length`, which may be repeated but not differ.
+fn one_length(seen: Option<u64>, value: &[u8]) -> Result<u64, Malformed> {
+    let digits = !value.is_empty() && value.len() <= 19 && value.iter().all(u8::is_ascii_digit);
+    let length = value
+        .iter()
+        .fold(0, |sum: u64, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit & 0x0f)));
+    if digits && seen.is_none_or(|seen| seen == length) {
+        Ok(length)
+    } else {
+        Err(Malformed::Length)
+    }
+}
+
+/// Whether a comma-separated header names `token`, in any case.
+fn has_token(value: &[u8], token: &[u8]) -> bool {
+    value.split(|&byte| byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(token))
+}
+
+#[cfg(test)]
+#[path = "http1_tests.rs"]
+mod tests;

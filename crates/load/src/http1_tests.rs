@@ -1,0 +1,210 @@
+use proptest::prelude::*;
+
+use super::*;
+
+type Outcome = Result<Option<Answer>, Malformed>;
+
+/// Feeds `pieces` one by one, then closes if asked; what the reader said and which Location it saw.
+fn read(pieces: &[&[u8]], head_only: bool, close: bool) -> (Outcome, Option<Vec<u8>>) {
+    let mut decoder = Decoder::new(true);
+    decoder.begin(head_only);
+    for (index, piece) in pieces.iter().enumerate() {
+        match decoder.feed(piece) {
+            Ok(None) => {}
+            Ok(Some(mut answer)) => {
+                answer.keep_alive &= pieces[index + 1..].iter().all(|rest| rest.is_empty());
+                return (Ok(Some(answer)), decoder.location().map(<[u8]>::to_vec));
+            }
+            Err(error) => return (Err(error), None),
+        }
+    }
+    let outcome = if close { decoder.close().map(Some) } else { Ok(None) };
+    (outcome, decoder.location().map(<[u8]>::to_vec))
+}
+
+fn whole(bytes: &[u8]) -> Outcome {
+    read(&[bytes], false, false).0
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with outcomes")]
+fn answer(status: u16, keep_alive: bool) -> Outcome {
+    Ok(Some(Answer { status, keep_alive }))
+}
+
+const REDIRECT: &[u8] = b"HTTP/1.1 307 Temporary Redirect\r\nlocation: https://example.com/a\r\ncontent-length: 5\r\n\r\nhello";
+const CHUNKED: &[u8] =
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=\"y\"\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nETag: x\r\nA: b\r\n\r\n";
+
+#[test]
+fn a_length_delimited_answer_keeps_the_connection() {
+    assert_eq!(
+        read(&[REDIRECT], false, false),
+        (answer(307, true), Some(b"https://example.com/a".to_vec()))
+    );
+    assert_eq!(whole(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"), answer(201, true));
+    assert_eq!(whole(&REDIRECT[..REDIRECT.len() - 1]), Ok(None));
+}
+
+#[test]
+fn a_chunked_answer_ends_after_its_trailers() {
+    assert_eq!(whole(CHUNKED), answer(200, true));
+    assert_eq!(whole(&CHUNKED[..CHUNKED.len() - 1]), Ok(None));
+    assert_eq!(
+        whole(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        answer(200, true)
+    );
+}
+
+#[test]
+fn an_answer_without_a_length_ends_with_the_connection() {
+    let bytes = b"HTTP/1.1 200 OK\r\n\r\nuntil the end";
+    assert_eq!(whole(bytes), Ok(None));
+    assert_eq!(read(&[bytes], false, true).0, answer(200, false));
+}
+
+#[test]
+fn a_connection_closed_inside_an_answer_is_no_answer() {
+    for cut in [0, 10, REDIRECT.len() - 1] {
+        assert_eq!(
+            read(&[&REDIRECT[..cut]], false, true).0,
+            Err(Malformed::Truncated),
+            "cut at {cut}"
+        );
+    }
+    assert_eq!(read(&[&CHUNKED[..CHUNKED.len() - 2]], false, true).0, Err(Malformed::Truncated));
+}
+
+#[test]
+fn answers_without_a_body_end_with_their_head() {
+    assert_eq!(whole(b"HTTP/1.1 204 No Content\r\n\r\n"), answer(204, true));
+    assert_eq!(
+        whole(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n"),
+        answer(304, true)
+    );
+    assert_eq!(
+        read(&[b"HTTP/1.1 307 X\r\nContent-Length: 99\r\n\r\n"], true, false).0,
+        answer(307, true)
+    );
+}
+
+#[test]
+fn interim_answers_are_passed_over() {
+    let bytes = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(whole(bytes), answer(200, true));
+    assert_eq!(whole(&b"HTTP/1.1 100 C\r\n\r\n".repeat(9)), Err(Malformed::Interim));
+}
+
+#[test]
+fn close_is_obeyed_and_old_http_closes_unless_it_says_otherwise() {
+    assert_eq!(
+        whole(b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n"),
+        answer(200, false)
+    );
+    assert_eq!(whole(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"), answer(200, false));
+    assert_eq!(
+        whole(b"HTTP/1.0 200 OK\r\nConnection: x, keep-alive\r\nContent-Length: 0\r\n\r\n"),
+        answer(200, true)
+    );
+}
+
+#[test]
+fn bytes_after_an_answer_cost_it_the_connection() {
+    let mut bytes = REDIRECT.to_vec();
+    bytes.push(b'!');
+    assert_eq!(whole(&bytes), answer(307, false));
+}
+
+#[test]
+fn garbage_is_refused() {
+    assert_eq!(whole(b"SSH-2.0-OpenSSH_9.9\r\n"), Err(Malformed::Head));
+    assert_eq!(whole(b"HTTP/1.1 099 Odd\r\n\r\n"), Err(Malformed::Head));
+    assert_eq!(whole(b"HTTP/1.1 101 Switching\r\n\r\n"), Err(Malformed::Head));
+    for length in ["", "-1", "x", "5, 5", "99999999999999999999"] {
+        let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        assert_eq!(whole(bytes.as_bytes()), Err(Malformed::Length), "{length}");
+    }
+    assert_eq!(
+        whole(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
+        Err(Malformed::Length)
+    );
+    for body in ["\r\n", "x\r\n", "1\nX", "1\r\nab", "0000000000000000\r\n", "1 \n"] {
+        let bytes = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
+        assert_eq!(whole(bytes.as_bytes()), Err(Malformed::Chunk), "{body:?}");
+    }
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let endless = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'x'; HEAD_BYTES_MAX]].concat();
+    assert_eq!(whole(&endless), Err(Malformed::HeadTooLong));
+    let halves = endless.split_at(1000);
+    assert_eq!(read(&[halves.0, halves.1], false, false).0, Err(Malformed::HeadTooLong));
+    let many =
+        [b"HTTP/1.1 200 OK\r\n".to_vec(), b"A: b\r\n".repeat(HEADERS_MAX + 1), b"\r\n".to_vec()]
+            .concat();
+    assert_eq!(whole(&many), Err(Malformed::HeadTooLong));
+    let huge = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", BODY_BYTES_MAX + 1);
+    assert_eq!(whole(huge.as_bytes()), Err(Malformed::BodyTooLong));
+    let extension = [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;".to_vec(),
+        vec![b'x'; HEAD_BYTES_MAX + 1],
+    ]
+    .concat();
+    assert_eq!(whole(&extension), Err(Malformed::HeadTooLong));
+}
+
+/// Answers of every framing, and broken ones.
+fn any_answer() -> impl Strategy<Value = Vec<u8>> {
+    let body = proptest::collection::vec(any::<u8>(), 0..200);
+    let chunks = proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..40), 0..6);
+    prop_oneof![
+        Just(REDIRECT.to_vec()),
+        Just(CHUNKED.to_vec()),
+        body.clone().prop_map(|body| {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nLocation: /x\r\n\r\n",
+                body.len()
+            );
+            [head.into_bytes(), body].concat()
+        }),
+        body.clone().prop_map(|body| [
+            b"HTTP/1.1 100 C\r\n\r\nHTTP/1.0 404 No\r\n\r\n".to_vec(),
+            body
+        ]
+        .concat()),
+        chunks.prop_map(|chunks| {
+            let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+            for chunk in chunks {
+                bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+                bytes.extend_from_slice(&chunk);
+                bytes.extend_from_slice(b"\r\n");
+            }
+            bytes.extend_from_slice(b"0\r\n\r\n");
+            bytes
+        }),
+        body.prop_map(|body| [
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(),
+            body
+        ]
+        .concat()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_split_of_the_bytes_gives_the_same_answer(
+        bytes in any_answer(),
+        mut cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..12),
+        close in any::<bool>(),
+    ) {
+        let at_once = read(&[&bytes], false, close);
+        let mut cuts: Vec<usize> = cuts.drain(..).map(|cut| cut.index(bytes.len() + 1)).collect();
+        cuts.push(bytes.len());
+        cuts.sort_unstable();
+        let mut from = 0;
+        let pieces: Vec<&[u8]> = cuts.iter().map(|&to| { let piece = &bytes[from..to]; from = to; piece }).collect();
+        prop_assert_eq!(read(&pieces, false, close), at_once.clone());
+        let singles: Vec<&[u8]> = bytes.chunks(1).collect();
+        prop_assert_eq!(read(&singles, false, close), at_once);
+    }
+}

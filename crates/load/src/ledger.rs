@@ -1,0 +1,101 @@
+//! What became of each write, as far as the client can know.
+
+use crate::record::ErrorKind;
+
+/// The most writes one thread keeps account of, a byte each.
+const TRACKED_MAX: usize = 1 << 28;
+
+/// What the client may conclude from what it saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum WriteOutcome {
+    /// Refused, or never sent: the server need not have it.
+    Refused,
+    /// Timeout, lost connection, 5xx, garbage: it may have been stored or not.
+    Unknown,
+    /// Success was answered: it must be there.
+    Acknowledged,
+}
+
+impl WriteOutcome {
+    /// `sent`: whether any byte of the request left the client.
+    pub(crate) fn of(result: Result<(), ErrorKind>, sent: bool) -> Self {
+        match result {
+            Ok(()) => Self::Acknowledged,
+            Err(ErrorKind::Status(300..=499) | ErrorKind::Connect | ErrorKind::NotSent) => {
+                Self::Refused
+            }
+            Err(_) if !sent => Self::Refused,
+            Err(_) => Self::Unknown,
+        }
+    }
+}
+
+/// The writes of one thread, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    outcomes: Vec<WriteOutcome>,
+    /// Writes past the bound, which verification cannot look at.
+    pub(crate) untracked: u64,
+}
+
+impl Ledger {
+    /// Of several writes of one link the best known outcome stays.
+    pub(crate) fn note(&mut self, number: u64, outcome: WriteOutcome) {
+        let Some(index) = usize::try_from(number).ok().filter(|index| *index < TRACKED_MAX) else {
+            self.untracked += 1;
+            return;
+        };
+        if index >= self.outcomes.len() {
+            self.outcomes.resize(index + 1, WriteOutcome::Refused);
+        }
+        let known = &mut self.outcomes[index];
+        *known = outcome.max(*known);
+    }
+
+    /// The writes that the server has, or may have, with their numbers.
+    pub(crate) fn to_check(&self) -> impl Iterator<Item = (u64, WriteOutcome)> + '_ {
+        self.outcomes
+            .iter()
+            .enumerate()
+            .filter(|(_, outcome)| **outcome != WriteOutcome::Refused)
+            .map(|(index, outcome)| (index as u64, *outcome))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_success_is_acknowledged_and_doubt_is_unknown() {
+        use WriteOutcome::{Acknowledged, Refused, Unknown};
+        for (result, sent, expected) in [
+            (Ok(()), true, Acknowledged),
+            (Err(ErrorKind::Status(503)), true, Unknown),
+            (Err(ErrorKind::Status(202)), true, Unknown),
+            (Err(ErrorKind::Status(409)), true, Refused),
+            (Err(ErrorKind::Status(307)), true, Refused),
+            (Err(ErrorKind::Timeout), true, Unknown),
+            (Err(ErrorKind::Timeout), false, Refused),
+            (Err(ErrorKind::Reset), true, Unknown),
+            (Err(ErrorKind::Malformed), true, Unknown),
+            (Err(ErrorKind::Connect), false, Refused),
+            (Err(ErrorKind::NotSent), false, Refused),
+        ] {
+            assert_eq!(WriteOutcome::of(result, sent), expected, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn a_later_failure_does_not_unsay_an_acknowledgement() {
+        let mut ledger = Ledger::default();
+        ledger.note(2, WriteOutcome::Acknowledged);
+        ledger.note(2, WriteOutcome::Unknown);
+        ledger.note(0, WriteOutcome::Unknown);
+        assert_eq!(
+            ledger.to_check().collect::<Vec<_>>(),
+            [(0, WriteOutcome::Unknown), (2, WriteOutcome::Acknowledged)]
+        );
+    }
+}

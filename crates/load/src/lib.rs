@@ -1,0 +1,41 @@
+//! The load generator: `lodge load links-get|links-put|links-mixed`, and its reports.
+//!
+//! It speaks to any HTTP/1.1 server and imports nothing of Lodge's. What it promises a reader of
+//! its figures:
+//!
+//! - An error answer is never a success, and latencies are those of successes alone.
+//! - In an open loop (`--rate`) request k is due at start + k / rate whatever the server does, and
+//!   its latency counts from then: a stall is paid by every request that fell due in it.
+//! - The client's own lateness is reported apart (pacing lag): a timerfd on Linux, some tens of
+//!   microseconds on an idle machine; up to 1 ms on other systems.
+//! - With `--verify` every acknowledged write is read back. What nobody can know (timeout, lost
+//!   connection, 5xx) is counted as unknown, never as acknowledged.
+//!
+//! Few threads, each with a single-threaded runtime, its share of the connections and a record of
+//! its own; the records are merged when all have ended.
+
+mod batch;
+mod cli;
+mod connection;
+mod control;
+mod create;
+mod http1;
+mod interrupt;
+mod ledger;
+mod limits;
+mod links;
+mod pace;
+mod plan;
+mod raw;
+mod record;
+mod report;
+mod run;
+mod series;
+mod target;
+mod template;
+mod timer;
+mod verify;
+mod worker;
+
+pub use cli::{CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand};
+pub use run::{Outcome, run, run_to};

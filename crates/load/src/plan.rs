@@ -1,0 +1,332 @@
+//! What will be done: the command line, checked and turned into parts that fit together.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use crate::cli::{CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand};
+use crate::links::{self, LinkSet};
+use crate::record::Kind;
+use crate::target::Target;
+use crate::template::{Template, header_line};
+
+/// How long a run lasts when nothing is said.
+const DURATION_DEFAULT: Duration = Duration::from_secs(10);
+/// The path that reads a link, and the one that writes it, in both seeds.
+pub(crate) const READ_PATH: &str = "/{short}";
+const WRITE_PATH: &str = "/?short={short}&long={long}";
+/// What answers a followed link.
+pub(crate) const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
+const WRITTEN: [u16; 2] = [200, 201];
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Until {
+    Requests(u64),
+    Duration(Duration),
+}
+
+/// Which kinds of request a group of connections makes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Mix {
+    Only(Kind),
+    /// Reads and writes at random; the part that are writes.
+    WriteShare(f64),
+}
+
+/// Connections with one mix and one pace.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Lane {
+    pub(crate) mix: Mix,
+    pub(crate) connections: u32,
+    /// Open loop at this many requests a second; `None`: closed loop.
+    pub(crate) rate_per_s: Option<f64>,
+    pub(crate) until: Until,
+}
+
+/// How reads are made and judged.
+#[derive(Debug, Clone)]
+pub(crate) struct GetLoad {
+    pub(crate) template: Template,
+    pub(crate) set: LinkSet,
+    pub(crate) expect: Vec<u16>,
+    pub(crate) head: bool,
+}
+
+/// How writes are made and judged.
+#[derive(Debug, Clone)]
+pub(crate) struct PutLoad {
+    pub(crate) template: Template,
+    pub(crate) expect: Vec<u16>,
+    /// Every write is of the same link.
+    pub(crate) same_pair: bool,
+}
+
+/// The whole of a `lodge load`.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) command: &'static str,
+    pub(crate) url: String,
+    pub(crate) target: Target,
+    pub(crate) threads: u32,
+    pub(crate) connections: u32,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) timeout: Duration,
+    /// Connections are kept from request to request.
+    pub(crate) keep: bool,
+    pub(crate) repeat: u32,
+    pub(crate) seed: u64,
+    pub(crate) prefix: String,
+    pub(crate) verify: bool,
+    pub(crate) get: Option<GetLoad>,
+    pub(crate) put: Option<PutLoad>,
+    /// The seeds' way to write a link, for the links that the run reads.
+    pub(crate) create: Side,
+    /// The seeds' way to read a link back.
+    pub(crate) read_back: Side,
+    pub(crate) raw: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// A request outside of the measurement, and which answers to it are success.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    pub(crate) template: Template,
+    pub(crate) expect: Vec<u16>,
+}
+
+impl Plan {
+    /// Checks the command, resolves its URL and tries one connection.
+    pub(crate) fn new(command: &LoadCommand) -> Result<Self> {
+        let common = command.common();
+        let target = Target::resolve(&common.url, common.timeout)?;
+        let maker = Maker { common, target: &target, headers: headers(common)? };
+        let (get, put) = maker.loads(command)?;
+        let plan = Self {
+            command: command.name(),
+            url: common.url.clone(),
+            threads: threads(common),
+            connections: common.connections,
+            lanes: lanes(command)?,
+            timeout: common.timeout,
+            keep: !common.new_connections,
+            repeat: common.repeat,
+            seed: common.seed,
+            prefix: common.prefix.clone().unwrap_or_else(|| links::random_prefix(rand::random())),
+            verify: common.verify,
+            create: maker.create()?,
+            read_back: maker.read_back(command)?,
+            get,
+            put,
+            raw: common.raw.clone(),
+            json: common.json.clone(),
+            html: common.html.clone(),
+            target,
+        };
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<()> {
+        if let (true, Some(get)) = (self.verify, &self.get) {
+            ensure!(
+                get.set.targets_known(),
+                "--verify must know the right answers: leave --shorts away, or give a file with \"short target\" on each line"
+            );
+        }
+        if let (true, Some(put)) = (self.verify, &self.put) {
+            ensure!(
+                put.template.names_both(),
+                "--verify needs {{short}} and {{long}} in the path of the writes"
+            );
+            ensure!(
+                self.read_back.template.names_short(),
+                "--verify needs {{short}} in the path of the reads"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What the requests are made from.
+struct Maker<'a> {
+    common: &'a CommonArgs,
+    target: &'a Target,
+    headers: Vec<String>,
+}
+
+impl Maker<'_> {
+    fn template(&self, method: &str, path: &str) -> Result<Template> {
+        Template::new(method, path, self.target, &self.headers, !self.common.new_connections)
+    }
+
+    fn loads(&self, command: &LoadCommand) -> Result<(Option<GetLoad>, Option<PutLoad>)> {
+        Ok(match command {
+            LoadCommand::LinksGet(GetCommand { set, path, expect, head, .. }) => {
+                (Some(self.get(set, path, expect, *head)?), None)
+            }
+            LoadCommand::LinksPut(PutCommand { path, expect, same_pair, .. }) => {
+                (None, Some(self.put(path, expect, *same_pair)?))
+            }
+            LoadCommand::LinksMixed(mixed) => {
+                let get = self.get(&mixed.set, &mixed.get_path, &mixed.get_expect, false)?;
+                (Some(get), Some(self.put(&mixed.put_path, &mixed.put_expect, false)?))
+            }
+        })
+    }
+
+    fn get(&self, set: &LinkSetArgs, path: &str, expect: &[u16], head: bool) -> Result<GetLoad> {
+        let template = self.template(if head { "HEAD" } else { "GET" }, path)?;
+        let set = match &set.shorts {
+            _ if !template.names_short() => LinkSet::Fixed,
+            Some(shorts) => LinkSet::given(shorts)?,
+            None => LinkSet::Own { count: set.links },
+        };
+        Ok(GetLoad { template, set, expect: expect.to_vec(), head })
+    }
+
+    fn put(&self, path: &str, expect: &[u16], same_pair: bool) -> Result<PutLoad> {
+        Ok(PutLoad { template: self.template("PUT", path)?, expect: expect.to_vec(), same_pair })
+    }
+
+    fn create(&self) -> Result<Side> {
+        Ok(Side { template: self.template("PUT", WRITE_PATH)?, expect: WRITTEN.to_vec() })
+    }
+
+    fn read_back(&self, command: &LoadCommand) -> Result<Side> {
+        let (path, expect) = match command {
+            LoadCommand::LinksMixed(mixed) => (mixed.get_path.as_str(), mixed.get_expect.clone()),
+            LoadCommand::LinksGet(_) | LoadCommand::LinksPut(_) => (READ_PATH, REDIRECTS.to_vec()),
+        };
+        Ok(Side { template: self.template("GET", path)?, expect })
+    }
+}
+
+fn headers(common: &CommonArgs) -> Result<Vec<String>> {
+    common.headers.iter().map(|text| header_line(text)).collect()
+}
+
+fn threads(common: &CommonArgs) -> u32 {
+    let cores = std::thread::available_parallelism()
+        .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
+    common.threads.unwrap_or((cores / 2).clamp(1, 8)).min(common.connections)
+}
+
+fn lanes(command: &LoadCommand) -> Result<Vec<Lane>> {
+    let common = command.common();
+    let until = common
+        .requests
+        .map_or(Until::Duration(common.duration.unwrap_or(DURATION_DEFAULT)), Until::Requests);
+    let one =
+        |mix, rate_per_s| vec![Lane { mix, connections: common.connections, rate_per_s, until }];
+    match command {
+        LoadCommand::LinksGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
+        LoadCommand::LinksPut(put) => Ok(one(Mix::Only(Kind::Put), put.rate)),
+        LoadCommand::LinksMixed(mixed) => match (mixed.get_rate, mixed.put_rate) {
+            (Some(get_rate), Some(put_rate)) => two_lanes(mixed, until, get_rate, put_rate),
+            _ => Ok(one(Mix::WriteShare(mixed.write_share), mixed.rate)),
+        },
+    }
+}
+
+/// Reads and writes apart, each with connections and a rate of its own.
+fn two_lanes(
+    mixed: &MixedCommand,
+    until: Until,
+    get_rate: f64,
+    put_rate: f64,
+) -> Result<Vec<Lane>> {
+    let all = mixed.common.connections;
+    let puts = mixed.put_connections.unwrap_or((all / 4).max(1));
+    ensure!(
+        puts < all,
+        "--connections must be more than --put-connections, so that reads have some too"
+    );
+    let (gets_until, puts_until) = match until {
+        Until::Duration(_) => (until, until),
+        Until::Requests(count) => {
+            let writes = portion(count, put_rate / (get_rate + put_rate));
+            (Until::Requests(count - writes), Until::Requests(writes))
+        }
+    };
+    let lane = |kind, connections, rate, until| Lane {
+        mix: Mix::Only(kind),
+        connections,
+        rate_per_s: Some(rate),
+        until,
+    };
+    Ok(vec![
+        lane(Kind::Get, all - puts, get_rate, gets_until),
+        lane(Kind::Put, puts, put_rate, puts_until),
+    ])
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a count lies between 0 and the count"
+)]
+fn portion(count: u64, share: f64) -> u64 {
+    ((crate::record::float(count) * share).round() as u64).min(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(subcommand)]
+        load: LoadCommand,
+    }
+
+    fn command(line: &str) -> Result<LoadCommand, clap::Error> {
+        Cli::try_parse_from(std::iter::once("load").chain(line.split_whitespace()))
+            .map(|cli| cli.load)
+    }
+
+    #[test]
+    fn rates_of_their_own_give_reads_and_writes_connections_of_their_own() {
+        let mixed =
+            command("links-mixed --url http://x --get-rate 20000 --put-rate 2000 -n 1100").unwrap();
+        let lanes = lanes(&mixed).unwrap();
+        assert_eq!(lanes.len(), 2);
+        assert_eq!(
+            (lanes[0].connections, lanes[0].rate_per_s, lanes[0].until),
+            (75, Some(20_000.0), Until::Requests(1000))
+        );
+        assert_eq!(
+            (lanes[1].connections, lanes[1].rate_per_s, lanes[1].until),
+            (25, Some(2000.0), Until::Requests(100))
+        );
+        let starved = command(
+            "links-mixed --url http://x --get-rate 1 --put-rate 1 -c 4 --put-connections 4",
+        )
+        .unwrap();
+        assert!(super::lanes(&starved).is_err());
+    }
+
+    #[test]
+    fn without_an_end_a_run_lasts_ten_seconds() {
+        let lanes = lanes(&command("links-get --url http://x").unwrap()).unwrap();
+        assert_eq!(lanes[0].until, Until::Duration(Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for line in [
+            "links-get --url http://x -n 1 -d 1s",
+            "links-get --url http://x --shorts a --links 2",
+            "links-mixed --url http://x --get-rate 1",
+            "links-mixed --url http://x --get-rate 1 --put-rate 1 --rate 2",
+            "links-mixed --url http://x --get-rate 1 --put-rate 1 --write-share 0.5",
+            "links-put --url http://x -c 0",
+        ] {
+            assert!(command(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Runs the plan: creates the links, starts the threads, follows them, verifies, reports.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::runtime::Runtime;
+
+use crate::cli::LoadCommand;
+use crate::control::Control;
+use crate::create::create_links;
+use crate::interrupt::Interrupt;
+use crate::ledger::Ledger;
+use crate::limits::{cpu_time, raise_file_limit};
+use crate::plan::{Plan, Until};
+use crate::raw::RawWriter;
+use crate::record::{Measured, float};
+use crate::report::{self, Report};
+use crate::verify::{Verification, verify};
+use crate::worker::{Shared, Worked, work};
+
+/// How often the progress bar moves.
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+/// Files open besides the connections.
+const FILES_BESIDES: u64 = 64;
+
+/// Whether the run found what it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Requests succeeded, and whatever was verified is right.
+    Sound,
+    /// `--verify` found something missing, wrong or unreadable, or no request at all succeeded.
+    Unsound,
+}
+
+impl Outcome {
+    /// The process's exit code: 0 or 1.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Sound => 0,
+            Self::Unsound => 1,
+        }
+    }
+}
+
+/// One finished run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) measured: Measured,
+    pub(crate) elapsed: Duration,
+    /// CPU time of this process during the run; `None` where it cannot be read.
+    pub(crate) cpu: Option<Duration>,
+    pub(crate) interrupted: bool,
+    pub(crate) verification: Option<Verification>,
+}
+
+/// Does what `command` says and prints the report on standard output.
+///
+/// Blocks until all is done. Threads and their runtimes are its own: call it from any thread that
+/// may block. Ctrl-C stops the sending, awaits the answers under way and still reports; a second
+/// one ends the process with code 130.
+pub fn run(command: &LoadCommand) -> Result<Outcome> {
+    run_to(command, &mut std::io::stdout().lock())
+}
+
+/// As [`run`], with the text report going to `out`.
+pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
+    let plan = Arc::new(Plan::new(command)?);
+    raise_file_limit(u64::from(plan.connections) + FILES_BESIDES)?;
+    let control = Control::default();
+    let interrupt = Interrupt::watch(&control)?;
+    create_links(&plan, &control).context("nothing was measured")?;
+    let raw = plan.raw.as_deref().map(RawWriter::create).transpose()?;
+    let started = std::time::SystemTime::now();
+    let mut runs = Vec::new();
+    for number in 0..plan.repeat {
+        if control.stopped() {
+            break;
+        }
+        runs.push(one_run(&plan, &control, number, raw.as_ref())?);
+    }
+    interrupt.end();
+    if let Some(raw) = raw {
+        raw.finish()?;
+    }
+    let report = Report::new(&plan, started, &runs);
+    report::write(&plan, &report, out)?;
+    Ok(if report.sound() { Outcome::Sound } else { Outcome::Unsound })
+}
+
+fn one_run(
+    plan: &Arc<Plan>,
+    control: &Control,
+    number: u32,
+    raw: Option<&RawWriter>,
+) -> Result<Run> {
+    let shared = Arc::new(Shared::new(Arc::clone(plan), control.clone(), number));
+    // Made here: a thread that failed to make its runtime would leave the others waiting at the start.
+    let runtimes = (0..plan.threads)
+        .map(|_| tokio::runtime::Builder::new_current_thread().enable_all().build())
+        .collect::<Result<Vec<Runtime>, _>>()?;
+    let cpu_before = cpu_time();
+    let (ended, all_ended) = channel::<()>();
+    let mut threads = Vec::with_capacity(runtimes.len());
+    for (id, runtime) in (0..).zip(runtimes) {
+        let (shared, rows, ended) = (Arc::clone(&shared), raw.map(RawWriter::rows), ended.clone());
+        let run = move || {
+            let _ended = ended;
+            work(shared, id, &runtime, rows)
+        };
+        threads.push(std::thread::Builder::new().name(format!("load-{id}")).spawn(run)?);
+    }
+    drop(ended);
+    follow(&shared, &all_ended);
+    let mut worked = Vec::with_capacity(threads.len());
+    for thread in threads {
+        worked.push(thread.join().map_err(|_| anyhow!("a worker thread panicked"))??);
+    }
+    let cpu = cpu_before.zip(cpu_time()).map(|(before, after)| after.saturating_sub(before));
+    finish(plan, control, number, worked, cpu)
+}
+
+fn finish(
+    plan: &Arc<Plan>,
+    control: &Control,
+    number: u32,
+    worked: Vec<Worked>,
+    cpu: Option<Duration>,
+) -> Result<Run> {
+    let interrupted = control.stopped();
+    let elapsed = elapsed(plan, interrupted, &worked);
+    let mut measured = Measured::new();
+    let mut ledgers: Vec<Ledger> = Vec::with_capacity(worked.len());
+    for one in worked {
+        measured.merge(&one.measured);
+        ledgers.push(one.ledger);
+    }
+    let verification =
+        if plan.verify { Some(check(plan, number, &measured, &ledgers)?) } else { None };
+    Ok(Run { measured, elapsed, cpu, interrupted, verification })
+}
+
+/// The time that rates refer to: at least the time asked for, and until the last success. A request
+/// that hangs until its deadline after the end does not count as time in which the server was asked.
+fn elapsed(plan: &Plan, interrupted: bool, worked: &[Worked]) -> Duration {
+    let last_end = worked.iter().map(|one| one.last_end).max().unwrap_or_default();
+    if interrupted {
+        return last_end;
+    }
+    let mut planned = Duration::ZERO;
+    for lane in &plan.lanes {
+        planned = planned.max(match (lane.until, lane.rate_per_s) {
+            (Until::Duration(duration), _) => duration,
+            (Until::Requests(count), Some(rate_per_s)) => {
+                Duration::from_secs_f64(float(count) / rate_per_s)
+            }
+            (Until::Requests(_), None) => last_end,
+        });
+    }
+    planned.max(worked.iter().map(|one| one.last_success).max().unwrap_or_default())
+}
+
+fn check(
+    plan: &Arc<Plan>,
+    number: u32,
+    measured: &Measured,
+    ledgers: &[Ledger],
+) -> Result<Verification> {
+    let mut found = if plan.put.is_some() {
+        verify(plan, number, ledgers).context("cannot read the writes back")?
+    } else {
+        Verification::default()
+    };
+    found.reads_wrong = measured
+        .get
+        .errors
+        .get(&crate::record::ErrorKind::WrongTarget)
+        .copied()
+        .unwrap_or_default();
+    found.reads_checked = measured.get.succeeded + found.reads_wrong;
+    Ok(found)
+}
+
+/// Moves the progress bar (hidden unless standard error is a terminal) until all threads have ended.
+fn follow(shared: &Shared, all_ended: &Receiver<()>) {
+    let plan = &shared.plan;
+    let total: u64 = plan
+        .lanes
+        .iter()
+        .map(|lane| if let Until::Requests(count) = lane.until { count } else { 0 })
+        .sum();
+    let duration = plan.lanes.iter().find_map(|lane| {
+        if let Until::Duration(duration) = lane.until { Some(duration) } else { None }
+    });
+    let length =
+        duration.map_or(total, |duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:40}] {percent:>3} % {msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_prefix(format!("run {}/{}", shared.run + 1, plan.repeat));
+    let began = Instant::now();
+    let (mut seen_before, mut at_before) = (0, began);
+    while all_ended.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let (good, bad) = shared
+            .progress
+            .iter()
+            .map(crate::control::Progress::seen)
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let now = Instant::now();
+        let rate = float(good - seen_before) / (now - at_before).as_secs_f64();
+        (seen_before, at_before) = (good, now);
+        let place = if duration.is_some() {
+            u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+        } else {
+            good + bad
+        };
+        bar.set_position(place.min(length));
+        bar.set_message(format!("{good} ok, {bad} errors, {rate:.0}/s"));
+    }
+    bar.finish_and_clear();
+}

@@ -1,0 +1,467 @@
+//! The load generator against servers on loopback that work, err, stall, lose and lie.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
+
+mod server;
+
+use std::net::SocketAddr;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use clap::Parser;
+use lodge_load::{LoadCommand, Outcome, run_to};
+use serde_json::Value;
+use server::{Links, Reply, Request, serve};
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    load: LoadCommand,
+}
+
+/// What a run came to.
+struct Ran {
+    outcome: Outcome,
+    json: Value,
+    text: String,
+    html: String,
+    raw: String,
+}
+
+impl Ran {
+    /// A figure of the run's JSON, by its path.
+    fn number(&self, pointer: &str) -> f64 {
+        self.json
+            .pointer(pointer)
+            .and_then(Value::as_f64)
+            .unwrap_or_else(|| panic!("no figure {pointer} in {}", self.json))
+    }
+
+    fn is(&self, pointer: &str, figure: f64) {
+        let found = self.json.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
+        assert!((found - figure).abs() < 1e-9, "{pointer} is {found}, not {figure}\n{}", self.text);
+    }
+}
+
+fn load(address: SocketAddr, options: &str) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut words: Vec<String> =
+        std::iter::once("load").chain(options.split_whitespace()).map(str::to_owned).collect();
+    words.extend(["--url".to_owned(), format!("http://{address}")]);
+    for kind in ["json", "html", "raw"] {
+        words.extend([format!("--{kind}"), file(kind)]);
+    }
+    let mut text = Vec::new();
+    let outcome = run_to(&Cli::try_parse_from(words).unwrap().load, &mut text).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    Ran {
+        outcome,
+        json: serde_json::from_str(&read("json")).unwrap(),
+        text: String::from_utf8(text).unwrap(),
+        html: read("html"),
+        raw: read("raw"),
+    }
+}
+
+fn loopback(handler: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> SocketAddr {
+    serve("127.0.0.1:0", handler)
+}
+
+/// A server that works, and its links.
+fn sound() -> (SocketAddr, Arc<Links>) {
+    let links = Arc::new(Links::default());
+    let served = Arc::clone(&links);
+    (loopback(move |request| served.serve(request)), links)
+}
+
+#[test]
+fn an_error_answer_is_never_a_success() {
+    let address = loopback(|request| match request.number % 4 {
+        0 => Reply::Answer(500, String::new()),
+        1 => Reply::Answer(404, String::new()),
+        2 => Reply::Answer(200, String::new()),
+        _ => Reply::Answer(307, "https://example.com/".to_owned()),
+    });
+    let ran = load(address, "links-get --shorts gg -c 4 -n 400");
+    ran.is("/total/all/count", 400.0);
+    ran.is("/total/all/succeeded", 100.0);
+    ran.is("/total/all/errors", 300.0);
+    ran.is("/total/all/error_percent", 75.0);
+    for status in ["500", "404", "200"] {
+        ran.is(&format!("/total/all/errors_by_kind/status {status}"), 100.0);
+    }
+    ran.is("/total/all/latency_ms/count", 100.0);
+    assert!(ran.number("/total/all/within/3/percent") <= 25.0);
+    assert_eq!(ran.outcome, Outcome::Sound);
+}
+
+#[test]
+fn a_run_without_a_success_is_unsound() {
+    let ran =
+        load(loopback(|_| Reply::Answer(503, String::new())), "links-get --shorts gg -c 2 -n 20");
+    ran.is("/total/all/succeeded", 0.0);
+    ran.is("/total/all/rate_per_s", 0.0);
+    assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1));
+}
+
+#[test]
+fn every_way_to_fail_has_its_name() {
+    let address = loopback(|request| match request.number {
+        0 => Reply::Close,
+        1 => Reply::Hang,
+        2 => Reply::Bytes(b"SSH-2.0-OpenSSH\r\n\r\n"),
+        _ => Reply::Answer(307, String::new()),
+    });
+    let ran = load(address, "links-get --shorts gg -c 1 -n 5 --timeout 200ms");
+    ran.is("/total/all/succeeded", 2.0);
+    for kind in ["reset", "timeout", "malformed answer"] {
+        ran.is(&format!("/total/all/errors_by_kind/{kind}"), 1.0);
+    }
+    assert!(ran.text.contains("not an HTTP/1.1 answer"), "{}", ran.text);
+}
+
+/// Answers at once, but for one stall of 200 ms of the whole server.
+fn stalling() -> SocketAddr {
+    let gate = Mutex::new(());
+    loopback(move |request| {
+        let _open = gate.lock().unwrap();
+        if request.number == 200 {
+            let (_never, answer) = channel::<()>();
+            let _ = answer.recv_timeout(Duration::from_millis(200));
+        }
+        Reply::Answer(307, String::new())
+    })
+}
+
+#[test]
+fn open_loop_latency_counts_from_the_intended_time_when_the_server_stalls() {
+    let ran = load(stalling(), "links-get --shorts gg -c 8 -n 500 --rate 500");
+    ran.is("/total/all/succeeded", 500.0);
+    // 100 of 500 requests fell due during the stall. Counted from their sending, only the 8 on the
+    // connections would be slow, and the 90th percentile fast.
+    assert!(ran.number("/total/all/latency_ms/p90") >= 50.0, "{}", ran.text);
+    assert!(ran.number("/total/all/latency_ms/p99") >= 150.0, "{}", ran.text);
+    assert!(ran.number("/total/all/latency_ms/max") >= 190.0, "{}", ran.text);
+    assert!(ran.number("/total/pacing/queued") >= 50.0, "{}", ran.text);
+    // The client was not late: the wait for a connection is the server's doing, not pacing lag.
+    assert!(ran.number("/total/pacing/lag_ms/median") < 20.0, "{}", ran.text);
+}
+
+#[test]
+fn what_could_not_be_sent_in_time_is_an_error() {
+    let ran = load(loopback(|_| Reply::Hang), "links-put -c 2 -n 200 --rate 400 --timeout 100ms");
+    ran.is("/total/all/count", 200.0);
+    ran.is("/total/all/succeeded", 0.0);
+    let (timeouts, unsent) = (
+        ran.number("/total/all/errors_by_kind/timeout"),
+        ran.number("/total/all/errors_by_kind/not sent"),
+    );
+    assert!(timeouts >= 2.0 && unsent >= 2.0, "{}", ran.text);
+    // A write that timed out may have been stored; one that was never sent was not.
+    ran.is("/total/writes/unknown", timeouts);
+    ran.is("/total/writes/refused", unsent);
+}
+
+#[test]
+fn writes_are_all_different_and_read_back() {
+    let (address, links) = sound();
+    let ran = load(address, "links-put -c 8 --threads 2 -n 300 --verify");
+    ran.is("/total/all/succeeded", 300.0);
+    ran.is("/total/verification/acknowledged", 300.0);
+    ran.is("/total/verification/verified", 300.0);
+    assert_eq!((links.count(), ran.outcome), (300, Outcome::Sound));
+    assert!(ran.text.contains("300 verified, 0 missing, 0 wrong"), "{}", ran.text);
+}
+
+#[test]
+fn one_pair_can_be_repeated() {
+    let (address, links) = sound();
+    let ran = load(address, "links-put -c 4 --threads 2 -n 100 --same-pair --verify");
+    ran.is("/total/writes/acknowledged", 100.0);
+    ran.is("/total/verification/verified", 1.0);
+    assert_eq!((links.count(), ran.outcome), (1, Outcome::Sound));
+}
+
+#[test]
+fn verify_catches_a_lost_write() {
+    let links = Links::default();
+    let address = loopback(move |request| match request.number {
+        41 if request.is_put() => Reply::Answer(201, String::new()),
+        _ => links.serve(request),
+    });
+    let ran = load(address, "links-put -c 2 -n 100 --verify");
+    ran.is("/total/writes/acknowledged", 100.0);
+    ran.is("/total/verification/verified", 99.0);
+    ran.is("/total/verification/missing", 1.0);
+    assert_eq!(ran.outcome, Outcome::Unsound);
+}
+
+#[test]
+fn verify_catches_a_wrong_target() {
+    let links = Links::default();
+    let address = loopback(move |request| {
+        if !request.is_put() && request.number % 50 == 0 {
+            return Reply::Answer(307, "https://example.com/another".to_owned());
+        }
+        links.serve(request)
+    });
+    let ran = load(address, "links-put -c 2 -n 100 --verify");
+    ran.is("/total/verification/wrong", 2.0);
+    ran.is("/total/verification/verified", 98.0);
+    assert_eq!(ran.outcome, Outcome::Unsound);
+    let liar = loopback(|request| {
+        Reply::Answer(if request.is_put() { 201 } else { 307 }, "https://example.com/b".to_owned())
+    });
+    let reads = load(liar, "links-get -c 2 -n 50 --verify");
+    reads.is("/total/all/errors_by_kind/wrong target", 50.0);
+    assert_eq!(reads.outcome, Outcome::Unsound);
+}
+
+#[test]
+fn an_unknown_outcome_is_never_acknowledged() {
+    let links = Links::default();
+    let address = loopback(move |request| {
+        if !request.is_put() {
+            return links.get(request);
+        }
+        match request.number % 4 {
+            0 => Reply::Answer(503, String::new()),
+            1 => {
+                links.store(request);
+                Reply::Close
+            }
+            2 => Reply::Answer(409, String::new()),
+            _ => links.put(request),
+        }
+    });
+    let ran = load(address, "links-put -c 1 -n 100 --verify");
+    ran.is("/total/writes/acknowledged", 25.0);
+    ran.is("/total/writes/refused", 25.0);
+    ran.is("/total/writes/unknown", 50.0);
+    ran.is("/total/verification/verified", 25.0);
+    ran.is("/total/verification/unknown", 50.0);
+    ran.is("/total/verification/unknown_stored", 25.0);
+    assert_eq!(ran.outcome, Outcome::Sound);
+}
+
+#[test]
+fn reads_and_writes_are_reported_apart_and_together() {
+    let (address, links) = sound();
+    let ran = load(address, "links-mixed -c 4 -n 400 --write-share 0.25 --links 10 --verify");
+    let (reads, writes) = (ran.number("/total/get/succeeded"), ran.number("/total/put/succeeded"));
+    assert!(
+        (reads + writes - 400.0).abs() < 1e-9 && (50.0..150.0).contains(&writes),
+        "{}",
+        ran.text
+    );
+    ran.is("/total/verification/verified", writes);
+    ran.is("/total/verification/reads_checked", reads);
+    assert!((float(links.count()) - writes - 10.0).abs() < 1e-9);
+    let paced = load(address, "links-mixed -c 4 -n 110 --get-rate 1000 --put-rate 100");
+    paced.is("/total/get/succeeded", 100.0);
+    paced.is("/total/put/succeeded", 10.0);
+    assert!(
+        paced.text.contains("reads at 1000/s on 3 connections, writes at 100/s on 1 connections"),
+        "{}",
+        paced.text
+    );
+}
+
+fn float(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap())
+}
+
+#[test]
+fn links_to_read_are_created_first_and_read_at_random() {
+    let (address, links) = sound();
+    let ran = load(address, "links-get --links 50 -c 4 -n 2000 --verify --prefix abc");
+    ran.is("/total/all/count", 2000.0);
+    ran.is("/total/all/succeeded", 2000.0);
+    assert_eq!(links.count(), 50);
+}
+
+#[test]
+fn a_connection_that_the_server_closes_is_dialled_again() {
+    let address = loopback(|request| {
+        Reply::AnswerAndClose(307, format!("https://example.com{}", request.path))
+    });
+    let ran = load(address, "links-get --shorts gg -c 3 -n 60");
+    ran.is("/total/all/succeeded", 60.0);
+    ran.is("/total/all/connect_ms/count", 57.0);
+    let (address, _) = sound();
+    let each = load(address, "links-get -c 3 -n 60 --new-connections");
+    each.is("/total/all/succeeded", 60.0);
+    each.is("/total/all/connect_ms/count", 60.0);
+}
+
+#[test]
+fn a_server_that_says_close_is_believed_even_if_it_leaves_the_connection_open() {
+    let answer = b"HTTP/1.1 307 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let ran = load(loopback(|_| Reply::Bytes(answer)), "links-get --shorts gg -c 3 -n 60");
+    ran.is("/total/all/succeeded", 60.0);
+    ran.is("/total/all/connect_ms/count", 57.0);
+}
+
+#[test]
+fn any_server_and_path_will_do() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    let address = loopback(move |request| {
+        log.lock().unwrap().push(format!("{} {}", request.method, request.path));
+        Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
+    });
+    let ran = load(address, "links-get --path /index.html --expect 200 --head -c 1 -n 3");
+    ran.is("/total/all/succeeded", 3.0);
+    assert_eq!(*seen.lock().unwrap(), ["HEAD /index.html"; 3]);
+}
+
+#[test]
+fn ipv6_addresses_are_spoken_to() {
+    let Ok(probe) = std::net::TcpListener::bind("[::1]:0") else { return };
+    drop(probe);
+    let ran = load(
+        serve("[::1]:0", |_| Reply::Answer(307, String::new())),
+        "links-get --shorts gg -c 1 -n 3",
+    );
+    ran.is("/total/all/succeeded", 3.0);
+}
+
+#[test]
+fn repeated_runs_have_lines_of_their_own_and_a_spread() {
+    let (address, _) = sound();
+    let ran = load(address, "links-get -c 2 -n 50 --repeat 3");
+    ran.is("/total/all/count", 150.0);
+    ran.is("/repeat/runs", 3.0);
+    let rates: Vec<f64> =
+        (0..3).map(|run| ran.number(&format!("/runs/{run}/all/rate_per_s"))).collect();
+    let mean = rates.iter().sum::<f64>() / 3.0;
+    let sd = (rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / 2.0).sqrt();
+    assert!(
+        (ran.number("/repeat/rate_per_s/mean") - mean).abs() < 1e-6
+            && (ran.number("/repeat/rate_per_s/sd") - sd).abs() < 1e-6
+    );
+    assert!(
+        ran.text.lines().any(|line| line.starts_with("mean "))
+            && ran.text.lines().any(|line| line.starts_with("sd ")),
+        "{}",
+        ran.text
+    );
+    assert!(ran.html.contains("Run by run"));
+}
+
+#[test]
+fn the_raw_file_has_a_line_for_each_request_that_adds_up() {
+    let (address, _) = sound();
+    let ran = load(address, "links-mixed -c 3 --threads 2 -n 3000 --new-connections");
+    let mut lines = ran.raw.lines();
+    assert_eq!(lines.next(), Some("start\tlate\tctime\tdtime\tttime\twait\tkind\tresult"));
+    let mut count = 0;
+    for line in lines {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let figures: Vec<f64> = cells[..6].iter().map(|cell| cell.parse().unwrap()).collect();
+        assert!(
+            figures[0] > 1.6e9 && (figures[1] + figures[2] + figures[3] - figures[4]).abs() < 0.002,
+            "{line}"
+        );
+        assert!(
+            figures[2] > 0.0
+                && figures[5] <= figures[3] + 0.002
+                && ["get", "put"].contains(&cells[6])
+                && cells[7] == "ok",
+            "{line}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 3000);
+}
+
+#[test]
+fn every_report_has_every_figure() {
+    let (address, _) = sound();
+    let ran = load(address, "links-mixed -c 4 -n 500 --rate 5000 --verify");
+    for row in [
+        "requests",
+        "errors, %",
+        "successes/s",
+        "sent, KB/s",
+        "received, KB/s",
+        "min",
+        "mean",
+        "sd",
+        "median",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+        "10 ms",
+        "20 ms",
+        "50 ms",
+        "100 ms",
+        "pacing lag",
+    ] {
+        assert!(
+            ran.text.lines().any(|line| line.trim_start().starts_with(row)),
+            "no {row} in {}",
+            ran.text
+        );
+    }
+    for figure in ["min", "mean", "sd", "median", "p90", "p95", "p99", "p999", "max"] {
+        assert!(ran.number(&format!("/total/all/latency_ms/{figure}")) > 0.0);
+    }
+    assert!(
+        ran.number("/runs/0/all/series/0/succeeded") > 0.0
+            && ran.number("/total/all/sent_kb_per_s") > 0.0
+    );
+    let p99 = format!("{:.3}", ran.number("/total/all/latency_ms/p99"));
+    assert!(ran.text.contains(&p99) && ran.html.contains(&p99));
+    for row in [
+        "Requests",
+        "Errors, %",
+        "Successes a second",
+        "Sent, KB/s",
+        "Received, KB/s",
+        "Latency sd, ms",
+        "Latency p99.9, ms",
+        "Served within 100 ms, %",
+        "Pacing lag",
+    ] {
+        assert!(ran.html.contains(row), "no {row}");
+    }
+    for seed in ["7,268.39", "7,605 of 7,605", "145.93", "706.69", "462.54", "10,000 times"] {
+        assert!(ran.html.contains(seed), "no {seed}");
+    }
+}
+
+#[test]
+fn the_page_stands_alone_and_says_its_plots_in_words() {
+    let (address, _) = sound();
+    let ran = load(address, "links-mixed -c 2 -n 200");
+    for outside in ["<script", "<link", "<img", "src=", "url(", "@import"] {
+        assert!(!ran.html.contains(outside), "{outside}");
+    }
+    assert_eq!(ran.html.matches("role=\"img\"").count(), 3);
+    assert_eq!(ran.html.matches("<desc").count(), 3);
+    assert!(
+        ran.html.contains("prefers-color-scheme: dark")
+            && ran.html.contains("lang=\"en\"")
+            && !ran.html.contains("NaN")
+            && !ran.html.contains(">inf")
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said_in_words() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let cli =
+        Cli::try_parse_from(["load", "links-get", "--url", &format!("http://{address}")]).unwrap();
+    let error = run_to(&cli.load, &mut Vec::new()).unwrap_err();
+    assert!(
+        format!("{error:#}").contains(&format!("no connection to http://{address}")),
+        "{error:#}"
+    );
+}

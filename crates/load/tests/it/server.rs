@@ -1,0 +1,141 @@
+//! A small HTTP/1.1 server on loopback whose answers, and failures, a test decides.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What a client asked.
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// How many requests came before it.
+    pub(crate) number: u64,
+}
+
+impl Request {
+    pub(crate) fn is_put(&self) -> bool {
+        self.method == "PUT"
+    }
+
+    /// The value of `name` in the query.
+    pub(crate) fn query(&self, name: &str) -> String {
+        let query = self.path.split_once('?').map_or("", |parts| parts.1);
+        query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+            .unwrap_or_default()
+            .to_owned()
+    }
+}
+
+/// What the server does about it.
+pub(crate) enum Reply {
+    /// A status and a `Location`, which may be empty.
+    Answer(u16, String),
+    /// As `Answer`, but the connection ends with it.
+    AnswerAndClose(u16, String),
+    /// The connection closes without an answer.
+    Close,
+    /// Nothing, until the client gives up.
+    Hang,
+    /// Bytes as they are.
+    Bytes(&'static [u8]),
+}
+
+type Handler = dyn Fn(&Request) -> Reply + Send + Sync;
+
+/// Starts a server; it lives as long as the test process.
+pub(crate) fn serve(
+    address: &str,
+    handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind(address).unwrap();
+    let address = listener.local_addr().unwrap();
+    let handler: Arc<Handler> = Arc::new(handler);
+    let count = Arc::new(AtomicU64::new(0));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (handler, count) = (Arc::clone(&handler), Arc::clone(&count));
+            std::thread::spawn(move || converse(&stream.unwrap(), &*handler, &count));
+        }
+    });
+    address
+}
+
+/// Until either side closes.
+fn converse(stream: &TcpStream, handler: &Handler, count: &AtomicU64) {
+    stream.set_nodelay(true).unwrap();
+    let mut reader = BufReader::new(stream);
+    while let Some((method, path)) = read_request(&mut reader) {
+        let request = Request { method, path, number: count.fetch_add(1, Ordering::SeqCst) };
+        let mut out = stream;
+        let written = match handler(&request) {
+            Reply::Answer(status, location) => write!(
+                out,
+                "HTTP/1.1 {status} X\r\nLocation: {location}\r\nContent-Length: 2\r\n\r\nok"
+            ),
+            Reply::AnswerAndClose(status, location) => {
+                let _ = write!(
+                    out,
+                    "HTTP/1.1 {status} X\r\nLocation: {location}\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+                );
+                return;
+            }
+            Reply::Bytes(bytes) => out.write_all(bytes),
+            Reply::Close => return,
+            Reply::Hang => reader.read(&mut [0; 1]).map(|_| ()),
+        };
+        if written.is_err() {
+            return;
+        }
+    }
+}
+
+fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, String)> {
+    let mut first = String::new();
+    if reader.read_line(&mut first).ok()? == 0 {
+        return None;
+    }
+    let mut line = String::new();
+    while line != "\r\n" {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+    }
+    let mut words = first.split(' ');
+    Some((words.next()?.to_owned(), words.next()?.to_owned()))
+}
+
+/// The links of a server that works.
+#[derive(Default)]
+pub(crate) struct Links(Mutex<HashMap<String, String>>);
+
+impl Links {
+    pub(crate) fn put(&self, request: &Request) -> Reply {
+        self.store(request);
+        Reply::Answer(201, String::new())
+    }
+
+    pub(crate) fn store(&self, request: &Request) {
+        self.0.lock().unwrap().insert(request.query("short"), request.query("long"));
+    }
+
+    pub(crate) fn get(&self, request: &Request) -> Reply {
+        match self.0.lock().unwrap().get(request.path.trim_start_matches('/')) {
+            Some(target) => Reply::Answer(307, target.clone()),
+            None => Reply::Answer(404, String::new()),
+        }
+    }
+
+    /// What a sound server does.
+    pub(crate) fn serve(&self, request: &Request) -> Reply {
+        if request.is_put() { self.put(request) } else { self.get(request) }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+}
