@@ -1,0 +1,50 @@
+//! Writes that end even if whoever asked for them goes away: their commit may still come, and the
+//! cache must learn of it.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+/// A future that goes on by itself when it is dropped before its end.
+pub(crate) struct Finish<T: Send + 'static> {
+    future: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+    left_alone: TaskTracker,
+}
+
+impl<T: Send + 'static> Finish<T> {
+    /// `future`, which `left_alone` goes on with if need be.
+    pub(crate) fn new(
+        future: impl Future<Output = T> + Send + 'static,
+        left_alone: TaskTracker,
+    ) -> Self {
+        Self { future: Some(Box::pin(future)), left_alone }
+    }
+}
+
+impl<T: Send + 'static> Future for Finish<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let Some(future) = &mut self.future else { return Poll::Pending };
+        let polled = future.as_mut().poll(context);
+        if polled.is_ready() {
+            self.future = None;
+        }
+        polled
+    }
+}
+
+impl<T: Send + 'static> Drop for Finish<T> {
+    fn drop(&mut self) {
+        let Some(future) = self.future.take() else { return };
+        // Without a runtime there is nobody left to read the cache.
+        if let Ok(runtime) = Handle::try_current() {
+            self.left_alone.spawn_on(future, &runtime);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Links in memory. What is in the cache is what the store has: every write of this process passes
+//! through here, and nothing that was read before a write's end gets in after it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Attempt, Done, Result,
+    links::{Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Short, TakenClick},
+};
+use quick_cache::{Weighter, sync::Cache};
+use tokio_util::task::TaskTracker;
+
+use super::{epochs::Epochs, finish::Finish, flights::Flights};
+
+/// Lookups that may go to the store at once; further ones are refused.
+const LOOKUPS_MAX: usize = 1_024;
+
+/// What an entry costs beside its texts, in bytes: the link, and the cache's own records, as measured.
+const ENTRY_BYTES: usize = size_of::<Link>() + 250;
+
+/// A store of links with a bounded cache in front. Links with a limited number of clicks are not
+/// cached, nor is the absence of a link.
+pub struct CachedLinks {
+    store: Arc<dyn LinkStore>,
+    cache: Arc<Entries>,
+    flights: Flights<Short, Option<Arc<Link>>>,
+    left_alone: TaskTracker,
+}
+
+struct Entries {
+    links: Cache<Short, Arc<Link>, Weight>,
+    epochs: Epochs,
+}
+
+/// Says how many bytes an entry takes.
+#[derive(Clone)]
+struct Weight;
+
+/// A short and its epoch before a read or a write of the store began.
+type Noted = (Short, u64);
+
+impl CachedLinks {
+    /// At most about `capacity_bytes` of links of `store` in memory.
+    pub fn new(store: Arc<dyn LinkStore>, capacity_bytes: u64) -> Self {
+        let items = usize::try_from(capacity_bytes).unwrap_or(usize::MAX) / ENTRY_BYTES;
+        let links = Cache::with_weighter(items, capacity_bytes, Weight);
+        let cache = Arc::new(Entries { links, epochs: Epochs::new() });
+        Self { store, cache, flights: Flights::new(LOOKUPS_MAX), left_alone: TaskTracker::new() }
+    }
+
+    /// Runs a write that concerns `shorts` to its end, even if the caller goes away, and then brings
+    /// the cache up to date with the links that `written` finds in its outcome.
+    fn write<T, F>(
+        &self,
+        shorts: Vec<Short>,
+        write: impl FnOnce(Arc<dyn LinkStore>) -> F + Send + 'static,
+        written: impl Fn(&T) -> Vec<&Link> + Send + 'static,
+    ) -> Finish<Result<T>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send,
+    {
+        let mut noted: Vec<Noted> =
+            shorts.into_iter().map(|short| self.cache.note(short)).collect();
+        noted.sort_unstable();
+        let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
+        let to_its_end = async move {
+            let outcome = write(store).await;
+            match &outcome {
+                Ok(outcome) => cache.settle(&noted, &written(outcome)),
+                // Nobody knows what the store has now.
+                Err(_) => noted.iter().for_each(|noted| cache.forget(&noted.0)),
+            }
+            outcome
+        };
+        Finish::new(to_its_end, self.left_alone.clone())
+    }
+}
+
+#[async_trait]
+impl LinkStore for CachedLinks {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        self.store.recall(attempt).await
+    }
+
+    async fn claim(
+        &self,
+        candidates: Vec<Candidate>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>> {
+        let wanted = |candidate: &Candidate| {
+            std::iter::once(&candidate.link.short)
+                .chain(&candidate.spares)
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let shorts = candidates.iter().flat_map(wanted).collect();
+        let write = move |store: Arc<dyn LinkStore>| async move {
+            store.claim(candidates, reserved, attempt).await
+        };
+        self.write(shorts, write, |done| {
+            of_this_attempt(done).into_iter().flatten().filter_map(created).collect()
+        })
+        .await
+    }
+
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Link>> {
+        let shorts = vec![link.short.clone()];
+        let write =
+            move |store: Arc<dyn LinkStore>| async move { store.replace(link, attempt).await };
+        self.write(shorts, write, |done| of_this_attempt(done).into_iter().collect()).await
+    }
+
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        if let Some(link) = self.cache.links.get(short) {
+            return Ok(Some(link));
+        }
+        let noted = self.cache.note(short.clone());
+        let epoch = noted.1;
+        let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
+        let look_up = || async move {
+            let found = store.find(&noted.0).await?;
+            if let Some(link) = &found {
+                cache.fill(&noted, link);
+            }
+            Ok(found)
+        };
+        self.flights.join(short, epoch, look_up).await
+    }
+
+    fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
+        self.cache.links.get(short)
+    }
+
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+        let short = link.short.clone();
+        let write =
+            move |store: Arc<dyn LinkStore>| async move { store.change(link, attempt).await };
+        let changed = self
+            .write(vec![short.clone()], write, |done: &Option<_>| {
+                done.as_ref().and_then(of_this_attempt).into_iter().collect()
+            })
+            .await?;
+        if changed.is_none() {
+            // The caller read an older version somewhere; if it was here, the next try must not.
+            self.cache.forget(&short);
+        }
+        Ok(changed)
+    }
+
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
+        self.store.take_click(short, id, at).await
+    }
+
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        self.store.list(query).await
+    }
+
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
+        self.store.page(after, limit).await
+    }
+}
+
+fn created(claim: &Claim) -> Option<&Link> {
+    match claim {
+        Claim::Created(link) => Some(link),
+        Claim::Exists(_) => None,
+    }
+}
+
+/// What was written now; a repetition answers with what was written then, which may have changed since.
+fn of_this_attempt<T>(done: &Done<T>) -> Option<&T> {
+    (!done.replayed).then_some(&done.outcome)
+}
+
+impl Entries {
+    fn note(&self, short: Short) -> Noted {
+        let epoch = self.epochs.of(&short);
+        (short, epoch)
+    }
+
+    /// Brings the cache up to date after a write that ended well.
+    fn settle(&self, noted: &[Noted], written: &[&Link]) {
+        for link in written {
+            let before = noted
+                .binary_search_by(|(short, _)| short.cmp(&link.short))
+                .ok()
+                .map(|at| noted[at].1);
+            let mut epoch = self.epochs.lock(&link.short);
+            // If another write that shares the epoch has ended meanwhile, its outcome may be the newer.
+            let newest = before == Some(*epoch);
+            *epoch += 1;
+            if newest { self.put(Arc::new((*link).clone())) } else { self.remove(&link.short) }
+        }
+    }
+
+    /// Keeps what a lookup found, unless a write has ended since it began.
+    fn fill(&self, (short, noted): &Noted, link: &Arc<Link>) {
+        let epoch = self.epochs.lock(short);
+        let is_newer = |cached: Arc<Link>| cached.id == link.id && cached.version > link.version;
+        if *epoch == *noted && !self.links.peek(short).is_some_and(is_newer) {
+            self.put(Arc::clone(link));
+        }
+    }
+
+    /// Drops what may have been replaced.
+    fn forget(&self, short: &Short) {
+        *self.epochs.lock(short) += 1;
+        self.remove(short);
+    }
+
+    /// Called under the lock of the short's epoch.
+    fn put(&self, link: Arc<Link>) {
+        if link.click_limit.is_some()
+            || Weight.weight(&link.short, &link) > self.links.shard_capacity()
+        {
+            return self.remove(&link.short);
+        }
+        self.links.insert(link.short.clone(), link);
+    }
+
+    fn remove(&self, short: &Short) {
+        self.links.remove(short);
+    }
+}
+
+impl Weighter<Short, Arc<Link>> for Weight {
+    fn weight(&self, short: &Short, link: &Arc<Link>) -> u64 {
+        let tags: usize =
+            link.tags.as_slice().iter().map(|tag| tag.len() + size_of::<String>()).sum();
+        let password = link.password.as_ref().map_or(0, |hash| hash.0.len());
+        (ENTRY_BYTES + 2 * short.as_str().len() + link.target.as_str().len() + tags + password)
+            as u64
+    }
+}

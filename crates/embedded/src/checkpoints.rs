@@ -1,0 +1,210 @@
+//! Carries the write-ahead log into the database on a thread of its own, and keeps the log bounded.
+//!
+//! A passive checkpoint disturbs nobody but cannot start the log anew while the writer goes on, so a
+//! log that has grown long gets one for which the writer waits. A reader of an old state can hold up
+//! even that; then the log may grow further, up to a length from which writes are refused.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rusqlite::Connection;
+
+use crate::failure::Shared;
+
+/// How long a checkpoint for which the writer waits may wait for readers.
+const READERS_WAIT: Duration = Duration::from_millis(100);
+
+/// Lengths of the log, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lengths {
+    /// From which on a passive checkpoint runs.
+    pub(crate) passive: u64,
+    /// From which on the writer waits for one that starts the log anew.
+    pub(crate) restart: u64,
+    /// From which on nothing is written.
+    pub(crate) max: u64,
+}
+
+/// The way to the checkpointing thread.
+#[derive(Debug)]
+pub(crate) struct Checkpoints {
+    state: Mutex<State>,
+    wake: Condvar,
+    done: Condvar,
+    /// The log's length after the last commit, in bytes.
+    length: AtomicU64,
+    /// Its length when a checkpoint was last asked for; the writer's own.
+    asked_at: AtomicU64,
+    lengths: Lengths,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    asked: Option<Kind>,
+    /// Those for which the writer waits that have ended.
+    restarts_ended: u64,
+    stopped: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Passive,
+    Restart,
+}
+
+impl Checkpoints {
+    /// A thread to be; [`Self::start`] starts it.
+    pub(crate) fn new(lengths: Lengths) -> Arc<Self> {
+        let (length, asked_at) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Self {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            done: Condvar::new(),
+            length,
+            asked_at,
+            lengths,
+        })
+    }
+
+    /// Starts the thread; `alive` goes with it.
+    pub(crate) fn start<A: Send + 'static>(
+        self: &Arc<Self>,
+        connection: Connection,
+        alive: A,
+    ) -> std::io::Result<()> {
+        let checkpoints = Arc::clone(self);
+        thread::Builder::new().name("lodge-checkpoint".to_owned()).spawn(move || {
+            let _alive = alive;
+            checkpoints.run(&connection);
+        })?;
+        Ok(())
+    }
+
+    /// Notes the log's length after a commit.
+    pub(crate) fn note_length(&self, bytes: u64) {
+        self.length.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The log's length after the last commit, in bytes.
+    #[cfg(test)]
+    pub(crate) fn length(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
+    }
+
+    /// Called by the writer before each group: asks for a checkpoint if one is due, waits for it if the
+    /// log is long, and fails if the log may not grow any more.
+    pub(crate) fn make_room(&self) -> Result<(), Shared> {
+        let length = self.length.load(Ordering::Relaxed);
+        // The log may have been started anew since.
+        let asked_at = self.asked_at.load(Ordering::Relaxed).min(length);
+        let step = if length >= self.lengths.max { 0 } else { self.lengths.passive };
+        if length < self.lengths.passive || length - asked_at < step {
+            self.asked_at.store(asked_at, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.asked_at.store(length, Ordering::Relaxed);
+        let mut state = self.state.lock();
+        if length < self.lengths.restart {
+            state.asked.get_or_insert(Kind::Passive);
+            self.wake.notify_one();
+            return Ok(());
+        }
+        self.restart(&mut state);
+        if self.length.load(Ordering::Relaxed) >= self.lengths.max {
+            return Err(Shared::because(
+                "the write-ahead log is at its greatest length, and a long read keeps it from starting anew",
+            ));
+        }
+        Ok(())
+    }
+
+    fn restart(&self, state: &mut MutexGuard<'_, State>) {
+        let ended = state.restarts_ended;
+        state.asked = Some(Kind::Restart);
+        self.wake.notify_one();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while state.restarts_ended == ended && !state.stopped {
+            if self.done.wait_until(state, deadline).timed_out() {
+                return;
+            }
+        }
+    }
+
+    /// Ends the thread after a last checkpoint.
+    pub(crate) fn stop(&self) {
+        self.state.lock().stopped = true;
+        self.wake.notify_all();
+        self.done.notify_all();
+    }
+
+    fn run(&self, connection: &Connection) {
+        let mut state = self.state.lock();
+        loop {
+            if state.stopped {
+                break;
+            }
+            let Some(kind) = state.asked.take() else {
+                self.wake.wait(&mut state);
+                continue;
+            };
+            MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind));
+            if kind == Kind::Restart {
+                state.restarts_ended += 1;
+                self.done.notify_all();
+            }
+        }
+        drop(state);
+        // By now nobody writes, and what the readers still do they do at once.
+        self.log_failure(
+            connection
+                .busy_timeout(Duration::from_secs(1))
+                .and_then(|()| checkpoint(connection, "TRUNCATE")),
+        );
+    }
+
+    fn checkpoint(&self, connection: &Connection, kind: Kind) {
+        match kind {
+            Kind::Passive => self.log_failure(checkpoint(connection, "PASSIVE")),
+            Kind::Restart => {
+                let ran = connection
+                    .busy_timeout(READERS_WAIT)
+                    .and_then(|()| checkpoint(connection, "RESTART"));
+                if let Ok(Progress { busy: false, .. }) = ran {
+                    self.note_length(0);
+                }
+                self.log_failure(ran);
+            }
+        }
+    }
+
+    fn log_failure(&self, ran: rusqlite::Result<Progress>) {
+        match ran {
+            Ok(Progress { busy: true }) => {
+                tracing::debug!(
+                    length_bytes = self.length.load(Ordering::Relaxed),
+                    "a reader held up a checkpoint"
+                );
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!(%error, "a checkpoint failed"),
+        }
+    }
+}
+
+struct Progress {
+    /// A reader or the writer was in the way.
+    busy: bool,
+}
+
+fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Progress> {
+    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
+        Ok(Progress { busy: row.get::<_, i64>(0)? != 0 })
+    })
+}

@@ -1,0 +1,217 @@
+//! Clicks, rolled up by hour and day.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::{Timestamp, tz::TimeZone};
+use lodge_domain::{
+    Result,
+    links::{
+        ClickBatch, ClickReport, ClickStore, Device, Grouping, LinkId,
+        clicks::{ClickCell, ClickLine},
+    },
+};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{engine::Engine, failure::Failure, writer::App};
+
+/// Rows that one request of a batch writes: a few milliseconds, so that creations need not wait for a
+/// large batch.
+const PART_ROWS: usize = 256;
+
+/// Most lines of a report.
+const LINES_MAX: i64 = 1_000;
+
+const HOUR_SECONDS: i64 = 3_600;
+const DAY_SECONDS: i64 = 86_400;
+
+/// Clicks in the database.
+pub(crate) struct SqliteClicks(pub(crate) Arc<Engine>);
+
+#[async_trait]
+impl ClickStore for SqliteClicks {
+    async fn add(&self, batch: Arc<ClickBatch>) -> Result<()> {
+        let parts =
+            batch.clicks.len().div_ceil(PART_ROWS) + batch.referrers.len().div_ceil(PART_ROWS);
+        for part in 0..parts {
+            let batch = Arc::clone(&batch);
+            self.0
+                .writer
+                .write(App::Links, move |connection| add_part(connection, &batch, part))
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport> {
+        self.0.readers.read(move |connection| report(connection, link, by, since)).await
+    }
+
+    async fn totals(&self, links: Vec<LinkId>) -> Result<Vec<u64>> {
+        self.0
+            .readers
+            .read(move |connection| {
+                links.iter().map(|link| Ok(total(connection, *link)?.0)).collect()
+            })
+            .await
+    }
+}
+
+/// Adds a part of a batch, unless it is in; parts come in order.
+fn add_part(connection: &Connection, batch: &ClickBatch, part: usize) -> Result<(), Failure> {
+    let incarnation = batch.incarnation.as_bytes();
+    let progress = (batch.number.cast_signed(), i64::try_from(part).unwrap_or(i64::MAX) + 1);
+    let sql = "SELECT number, parts FROM click_flushes WHERE incarnation = ?1";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let last: Option<(i64, i64)> =
+        connection.prepare_cached(sql)?.query_row([incarnation], read).optional()?;
+    if last.is_some_and(|last| last >= progress) {
+        return Ok(());
+    }
+    let click_parts = batch.clicks.len().div_ceil(PART_ROWS);
+    if let Some(clicks) = batch.clicks.chunks(PART_ROWS).nth(part) {
+        add_clicks(connection, clicks)?;
+    } else if let Some(referrers) = batch.referrers.chunks(PART_ROWS).nth(part - click_parts) {
+        add_referrers(connection, referrers)?;
+    }
+    let sql = "INSERT INTO click_flushes (incarnation, number, parts) VALUES (?1, ?2, ?3) \
+        ON CONFLICT DO UPDATE SET number = excluded.number, parts = excluded.parts";
+    connection.prepare_cached(sql)?.execute((incarnation, progress.0, progress.1))?;
+    Ok(())
+}
+
+fn add_clicks(connection: &Connection, clicks: &[(ClickCell, u64)]) -> Result<(), Failure> {
+    let sql = "INSERT INTO clicks_hour (link, hour, device, clicks) VALUES (?1, ?2, ?3, ?4) \
+        ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
+    let mut add = connection.prepare_cached(sql)?;
+    for (cell, count) in clicks {
+        add.execute((
+            cell.link.0.as_bytes(),
+            cell.hour,
+            device_number(cell.device),
+            count.cast_signed(),
+        ))?;
+    }
+    Ok(())
+}
+
+fn add_referrers(
+    connection: &Connection,
+    referrers: &[((LinkId, Box<str>), u64)],
+) -> Result<(), Failure> {
+    let sql = "INSERT INTO referrers (link, host, clicks) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
+    let mut add = connection.prepare_cached(sql)?;
+    for ((link, host), count) in referrers {
+        add.execute((link.0.as_bytes(), &**host, count.cast_signed()))?;
+    }
+    Ok(())
+}
+
+const BY_DEVICE: &str = "SELECT device, sum(clicks) FROM (SELECT device, clicks FROM clicks_hour WHERE link = ?1 \
+    UNION ALL SELECT device, clicks FROM clicks_day WHERE link = ?1) GROUP BY device";
+
+const BY_HOUR: &str = "SELECT hour, sum(clicks) FROM clicks_hour WHERE link = ?1 AND hour >= ?2 AND device <> ?3 \
+    GROUP BY hour ORDER BY hour DESC LIMIT ?4";
+
+const BY_DAY: &str = "SELECT day, sum(clicks) FROM (\
+    SELECT day, clicks FROM clicks_day WHERE link = ?1 AND day >= ?2 AND device <> ?3 \
+    UNION ALL SELECT hour / 24 AS day, clicks FROM clicks_hour WHERE link = ?1 AND hour >= ?2 * 24 AND device <> ?3) \
+    GROUP BY day ORDER BY day DESC LIMIT ?4";
+
+const BY_REFERRER: &str =
+    "SELECT host, clicks FROM referrers WHERE link = ?1 ORDER BY clicks DESC, host LIMIT ?2";
+
+/// Clicks for ever by device.
+fn devices(connection: &Connection, link: LinkId) -> rusqlite::Result<Vec<(Device, u64)>> {
+    let mut statement = connection.prepare_cached(BY_DEVICE)?;
+    let rows = statement.query_map([link.0.as_bytes()], |row| {
+        Ok((device(row.get(0)?), row.get::<_, i64>(1)?.cast_unsigned()))
+    })?;
+    rows.collect()
+}
+
+/// Clicks for ever, of people and of bots.
+fn total(connection: &Connection, link: LinkId) -> rusqlite::Result<(u64, u64)> {
+    let sum = |(people, bots), (device, clicks)| {
+        if device == Device::Bot { (people, bots + clicks) } else { (people + clicks, bots) }
+    };
+    Ok(devices(connection, link)?.into_iter().fold((0, 0), sum))
+}
+
+fn report(
+    connection: &Connection,
+    link: LinkId,
+    by: Grouping,
+    since: Timestamp,
+) -> Result<ClickReport, Failure> {
+    let (total, bots) = total(connection, link)?;
+    let seconds = since.as_second();
+    let mut lines = match by {
+        Grouping::Hour => {
+            by_time(connection, BY_HOUR, link, HOUR_SECONDS, seconds, |at| at.to_string())?
+        }
+        Grouping::Day => by_time(connection, BY_DAY, link, DAY_SECONDS, seconds, |at| {
+            TimeZone::UTC.to_datetime(at).date().to_string()
+        })?,
+        Grouping::Referrer => {
+            let mut statement = connection.prepare_cached(BY_REFERRER)?;
+            let read = |row: &rusqlite::Row<'_>| {
+                Ok(ClickLine { key: row.get(0)?, clicks: row.get::<_, i64>(1)?.cast_unsigned() })
+            };
+            statement.query_map((link.0.as_bytes(), LINES_MAX), read)?.collect::<Result<_, _>>()?
+        }
+        Grouping::Device => {
+            let mut devices = devices(connection, link)?;
+            devices.sort_by_key(|(_, clicks)| std::cmp::Reverse(*clicks));
+            devices
+                .into_iter()
+                .map(|(device, clicks)| ClickLine { key: device.name().to_owned(), clicks })
+                .collect()
+        }
+    };
+    lines.retain(|line| line.clicks > 0);
+    Ok(ClickReport { total, bots, lines })
+}
+
+/// The newest lines of a report by time, oldest first; the first is the one in which `since` falls.
+fn by_time(
+    connection: &Connection,
+    sql: &str,
+    link: LinkId,
+    step_seconds: i64,
+    since: i64,
+    name: impl Fn(Timestamp) -> String,
+) -> Result<Vec<ClickLine>, Failure> {
+    let values =
+        (link.0.as_bytes(), since.div_euclid(step_seconds), device_number(Device::Bot), LINES_MAX);
+    let read = |row: &rusqlite::Row<'_>| {
+        let begins = row.get::<_, i64>(0)?.saturating_mul(step_seconds);
+        let key = name(Timestamp::from_second(begins).unwrap_or_default());
+        Ok(ClickLine { key, clicks: row.get::<_, i64>(1)?.cast_unsigned() })
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut lines: Vec<ClickLine> = statement.query_map(values, read)?.collect::<Result<_, _>>()?;
+    lines.reverse();
+    Ok(lines)
+}
+
+/// How a device stands in the column `device`.
+fn device_number(device: Device) -> i64 {
+    match device {
+        Device::Desktop => 0,
+        Device::Mobile => 1,
+        Device::Tablet => 2,
+        Device::Bot => 3,
+        Device::Other => 4,
+    }
+}
+
+fn device(number: i64) -> Device {
+    match number {
+        0 => Device::Desktop,
+        1 => Device::Mobile,
+        2 => Device::Tablet,
+        3 => Device::Bot,
+        _ => Device::Other,
+    }
+}

@@ -1,0 +1,54 @@
+//! Connections, each opened for one purpose.
+
+use std::{path::Path, time::Duration};
+
+use rusqlite::{Connection, OpenFlags, Result};
+
+/// How long a connection waits for another one's lock. Only checkpoints take locks that the writer
+/// needs, and only while it waits for them.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// Prepared statements that a connection keeps.
+const STATEMENTS_KEPT: usize = 64;
+
+/// The connection that writes; the log shrinks to `wal_kept_bytes` when it starts anew.
+pub(crate) fn writer(
+    path: &Path,
+    page_cache_bytes: usize,
+    wal_kept_bytes: u64,
+) -> Result<Connection> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, page_cache_bytes)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", wal_kept_bytes.cast_signed())?;
+    Ok(connection)
+}
+
+/// A connection that reads.
+pub(crate) fn reader(path: &Path, page_cache_bytes: usize) -> Result<Connection> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, page_cache_bytes)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// The connection that carries the write-ahead log into the file.
+pub(crate) fn checkpointer(path: &Path) -> Result<Connection> {
+    let connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE, 64 * 1024)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    Ok(connection)
+}
+
+fn open(path: &Path, access: OpenFlags, page_cache_bytes: usize) -> Result<Connection> {
+    // No mutex: each connection belongs to one thread.
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // Negative: KiB, not pages.
+    let page_cache_kib = i64::try_from(page_cache_bytes / 1024).unwrap_or(i64::MAX).max(64);
+    connection.pragma_update(None, "cache_size", -page_cache_kib)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    Ok(connection)
+}

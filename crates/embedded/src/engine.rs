@@ -1,0 +1,144 @@
+//! The open engine: its threads, in the order in which they start and end.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    time::{Duration, Instant},
+};
+
+use lodge_domain::secret::InstallationSecret;
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    Options,
+    checkpoints::{Checkpoints, Lengths},
+    connection,
+    folder::{Folder, OpenError},
+    readers::{self, Readers},
+    writer::{Limits, Writer},
+};
+
+/// Goes with a thread; when all clones are gone, the threads have ended.
+type Alive = Sender<()>;
+
+/// The threads of one open database.
+pub(crate) struct Engine {
+    pub(crate) writer: Writer,
+    pub(crate) readers: Readers,
+    checkpoints: Arc<Checkpoints>,
+    pub(crate) file: PathBuf,
+    pub(crate) secret: InstallationSecret,
+    pub(crate) tidy_place: crate::tidy::Place,
+    ends: Mutex<Option<Ends>>,
+    close_wait: Duration,
+}
+
+/// What is left to wait for, and to let go.
+struct Ends {
+    writer: Receiver<()>,
+    readers: Receiver<()>,
+    checkpoints: Receiver<()>,
+    folder: Folder,
+}
+
+impl Engine {
+    /// Opens the folder's database and starts the threads.
+    pub(crate) fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
+        let folder = Folder::lock(folder)?;
+        let file = folder.database();
+        let failed = |source| OpenError::Database { file: file.clone(), source };
+        let no_thread = |source| OpenError::File { path: file.clone(), source };
+
+        let mut main = folder.open_database(options.page_cache_bytes, options.wal_restart_bytes)?;
+        let secret = secret(&main).map_err(failed)?;
+        let page_bytes: u64 = main
+            .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))
+            .map_err(failed)?
+            .into();
+        let lengths = Lengths {
+            passive: options.wal_checkpoint_bytes,
+            restart: options.wal_restart_bytes,
+            max: options.wal_bytes_max,
+        };
+        let checkpoints = Checkpoints::new(lengths);
+        let noted = Arc::clone(&checkpoints);
+        let note = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+            noted.note_length(u64::from(pages.unsigned_abs()) * page_bytes);
+            Ok(())
+        };
+        main.wal_hook(Some(note)).map_err(failed)?;
+
+        let (checkpoints_alive, checkpoints_end) = channel();
+        checkpoints
+            .start(connection::checkpointer(&file).map_err(failed)?, checkpoints_alive)
+            .map_err(no_thread)?;
+        let (readers_alive, readers_end): (Alive, _) = channel();
+        let size = readers::Size {
+            threads: options.reader_threads,
+            queue: options.reader_queue,
+            page_cache_bytes: options.page_cache_bytes,
+        };
+        let readers = Readers::start(&file, size, &readers_alive)?;
+        let (writer_alive, writer_end) = channel();
+        let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
+        let writer = Writer::start(main, limits, Arc::clone(&checkpoints), writer_alive)
+            .map_err(no_thread)?;
+        let ends =
+            Ends { writer: writer_end, readers: readers_end, checkpoints: checkpoints_end, folder };
+        Ok(Self {
+            writer,
+            readers,
+            checkpoints,
+            file,
+            secret,
+            tidy_place: crate::tidy::Place::default(),
+            ends: Mutex::new(Some(ends)),
+            close_wait: options.close_wait,
+        })
+    }
+
+    /// Ends the threads, after they have answered what waits, and lets the folder go. Blocks. False if
+    /// they took longer than they may.
+    pub(crate) fn close(&self) -> bool {
+        let Some(ends) = self.ends.lock().take() else { return true };
+        let deadline = Instant::now() + self.close_wait;
+        self.writer.close();
+        self.readers.close();
+        let drained = ended(&ends.writer, deadline) & ended(&ends.readers, deadline);
+        // The last checkpoint needs a log that nobody uses.
+        self.checkpoints.stop();
+        let ended = ended(&ends.checkpoints, deadline) && drained;
+        if !ended {
+            tracing::error!(file = %self.file.display(), "the database's threads did not end in time");
+        }
+        drop(ends.folder);
+        ended
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn ended(thread: &Receiver<()>, deadline: Instant) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    thread.recv_timeout(left) == Err(RecvTimeoutError::Disconnected)
+}
+
+/// The installation's secret, made when it is first asked for.
+fn secret(connection: &Connection) -> rusqlite::Result<InstallationSecret> {
+    let mut fresh = [0; 32];
+    lodge_domain::Random::fill(&lodge_domain::OsRandom, &mut fresh);
+    let sql = "INSERT INTO meta (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING";
+    connection.execute(sql, [fresh])?;
+    let kept = connection
+        .query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| row.get(0))
+        .optional()?;
+    Ok(InstallationSecret::new(kept.unwrap_or(fresh)))
+}

@@ -1,0 +1,80 @@
+//! What can go wrong in a piece of work on a connection, and what of it a caller is told.
+
+use std::sync::Arc;
+
+use lodge_domain::Error;
+use rusqlite::ErrorCode;
+
+/// Why a piece of work did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A rule of the domain.
+    Refused(Error),
+    /// The database.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Refused(Error::internal(error))
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(error) => error,
+            Failure::Sqlite(error) => from_sqlite(error),
+        }
+    }
+}
+
+/// What may pass by itself (a full disk that is cleared, a lock) is unavailable; the rest is a defect.
+pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::OutOfMemory
+            | ErrorCode::OperationInterrupted
+            | ErrorCode::ReadOnly,
+        ) => Error::unavailable(error),
+        _ => Error::internal(error),
+    }
+}
+
+/// One error for many callers.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Shared(pub(crate) Arc<dyn std::error::Error + Send + Sync>);
+
+/// Why the engine did not take a request.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+pub(crate) enum NotTaken {
+    #[error("the queue of the database's {0} is full")]
+    Full(&'static str),
+    #[error("the data folder is closed, or its {0} has failed")]
+    Closed(&'static str),
+}
+
+impl Shared {
+    /// What happened, in words.
+    pub(crate) fn because(what: &'static str) -> Self {
+        Self(Arc::from(Box::<dyn std::error::Error + Send + Sync>::from(what)))
+    }
+}

@@ -1,0 +1,152 @@
+//! The data folder: who may open it, and what lies in it.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use rusqlite::Connection;
+
+use crate::{connection, migrations};
+
+/// Why a data folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("the data folder {} is in use by another process; one folder belongs to one server", folder.display())]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A newer Lodge wrote it.
+    #[error("{} was written by a newer Lodge (its format is {found}, this one knows up to {known}); start that one, or restore a backup made before the upgrade", file.display())]
+    Newer {
+        /// The database.
+        file: PathBuf,
+        /// The file's version.
+        found: u32,
+        /// The newest version that this Lodge reads.
+        known: u32,
+    },
+    /// The database is not Lodge's.
+    #[error("{} is not a database of Lodge's; nothing in it was changed", file.display())]
+    Foreign {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A database failed its integrity check.
+    #[error("{} is damaged: {report}", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What the check found first.
+        report: String,
+    },
+    /// The folder or a file in it cannot be made, read or written.
+    #[error("cannot use {}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The database cannot be opened.
+    #[error("cannot open the database {}: {source}", file.display())]
+    Database {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: rusqlite::Error,
+    },
+}
+
+/// A locked data folder; the lock goes with it.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder if there is none, for its owner alone, and locks it.
+    pub(crate) fn lock(path: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::File { path: path.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        let lock_path = path.join("lodge.lock");
+        let lock = private_file(&lock_path)
+            .map_err(|source| OpenError::File { path: lock_path.clone(), source })?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(OpenError::Locked { folder: path.to_owned() }),
+            Err(TryLockError::Error(source)) => Err(OpenError::File { path: lock_path, source }),
+        }
+    }
+
+    /// The database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join("lodge.db")
+    }
+
+    /// Opens the database for the writer: new, or of this Lodge's version, or brought to it.
+    pub(crate) fn open_database(
+        &self,
+        page_cache_bytes: usize,
+        wal_kept_bytes: u64,
+    ) -> Result<Connection, OpenError> {
+        let file = self.database();
+        private_file(&file)
+            .and_then(|_| sync_folder(&self.path))
+            .map_err(|source| OpenError::File { path: file.clone(), source })?;
+        let failed = |source| not_sqlite(&file, source);
+        let mut connection =
+            connection::writer(&file, page_cache_bytes, wal_kept_bytes).map_err(failed)?;
+        let things: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(failed)?;
+        if things > 0 {
+            check_origin(&connection, &file)?;
+        }
+        connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
+            .map_err(failed)?;
+        migrations::run(&mut connection).map_err(failed)?;
+        Ok(connection)
+    }
+}
+
+/// Refuses a database that is not Lodge's, or a newer Lodge's.
+pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<(), OpenError> {
+    let failed = |source| not_sqlite(file, source);
+    let application: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
+    if application != migrations::APPLICATION_ID {
+        return Err(OpenError::Foreign { file: file.to_owned() });
+    }
+    let found = migrations::version(connection).map_err(failed)?;
+    if found > migrations::NEWEST {
+        return Err(OpenError::Newer { file: file.to_owned(), found, known: migrations::NEWEST });
+    }
+    Ok(())
+}
+
+/// Says of a file that is no SQLite database that it is foreign, and of any other error what it is.
+pub(crate) fn not_sqlite(file: &Path, source: rusqlite::Error) -> OpenError {
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => OpenError::Foreign { file: file.to_owned() },
+        _ => OpenError::Database { file: file.to_owned(), source },
+    }
+}
+
+/// Opens or makes a file that only its owner may read.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Makes the names in a folder survive a loss of power.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()
+}

@@ -1,0 +1,68 @@
+//! A piece of work for a thread that owns a connection, and the way back to whoever asked for it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use lodge_domain::{Error, Result};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::failure::{Failure, Shared};
+
+/// A request, whatever it answers with.
+pub(crate) trait Job: Send {
+    /// Whether nobody waits for the answer any more.
+    fn is_abandoned(&self) -> bool;
+    /// Runs it, and says whether it succeeded.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// Answers with what it came to, or with `lost`: what happened to it and others together.
+    fn answer(self: Box<Self>, lost: Option<&Shared>);
+}
+
+/// A request of one type.
+pub(crate) struct Request<T, W> {
+    work: Option<W>,
+    outcome: Option<Result<T>>,
+    reply: oneshot::Sender<Result<T>>,
+}
+
+impl<T, W> Request<T, W> {
+    /// A request whose answer goes to `reply`.
+    pub(crate) fn new(work: W, reply: oneshot::Sender<Result<T>>) -> Self {
+        Self { work: Some(work), outcome: None, reply }
+    }
+}
+
+impl<T, W> Job for Request<T, W>
+where
+    T: Send,
+    W: FnOnce(&Connection) -> Result<T, Failure> + Send,
+{
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn run(&mut self, connection: &Connection) -> bool {
+        let Some(work) = self.work.take() else { return false };
+        // A defect in one request must not end the thread that serves all.
+        let outcome = match catch_unwind(AssertUnwindSafe(|| work(connection))) {
+            Ok(outcome) => outcome.map_err(Error::from),
+            Err(_) => Err(Error::internal("a request to the database panicked")),
+        };
+        let succeeded = outcome.is_ok();
+        self.outcome = Some(outcome);
+        succeeded
+    }
+
+    fn answer(self: Box<Self>, lost: Option<&Shared>) {
+        let outcome = match (lost, self.outcome) {
+            (None, Some(outcome)) => outcome,
+            (None, None) => {
+                Err(Error::internal("a request to the database was answered before it ran"))
+            }
+            // Refusals too: they may rest on what a neighbour wrote, which is gone.
+            (Some(lost), _) => Err(Error::unavailable(lost.clone())),
+        };
+        // Whoever asked may have gone.
+        drop(self.reply.send(outcome));
+    }
+}

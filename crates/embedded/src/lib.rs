@@ -1,0 +1,98 @@
+//! Every port on one SQLite file, and the in-process caches.
+//!
+//! One thread writes, in groups that share an fsync; a few read; one carries the write-ahead log into
+//! the file. An async caller waits for an answer, never for a disk.
+
+mod backup;
+mod cache;
+mod checkpoints;
+mod clicks;
+mod connection;
+mod engine;
+mod failure;
+mod folder;
+mod job;
+mod keys;
+mod links;
+mod migrations;
+mod options;
+mod outcomes;
+mod passwords;
+mod readers;
+mod tidy;
+mod writer;
+
+use std::{path::Path, sync::Arc};
+
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Error, Result,
+    keys::KeyStore,
+    links::{ClickStore, LinkStore},
+    secret::InstallationSecret,
+};
+
+pub use crate::{
+    backup::{BackupError, restore},
+    cache::{keys::CachedKeys, links::CachedLinks},
+    folder::OpenError,
+    options::Options,
+    passwords::Argon2Pool,
+    tidy::Tidied,
+};
+use crate::{clicks::SqliteClicks, engine::Engine, keys::SqliteKeys, links::SqliteLinks};
+
+/// An open data folder. Clones share it.
+#[derive(Clone)]
+pub struct Embedded(Arc<Engine>);
+
+impl Embedded {
+    /// Opens `folder`, and makes it if there is none. Blocks for as long as the disk takes.
+    pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
+        Engine::open(folder, options).map(|engine| Self(Arc::new(engine)))
+    }
+
+    /// The links, without a cache.
+    pub fn links(&self) -> Arc<dyn LinkStore> {
+        Arc::new(SqliteLinks(Arc::clone(&self.0)))
+    }
+
+    /// The clicks.
+    pub fn clicks(&self) -> Arc<dyn ClickStore> {
+        Arc::new(SqliteClicks(Arc::clone(&self.0)))
+    }
+
+    /// The API keys, without a cache.
+    pub fn keys(&self) -> Arc<dyn KeyStore> {
+        Arc::new(SqliteKeys(Arc::clone(&self.0)))
+    }
+
+    /// The installation's secret, made at the first opening; a backup carries it.
+    pub fn secret(&self) -> InstallationSecret {
+        self.0.secret.clone()
+    }
+
+    /// Writes a checked copy of the database to `to`, which must not exist, while everything goes on;
+    /// its size in bytes.
+    pub async fn backup(&self, to: &Path) -> Result<u64, BackupError> {
+        backup::backup(&self.0.file, to).await
+    }
+
+    /// Removes some of what nobody needs any more at `now`: outcomes past their time, links that have
+    /// been over for longer than `reserved`, hours and referrers that are rolled up. A bounded piece of
+    /// work; call it again soon while [`Tidied::more`] says so.
+    pub async fn tidy(&self, now: Timestamp, reserved: SignedDuration) -> Result<Tidied> {
+        tidy::tidy(&self.0, now, reserved).await
+    }
+
+    /// Answers what waits, carries the log into the file, ends the threads and lets the folder go.
+    /// From then on every request is [`Error::Unavailable`].
+    pub async fn close(&self) -> Result<()> {
+        let engine = Arc::clone(&self.0);
+        match tokio::task::spawn_blocking(move || engine.close()).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::unavailable("the database's threads did not end in time")),
+            Err(error) => Err(Error::internal(error)),
+        }
+    }
+}

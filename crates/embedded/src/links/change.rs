@@ -1,0 +1,48 @@
+//! Changes of a link, and the clicks of a limited one.
+
+use jiff::Timestamp;
+use lodge_domain::links::{Link, LinkId, Short, TakenClick};
+use rusqlite::Connection;
+
+use super::{
+    find::by_short,
+    row::{index, storable, update},
+};
+use crate::failure::Failure;
+
+const TAKE_CLICK: &str = "UPDATE links SET clicks_used = clicks_used + 1, \
+    exhausted_at = CASE WHEN clicks_used + 1 >= clicks_max THEN ?3 END \
+    WHERE short = ?1 AND id = ?2 AND clicks_used < clicks_max AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?3)";
+
+/// Stores `link` in place of its former version; `None` if that is not what is there.
+pub(crate) fn change(connection: &Connection, link: Link) -> Result<Option<Link>, Failure> {
+    let Some(was) = by_short(connection, &link.short)? else { return Ok(None) };
+    if was.link.id != link.id || was.link.version + 1 != link.version {
+        return Ok(None);
+    }
+    let mut is = link;
+    if let (Some(is), Some(was)) = (&mut is.click_limit, was.link.click_limit)
+        && is.max == was.max
+    {
+        *is = was;
+    }
+    let is = storable(is);
+    update(connection, &is)?;
+    index(connection, was.row, Some(&was.link), Some(&is))?;
+    Ok(Some(is))
+}
+
+/// Commits one click of a limited link.
+pub(crate) fn take_click(
+    connection: &Connection,
+    short: &Short,
+    id: LinkId,
+    at: Timestamp,
+) -> Result<TakenClick, Failure> {
+    let taken = connection.prepare_cached(TAKE_CLICK)?.execute((
+        short.as_str(),
+        id.0.as_bytes(),
+        at.as_millisecond(),
+    ))?;
+    Ok(if taken > 0 { TakenClick::Yes } else { TakenClick::No })
+}

@@ -1,0 +1,75 @@
+//! Claiming shorts.
+
+use jiff::SignedDuration;
+use lodge_domain::{
+    Error,
+    links::{Candidate, Claim, Link},
+};
+use rusqlite::Connection;
+
+use super::{
+    find::by_short,
+    row::{Stored, index, insert, storable},
+};
+use crate::failure::Failure;
+
+/// Claims a short for each candidate.
+pub(crate) fn claim_all(
+    connection: &Connection,
+    candidates: Vec<Candidate>,
+    reserved: SignedDuration,
+) -> Result<Vec<Claim>, Failure> {
+    candidates.into_iter().map(|candidate| claim(connection, candidate, reserved)).collect()
+}
+
+fn claim(
+    connection: &Connection,
+    candidate: Candidate,
+    reserved: SignedDuration,
+) -> Result<Claim, Failure> {
+    let mut link = storable(candidate.link);
+    let Some(holder) = claim_short(connection, &link, reserved)? else {
+        return Ok(Claim::Created(link));
+    };
+    for spare in candidate.spares {
+        link.short = spare;
+        if claim_short(connection, &link, reserved)?.is_none() {
+            return Ok(Claim::Created(link));
+        }
+    }
+    Ok(Claim::Exists(holder))
+}
+
+/// Adds `link` if its short is free; else the link that has it.
+fn claim_short(
+    connection: &Connection,
+    link: &Link,
+    reserved: SignedDuration,
+) -> Result<Option<Link>, Failure> {
+    // Mostly the short is free, so the insert comes before the look.
+    if !insert(connection, link)? {
+        let holder = by_short(connection, &link.short)?
+            .ok_or_else(|| Error::internal("a short that is neither free nor taken"))?;
+        if !holder.link.is_forgotten(link.created_at, reserved) {
+            return Ok(Some(holder.link));
+        }
+        forget(connection, &holder)?;
+        insert(connection, link)?;
+    }
+    index(connection, connection.last_insert_rowid(), None, Some(link))?;
+    Ok(None)
+}
+
+/// Removes a link, its clicks, and what lists and search know of it.
+pub(crate) fn forget(connection: &Connection, stored: &Stored) -> Result<(), Failure> {
+    index(connection, stored.row, Some(&stored.link), None)?;
+    connection.prepare_cached("DELETE FROM links WHERE row = ?1")?.execute([stored.row])?;
+    for sql in [
+        "DELETE FROM clicks_hour WHERE link = ?1",
+        "DELETE FROM clicks_day WHERE link = ?1",
+        "DELETE FROM referrers WHERE link = ?1",
+    ] {
+        connection.prepare_cached(sql)?.execute([stored.link.id.0.as_bytes()])?;
+    }
+    Ok(())
+}

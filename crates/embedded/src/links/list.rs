@@ -1,0 +1,119 @@
+//! Lists: an owner's links, newest first, and all links for export.
+
+use std::{fmt::Write, sync::Arc};
+
+use lodge_domain::links::{Link, LinkQuery, Short};
+use rusqlite::{Connection, types::Value};
+
+use super::{
+    row::{COLUMNS, owner_key, read},
+    search::{Plan, Words},
+};
+use crate::failure::Failure;
+
+/// Most links in one answer.
+const LIMIT_MAX: usize = 1_000;
+
+/// Sorts after every id.
+const AFTER_ALL_IDS: [u8; 17] = [0xff; 17];
+
+/// An SQL text with its values, built part by part.
+#[derive(Default)]
+struct Query {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Query {
+    /// Adds `sql` with each `?` in it standing for the same `value`.
+    fn push_with(&mut self, sql: &str, value: impl Into<Value>) {
+        self.values.push(value.into());
+        let number = format!("?{}", self.values.len());
+        self.sql.push_str(&sql.replace('?', &number));
+    }
+}
+
+/// An owner's links, newest first.
+pub(crate) fn list(connection: &Connection, query: &LinkQuery) -> Result<Vec<Arc<Link>>, Failure> {
+    let words = query.search.as_deref().map(Words::parse).transpose()?.unwrap_or_default();
+    let plan = words.plan(connection)?;
+    let Some(query) = build(query, &words, plan) else { return Ok(Vec::new()) };
+    let mut statement = connection.prepare_cached(&query.sql)?;
+    let rows =
+        statement.query_map(rusqlite::params_from_iter(query.values), |row| read(row, None))?;
+    Ok(rows.map(|row| row.map(|stored| Arc::new(stored.link))).collect::<Result<_, _>>()?)
+}
+
+fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
+    let owner = owner_key(query.owner);
+    let mut built = Query::default();
+    write!(built.sql, "SELECT {COLUMNS} FROM ").ok()?;
+    // The cross joins keep SQLite to this order, which follows what is rarest.
+    let id = match (plan, &query.tag) {
+        (Plan::Index, _) => {
+            built.push_with(
+                "link_search s CROSS JOIN links l ON l.row = s.rowid WHERE link_search MATCH ?",
+                words.matching(),
+            );
+            built.push_with(" AND l.owner_key = ? AND l.deleted_at IS NULL", owner);
+            "l.id"
+        }
+        (Plan::Scan, Some(tag)) => {
+            built.push_with(
+                "link_tags t CROSS JOIN links l ON l.row = t.row WHERE t.owner_key = ?",
+                owner,
+            );
+            built.push_with(" AND t.tag = ?", tag.clone());
+            "t.id"
+        }
+        (Plan::Scan, None) => {
+            built.push_with(
+                "links l INDEXED BY links_by_owner WHERE l.owner_key = ? AND l.deleted_at IS NULL",
+                owner,
+            );
+            "l.id"
+        }
+    };
+    let after = query.after.map_or_else(|| AFTER_ALL_IDS.to_vec(), |id| id.0.as_bytes().to_vec());
+    built.push_with(&format!(" AND {id} < ?"), after);
+    if let (Plan::Index, Some(tag)) = (plan, &query.tag) {
+        built.push_with(" AND EXISTS (SELECT 1 FROM link_tags t WHERE t.owner_key = ?", owner);
+        built.push_with(" AND t.tag = ? AND t.id = l.id)", tag.clone());
+    }
+    if let Some(prefix) = query.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
+        built.push_with(" AND l.short >= ?", prefix.to_owned());
+        built.push_with(" AND l.short < ?", end_of_prefix(prefix)?);
+    }
+    for pattern in words.patterns(plan) {
+        built
+            .push_with(" AND (l.short LIKE ? ESCAPE '\\' OR l.target LIKE ? ESCAPE '\\')", pattern);
+    }
+    let limit = query.limit.clamp(1, LIMIT_MAX);
+    built.push_with(&format!(" ORDER BY {id} DESC LIMIT ?"), i64::try_from(limit).unwrap_or(1));
+    Some(built)
+}
+
+/// The first text after all that start with `prefix`; `None` if no short can start so.
+fn end_of_prefix(prefix: &str) -> Option<String> {
+    if !prefix.is_ascii() {
+        return None;
+    }
+    let last = prefix.bytes().last()?;
+    Some(format!("{}{}", &prefix[..prefix.len() - 1], char::from(last + 1)))
+}
+
+/// Every link that is not deleted, in the order of shorts.
+pub(crate) fn page(
+    connection: &Connection,
+    after: Option<&Short>,
+    limit: usize,
+) -> Result<Vec<Arc<Link>>, Failure> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM links l WHERE l.short > ?1 AND l.deleted_at IS NULL ORDER BY l.short LIMIT ?2"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let limit = i64::try_from(limit.clamp(1, LIMIT_MAX)).unwrap_or(1);
+    let rows =
+        statement.query_map((after.map_or("", Short::as_str), limit), |row| read(row, None))?;
+    Ok(rows.map(|row| row.map(|stored| Arc::new(stored.link))).collect::<Result<_, _>>()?)
+}

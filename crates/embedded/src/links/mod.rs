@@ -1,0 +1,91 @@
+//! The links' store.
+
+mod change;
+mod claim;
+mod find;
+mod list;
+mod replace;
+pub(crate) mod row;
+mod search;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Attempt, Done, Result,
+    links::{Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Short, TakenClick},
+};
+
+pub(crate) use {claim::forget, find::by_short};
+
+use crate::{engine::Engine, outcomes, writer::App};
+
+/// Links in the database, each read of it.
+pub(crate) struct SqliteLinks(pub(crate) Arc<Engine>);
+
+#[async_trait]
+impl LinkStore for SqliteLinks {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        let attempt = attempt.clone();
+        self.0.readers.read(move |connection| outcomes::recall(connection, &attempt)).await
+    }
+
+    async fn claim(
+        &self,
+        candidates: Vec<Candidate>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>> {
+        let work = move |connection: &_| {
+            outcomes::once(connection, attempt.as_ref(), outcomes::claims(), || {
+                claim::claim_all(connection, candidates, reserved)
+            })
+        };
+        self.0.writer.write(App::Links, work).await
+    }
+
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Link>> {
+        let work = move |connection: &_| {
+            outcomes::once(connection, attempt.as_ref(), outcomes::replaced(), || {
+                replace::replace(connection, link)
+            })
+        };
+        self.0.writer.write(App::Links, work).await
+    }
+
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let short = short.clone();
+        self.0
+            .readers
+            .read(move |connection| {
+                Ok(find::by_short(connection, &short)?.map(|stored| Arc::new(stored.link)))
+            })
+            .await
+    }
+
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+        let work = move |connection: &_| {
+            outcomes::once_if_done(connection, attempt.as_ref(), || {
+                change::change(connection, link)
+            })
+        };
+        self.0.writer.write(App::Links, work).await
+    }
+
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
+        let short = short.clone();
+        self.0
+            .writer
+            .write(App::Links, move |connection| change::take_click(connection, &short, id, at))
+            .await
+    }
+
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        self.0.readers.read(move |connection| list::list(connection, &query)).await
+    }
+
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
+        self.0.readers.read(move |connection| list::page(connection, after.as_ref(), limit)).await
+    }
+}

@@ -1,0 +1,36 @@
+//! The schema's versions.
+
+use rusqlite::{Connection, Result, TransactionBehavior};
+
+/// Marks a file as Lodge's: "LODG".
+pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
+
+/// Each brings a file from the version that is its place in the list to the next one.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_links.sql")];
+
+/// The version of the files that this Lodge writes, the newest that it reads.
+pub(crate) const NEWEST: u32 = {
+    assert!(MIGRATIONS.len() < 1000);
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 1000")]
+    {
+        MIGRATIONS.len() as u32
+    }
+};
+
+/// The version of an open file.
+pub(crate) fn version(connection: &Connection) -> Result<u32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings a file to [`NEWEST`], each step in a transaction of its own.
+pub(crate) fn run(connection: &mut Connection) -> Result<()> {
+    let found = version(connection)?;
+    for (step, sql) in (1..).zip(MIGRATIONS).skip(found as usize) {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", step)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! What writes with an Idempotency-Key came to. They are looked up and kept inside the write's own
+//! savepoint; the single writer makes a repetition wait for the first.
+
+use jiff::Timestamp;
+use lodge_domain::{
+    Attempt, Done, Error,
+    links::{Claim, Link, Outcome},
+    once::KEPT_SECONDS,
+};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::failure::Failure;
+
+/// How a write's result stands among the outcomes.
+pub(crate) struct Form<T> {
+    wrap: fn(T) -> Outcome,
+    unwrap: fn(Outcome) -> Option<T>,
+}
+
+/// The form of claims.
+pub(crate) fn claims() -> Form<Vec<Claim>> {
+    let unwrap = |outcome| if let Outcome::Claims(claims) = outcome { Some(claims) } else { None };
+    Form { wrap: Outcome::Claims, unwrap }
+}
+
+/// The form of a replacement.
+pub(crate) fn replaced() -> Form<Link> {
+    let unwrap = |outcome| if let Outcome::Replaced(link) = outcome { Some(link) } else { None };
+    Form { wrap: Outcome::Replaced, unwrap }
+}
+
+fn changed() -> Form<Link> {
+    let unwrap = |outcome| if let Outcome::Changed(link) = outcome { Some(link) } else { None };
+    Form { wrap: Outcome::Changed, unwrap }
+}
+
+/// Runs `write`, or answers with what it came to when this attempt was made before.
+pub(crate) fn once<T: Clone>(
+    connection: &Connection,
+    attempt: Option<&Attempt>,
+    form: Form<T>,
+    write: impl FnOnce() -> Result<T, Failure>,
+) -> Result<Done<T>, Failure> {
+    let Some(attempt) = attempt else { return Ok(Done::now(write()?)) };
+    if let Some(earlier) = recall(connection, attempt)? {
+        let outcome = (form.unwrap)(earlier).ok_or(Error::KeyReused)?;
+        return Ok(Done { outcome, replayed: true });
+    }
+    let outcome = write()?;
+    keep(connection, attempt, &(form.wrap)(outcome.clone()))?;
+    Ok(Done::now(outcome))
+}
+
+/// As [`once`], for a change, of which only one that was done is kept.
+pub(crate) fn once_if_done(
+    connection: &Connection,
+    attempt: Option<&Attempt>,
+    write: impl FnOnce() -> Result<Option<Link>, Failure>,
+) -> Result<Option<Done<Link>>, Failure> {
+    let mut refused = false;
+    let done = once(connection, attempt, changed(), || {
+        write()?.ok_or_else(|| {
+            refused = true;
+            Failure::Refused(Error::Stale)
+        })
+    });
+    if refused { Ok(None) } else { done.map(Some) }
+}
+
+/// What an earlier write with this attempt came to.
+pub(crate) fn recall(
+    connection: &Connection,
+    attempt: &Attempt,
+) -> Result<Option<Outcome>, Failure> {
+    let sql = "SELECT fingerprint, outcome FROM outcomes WHERE attempt = ?1 AND at > ?2";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, String>(1)?));
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row((attempt.id, kept_since(attempt.at)), read)
+        .optional()?;
+    match found {
+        None => Ok(None),
+        Some((fingerprint, _)) if fingerprint != attempt.fingerprint => {
+            Err(Error::KeyReused.into())
+        }
+        Some((_, outcome)) => Ok(Some(serde_json::from_str(&outcome)?)),
+    }
+}
+
+fn keep(connection: &Connection, attempt: &Attempt, outcome: &Outcome) -> Result<(), Failure> {
+    // What is in the way is older than is kept.
+    let sql = "INSERT OR REPLACE INTO outcomes (attempt, fingerprint, at, outcome) VALUES (?1, ?2, ?3, ?4)";
+    let values = (
+        attempt.id,
+        attempt.fingerprint,
+        attempt.at.as_millisecond(),
+        serde_json::to_string(outcome)?,
+    );
+    connection.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// From which time on, in milliseconds, outcomes count at `now`.
+pub(crate) fn kept_since(now: Timestamp) -> i64 {
+    now.as_millisecond().saturating_sub(KEPT_SECONDS * 1000)
+}

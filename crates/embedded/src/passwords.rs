@@ -1,0 +1,124 @@
+//! Argon2 on threads of its own, of lowered priority.
+
+use std::{
+    num::NonZero,
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread,
+};
+
+use argon2::{
+    Algorithm, Argon2, Params, Version,
+    password_hash::{self, PasswordHasher, PasswordVerifier, phc},
+};
+use async_trait::async_trait;
+use lodge_domain::{
+    Error, Result,
+    passwords::{Password, PasswordHash, Passwords},
+};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+/// What a hash costs: 19 MiB, two passes, one lane (OWASP's first choice).
+const MEMORY_KIB: u32 = 19 * 1024;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+
+/// How much less than the rest of the process the threads matter to the scheduler, 0 to 19.
+const NICENESS: i32 = 10;
+
+/// Hashes passwords on a bounded number of threads. They end when it is dropped.
+pub struct Argon2Pool {
+    queue: SyncSender<Work>,
+}
+
+enum Work {
+    Hash(Password, oneshot::Sender<Result<PasswordHash>>),
+    Verify(Password, PasswordHash, oneshot::Sender<Result<bool>>),
+}
+
+impl Argon2Pool {
+    /// Starts `threads` threads (1 or more); `queue` requests may wait for them, further ones are
+    /// refused at once.
+    pub fn new(threads: usize, queue: usize) -> std::io::Result<Self> {
+        let params = Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(std::io::Error::other)?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let (sender, receiver) = sync_channel(queue);
+        let receiver = Arc::new(Mutex::new(receiver));
+        for _ in 0..threads.max(1) {
+            let (receiver, argon2) = (Arc::clone(&receiver), argon2.clone());
+            thread::Builder::new()
+                .name("lodge-argon2".to_owned())
+                .spawn(move || run(&receiver, &argon2))?;
+        }
+        Ok(Self { queue: sender })
+    }
+
+    /// As many threads as there are cores, less one for everything else.
+    pub fn threads_of_this_machine() -> usize {
+        thread::available_parallelism().map_or(1, NonZero::get).saturating_sub(1).max(1)
+    }
+
+    fn push(&self, work: Work) -> Result<()> {
+        self.queue.try_send(work).map_err(|refused| match refused {
+            TrySendError::Full(_) => Error::unavailable("too many passwords wait for their hashes"),
+            TrySendError::Disconnected(_) => ended(),
+        })
+    }
+}
+
+#[async_trait]
+impl Passwords for Argon2Pool {
+    async fn hash(&self, password: Password) -> Result<PasswordHash> {
+        let (reply, answer) = oneshot::channel();
+        self.push(Work::Hash(password, reply))?;
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    async fn verify(&self, password: Password, hash: PasswordHash) -> Result<bool> {
+        let (reply, answer) = oneshot::channel();
+        self.push(Work::Verify(password, hash, reply))?;
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+fn ended() -> Error {
+    Error::unavailable("the threads that hash passwords have ended")
+}
+
+fn run(queue: &Mutex<Receiver<Work>>, argon2: &Argon2<'_>) {
+    // On Linux this is the thread's priority alone. Where it is refused, hashing matters as much as
+    // the rest.
+    if let Err(error) = rustix::process::nice(NICENESS) {
+        tracing::warn!(%error, "password hashing runs at normal priority");
+    }
+    loop {
+        let work = queue.lock().recv();
+        match work {
+            // Whoever asked may have gone, or go meanwhile.
+            Ok(Work::Hash(_, reply)) if reply.is_closed() => {}
+            Ok(Work::Verify(_, _, reply)) if reply.is_closed() => {}
+            Ok(Work::Hash(password, reply)) => drop(reply.send(hash(argon2, &password))),
+            Ok(Work::Verify(password, hash, reply)) => {
+                drop(reply.send(verify(argon2, &password, &hash)))
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+fn hash(argon2: &Argon2<'_>, password: &Password) -> Result<PasswordHash> {
+    let hash = argon2.hash_password(password.as_bytes()).map_err(Error::internal)?;
+    Ok(PasswordHash(hash.to_string()))
+}
+
+fn verify(argon2: &Argon2<'_>, password: &Password, hash: &PasswordHash) -> Result<bool> {
+    let hash = phc::PasswordHash::new(&hash.0).map_err(Error::internal)?;
+    match argon2.verify_password(password.as_bytes(), &hash) {
+        Ok(()) => Ok(true),
+        Err(password_hash::Error::PasswordInvalid) => Ok(false),
+        Err(error) => Err(Error::internal(error)),
+    }
+}

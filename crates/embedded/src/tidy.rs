@@ -1,0 +1,264 @@
+//! Removes what nobody needs any more, a little at a time, so that no other write waits long.
+
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Result,
+    links::{Short, clicks::OTHER_REFERRERS},
+};
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{engine::Engine, failure::Failure, links, outcomes, writer::App};
+
+/// Outcomes that one call removes.
+const OUTCOMES_A_CALL: i64 = 1_000;
+
+/// Links that one call removes, and that one write does: each may have thousands of rows of clicks.
+const LINKS_A_CALL: usize = 200;
+const LINKS_A_WRITE: usize = 10;
+
+/// Links that one call looks at for rows to roll up, and that one write rolls up.
+const VISITS_A_CALL: usize = 2_000;
+const ROLLED_UP_A_WRITE: usize = 20;
+
+/// Referrers that one write folds.
+const REFERRERS_A_WRITE: i64 = 2_000;
+
+/// Referrers that a link keeps, beside the others.
+const REFERRERS_KEPT: i64 = 500;
+
+/// How long hours are kept apart.
+const HOURS_KEPT: i64 = 31 * 24;
+
+/// What a round of tidying did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tidied {
+    /// Outcomes of attempts that are past their time.
+    pub outcomes: u64,
+    /// Links whose shorts are free again.
+    pub links: u64,
+    /// Rows of hours that became part of a day.
+    pub hours: u64,
+    /// Rows of referrers that became part of the others.
+    pub referrers: u64,
+    /// Whether there is more to do at once.
+    pub more: bool,
+}
+
+/// How far the walks over all links' clicks have come; they start anew once both have ended.
+#[derive(Debug, Default)]
+pub(crate) struct Place(Mutex<[Walk; 2]>);
+
+#[derive(Debug, Clone)]
+enum Walk {
+    /// The next link comes after this id.
+    After(Vec<u8>),
+    Ended,
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Self::After(Vec::new())
+    }
+}
+
+pub(crate) async fn tidy(
+    engine: &Engine,
+    now: Timestamp,
+    reserved: SignedDuration,
+) -> Result<Tidied> {
+    let outcomes =
+        engine.writer.write(App::Links, move |connection| remove_outcomes(connection, now)).await?;
+
+    let over = engine.readers.read(move |connection| Ok(over(connection, now, reserved)?)).await?;
+    let many_over = over.len() >= LINKS_A_CALL;
+    let mut links = 0;
+    for shorts in over.chunks(LINKS_A_WRITE) {
+        let shorts = shorts.to_vec();
+        links += engine
+            .writer
+            .write(App::Links, move |connection| remove_links(connection, &shorts, now, reserved))
+            .await?;
+    }
+
+    let [hours_from, referrers_from] = engine.tidy_place.0.lock().clone();
+    let kept_from = now.as_second().div_euclid(3600) - HOURS_KEPT;
+    let found = engine
+        .readers
+        .read(move |connection| {
+            Ok(walk(connection, hours_from, |c, link| next_hours(c, link, kept_from))?)
+        })
+        .await?;
+    let (with_hours, hours_to) = found;
+    let mut hours = 0;
+    for ids in with_hours.chunks(ROLLED_UP_A_WRITE) {
+        let ids = ids.to_vec();
+        hours += engine
+            .writer
+            .write(App::Links, move |connection| roll_up_hours(connection, &ids, kept_from))
+            .await?;
+    }
+    let (with_referrers, referrers_to) = engine
+        .readers
+        .read(move |connection| Ok(walk(connection, referrers_from, next_referrers)?))
+        .await?;
+    let mut referrers = 0;
+    for id in with_referrers {
+        loop {
+            let id = id.clone();
+            let folded = engine
+                .writer
+                .write(App::Links, move |connection| fold_referrers(connection, &id))
+                .await?;
+            referrers += folded;
+            if folded == 0 {
+                break;
+            }
+        }
+    }
+    let walking = !matches!((&hours_to, &referrers_to), (Walk::Ended, Walk::Ended));
+    *engine.tidy_place.0.lock() =
+        if walking { [hours_to, referrers_to] } else { <[Walk; 2]>::default() };
+    let more = walking || many_over || outcomes == OUTCOMES_A_CALL.unsigned_abs();
+    Ok(Tidied { outcomes, links, hours, referrers, more })
+}
+
+pub(crate) const REMOVE_OUTCOMES: &str = "DELETE FROM outcomes WHERE row IN (SELECT row FROM outcomes WHERE at <= ?1 ORDER BY at LIMIT ?2)";
+
+fn remove_outcomes(connection: &Connection, now: Timestamp) -> Result<u64, Failure> {
+    Ok(connection
+        .prepare_cached(REMOVE_OUTCOMES)?
+        .execute((outcomes::kept_since(now), OUTCOMES_A_CALL))? as u64)
+}
+
+/// The three ways in which a link is over, as [`lodge_domain::links::Link::state`] tells them apart.
+pub(crate) const OVER: [&str; 3] = [
+    "SELECT short FROM links WHERE deleted_at <= ?1 LIMIT ?3",
+    "SELECT short FROM links WHERE expires_at <= ?1 AND deleted_at IS NULL LIMIT ?3",
+    "SELECT short FROM links WHERE exhausted_at <= ?1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?2) LIMIT ?3",
+];
+
+/// Some shorts whose links have been over for longer than `reserved`.
+fn over(
+    connection: &Connection,
+    now: Timestamp,
+    reserved: SignedDuration,
+) -> rusqlite::Result<Vec<Short>> {
+    let until = now.saturating_sub(reserved).unwrap_or(Timestamp::MIN).as_millisecond();
+    let mut shorts = Vec::new();
+    for sql in OVER {
+        let left = i64::try_from(LINKS_A_CALL - shorts.len()).unwrap_or(0);
+        let mut statement = connection.prepare_cached(sql)?;
+        let found = statement
+            .query_map((until, now.as_millisecond(), left), |row| row.get(0).map(Short::stored))?;
+        shorts.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    Ok(shorts)
+}
+
+fn remove_links(
+    connection: &Connection,
+    shorts: &[Short],
+    now: Timestamp,
+    reserved: SignedDuration,
+) -> Result<u64, Failure> {
+    let mut removed = 0;
+    for short in shorts {
+        let stored = links::by_short(connection, short)?
+            .filter(|stored| stored.link.is_forgotten(now, reserved));
+        if let Some(stored) = stored {
+            links::forget(connection, &stored)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// The next link after an id, and whether it has rows to roll up.
+type Next = Option<(Vec<u8>, bool)>;
+
+/// Looks at some links from where `from` stands; those with something to do, and where it came to.
+fn walk(
+    connection: &Connection,
+    from: Walk,
+    next: impl Fn(&Connection, &[u8]) -> rusqlite::Result<Next>,
+) -> rusqlite::Result<(Vec<Vec<u8>>, Walk)> {
+    let Walk::After(mut last) = from else { return Ok((Vec::new(), Walk::Ended)) };
+    let mut found = Vec::new();
+    for _ in 0..VISITS_A_CALL {
+        let Some((link, is_due)) = next(connection, &last)? else {
+            return Ok((found, Walk::Ended));
+        };
+        last.clone_from(&link);
+        if is_due {
+            found.push(link);
+        }
+    }
+    Ok((found, Walk::After(last)))
+}
+
+pub(crate) const NEXT_HOURS: &str =
+    "SELECT link, hour FROM clicks_hour WHERE link > ?1 ORDER BY link, hour LIMIT 1";
+pub(crate) const NEXT_REFERRERS: &str =
+    "SELECT link FROM referrers WHERE link > ?1 ORDER BY link LIMIT 1";
+pub(crate) const COUNT_REFERRERS: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM referrers WHERE link = ?1 LIMIT ?2)";
+
+fn next_hours(connection: &Connection, after: &[u8], kept_from: i64) -> rusqlite::Result<Next> {
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)? < kept_from));
+    connection.prepare_cached(NEXT_HOURS)?.query_row([after], read).optional()
+}
+
+fn next_referrers(connection: &Connection, after: &[u8]) -> rusqlite::Result<Next> {
+    let link: Option<Vec<u8>> = connection
+        .prepare_cached(NEXT_REFERRERS)?
+        .query_row([after], |row| row.get(0))
+        .optional()?;
+    let Some(link) = link else { return Ok(None) };
+    // The others are a row too.
+    let enough = REFERRERS_KEPT + 2;
+    let rows: i64 =
+        connection.prepare_cached(COUNT_REFERRERS)?.query_row((&link, enough), |row| row.get(0))?;
+    Ok(Some((link, rows >= enough)))
+}
+
+pub(crate) const ADD_HOURS_TO_DAYS: &str = "INSERT INTO clicks_day (link, day, device, clicks) \
+    SELECT link, hour / 24, device, sum(clicks) FROM clicks_hour WHERE link = ?1 AND hour < ?2 GROUP BY hour / 24, device \
+    ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
+pub(crate) const REMOVE_HOURS: &str = "DELETE FROM clicks_hour WHERE link = ?1 AND hour < ?2";
+
+fn roll_up_hours(
+    connection: &Connection,
+    links: &[Vec<u8>],
+    kept_from: i64,
+) -> Result<u64, Failure> {
+    let mut rows = 0;
+    for link in links {
+        connection.prepare_cached(ADD_HOURS_TO_DAYS)?.execute((link, kept_from))?;
+        rows += connection.prepare_cached(REMOVE_HOURS)?.execute((link, kept_from))? as u64;
+    }
+    Ok(rows)
+}
+
+pub(crate) const RARE_REFERRERS: &str = "SELECT host, clicks FROM referrers WHERE link = ?1 AND host <> ?2 \
+    ORDER BY clicks DESC, host LIMIT ?3 OFFSET ?4";
+
+fn fold_referrers(connection: &Connection, link: &[u8]) -> Result<u64, Failure> {
+    let mut statement = connection.prepare_cached(RARE_REFERRERS)?;
+    let values = (link, OTHER_REFERRERS, REFERRERS_A_WRITE, REFERRERS_KEPT);
+    let rare = statement
+        .query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<Vec<(String, i64)>>>()?;
+    if rare.is_empty() {
+        return Ok(0);
+    }
+    let mut remove =
+        connection.prepare_cached("DELETE FROM referrers WHERE link = ?1 AND host = ?2")?;
+    for (host, _) in &rare {
+        remove.execute((link, host))?;
+    }
+    let clicks: i64 = rare.iter().map(|(_, clicks)| clicks).sum();
+    let sql = "INSERT INTO referrers (link, host, clicks) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
+    connection.prepare_cached(sql)?.execute((link, OTHER_REFERRERS, clicks))?;
+    Ok(rare.len() as u64)
+}

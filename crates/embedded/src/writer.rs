@@ -1,0 +1,252 @@
+//! The one thread that writes. Requests wait in a bounded queue per app; the thread takes them in turn
+//! into a group, runs each under a savepoint, commits the group with one fsync, and answers each.
+
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use lodge_domain::{Error, Result};
+use parking_lot::{Condvar, Mutex};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::{
+    checkpoints::Checkpoints,
+    failure::{Failure, NotTaken, Shared, from_sqlite},
+    job::{Job, Request},
+};
+
+/// Whose queue a request waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum App {
+    /// Short links, their clicks, and API keys.
+    Links,
+}
+
+impl App {
+    const COUNT: usize = 1;
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Links => "links",
+        }
+    }
+}
+
+/// The writer's bounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Requests that wait for each app.
+    pub(crate) queue: usize,
+    /// How long a group goes on taking requests.
+    pub(crate) group_time: Duration,
+}
+
+/// The way to the writing thread.
+pub(crate) struct Writer {
+    queues: Arc<Queues>,
+}
+
+struct Queues {
+    state: Mutex<State>,
+    wake: Condvar,
+    limits: Limits,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: [VecDeque<Box<dyn Job>>; App::COUNT],
+    /// Requests that the thread has taken out of `waiting` and not answered; they count as waiting.
+    taken: [usize; App::COUNT],
+    closed: bool,
+}
+
+impl Writer {
+    /// Starts the thread. It ends once it is closed and has answered everything; `alive` goes with it.
+    pub(crate) fn start<A: Send + 'static>(
+        connection: Connection,
+        limits: Limits,
+        checkpoints: Arc<Checkpoints>,
+        alive: A,
+    ) -> std::io::Result<Self> {
+        let queues = Arc::new(Queues { state: Mutex::default(), wake: Condvar::new(), limits });
+        let of_thread = Arc::clone(&queues);
+        thread::Builder::new().name("lodge-writer".to_owned()).spawn(move || {
+            let _alive = alive;
+            let _closes = CloseOnDrop(Arc::clone(&of_thread));
+            Groups { connection, queues: of_thread, taken: Default::default(), checkpoints }.run();
+        })?;
+        Ok(Self { queues })
+    }
+
+    /// Runs `work` in one of the next groups. `Ok` means that it is committed and on the disk. An `Err`
+    /// of `work` undoes what it wrote, and nothing else.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        app: App,
+        work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        self.queues.push(app, Box::new(Request::new(work, reply)))?;
+        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+    }
+
+    /// Takes no more requests; those that wait are still done.
+    pub(crate) fn close(&self) {
+        self.queues.close();
+    }
+}
+
+impl Queues {
+    fn push(&self, app: App, job: Box<dyn Job>) -> Result<()> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return Err(Error::unavailable(NotTaken::Closed("writer")));
+        }
+        if state.waiting[app as usize].len() + state.taken[app as usize] >= self.limits.queue {
+            return Err(Error::unavailable(NotTaken::Full(app.name())));
+        }
+        state.waiting[app as usize].push_back(job);
+        drop(state);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.state.lock().closed = true;
+        self.wake.notify_all();
+    }
+}
+
+/// Refuses further requests and drops those that wait, however the thread ends.
+struct CloseOnDrop(Arc<Queues>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.closed = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        drop(waiting);
+    }
+}
+
+/// The writing thread's own.
+struct Groups {
+    connection: Connection,
+    queues: Arc<Queues>,
+    taken: [VecDeque<Box<dyn Job>>; App::COUNT],
+    checkpoints: Arc<Checkpoints>,
+}
+
+impl Groups {
+    fn run(mut self) {
+        while self.take() {
+            if let Err(full) = self.checkpoints.make_room() {
+                self.refuse_all(&full);
+                continue;
+            }
+            let (done, outcome) = self.group();
+            if let Err(error) = &outcome {
+                tracing::error!(%error, requests = done.len(), "a group of writes was not committed");
+            }
+            for job in done {
+                job.answer(outcome.as_ref().err());
+            }
+        }
+    }
+
+    /// Takes what waits, after waiting until something does; false once there is nothing and will be
+    /// nothing.
+    fn take(&mut self) -> bool {
+        let mut state = self.queues.state.lock();
+        loop {
+            for (taken, waiting) in self.taken.iter_mut().zip(&mut state.waiting) {
+                taken.append(waiting);
+            }
+            state.taken = self.taken.each_ref().map(VecDeque::len);
+            if state.taken.iter().any(|count| *count > 0) {
+                return true;
+            }
+            if state.closed {
+                return false;
+            }
+            self.queues.wake.wait(&mut state);
+        }
+    }
+
+    /// Runs requests of each app in turn until the group's time is up or none is left, and commits.
+    /// The jobs that ran share the outcome.
+    fn group(&mut self) -> (Vec<Box<dyn Job>>, Result<(), Shared>) {
+        let mut done = Vec::with_capacity(self.taken.iter().map(VecDeque::len).sum());
+        let begun = Instant::now();
+        if let Err(error) = self.statement("BEGIN IMMEDIATE") {
+            done.extend(self.taken.iter_mut().flat_map(|queue| queue.drain(..)));
+            return (done, Err(shared(error)));
+        }
+        while begun.elapsed() < self.queues.limits.group_time {
+            let jobs = self.taken.each_mut().map(VecDeque::pop_front);
+            if jobs.iter().all(Option::is_none) {
+                break;
+            }
+            for mut job in jobs.into_iter().flatten() {
+                if job.is_abandoned() {
+                    continue;
+                }
+                let ran = self.run_one(&mut *job);
+                done.push(job);
+                if let Err(error) = ran {
+                    self.roll_back();
+                    return (done, Err(error));
+                }
+            }
+        }
+        match self.statement("COMMIT") {
+            Ok(()) => (done, Ok(())),
+            Err(error) => {
+                self.roll_back();
+                (done, Err(shared(error)))
+            }
+        }
+    }
+
+    /// Runs one request under a savepoint; fails if that ended the whole group's transaction.
+    fn run_one(&self, job: &mut dyn Job) -> Result<(), Shared> {
+        self.statement("SAVEPOINT request").map_err(shared)?;
+        if job.run(&self.connection) {
+            return self.statement("RELEASE request").map_err(shared);
+        }
+        // A full disk or a failed read makes SQLite end the transaction by itself.
+        if self.connection.is_autocommit() {
+            return Err(Shared::because("the database ended the transaction"));
+        }
+        self.statement("ROLLBACK TO request")
+            .and_then(|()| self.statement("RELEASE request"))
+            .map_err(shared)
+    }
+
+    fn statement(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute([]).map(drop)
+    }
+
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.statement("ROLLBACK")
+        {
+            tracing::error!(%error, "a failed group of writes could not be rolled back");
+        }
+    }
+
+    fn refuse_all(&mut self, why: &Shared) {
+        for job in self.taken.iter_mut().flat_map(|queue| queue.drain(..)) {
+            job.answer(Some(why));
+        }
+    }
+}
+
+fn shared(error: rusqlite::Error) -> Shared {
+    Shared(Arc::new(from_sqlite(error)))
+}
