@@ -1,0 +1,223 @@
+//! The `OpenAPI` document as a page shows it: groups of operations, with fields and an example each.
+
+use serde_json::Value;
+
+/// Operations that belong together.
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) operations: Vec<Operation>,
+}
+
+/// One thing that can be asked for.
+pub(super) struct Operation {
+    /// Its place on the page.
+    pub(super) id: String,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) title: String,
+    pub(super) about: String,
+    /// Which keys open it, in words.
+    pub(super) keys: &'static str,
+    pub(super) parameters: Vec<Field>,
+    pub(super) body: Vec<Field>,
+    pub(super) answers: Vec<Answer>,
+    pub(super) curl: String,
+}
+
+/// A parameter, or a field of a body.
+pub(super) struct Field {
+    pub(super) name: String,
+    /// Where it stands, or of what type it is.
+    pub(super) kind: String,
+    pub(super) required: bool,
+    pub(super) about: String,
+}
+
+/// What may come back.
+pub(super) struct Answer {
+    pub(super) status: String,
+    pub(super) about: String,
+    pub(super) fields: Vec<Field>,
+}
+
+/// The groups in the order of their tags, operations in the order of their paths.
+pub(super) fn groups(document: &Value, base_url: &str) -> Vec<Group> {
+    let tags = document["tags"].as_array().map_or(&[][..], Vec::as_slice);
+    let groups = tags.iter().map(|tag| Group {
+        name: text(&tag["name"]),
+        about: text(&tag["description"]),
+        operations: operations(document, &tag["name"], base_url),
+    });
+    groups.collect()
+}
+
+fn operations(document: &Value, tag: &Value, base_url: &str) -> Vec<Operation> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    let all = paths.flat_map(|(path, methods)| {
+        methods
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(method, operation)| (path, method, operation))
+    });
+    let tagged = all.filter(|(_, _, operation)| {
+        operation["tags"].as_array().is_some_and(|tags| tags.contains(tag))
+    });
+    tagged
+        .map(|(path, method, operation)| {
+            Reader { document, operation }.operation(path, method, base_url)
+        })
+        .collect()
+}
+
+struct Reader<'a> {
+    document: &'a Value,
+    operation: &'a Value,
+}
+
+impl<'a> Reader<'a> {
+    fn operation(&self, path: &str, method: &str, base_url: &str) -> Operation {
+        let body = self.schema_of(&self.operation["requestBody"]);
+        Operation {
+            id: text(&self.operation["operationId"]),
+            method: method.to_uppercase(),
+            path: path.to_owned(),
+            title: text(&self.operation["summary"]).trim_end_matches('.').to_owned(),
+            about: text(&self.operation["description"]),
+            keys: self.keys(),
+            parameters: self.parameters(),
+            body: self.fields(body),
+            answers: self.answers(),
+            curl: self.curl(path, method, body, base_url),
+        }
+    }
+
+    fn keys(&self) -> &'static str {
+        let Some(ways) = self.operation["security"].as_array() else { return "" };
+        let open = ways.iter().any(|way| way.as_object().is_some_and(serde_json::Map::is_empty));
+        let named = |name: &str| ways.iter().any(|way| way.get(name).is_some());
+        match (open, named("api_key"), named("manage_key")) {
+            (true, true, true) => {
+                "No key is needed; with the link's manage key or its owner's API key the answer says more."
+            }
+            (true, true, false) => {
+                "With an API key the link is yours; whether it works without one is this deployment's choice."
+            }
+            (false, true, true) => "Needs the link's manage key, or its owner's API key.",
+            (false, true, false) => "Needs an API key.",
+            _ => "",
+        }
+    }
+
+    fn parameters(&self) -> Vec<Field> {
+        let parameters = self.operation["parameters"].as_array().into_iter().flatten();
+        let field = |parameter: &Value| Field {
+            name: text(&parameter["name"]),
+            kind: text(&parameter["in"]),
+            required: parameter["required"] == true,
+            about: text(&parameter["description"]),
+        };
+        parameters.map(field).collect()
+    }
+
+    fn answers(&self) -> Vec<Answer> {
+        let answers = self.operation["responses"].as_object().into_iter().flatten();
+        let answer = |(status, answer): (&String, &'a Value)| {
+            let about = text(&answer["description"]);
+            let content = answer["content"].as_object().and_then(|content| content.keys().next());
+            let about = if about.is_empty() { content.cloned().unwrap_or_default() } else { about };
+            Answer { status: status.clone(), about, fields: self.fields(self.schema_of(answer)) }
+        };
+        answers.map(answer).collect()
+    }
+
+    /// The schema of a body, whatever its media type.
+    fn schema_of(&self, body: &'a Value) -> Option<&'a Value> {
+        let schema = body["content"].as_object()?.values().next()?.get("schema")?;
+        Some(self.resolve(schema))
+    }
+
+    fn resolve(&self, schema: &'a Value) -> &'a Value {
+        let target = schema["$ref"]
+            .as_str()
+            .and_then(|path| self.document.pointer(path.trim_start_matches('#')));
+        target.unwrap_or(schema)
+    }
+
+    /// The fields of an object, those of its parts included.
+    fn fields(&self, schema: Option<&'a Value>) -> Vec<Field> {
+        let Some(schema) = schema.map(|schema| self.resolve(schema)) else { return Vec::new() };
+        let parts = ["allOf", "oneOf"].iter().filter_map(|name| schema[name].as_array()).flatten();
+        let inherited = parts.flat_map(|part| self.fields(Some(part)));
+        let required = schema["required"].as_array();
+        let own =
+            schema["properties"].as_object().into_iter().flatten().map(|(name, property)| Field {
+                name: name.clone(),
+                kind: self.kind(property),
+                required: required
+                    .is_some_and(|names| names.iter().any(|required| required == name)),
+                about: text(&property["description"]),
+            });
+        inherited.chain(own).collect()
+    }
+
+    fn kind(&self, property: &'a Value) -> String {
+        let property = self.resolve(property);
+        let named = match &property["type"] {
+            Value::String(name) => name.clone(),
+            Value::Array(names) => names.iter().map(text).collect::<Vec<_>>().join(" or "),
+            _ => "object".to_owned(),
+        };
+        if named.starts_with("array") {
+            format!("array of {}s", self.kind(&property["items"]))
+        } else {
+            named
+        }
+    }
+
+    fn curl(&self, path: &str, method: &str, body: Option<&'a Value>, base_url: &str) -> String {
+        let query = if path == "/" { "?short=gg&long=example.org" } else { "" };
+        let flags = match method {
+            "get" if path.starts_with("/api/") => String::new(),
+            "get" => " -i".to_owned(),
+            _ => format!(" -X {}", method.to_uppercase()),
+        };
+        let key = match self.keys() {
+            keys if keys.starts_with("Needs the") => " \\\n  -H 'Authorization: Bearer manage_…'",
+            keys if keys.starts_with("Needs") => " \\\n  -H 'Authorization: Bearer lodge_…'",
+            _ => "",
+        };
+        let body = body.map(|body| {
+            format!(" \\\n  -H 'Content-Type: application/json' \\\n  -d '{}'", self.example(body))
+        });
+        format!(
+            "curl{flags} '{base_url}{}{query}'{key}{}",
+            path.replace("{short}", "gg"),
+            body.unwrap_or_default()
+        )
+    }
+
+    /// An object of those properties that have an example, or of the first one.
+    fn example(&self, schema: &'a Value) -> Value {
+        let schema = self.resolve(schema);
+        if schema["type"] == "array" {
+            return Value::Array(vec![self.example(&schema["items"])]);
+        }
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let example = |(name, property): (&String, &'a Value)| {
+            let property = self.resolve(property);
+            let shown = property.get("example").or_else(|| property["examples"].get(0)).cloned();
+            let nested = || {
+                (property["type"] == "array" && property["items"]["$ref"].is_string())
+                    .then(|| self.example(property))
+            };
+            Some((name.clone(), shown.or_else(nested)?))
+        };
+        Value::Object(properties.filter_map(example).collect())
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

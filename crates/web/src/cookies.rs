@@ -1,0 +1,69 @@
+//! The cookies of pages. The API knows none.
+
+use http::{HeaderMap, HeaderValue, header};
+use lodge_domain::{Error, Result};
+
+/// A cookie to set: never readable by scripts, and only over TLS where the site is.
+pub(crate) struct Cookie<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// What it carries, of characters that need no quoting.
+    pub(crate) value: &'a str,
+    /// For which pages.
+    pub(crate) path: &'a str,
+    /// `Strict` or `Lax`.
+    pub(crate) same_site: &'static str,
+    /// How long it is kept; 0 takes it away.
+    pub(crate) max_age_seconds: i64,
+}
+
+impl Cookie<'_> {
+    /// The `Set-Cookie` header.
+    pub(crate) fn header(&self, secure: bool) -> Result<HeaderValue> {
+        let Self { name, value, path, same_site, max_age_seconds } = self;
+        let secure = if secure { "; Secure" } else { "" };
+        let text = format!(
+            "{name}={value}; Path={path}; Max-Age={max_age_seconds}; HttpOnly; SameSite={same_site}{secure}"
+        );
+        HeaderValue::try_from(text).map_err(Error::internal)
+    }
+}
+
+/// The value of the first cookie of that name; browsers send the one with the longest path first.
+pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs =
+        texts.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_a_name_counts() {
+        let mut headers = HeaderMap::new();
+        headers.append(header::COOKIE, HeaderValue::from_static("a=1; lodge_manage=near; b"));
+        headers.append(header::COOKIE, HeaderValue::from_static("lodge_manage=far; c=x=y"));
+        assert_eq!(read(&headers, "lodge_manage"), Some("near"));
+        assert_eq!(read(&headers, "c"), Some("x=y"));
+        assert_eq!(read(&headers, "manage"), None);
+    }
+
+    #[test]
+    fn no_cookie_is_open_to_scripts() {
+        let cookie = Cookie {
+            name: "n",
+            value: "v",
+            path: "/links/gg",
+            same_site: "Strict",
+            max_age_seconds: 5,
+        };
+        assert_eq!(
+            cookie.header(true).unwrap(),
+            "n=v; Path=/links/gg; Max-Age=5; HttpOnly; SameSite=Strict; Secure"
+        );
+        assert!(!cookie.header(false).unwrap().to_str().unwrap().contains("Secure"));
+    }
+}

@@ -1,0 +1,132 @@
+//! Whom a request comes from, as far as limits are concerned.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use http::HeaderMap;
+
+/// The client behind a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// Somebody on this very machine, with no proxy between: not limited.
+    Local,
+    /// Somebody elsewhere.
+    Remote(IpAddr),
+}
+
+impl Client {
+    /// Reads the client out of the connection and, where the peer is loopback and so a trusted proxy,
+    /// out of what that proxy appended last to `X-Forwarded-For` or `Forwarded` (RFC 7239).
+    pub fn of(peer: SocketAddr, headers: &HeaderMap) -> Self {
+        let peer = peer.ip().to_canonical();
+        if !peer.is_loopback() {
+            return Self::Remote(peer);
+        }
+        let appended = last_forwarded_for(headers).or_else(|| last_forwarded(headers));
+        match appended {
+            None => Self::Local,
+            // An unreadable address is still not this machine's.
+            Some(text) => Self::Remote(parse_address(&text).unwrap_or(peer)),
+        }
+    }
+
+    /// What limits are kept by: an IPv4 address, or the /64 network that one IPv6 subscriber has.
+    pub fn limited_by(self) -> Option<IpAddr> {
+        match self {
+            Self::Local => None,
+            Self::Remote(IpAddr::V6(address)) => {
+                let [a, b, c, d, ..] = address.segments();
+                Some(IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)))
+            }
+            Self::Remote(address) => Some(address),
+        }
+    }
+}
+
+fn last_forwarded_for(headers: &HeaderMap) -> Option<String> {
+    let last = headers.get_all("x-forwarded-for").iter().next_back()?;
+    Some(String::from_utf8_lossy(last.as_bytes()).rsplit(',').next()?.trim().to_owned())
+}
+
+fn last_forwarded(headers: &HeaderMap) -> Option<String> {
+    let last = headers.get_all("forwarded").iter().next_back()?;
+    let text = String::from_utf8_lossy(last.as_bytes());
+    let element = text.rsplit(',').next()?;
+    let by_for = element
+        .split(';')
+        .filter_map(|pair| pair.split_once('='))
+        .find(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+    Some(by_for.map_or_else(String::new, |(_, value)| value.trim().trim_matches('"').to_owned()))
+}
+
+/// An address, perhaps with a port, perhaps in brackets.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    let bare = || {
+        text.strip_prefix('[')
+            .and_then(|rest| rest.split_once(']'))
+            .map_or(text, |(inside, _)| inside)
+            .parse::<IpAddr>()
+            .ok()
+    };
+    text.parse::<SocketAddr>()
+        .map(|address| address.ip())
+        .ok()
+        .or_else(bare)
+        .map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn client(peer: &str, name: &'static str, value: &'static str) -> Client {
+        let mut headers = HeaderMap::new();
+        if !name.is_empty() {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        Client::of(peer.parse().unwrap(), &headers)
+    }
+
+    fn remote(address: &str) -> Client {
+        Client::Remote(address.parse().unwrap())
+    }
+
+    #[test]
+    fn only_a_loopback_peer_may_speak_for_others() {
+        assert_eq!(client("127.0.0.1:5", "", ""), Client::Local);
+        assert_eq!(client("[::1]:5", "", ""), Client::Local);
+        assert_eq!(client("192.0.2.1:5", "x-forwarded-for", "198.51.100.1"), remote("192.0.2.1"));
+        assert_eq!(
+            client("127.0.0.1:5", "x-forwarded-for", "198.51.100.1"),
+            remote("198.51.100.1")
+        );
+    }
+
+    #[test]
+    fn what_the_proxy_appended_last_counts_whatever_the_client_claimed() {
+        assert_eq!(
+            client("127.0.0.1:5", "x-forwarded-for", "127.0.0.1, 198.51.100.1"),
+            remote("198.51.100.1")
+        );
+        assert_eq!(
+            client(
+                "127.0.0.1:5",
+                "forwarded",
+                "for=127.0.0.1, for=\"[2001:db8::1]:99\";proto=https"
+            ),
+            remote("2001:db8::1")
+        );
+        assert_eq!(
+            client("127.0.0.1:5", "x-forwarded-for", "nonsense"),
+            remote("127.0.0.1"),
+            "limited, not free"
+        );
+    }
+
+    #[test]
+    fn an_ipv6_subscriber_is_one_client() {
+        assert_eq!(remote("2001:db8::1").limited_by(), remote("2001:db8::ffff").limited_by());
+        assert_ne!(remote("2001:db8:0:1::1").limited_by(), remote("2001:db8::1").limited_by());
+    }
+}

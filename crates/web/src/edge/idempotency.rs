@@ -1,0 +1,33 @@
+//! `Idempotency-Key`: read here, kept by the store with the write that it guards.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use jiff::Timestamp;
+use lodge_domain::{Attempt, Error, Result};
+
+/// The request header (`draft-ietf-httpapi-idempotency-key-header`).
+pub const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// What an answer carries that was not computed anew.
+pub const REPLAYED: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
+
+/// The attempt that a request is, if it carries a key: bound to the caller, the method, the route, and
+/// all that the request says (`said`, path parameters included).
+pub fn attempt(
+    headers: &HeaderMap,
+    caller: &str,
+    method: &Method,
+    route: &str,
+    said: &[&[u8]],
+    at: Timestamp,
+) -> Result<Option<Attempt>> {
+    let mut keys = headers.get_all(HEADER).iter();
+    let Some(key) = keys.next() else { return Ok(None) };
+    if keys.next().is_some() {
+        return Err(Error::invalid("Idempotency-Key", "was sent twice"));
+    }
+    let key = key.to_str().map_err(|_| {
+        Error::invalid("Idempotency-Key", "must be 1 to 128 printable ASCII characters")
+    })?;
+    Attempt::new(&[caller, method.as_str(), route], key, &said.join(&0), at).map(Some)
+}

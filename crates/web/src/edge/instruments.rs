@@ -1,0 +1,62 @@
+//! What is measured of every request.
+
+use std::time::Instant;
+
+use http::{Method, StatusCode};
+use metrics::{Counter, Histogram};
+
+/// The upper bounds of latency buckets, in seconds.
+pub const LATENCY_BUCKETS: [f64; 14] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0,
+];
+
+/// The name of the latency histogram.
+pub const LATENCY: &str = "lodge_http_request_duration_seconds";
+
+/// Records one request that went through the router.
+pub fn request(method: &Method, route: &str, status: StatusCode, began: Instant) {
+    let labels = [
+        ("method", method_label(method).to_owned()),
+        ("route", route.to_owned()),
+        ("status", status.as_str().to_owned()),
+    ];
+    metrics::counter!("lodge_http_requests_total", &labels).increment(1);
+    metrics::histogram!(LATENCY, "method" => method_label(method), "route" => route.to_owned())
+        .record(began.elapsed());
+}
+
+/// The instruments of the redirect that needs no router, looked up once.
+#[derive(Clone)]
+pub struct RedirectInstruments {
+    requests: Counter,
+    latency: Histogram,
+}
+
+impl RedirectInstruments {
+    /// Registers them, so the recorder must be in place.
+    pub fn register() -> Self {
+        Self {
+            requests: metrics::counter!("lodge_http_requests_total", "method" => "GET", "route" => "/{short}", "status" => "3xx"),
+            latency: metrics::histogram!(LATENCY, "method" => "GET", "route" => "/{short}"),
+        }
+    }
+
+    /// Records one redirect.
+    pub fn redirect(&self, began: Instant) {
+        self.requests.increment(1);
+        self.latency.record(began.elapsed());
+    }
+}
+
+/// Methods are a label, so a client may not invent them.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}

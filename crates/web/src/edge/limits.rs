@@ -1,0 +1,81 @@
+//! Limits per client address, for what is costly or can be abused.
+
+use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
+
+use governor::{
+    DefaultDirectRateLimiter, Quota,
+    clock::{Clock, DefaultClock},
+};
+use lodge_domain::{Error, Result};
+use moka::sync::Cache;
+
+use super::address::Client;
+
+/// Addresses that are remembered at once; past that the longest unseen is forgotten.
+const ADDRESSES_MAX: u64 = 100_000;
+
+/// Lets each client address do a thing so often a minute (GCRA), all of a minute's share at once if it
+/// likes.
+pub struct AddressLimit {
+    quota: Quota,
+    clock: DefaultClock,
+    table: Cache<IpAddr, Arc<DefaultDirectRateLimiter>>,
+}
+
+impl AddressLimit {
+    /// A limit of `per_minute`; with 0 nothing is limited.
+    pub fn per_minute(per_minute: u32) -> Option<Self> {
+        let quota = Quota::per_minute(NonZeroU32::new(per_minute)?);
+        let table = Cache::builder()
+            .max_capacity(ADDRESSES_MAX)
+            .time_to_idle(Duration::from_mins(2))
+            .build();
+        Some(Self { quota, clock: DefaultClock::default(), table })
+    }
+
+    /// Takes one from the client's share, or says when there is one again.
+    pub fn take(&self, client: Client) -> Result<()> {
+        self.take_many(client, 1)
+    }
+
+    /// Takes `count`, at most a whole share.
+    pub fn take_many(&self, client: Client, count: u32) -> Result<()> {
+        let Some(address) = client.limited_by() else { return Ok(()) };
+        let limiter =
+            self.table.get_with(address, || Arc::new(DefaultDirectRateLimiter::direct(self.quota)));
+        let Some(count) = NonZeroU32::new(count.min(self.quota.burst_size().get())) else {
+            return Ok(());
+        };
+        match limiter.check_n(count) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(until)) => {
+                Err(Error::TooMany { retry_after: until.wait_time_from(self.clock.now()) })
+            }
+            Err(_) => Err(Error::TooMany { retry_after: Duration::from_mins(1) }),
+        }
+    }
+}
+
+/// Takes from a limit, if there is one.
+pub fn take(limit: Option<&AddressLimit>, client: Client) -> Result<()> {
+    limit.map_or(Ok(()), |limit| limit.take(client))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_limited_and_others_and_this_machine_are_not() {
+        let limit = AddressLimit::per_minute(3).unwrap();
+        let client = |text: &str| Client::Remote(text.parse().unwrap());
+        for _ in 0..3 {
+            limit.take(client("192.0.2.1")).unwrap();
+        }
+        assert!(matches!(limit.take(client("192.0.2.1")), Err(Error::TooMany { .. })));
+        limit.take(client("192.0.2.2")).unwrap();
+        for _ in 0..100 {
+            limit.take(Client::Local).unwrap();
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What every request passes through before it meets a route.
+
+pub mod address;
+pub mod cross_site;
+pub mod headers;
+pub mod idempotency;
+pub mod instruments;
+pub mod limits;
+pub mod request_id;
+pub mod server;

@@ -1,0 +1,91 @@
+//! A name for every request: in its answer, in its log lines, in its error page.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// The header that carries it, both ways.
+pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// A request's name: 16 hexadecimal digits, or what a trusted proxy called it.
+#[derive(Debug, Clone)]
+pub struct RequestId(HeaderValue);
+
+/// Makes names that do not repeat while the process runs, and hardly ever across processes.
+#[derive(Debug)]
+pub struct RequestIds(AtomicU64);
+
+impl Default for RequestIds {
+    fn default() -> Self {
+        Self(AtomicU64::new(rand::random()))
+    }
+}
+
+impl RequestIds {
+    /// A new name.
+    pub fn next(&self) -> RequestId {
+        let number = scatter(self.0.fetch_add(1, Ordering::Relaxed));
+        let mut digits = [b'0'; 16];
+        for (index, digit) in digits.iter_mut().enumerate() {
+            let nibble = (number >> (60 - 4 * index)) & 0xf;
+            *digit = b"0123456789abcdef"[usize::try_from(nibble).unwrap_or(0)];
+        }
+        RequestId(
+            HeaderValue::from_bytes(&digits).unwrap_or_else(|_| HeaderValue::from_static("0")),
+        )
+    }
+
+    /// The name that a trusted proxy gave, if it is a plain one, else a new one.
+    pub fn take(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
+        let given = headers.get(HEADER).filter(|value| trusted && is_plain(value.as_bytes()));
+        given.map_or_else(|| self.next(), |value| RequestId(value.clone()))
+    }
+}
+
+impl RequestId {
+    /// As a header's value.
+    pub fn header_value(&self) -> HeaderValue {
+        self.0.clone()
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
+impl std::fmt::Display for RequestId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Spreads a counter over all 64 bits, one to one (the finaliser of `SplitMix64`), so that names of
+/// neighbouring requests look nothing alike.
+fn scatter(counter: u64) -> u64 {
+    let mut z = counter.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn is_plain(value: &[u8]) -> bool {
+    (1..=64).contains(&value.len())
+        && value.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxys_name_is_kept_only_if_trusted_and_plain() {
+        let ids = RequestIds::default();
+        let mut headers = HeaderMap::new();
+        headers.insert(HEADER, HeaderValue::from_static("abc-1"));
+        assert_eq!(ids.take(&headers, true).as_str(), "abc-1");
+        assert_ne!(ids.take(&headers, false).as_str(), "abc-1");
+        headers.insert(HEADER, HeaderValue::from_static("a b"));
+        assert_eq!(ids.take(&headers, true).as_str().len(), 16);
+    }
+}

@@ -1,0 +1,145 @@
+//! The listener: every connection is counted, bounded and timed.
+
+use std::{convert::Infallible, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::body::Body;
+use http::{Request, Response};
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service, service_fn},
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::timeout,
+};
+use tokio_io_timeout::TimeoutStream;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Bounds on connections.
+#[derive(Debug, Clone)]
+pub struct ConnectionLimits {
+    /// Connections at once; one more is answered 503 and closed.
+    pub connections_max: usize,
+    /// How long a request's head may take to come in, and how long a connection may idle.
+    pub header_timeout: Duration,
+    /// How long a peer may take no byte of an answer.
+    pub write_timeout: Duration,
+    /// How long running requests may go on once the server shuts down.
+    pub grace: Duration,
+}
+
+/// Largest head of a request: room for an 8 KiB target, percent-encoded, and as much again.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+const TOO_MANY_CONNECTIONS: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// Something that answers requests of one peer.
+pub trait Answer: Clone + Send + Sync + 'static {
+    /// Answers one request.
+    fn answer(
+        &self,
+        peer: SocketAddr,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Body>> + Send;
+}
+
+/// Accepts and serves connections until `stop`, then lets what runs finish within the grace time.
+pub async fn serve(
+    listener: TcpListener,
+    site: impl Answer,
+    limits: ConnectionLimits,
+    stop: CancellationToken,
+) {
+    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let connections = TaskTracker::new();
+    let refused = metrics::counter!("lodge_http_connections_refused_total");
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of descriptors, mostly: to go on at once would only spin.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                continue;
+            }
+        };
+        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            let (site, limits, stop) = (site.clone(), limits.clone(), stop.clone());
+            connections.spawn(async move {
+                connection(stream, peer, site, limits, stop).await;
+                drop(place);
+            });
+        } else {
+            refused.increment(1);
+            refuse(&stream);
+        }
+    }
+    drop(listener);
+    connections.close();
+    if timeout(limits.grace, connections.wait()).await.is_err() {
+        tracing::warn!(
+            open = connections.len(),
+            "connections were still busy at the end of the grace time"
+        );
+    }
+}
+
+/// Says 503 without waiting for anything.
+fn refuse(stream: &TcpStream) {
+    let _ = stream.try_write(TOO_MANY_CONNECTIONS);
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    site: impl Answer,
+    limits: ConnectionLimits,
+    stop: CancellationToken,
+) {
+    let _ = stream.set_nodelay(true);
+    let gauge = metrics::gauge!("lodge_http_connections");
+    gauge.increment(1);
+    let mut stream = Box::pin(TimeoutStream::new(stream));
+    stream.as_mut().set_write_timeout_pinned(Some(limits.write_timeout));
+    let service = service_fn(move |request| {
+        let site = site.clone();
+        async move { Ok::<_, Infallible>(site.answer(peer, request).await) }
+    });
+    let served = http1_connection(stream, service, limits.header_timeout, stop).await;
+    if let Err(error) = served {
+        tracing::debug!(%peer, %error, "connection ended");
+    }
+    gauge.decrement(1);
+}
+
+async fn http1_connection<S>(
+    stream: std::pin::Pin<Box<TimeoutStream<TcpStream>>>,
+    service: S,
+    header_timeout: Duration,
+    stop: CancellationToken,
+) -> hyper::Result<()>
+where
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
+{
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .max_buf_size(HEAD_BYTES_MAX)
+        // Answers are small: one copied buffer costs the kernel less than a vector of two.
+        .writev(false)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        served = connection.as_mut() => return served,
+        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    connection.await
+}

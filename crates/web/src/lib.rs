@@ -1,0 +1,15 @@
+//! The HTTP edge: listeners and their limits, what every request passes through, the one place where
+//! errors become HTTP, and a folder for each app's routes and pages.
+
+mod api_docs;
+mod cookies;
+pub mod edge;
+pub mod error;
+pub mod links;
+mod pages;
+mod request;
+mod routes;
+mod session;
+mod site;
+
+pub use site::{Front, Site, SiteSettings};

@@ -1,0 +1,327 @@
+//! The JSON API. Handlers parse, call the service once, and render.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, Method, StatusCode, header};
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Done, Error,
+    links::{Caller, Grouping, Link, LinkId, LinkQuery, Short},
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{
+    dto::{
+        BulkAnswer, BulkCreate, BulkLine, ClicksJson, CreateLink, EditLink, LinkJson, LinkPage,
+        short_url,
+    },
+    qr, redirect,
+};
+use crate::{
+    Site,
+    edge::{idempotency, limits},
+    error::{HttpResult, Problem},
+    request::{self, Asked, Whole},
+    routes::Routes,
+};
+
+/// Links on a page if the caller does not say.
+const PAGE_DEFAULT: usize = 50;
+
+pub(super) fn routes() -> Routes {
+    Routes::default()
+        .on(Method::POST, "/api/links", create)
+        .on(Method::GET, "/api/links", list)
+        .on(Method::GET, "/api/links/{short}", read)
+        .on(Method::PATCH, "/api/links/{short}", edit)
+        .on(Method::DELETE, "/api/links/{short}", delete)
+        .on(Method::GET, "/api/links/{short}/clicks", clicks)
+        .on(Method::GET, "/api/links/{short}/qr.svg", qr_code)
+        .on(Method::POST, "/api/bulk/links", create_many)
+}
+
+/// Create a link.
+#[utoipa::path(post, path = "/api/links", tag = "links", request_body = CreateLink,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h is answered as the first time")),
+    responses((status = 201, body = LinkJson), (status = 400, description = "Something in the request cannot be; the answer says what"),
+        (status = 409, description = "The short is taken"), (status = 422, description = "The Idempotency-Key was used for another request"),
+        (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again, with the same Idempotency-Key")),
+    security((), ("api_key" = [])))]
+pub(crate) async fn create(
+    State(site): State<Arc<Site>>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let wish: CreateLink = request::json(&asked.headers, &body)?;
+    let new = wish.parse()?;
+    limits::take(site.creations.as_ref(), asked.client)?;
+    let caller = asked.caller(&site).await?;
+    let attempt = asked.attempt(&caller, "/api/links", &[&body])?;
+    let done = site.links.create(new, &caller, &asked.here(), attempt).await?;
+    let location = format!("/api/links/{}", done.outcome.short);
+    let mut response = with_manage_key(&site, StatusCode::CREATED, &asked, &done);
+    if let Ok(location) = location.parse() {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+/// Create up to 1,000 links; each succeeds or is refused on its own.
+#[utoipa::path(post, path = "/api/bulk/links", tag = "links", request_body = BulkCreate,
+    params(("Idempotency-Key" = Option<String>, Header, description = "As for one link")),
+    responses((status = 200, body = BulkAnswer), (status = 400, description = "The request cannot be read")),
+    security((), ("api_key" = [])))]
+pub(crate) async fn create_many(
+    State(site): State<Arc<Site>>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let wish: BulkCreate = request::json(&asked.headers, &body)?;
+    let count = u32::try_from(wish.links.len()).unwrap_or(u32::MAX);
+    if let Some(limit) = &site.creations {
+        limit.take_many(asked.client, count)?;
+    }
+    let caller = asked.caller(&site).await?;
+    let attempt = asked.attempt(&caller, "/api/bulk/links", &[&body])?;
+    let wishes = wish.links.into_iter().map(|link| {
+        let link = serde_json::from_value::<CreateLink>(link);
+        link.map_err(|error| Error::invalid("body", error.to_string())).and_then(CreateLink::parse)
+    });
+    let done = site.links.create_many(wishes.collect(), &caller, &asked.here(), attempt).await?;
+    let results: Vec<BulkLine> =
+        done.outcome.into_iter().map(|result| bulk_line(&site, &asked, result)).collect();
+    let created = results.iter().filter(|line| line.link.is_some()).count();
+    let answer = BulkAnswer { created, refused: results.len() - created, results };
+    Ok(marked(Json(answer).into_response(), done.replayed))
+}
+
+fn bulk_line(site: &Site, asked: &Asked, result: Result<Link, Error>) -> BulkLine {
+    match result {
+        Ok(link) => {
+            let key = site.links.manage_keys.key(&link);
+            let link = LinkJson::managed(&link, &asked.base_url, link.created_at, Some(key));
+            BulkLine { status: 201, link: Some(link), detail: None, field: None }
+        }
+        Err(error) => {
+            let problem = Problem::from(error);
+            BulkLine {
+                status: problem.status.as_u16(),
+                link: None,
+                detail: Some(problem.detail),
+                field: problem.field,
+            }
+        }
+    }
+}
+
+/// A link; without its key only what anybody may see.
+#[utoipa::path(get, path = "/api/links/{short}", tag = "links", params(("short" = String, Path)),
+    responses((status = 200, body = LinkJson), (status = 404, description = "There is no such link"), (status = 410, description = "It is over")),
+    security((), ("api_key" = []), ("manage_key" = [])))]
+pub(crate) async fn read(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+) -> HttpResult {
+    let short = redirect::short_of(&segment)?;
+    let caller = asked.caller(&site).await?;
+    if caller == Caller::Anonymous {
+        let link = site.links.live(&short).await?;
+        return Ok(Json(LinkJson::public(&link, &asked.base_url, asked.at)).into_response());
+    }
+    let link = site.links.managed(&short, &caller).await?;
+    Ok(tagged(Json(LinkJson::managed(&link, &asked.base_url, asked.at, None)), link.version))
+}
+
+/// Change a link.
+#[utoipa::path(patch, path = "/api/links/{short}", tag = "links", request_body = EditLink,
+    params(("short" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that the change is meant for"), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = LinkJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it"), (status = 412, description = "It is at another version")),
+    security(("api_key" = []), ("manage_key" = [])))]
+pub(crate) async fn edit(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let short = redirect::short_of(&segment)?;
+    let wish: EditLink = request::json(&asked.headers, &body)?;
+    let edit = wish.parse()?;
+    let new_key = edit.new_manage_key;
+    let caller = asked.caller(&site).await?;
+    let attempt =
+        asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes(), &body])?;
+    let done = site
+        .links
+        .edit(&short, edit, &caller, &asked.here(), if_match(&asked.headers)?, attempt)
+        .await?;
+    if new_key {
+        return Ok(with_manage_key(&site, StatusCode::OK, &asked, &done));
+    }
+    let link = &done.outcome;
+    Ok(marked(
+        tagged(Json(LinkJson::managed(link, &asked.base_url, link.changed_at, None)), link.version),
+        done.replayed,
+    ))
+}
+
+/// Delete a link; its short stays reserved for a while.
+#[utoipa::path(delete, path = "/api/links/{short}", tag = "links",
+    params(("short" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 204, description = "It is gone"), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
+    security(("api_key" = []), ("manage_key" = [])))]
+pub(crate) async fn delete(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+) -> HttpResult {
+    let short = redirect::short_of(&segment)?;
+    let caller = asked.caller(&site).await?;
+    let attempt = asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes()])?;
+    let done = site.links.delete(&short, &caller, if_match(&asked.headers)?, attempt).await?;
+    Ok(marked(StatusCode::NO_CONTENT.into_response(), done.replayed))
+}
+
+/// Which of the caller's links.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// The `next` of the page before.
+    #[param(value_type = Option<String>)]
+    after: Option<LinkId>,
+    /// Only those with this tag.
+    tag: Option<String>,
+    /// Only those whose short starts so.
+    prefix: Option<String>,
+    /// Only those whose short or target holds these words.
+    search: Option<String>,
+    /// Links on the page, 1 to 1,000; 50 if absent.
+    limit: Option<usize>,
+}
+
+/// The caller's own links, newest first.
+#[utoipa::path(get, path = "/api/links", tag = "links", params(ListQuery),
+    responses((status = 200, body = LinkPage), (status = 401, description = "An API key is needed")), security(("api_key" = [])))]
+pub(crate) async fn list(
+    State(site): State<Arc<Site>>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+    asked: Asked,
+) -> HttpResult {
+    let query = query.map_err(|rejection| unreadable_query(&rejection))?.0;
+    let Caller::Owner(owner) = asked.caller(&site).await? else {
+        return Err(Error::Unauthenticated("listing links needs an API key").into());
+    };
+    let limit = query.limit.unwrap_or(PAGE_DEFAULT).clamp(1, 1_000);
+    let query = LinkQuery {
+        owner,
+        after: query.after,
+        tag: query.tag,
+        prefix: query.prefix,
+        search: query.search,
+        limit,
+    };
+    let links = site.links.list(query).await?;
+    let next = links.last().filter(|_| links.len() == limit).map(|link| link.id.0.to_string());
+    let links =
+        links.iter().map(|link| LinkJson::managed(link, &asked.base_url, asked.at, None)).collect();
+    Ok(Json(LinkPage { links, next }).into_response())
+}
+
+/// How clicks are told apart.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ClicksQuery {
+    /// day (default), hour, referrer or device.
+    by: Option<String>,
+    /// The first day or hour, RFC 3339; 31 days or 48 hours ago if absent.
+    since: Option<String>,
+}
+
+/// How often a link was followed.
+#[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "links", params(("short" = String, Path), ClicksQuery),
+    responses((status = 200, body = ClicksJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
+    security(("api_key" = []), ("manage_key" = [])))]
+pub(crate) async fn clicks(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    query: Result<Query<ClicksQuery>, QueryRejection>,
+    asked: Asked,
+) -> HttpResult {
+    let short = redirect::short_of(&segment)?;
+    let query = query.map_err(|rejection| unreadable_query(&rejection))?.0;
+    let by: Grouping = query.by.as_deref().unwrap_or("day").parse()?;
+    let since = match query.since {
+        Some(text) => text
+            .parse()
+            .map_err(|_| Error::invalid("since", "must be a time such as 2026-01-31T00:00:00Z"))?,
+        None => default_since(by, asked.at),
+    };
+    let caller = asked.caller(&site).await?;
+    let report = site.links.report(&short, &caller, by, since).await?;
+    let lines = report.lines.into_iter().map(Into::into).collect();
+    let by = query.by.unwrap_or_else(|| "day".to_owned());
+    Ok(Json(ClicksJson { total: report.total, bots: report.bots, by, lines }).into_response())
+}
+
+/// From when on a report starts if nobody says: 31 days, or 48 hours, ago.
+pub(crate) fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
+    let hours = if by == Grouping::Hour { 47 } else { 30 * 24 };
+    now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The short URL as a QR code.
+#[utoipa::path(get, path = "/api/links/{short}/qr.svg", tag = "links", params(("short" = String, Path)),
+    responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "There is no such link")))]
+pub(crate) async fn qr_code(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+) -> HttpResult {
+    let short: Short = redirect::short_of(&segment)?;
+    site.links.live(&short).await?;
+    let svg = qr::svg(&short_url(&asked.base_url, &short))?;
+    Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())
+}
+
+fn unreadable_query(rejection: &QueryRejection) -> Problem {
+    Error::invalid("query", format!("cannot be read: {}", rejection.body_text())).into()
+}
+
+fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Error> {
+    let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let version = value.to_str().ok().and_then(|value| value.trim_matches('"').parse().ok());
+    version
+        .map(Some)
+        .ok_or_else(|| Error::invalid("If-Match", "must be a link's version, such as \"3\""))
+}
+
+fn tagged(body: impl IntoResponse, version: u64) -> Response {
+    ([(header::ETAG, format!("\"{version}\""))], body).into_response()
+}
+
+fn with_manage_key(site: &Site, status: StatusCode, asked: &Asked, done: &Done<Link>) -> Response {
+    let link = &done.outcome;
+    let body = LinkJson::managed(
+        link,
+        &asked.base_url,
+        link.changed_at,
+        Some(site.links.manage_keys.key(link)),
+    );
+    marked((status, tagged(Json::<LinkJson>(body), link.version)).into_response(), done.replayed)
+}
+
+fn marked(mut response: Response, replayed: bool) -> Response {
+    if replayed {
+        let (name, value) = idempotency::REPLAYED;
+        response.headers_mut().insert(name, value);
+    }
+    response
+}

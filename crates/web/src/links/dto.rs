@@ -1,0 +1,277 @@
+//! The forms that links have in JSON.
+
+use jiff::Timestamp;
+use lodge_domain::{
+    Error, Result,
+    links::{
+        ClickLimit, Edit, Link, NewLink, RedirectCode, Short, State, Tags, Target,
+        clicks::ClickLine,
+    },
+    passwords::Password,
+};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+/// A link to create.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CreateLink {
+    /// Where it leads: an http or https URL of at most 8 KiB; without a scheme it gets https.
+    #[schema(example = "https://example.org/a/long/path")]
+    pub(crate) target: String,
+    /// Its short; one is made up if absent.
+    #[schema(example = "gg")]
+    pub(crate) short: Option<String>,
+    /// The status of its redirects: 301, 302, 307 (default) or 308.
+    pub(crate) redirect: Option<u16>,
+    /// From when on it leads nowhere, RFC 3339.
+    #[schema(example = "2030-01-31T12:00:00Z")]
+    pub(crate) expires_at: Option<String>,
+    /// How often it may be followed, exactly: 1 to 1,000,000,000.
+    pub(crate) max_clicks: Option<u64>,
+    /// What a visitor must know, 1 to 128 characters.
+    pub(crate) password: Option<String>,
+    /// At most 20 tags of 1 to 50 characters.
+    pub(crate) tags: Option<Vec<String>>,
+}
+
+/// What to change; what is absent stays, and null takes away.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub(crate) struct EditLink {
+    /// Where it leads.
+    target: Option<String>,
+    /// The status of its redirects: 301, 302, 307 or 308.
+    redirect: Option<u16>,
+    /// From when on it leads nowhere, RFC 3339.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    expires_at: Option<Option<String>>,
+    /// How often it may be followed from now on.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<u64>)]
+    max_clicks: Option<Option<u64>>,
+    /// What a visitor must know.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    password: Option<Option<String>>,
+    /// Its tags, all of them.
+    tags: Option<Vec<String>>,
+    /// True for a new manage key; the old one then opens nothing.
+    #[serde(default)]
+    new_manage_key: bool,
+}
+
+/// A link, as its owner or the holder of its manage key sees it. Others see neither who may follow it
+/// nor, where it is limited or asks for a password, its target.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LinkJson {
+    short: String,
+    short_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    redirect: u16,
+    /// live, expired, exhausted or deleted.
+    state: &'static str,
+    #[schema(value_type = String)]
+    created_at: Timestamp,
+    #[schema(value_type = Option<String>)]
+    expires_at: Option<Timestamp>,
+    /// Whether it asks for a password.
+    has_password: bool,
+    #[serde(flatten)]
+    managed: Option<ManagedJson>,
+}
+
+/// The part that only who may manage the link sees.
+#[derive(Debug, Serialize, ToSchema)]
+struct ManagedJson {
+    max_clicks: Option<u64>,
+    /// Redirects given of `max_clicks`.
+    clicks_used: Option<u64>,
+    tags: Vec<String>,
+    /// Rises with every change; send it as `If-Match` to insist on it.
+    version: u64,
+    #[schema(value_type = String)]
+    changed_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    manage_key: Option<String>,
+}
+
+/// A page of links.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LinkPage {
+    pub(crate) links: Vec<LinkJson>,
+    /// What to send as `after` for the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
+}
+
+/// How often a link was followed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClicksJson {
+    /// All clicks for ever, those of known bots left out.
+    pub(crate) total: u64,
+    /// The clicks of known bots for ever.
+    pub(crate) bots: u64,
+    /// By what the lines are told apart.
+    pub(crate) by: String,
+    pub(crate) lines: Vec<ClickLineJson>,
+}
+
+/// The clicks of one day, hour, referrer or kind of device.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClickLineJson {
+    key: String,
+    clicks: u64,
+}
+
+/// Many links to create, each on its own.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BulkCreate {
+    /// 1 to 1,000 links, each as for `POST /api/links`.
+    #[schema(value_type = Vec<CreateLink>)]
+    pub(crate) links: Vec<serde_json::Value>,
+}
+
+/// What came of each link, in the order of the request.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BulkAnswer {
+    pub(crate) created: usize,
+    pub(crate) refused: usize,
+    pub(crate) results: Vec<BulkLine>,
+}
+
+/// What came of one link.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BulkLine {
+    /// 201, or why not.
+    pub(crate) status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<LinkJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) field: Option<&'static str>,
+}
+
+impl CreateLink {
+    /// Parses every field.
+    pub(crate) fn parse(self) -> Result<NewLink> {
+        Ok(NewLink {
+            target: Target::parse(&self.target)?,
+            short: self.short.as_deref().map(Short::parse).transpose()?,
+            redirect: self.redirect.map(RedirectCode::try_from).transpose()?.unwrap_or_default(),
+            expires_at: self.expires_at.as_deref().map(timestamp).transpose()?,
+            click_limit: self.max_clicks.map(ClickLimit::new).transpose()?,
+            password: self
+                .password
+                .map(|password| Password::parse("password", password))
+                .transpose()?,
+            tags: Tags::parse(self.tags.unwrap_or_default())?,
+        })
+    }
+}
+
+impl EditLink {
+    /// Parses every field.
+    pub(crate) fn parse(self) -> Result<Edit> {
+        Ok(Edit {
+            target: self.target.as_deref().map(Target::parse).transpose()?,
+            redirect: self.redirect.map(RedirectCode::try_from).transpose()?,
+            expires_at: self
+                .expires_at
+                .map(|at| at.as_deref().map(timestamp).transpose())
+                .transpose()?,
+            click_limit: self
+                .max_clicks
+                .map(|max| max.map(ClickLimit::new).transpose())
+                .transpose()?,
+            password: self
+                .password
+                .map(|typed| typed.map(|typed| Password::parse("password", typed)).transpose())
+                .transpose()?,
+            tags: self.tags.map(Tags::parse).transpose()?,
+            new_manage_key: self.new_manage_key,
+        })
+    }
+}
+
+impl LinkJson {
+    /// As anybody may see it.
+    pub(crate) fn public(link: &Link, base_url: &str, now: Timestamp) -> Self {
+        Self {
+            short: link.short.to_string(),
+            short_url: short_url(base_url, &link.short),
+            target: link.is_plain().then(|| link.target.to_string()),
+            redirect: link.redirect.into(),
+            state: state_name(link.state(now).0),
+            created_at: link.created_at,
+            expires_at: link.expires_at,
+            has_password: link.password.is_some(),
+            managed: None,
+        }
+    }
+
+    /// As who may manage it sees it; with the manage key where it was just made.
+    pub(crate) fn managed(
+        link: &Link,
+        base_url: &str,
+        now: Timestamp,
+        manage_key: Option<String>,
+    ) -> Self {
+        let managed = ManagedJson {
+            max_clicks: link.click_limit.map(|limit| limit.max),
+            clicks_used: link.click_limit.map(|limit| limit.used),
+            tags: link.tags.as_slice().to_vec(),
+            version: link.version,
+            changed_at: link.changed_at,
+            manage_key,
+        };
+        Self {
+            target: Some(link.target.to_string()),
+            managed: Some(managed),
+            ..Self::public(link, base_url, now)
+        }
+    }
+}
+
+impl From<ClickLine> for ClickLineJson {
+    fn from(line: ClickLine) -> Self {
+        Self { key: line.key, clicks: line.clicks }
+    }
+}
+
+/// Where the world finds a short.
+pub(crate) fn short_url(base_url: &str, short: &Short) -> String {
+    format!("{base_url}/{short}")
+}
+
+/// A state in words.
+pub(crate) fn state_name(state: State) -> &'static str {
+    match state {
+        State::Live => "live",
+        State::Expired => "expired",
+        State::Exhausted => "exhausted",
+        State::Deleted => "deleted",
+    }
+}
+
+/// An instant in RFC 3339, whole milliseconds.
+pub(crate) fn timestamp(text: &str) -> Result<Timestamp> {
+    let at: Timestamp = text
+        .parse()
+        .map_err(|_| Error::invalid("expires_at", "must be a time such as 2030-01-31T12:00:00Z"))?;
+    Timestamp::from_millisecond(at.as_millisecond())
+        .map_err(|_| Error::invalid("expires_at", "is out of range"))
+}
+
+/// Tells a null from an absent field.
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}

@@ -1,0 +1,25 @@
+//! Short links over HTTP: redirects, the seeds' `PUT`, the JSON API, and the pages.
+
+mod api;
+mod dto;
+mod openapi;
+mod pages;
+mod put;
+mod qr;
+pub mod redirect;
+
+use http::Method;
+
+pub(crate) use self::openapi::document;
+
+use crate::routes::Routes;
+
+/// The app's routes.
+pub(crate) fn routes() -> Routes {
+    Routes::default()
+        .on(Method::PUT, "/", put::put)
+        .on(Method::GET, "/{short}", redirect::follow)
+        .on(Method::POST, "/{short}", redirect::follow_with_password)
+        .merge(api::routes())
+        .merge(pages::routes())
+}

@@ -1,0 +1,132 @@
+//! The app's pages. Handlers read the request, call the service, and fill a template.
+
+mod chart;
+mod form;
+mod list;
+mod make;
+mod manage;
+mod sign_in;
+mod statistics;
+mod visitor;
+
+#[cfg(test)]
+mod samples;
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::{HeaderValue, Method, header};
+use lodge_domain::{
+    Error,
+    links::{Caller, Link, Owner, Short},
+};
+
+pub(crate) use self::visitor::{password, preview};
+use crate::{
+    Site,
+    cookies::{self, Cookie},
+    error::{HttpResult, Problem},
+    pages::words,
+    request::Asked,
+    routes::Routes,
+    session,
+};
+
+/// Carries a link's manage key, to that link's pages only.
+const MANAGE_COOKIE: &str = "lodge_manage";
+
+/// How long a browser keeps a link's manage key.
+const MANAGE_SECONDS: i64 = 90 * 24 * 60 * 60;
+
+pub(super) fn routes() -> Routes {
+    Routes::default()
+        .on(Method::GET, "/", make::form)
+        .on(Method::GET, "/new", make::form)
+        .on(Method::POST, "/links", make::create)
+        .on(Method::GET, "/links", list::list)
+        .on(Method::GET, "/links/{short}", manage::show)
+        .on(Method::POST, "/links/{short}", manage::edit)
+        .on(Method::POST, "/links/{short}/delete", manage::delete)
+        .on(Method::POST, "/links/{short}/open", manage::open)
+        .on(Method::GET, "/links/{short}/stats", statistics::show)
+        .on(Method::GET, "/links/{short}/qr", visitor::print)
+        .on(Method::GET, "/login", sign_in::form)
+        .on(Method::POST, "/login", sign_in::begin)
+        .on(Method::POST, "/logout", sign_in::end)
+}
+
+/// A short URL as pages show it.
+struct ShortUrl {
+    /// Whole.
+    whole: String,
+    /// Without the scheme, as people say it.
+    bare: String,
+    /// The path of the link's own pages.
+    home: String,
+}
+
+impl ShortUrl {
+    fn of(base_url: &str, short: &Short) -> Self {
+        let whole = super::dto::short_url(base_url, short);
+        Self { bare: words::bare_url(&whole).to_owned(), home: format!("/links/{short}"), whole }
+    }
+}
+
+/// Who asks for a new link: the key owner who is signed in, or anybody.
+async fn maker(site: &Site, asked: &Asked) -> Result<Caller, Error> {
+    let key = session::owner(site, asked).await?;
+    Ok(key.map_or(Caller::Anonymous, |key| Caller::Owner(Owner::Key(key.id))))
+}
+
+/// The link and as whom this browser may manage it: by the manage key that it keeps, or as the key
+/// owner who is signed in. `None` if it may not.
+async fn managed(
+    site: &Site,
+    asked: &Asked,
+    short: &Short,
+) -> Result<Option<(Arc<Link>, Caller)>, Error> {
+    let kept =
+        cookies::read(&asked.headers, MANAGE_COOKIE).map(|key| Caller::ManageKey(key.to_owned()));
+    for caller in kept.into_iter().chain([maker(site, asked).await?]) {
+        match site.links.managed(short, &caller).await {
+            Ok(link) => return Ok(Some((link, caller))),
+            Err(Error::Unauthenticated(_) | Error::Forbidden(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Makes the browser keep a link's manage key.
+fn keep_manage_key(site: &Site, link: &Link, response: &mut Response) -> Result<(), Problem> {
+    set_manage_cookie(
+        site,
+        &link.short,
+        &site.links.manage_keys.key(link),
+        MANAGE_SECONDS,
+        response,
+    )
+}
+
+fn set_manage_cookie(
+    site: &Site,
+    short: &Short,
+    value: &str,
+    max_age_seconds: i64,
+    response: &mut Response,
+) -> Result<(), Problem> {
+    let path = format!("/links/{short}");
+    let cookie =
+        Cookie { name: MANAGE_COOKIE, value, path: &path, same_site: "Strict", max_age_seconds };
+    response.headers_mut().append(header::SET_COOKIE, cookie.header(site.over_tls())?);
+    Ok(())
+}
+
+/// Sends the browser on after a form.
+fn go_to(path: &str) -> HttpResult {
+    let location = HeaderValue::try_from(path).map_err(Error::internal)?;
+    let mut response = Response::default();
+    *response.status_mut() = http::StatusCode::SEE_OTHER;
+    response.headers_mut().insert(header::LOCATION, location);
+    Ok(response)
+}

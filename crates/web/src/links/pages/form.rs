@@ -1,0 +1,316 @@
+//! The form that makes and edits links: what was typed, what it means, and what is wrong with it.
+
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use lodge_domain::{
+    Attempt, Error, Random, Result,
+    links::{ClickLimit, Edit, Link, NewLink, RedirectCode, Short, Tags, Target},
+    passwords::Password,
+};
+use serde::Deserialize;
+
+use crate::{error::Problem, pages::words};
+
+/// What was typed, each field as text.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LinkForm {
+    /// Names this filling-in of the form, so that two submissions of it do one thing.
+    pub(super) form: String,
+    /// The version of the link that an edit is meant for.
+    pub(super) version: String,
+    pub(super) target: String,
+    pub(super) short: String,
+    pub(super) redirect: String,
+    pub(super) expires_at: String,
+    pub(super) max_clicks: String,
+    pub(super) password: String,
+    pub(super) remove_password: String,
+    pub(super) tags: String,
+    pub(super) new_manage_key: String,
+}
+
+/// What is wrong with a form: about fields, and about the whole.
+#[derive(Debug, Default)]
+pub(super) struct FormErrors {
+    /// Field and sentence, in the order of the form.
+    pub(super) fields: Vec<(&'static str, String)>,
+    /// What is wrong beside them.
+    pub(super) whole: Option<String>,
+}
+
+impl FormErrors {
+    /// What is wrong with `field`.
+    pub(super) fn of(&self, field: &str) -> Option<&str> {
+        self.fields.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
+    }
+
+    /// Whether nothing is.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.whole.is_none()
+    }
+
+    /// Whether something is wrong with one of the fields that the form keeps folded away.
+    pub(super) fn in_options(&self) -> bool {
+        self.fields.iter().any(|(name, _)| !matches!(*name, "target" | "short"))
+    }
+
+    /// A refusal by a rule, beside the field that it is about.
+    pub(super) fn from_error(error: Error) -> (Self, Problem) {
+        let (mut errors, problem) = (Self::default(), Problem::from(error));
+        match problem.field {
+            Some(field) if called(field).is_some() => errors.add(field, reason(&problem.detail)),
+            _ if problem.status == http::StatusCode::CONFLICT => {
+                errors.fields.push(("short", words::sentence(&problem.detail)))
+            }
+            _ => errors.whole = Some(words::sentence(&problem.detail)),
+        }
+        (errors, problem)
+    }
+
+    fn add(&mut self, field: &'static str, reason: &str) {
+        let text =
+            called(field).map_or_else(|| reason.to_owned(), |name| format!("{name} {reason}"));
+        self.fields.push((field, words::sentence(&text)));
+    }
+
+    fn take<T>(&mut self, parsed: Result<T>) -> Option<T> {
+        match parsed {
+            Ok(value) => Some(value),
+            Err(Error::Invalid { field, reason }) => {
+                self.add(field, &reason);
+                None
+            }
+            Err(error) => {
+                self.whole = Some(words::sentence(&error.to_string()));
+                None
+            }
+        }
+    }
+}
+
+/// What a field is called at the start of a sentence.
+fn called(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "target" => "the address",
+        "short" => "the short name",
+        "redirect" => "the kind of redirect",
+        "expires_at" => "the end",
+        "max_clicks" => "the number of clicks",
+        "password" => "the password",
+        "tags" => "the tags",
+        _ => return None,
+    })
+}
+
+/// The reason in `field: reason`.
+fn reason(detail: &str) -> &str {
+    detail.split_once(": ").map_or(detail, |(_, reason)| reason)
+}
+
+impl LinkForm {
+    /// An empty form to make a link.
+    pub(super) fn empty(random: &dyn Random, target: String) -> Self {
+        Self { form: form_id(random), target, redirect: "307".to_owned(), ..Self::default() }
+    }
+
+    /// The form to edit `link`.
+    pub(super) fn of(link: &Link, random: &dyn Random) -> Self {
+        Self {
+            form: form_id(random),
+            version: link.version.to_string(),
+            target: link.target.to_string(),
+            redirect: u16::from(link.redirect).to_string(),
+            expires_at: link.expires_at.map(|at| typed_time(&at)).unwrap_or_default(),
+            max_clicks: link.click_limit.map(|limit| limit.max.to_string()).unwrap_or_default(),
+            tags: link.tags.to_string(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether a field that the form keeps folded away holds something.
+    pub(super) fn uses_options(&self) -> bool {
+        let unusual_redirect = !matches!(self.redirect.as_str(), "" | "307");
+        unusual_redirect
+            || [&self.expires_at, &self.max_clicks, &self.password, &self.tags]
+                .iter()
+                .any(|text| !text.is_empty())
+    }
+
+    /// The attempt that this submission is. Whoever changes what they typed and submits again wants
+    /// something else, so the whole body is part of its identity.
+    pub(super) fn attempt(
+        &self,
+        route: &str,
+        body: &[u8],
+        at: Timestamp,
+    ) -> Result<Option<Attempt>> {
+        if self.form.len() != FORM_ID_LENGTH || !self.form.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        let caller = format!("form:{}", self.form);
+        let said = String::from_utf8_lossy(body);
+        Attempt::new(&[&caller, "POST", route, &said], &self.form, body, at).map(Some)
+    }
+
+    /// The link that is wanted.
+    pub(super) fn to_new(&self) -> Result<NewLink, FormErrors> {
+        let mut errors = FormErrors::default();
+        let target = errors.take(Target::parse(&self.target));
+        let short = errors.take(given(&self.short).map(Short::parse).transpose());
+        let redirect = errors.take(redirect(&self.redirect));
+        let expires_at = errors.take(given(&self.expires_at).map(time).transpose());
+        let click_limit = errors.take(given(&self.max_clicks).map(click_limit).transpose());
+        let password = errors.take(self.typed_password());
+        let tags = errors.take(Tags::parse_list(&self.tags));
+        match (target, short, redirect, expires_at, click_limit, password, tags) {
+            (
+                Some(target),
+                Some(short),
+                Some(redirect),
+                Some(expires_at),
+                Some(click_limit),
+                Some(password),
+                Some(tags),
+            ) => Ok(NewLink { target, short, redirect, expires_at, click_limit, password, tags }),
+            _ => Err(errors),
+        }
+    }
+
+    /// What is to change about `link`. What stands as the form was given out stays as it is, to the
+    /// millisecond and to the click.
+    pub(super) fn to_edit(&self, link: &Link) -> Result<Edit, FormErrors> {
+        let was = Self::of_values(link);
+        let mut errors = FormErrors::default();
+        let changed = |now: &str, was: &str| now.trim() != was;
+        let target =
+            changed(&self.target, &was.target).then(|| Target::parse(&self.target)).transpose();
+        let expires_at = changed(&self.expires_at, &was.expires_at)
+            .then(|| given(&self.expires_at).map(time).transpose())
+            .transpose();
+        let click_limit = changed(&self.max_clicks, &was.max_clicks)
+            .then(|| given(&self.max_clicks).map(click_limit).transpose())
+            .transpose();
+        let password = self.typed_password().map(|typed| match typed {
+            None if !self.remove_password.is_empty() => Some(None),
+            typed => typed.map(Some),
+        });
+        let edit = Edit {
+            target: errors.take(target).flatten(),
+            redirect: errors.take(redirect(&self.redirect)),
+            expires_at: errors.take(expires_at).flatten(),
+            click_limit: errors.take(click_limit).flatten(),
+            password: errors.take(password).flatten(),
+            tags: errors.take(Tags::parse_list(&self.tags)),
+            new_manage_key: !self.new_manage_key.is_empty(),
+        };
+        if errors.is_empty() { Ok(edit) } else { Err(errors) }
+    }
+
+    fn of_values(link: &Link) -> Self {
+        struct NoRandom;
+        impl Random for NoRandom {
+            fn fill(&self, _: &mut [u8]) {}
+        }
+        Self::of(link, &NoRandom)
+    }
+
+    fn typed_password(&self) -> Result<Option<Password>> {
+        let typed = (!self.password.is_empty()).then(|| self.password.clone());
+        typed.map(|typed| Password::parse("password", typed)).transpose()
+    }
+}
+
+const FORM_ID_LENGTH: usize = 32;
+
+/// A name for one filling-in of a form, that nobody else can guess.
+pub(super) fn form_id(random: &dyn Random) -> String {
+    let mut bytes = [0; FORM_ID_LENGTH / 2];
+    random.fill(&mut bytes);
+    format!("{:032x}", u128::from_be_bytes(bytes))
+}
+
+fn given(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| !text.is_empty())
+}
+
+fn redirect(text: &str) -> Result<RedirectCode> {
+    match given(text) {
+        None => Ok(RedirectCode::default()),
+        // What is no number is none of the four either.
+        Some(text) => RedirectCode::try_from(text.parse().unwrap_or(0)),
+    }
+}
+
+fn click_limit(text: &str) -> Result<ClickLimit> {
+    ClickLimit::new(text.parse().unwrap_or(0))
+}
+
+/// A time as `<input type=datetime-local>` sends it, meant as UTC.
+fn time(text: &str) -> Result<Timestamp> {
+    let at = text.parse::<DateTime>().and_then(|time| time.to_zoned(TimeZone::UTC));
+    at.map(|at| at.timestamp()).map_err(|_| {
+        Error::invalid("expires_at", "must be a date and a time, such as 2030-01-31T12:00")
+    })
+}
+
+fn typed_time(at: &Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(target: &str) -> LinkForm {
+        LinkForm { target: target.to_owned(), ..LinkForm::default() }
+    }
+
+    #[test]
+    fn every_wrong_field_is_named_at_once() {
+        let form = LinkForm {
+            short: "a/b".to_owned(),
+            redirect: "200".to_owned(),
+            expires_at: "tomorrow".to_owned(),
+            max_clicks: "-1".to_owned(),
+            password: "x".repeat(129),
+            tags: "y".repeat(51),
+            ..typed("javascript:alert(1)")
+        };
+        let errors = form.to_new().unwrap_err();
+        let named: Vec<&str> = errors.fields.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            named,
+            ["target", "short", "redirect", "expires_at", "max_clicks", "password", "tags"]
+        );
+        assert_eq!(errors.of("target"), Some("The address must be an http or https URL."));
+    }
+
+    #[test]
+    fn empty_fields_ask_for_nothing() {
+        let new = typed("example.org").to_new().unwrap();
+        assert_eq!(new.target.as_str(), "https://example.org/");
+        assert!(
+            new.short.is_none()
+                && new.expires_at.is_none()
+                && new.click_limit.is_none()
+                && new.password.is_none()
+        );
+    }
+
+    #[test]
+    fn times_are_utc() {
+        let form = LinkForm { expires_at: "2030-01-31T12:00".to_owned(), ..typed("example.org") };
+        assert_eq!(form.to_new().unwrap().expires_at, "2030-01-31T12:00:00Z".parse().ok());
+    }
+
+    #[test]
+    fn a_forms_name_is_bound_to_what_was_typed() {
+        let form = LinkForm { form: form_id(&lodge_domain::OsRandom), ..LinkForm::default() };
+        let attempt = |form: &LinkForm, body: &[u8]| {
+            form.attempt("/links", body, Timestamp::UNIX_EPOCH).unwrap()
+        };
+        assert_eq!(attempt(&form, b"a"), attempt(&form, b"a"));
+        assert_ne!(attempt(&form, b"a").map(|a| a.id), attempt(&form, b"b").map(|b| b.id));
+        assert_eq!(attempt(&LinkForm { form: "short".to_owned(), ..form }, b"a"), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! A key owner's links.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    links::{Link, LinkId, LinkQuery, Owner, State as LinkState},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{ShortUrl, go_to};
+use crate::{Site, error::HttpResult, pages, request::Asked, session};
+
+/// Links on a page.
+const PAGE: usize = 20;
+
+/// Tags of a link that the list names.
+const TAGS_SHOWN: usize = 4;
+
+#[derive(Template)]
+#[template(path = "links/list.html")]
+pub(super) struct ListPage<'a> {
+    pub(super) key_name: &'a str,
+    pub(super) rows: &'a [Row],
+    pub(super) filter: &'a Filter,
+    /// Whether this is not the first page.
+    pub(super) paged: bool,
+    /// The query of the next page.
+    pub(super) older: Option<String>,
+}
+
+/// One link.
+pub(super) struct Row {
+    pub(super) url: ShortUrl,
+    pub(super) link: Arc<Link>,
+    pub(super) state: LinkState,
+    pub(super) clicks: u64,
+}
+
+impl Row {
+    /// The tags that there is room for, and how many more there are.
+    pub(super) fn tags(&self) -> (&[String], usize) {
+        let tags = self.link.tags.as_slice();
+        let shown = &tags[..tags.len().min(TAGS_SHOWN)];
+        (shown, tags.len() - shown.len())
+    }
+}
+
+/// Which links; empty fields ask for nothing.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(super) struct Filter {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) search: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) tag: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) prefix: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) after: Option<LinkId>,
+}
+
+impl Filter {
+    /// Whether anything is asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.search.is_empty() && self.tag.is_empty() && self.prefix.is_empty()
+    }
+
+    fn query(&self, owner: Owner) -> LinkQuery {
+        let given = |text: &String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        // One more than shown tells whether there are older ones.
+        LinkQuery {
+            owner,
+            after: self.after,
+            tag: given(&self.tag),
+            prefix: given(&self.prefix),
+            search: given(&self.search),
+            limit: PAGE + 1,
+        }
+    }
+}
+
+/// `GET /links`.
+pub(super) async fn list(
+    State(site): State<Arc<Site>>,
+    Query(filter): Query<Filter>,
+    asked: Asked,
+) -> HttpResult {
+    let Some(key) = session::owner(&site, &asked).await? else { return go_to("/login") };
+    let mut links = site.links.list(filter.query(Owner::Key(key.id))).await?;
+    let more = links.len() > PAGE;
+    links.truncate(PAGE);
+    let totals = site.links.click_store.totals(links.iter().map(|link| link.id).collect()).await?;
+    let paged = filter.after.is_some();
+    let last = links.last().filter(|_| more).map(|link| link.id);
+    let rows: Vec<Row> =
+        links.into_iter().zip(totals).map(|(link, clicks)| row(&asked, link, clicks)).collect();
+    let filter = Filter { after: last, ..filter };
+    let older =
+        last.map(|_| serde_urlencoded::to_string(&filter)).transpose().map_err(Error::internal)?;
+    let page = ListPage { key_name: &key.name, rows: &rows, filter: &filter, paged, older };
+    Ok(pages::page(StatusCode::OK, &page)?)
+}
+
+fn row(asked: &Asked, link: Arc<Link>, clicks: u64) -> Row {
+    Row {
+        url: ShortUrl::of(&asked.base_url, &link.short),
+        state: link.state(asked.at).0,
+        link,
+        clicks,
+    }
+}

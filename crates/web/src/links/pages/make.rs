@@ -1,0 +1,112 @@
+//! Making a link.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Query, State, rejection::QueryRejection};
+use http::StatusCode;
+use serde::Deserialize;
+
+use super::{
+    form::{FormErrors, LinkForm, form_id},
+    go_to, keep_manage_key, maker,
+};
+use crate::{
+    Site,
+    edge::limits,
+    error::HttpResult,
+    pages::{self, words},
+    request::{self, Asked, Whole},
+    session,
+};
+
+#[derive(Template)]
+#[template(path = "links/make.html")]
+pub(super) struct MakePage<'a> {
+    pub(super) form: &'a LinkForm,
+    pub(super) errors: &'a FormErrors,
+    /// What stands before a short.
+    pub(super) prefix: &'a str,
+    /// Whether one must sign in first.
+    pub(super) needs_key: bool,
+}
+
+/// What the form may start with.
+#[derive(Default, Deserialize)]
+pub(super) struct Prefilled {
+    #[serde(default)]
+    target: String,
+}
+
+/// `GET /` and `GET /new`.
+pub(super) async fn form(
+    State(site): State<Arc<Site>>,
+    asked: Asked,
+    prefilled: Result<Query<Prefilled>, QueryRejection>,
+) -> HttpResult {
+    let target = prefilled.map_or_else(|_| String::new(), |Query(prefilled)| prefilled.target);
+    let form = LinkForm::empty(&*site.links.random, target);
+    page(&site, &asked, StatusCode::OK, &form, &FormErrors::default()).await
+}
+
+/// `POST /links`.
+pub(super) async fn create(
+    State(site): State<Arc<Site>>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let form: LinkForm = request::form(&body)?;
+    let new = match form.to_new() {
+        Ok(new) => new,
+        Err(errors) => return again(&site, &asked, StatusCode::BAD_REQUEST, form, &errors).await,
+    };
+    let attempt = form.attempt("/links", &body, asked.at)?;
+    let made = match limits::take(site.creations.as_ref(), asked.client) {
+        Ok(()) => {
+            site.links.create(new, &maker(&site, &asked).await?, &asked.here(), attempt).await
+        }
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok(done) => {
+            let link = done.outcome;
+            let mut response = go_to(&format!("/links/{}", link.short))?;
+            keep_manage_key(&site, &link, &mut response)?;
+            Ok(response)
+        }
+        Err(error) => {
+            let (errors, problem) = FormErrors::from_error(error);
+            if problem.status.is_server_error() {
+                return Err(problem);
+            }
+            let mut response = again(&site, &asked, problem.status, form, &errors).await?;
+            problem.say_when(response.headers_mut());
+            Ok(response)
+        }
+    }
+}
+
+/// The form once more, with what was typed and what is wrong with it.
+async fn again(
+    site: &Site,
+    asked: &Asked,
+    status: StatusCode,
+    form: LinkForm,
+    errors: &FormErrors,
+) -> HttpResult {
+    let form = LinkForm { form: form_id(&*site.links.random), password: String::new(), ..form };
+    page(site, asked, status, &form, errors).await
+}
+
+async fn page(
+    site: &Site,
+    asked: &Asked,
+    status: StatusCode,
+    form: &LinkForm,
+    errors: &FormErrors,
+) -> HttpResult {
+    let prefix = format!("{}/", words::bare_url(&asked.base_url));
+    let needs_key =
+        !site.links.settings.anonymous_creation && session::owner(site, asked).await?.is_none();
+    Ok(pages::page(status, &MakePage { form, errors, prefix: &prefix, needs_key })?)
+}

@@ -1,0 +1,274 @@
+//! A link's own page, for those who may manage it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Error,
+    links::{Caller, Grouping, Link, Mode, Short, State as LinkState},
+};
+use serde::Deserialize;
+
+use super::{
+    ShortUrl,
+    form::{FormErrors, LinkForm},
+    go_to, keep_manage_key, managed, set_manage_cookie,
+};
+use crate::{
+    Site,
+    edge::limits,
+    error::{HttpResult, Problem},
+    links::{qr, redirect::short_of},
+    pages,
+    request::{self, Asked, Whole},
+};
+
+/// For how long after it was made a link counts as just made.
+const JUST_MADE: SignedDuration = SignedDuration::from_mins(2);
+
+#[derive(Template)]
+#[template(path = "links/manage.html")]
+pub(super) struct ManagePage<'a> {
+    pub(super) link: &'a Link,
+    pub(super) url: &'a ShortUrl,
+    pub(super) qr: &'a str,
+    pub(super) state: LinkState,
+    pub(super) clicks: u64,
+    pub(super) manage_key: &'a str,
+    pub(super) notice: Option<&'static str>,
+    pub(super) may_edit: bool,
+    pub(super) form: &'a LinkForm,
+    pub(super) errors: &'a FormErrors,
+}
+
+impl ManagePage<'_> {
+    fn redirect_code(&self) -> u16 {
+        self.link.redirect.into()
+    }
+}
+
+/// Asks for a link's manage key.
+#[derive(Template)]
+#[template(path = "links/open.html")]
+pub(super) struct OpenPage<'a> {
+    pub(super) url: &'a ShortUrl,
+    pub(super) wrong: Option<&'a str>,
+}
+
+/// Says that a link is gone.
+#[derive(Template)]
+#[template(path = "links/deleted.html")]
+pub(super) struct DeletedPage<'a> {
+    pub(super) url: &'a ShortUrl,
+    pub(super) reserved_days: i64,
+}
+
+/// `GET /links/{short}`.
+pub(super) async fn show(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    RawQuery(query): RawQuery,
+    asked: Asked,
+) -> HttpResult {
+    let short = short_of(&segment)?;
+    let Some((link, caller)) = managed(&site, &asked, &short).await? else {
+        return ask_for_key(&asked, &short, StatusCode::OK, None);
+    };
+    let notice = notice(&link, query.as_deref(), asked.at);
+    let form = LinkForm::of(&link, &*site.links.random);
+    page(
+        &site,
+        &asked,
+        &caller,
+        View {
+            link: &link,
+            status: StatusCode::OK,
+            notice,
+            form: &form,
+            errors: &FormErrors::default(),
+        },
+    )
+    .await
+}
+
+/// `POST /links/{short}`.
+pub(super) async fn edit(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let short = short_of(&segment)?;
+    let Some((link, caller)) = managed(&site, &asked, &short).await? else {
+        return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None);
+    };
+    let form: LinkForm = request::form(&body)?;
+    let edit = match form.to_edit(&link) {
+        Ok(edit) => edit,
+        Err(errors) => {
+            return again(&site, &asked, &caller, &link, StatusCode::BAD_REQUEST, form, &errors)
+                .await;
+        }
+    };
+    let attempt = form.attempt(&format!("/links/{short}"), &body, asked.at)?;
+    match site
+        .links
+        .edit(&short, edit, &caller, &asked.here(), form.version.parse().ok(), attempt)
+        .await
+    {
+        Ok(done) => {
+            let mut response = go_to(&format!("/links/{short}?saved"))?;
+            if matches!(caller, Caller::ManageKey(_)) {
+                keep_manage_key(&site, &done.outcome, &mut response)?;
+            }
+            Ok(response)
+        }
+        Err(error) => {
+            let (errors, problem) = FormErrors::from_error(error);
+            if problem.status.is_server_error() {
+                return Err(problem);
+            }
+            again(&site, &asked, &caller, &link, problem.status, form, &errors).await
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct DeleteForm {
+    form: String,
+    version: String,
+}
+
+/// `POST /links/{short}/delete`.
+pub(super) async fn delete(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let short = short_of(&segment)?;
+    let Some((_, caller)) = managed(&site, &asked, &short).await? else {
+        return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None);
+    };
+    let DeleteForm { form, version } = request::form(&body)?;
+    let form = LinkForm { form, version, ..LinkForm::default() };
+    let attempt = form.attempt(&format!("/links/{short}/delete"), &body, asked.at)?;
+    site.links.delete(&short, &caller, form.version.parse().ok(), attempt).await?;
+    let reserved_days = site.links.settings.reserved.as_hours() / 24;
+    let mut response = pages::page(
+        StatusCode::OK,
+        &DeletedPage { url: &ShortUrl::of(&asked.base_url, &short), reserved_days },
+    )?;
+    set_manage_cookie(&site, &short, "", 0, &mut response)?;
+    Ok(response)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpenForm {
+    manage_key: String,
+}
+
+/// `POST /links/{short}/open`.
+pub(super) async fn open(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let short = short_of(&segment)?;
+    limits::take(site.attempts.as_ref(), asked.client)?;
+    let OpenForm { manage_key } = request::form(&body)?;
+    let caller = Caller::ManageKey(manage_key.trim().to_owned());
+    match site.links.managed(&short, &caller).await {
+        Ok(link) => {
+            let mut response = go_to(&format!("/links/{short}"))?;
+            keep_manage_key(&site, &link, &mut response)?;
+            Ok(response)
+        }
+        Err(Error::Forbidden(_)) => ask_for_key(
+            &asked,
+            &short,
+            StatusCode::FORBIDDEN,
+            Some("This key does not open this link."),
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The page for a browser that may not manage the link.
+pub(super) fn ask_for_key(
+    asked: &Asked,
+    short: &Short,
+    status: StatusCode,
+    wrong: Option<&str>,
+) -> HttpResult {
+    Ok(pages::page(status, &OpenPage { url: &ShortUrl::of(&asked.base_url, short), wrong })?)
+}
+
+/// What is to be said about what just happened.
+fn notice(link: &Link, query: Option<&str>, now: Timestamp) -> Option<&'static str> {
+    match query {
+        Some("saved") => Some("Saved. The change is in force now."),
+        _ if link.version == 1 && now.duration_since(link.created_at) < JUST_MADE => {
+            Some("Your link is ready.")
+        }
+        _ => None,
+    }
+}
+
+struct View<'a> {
+    link: &'a Link,
+    status: StatusCode,
+    notice: Option<&'static str>,
+    form: &'a LinkForm,
+    errors: &'a FormErrors,
+}
+
+/// The page once more, with what was typed and what is wrong with it. The form is meant for the link
+/// as it is now.
+async fn again(
+    site: &Site,
+    asked: &Asked,
+    caller: &Caller,
+    link: &Link,
+    status: StatusCode,
+    typed: LinkForm,
+    errors: &FormErrors,
+) -> HttpResult {
+    let current = LinkForm::of(link, &*site.links.random);
+    let form =
+        LinkForm { form: current.form, version: current.version, password: String::new(), ..typed };
+    page(site, asked, caller, View { link, status, notice: None, form: &form, errors }).await
+}
+
+async fn page(
+    site: &Site,
+    asked: &Asked,
+    caller: &Caller,
+    view: View<'_>,
+) -> Result<Response, Problem> {
+    let View { link, status, notice, form, errors } = view;
+    let url = ShortUrl::of(&asked.base_url, &link.short);
+    let report = site.links.report(&link.short, caller, Grouping::Device, asked.at).await?;
+    let page = ManagePage {
+        link,
+        qr: &qr::inline(&url.whole)?,
+        url: &url,
+        state: link.state(asked.at).0,
+        clicks: report.total,
+        manage_key: &site.links.manage_keys.key(link),
+        notice,
+        may_edit: site.links.settings.mode == Mode::Claim,
+        form,
+        errors,
+    };
+    Ok(pages::page(status, &page)?)
+}

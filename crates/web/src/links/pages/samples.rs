@@ -1,0 +1,250 @@
+//! Every page with the most that can be in it: sound, and with everything escaped that was typed.
+
+use std::sync::Arc;
+
+use askama::Template;
+use jiff::Timestamp;
+use lodge_domain::{
+    OsRandom,
+    keys::KeyId,
+    links::{
+        ClickLimit, Grouping, Link, LinkId, Owner, RedirectCode, Short, State, Tags, Target,
+        clicks::ClickLine,
+    },
+    passwords::PasswordHash,
+};
+
+use super::{
+    ShortUrl,
+    chart::Chart,
+    form::{FormErrors, LinkForm},
+    list::{Filter, ListPage, Row},
+    make::MakePage,
+    manage::{DeletedPage, ManagePage, OpenPage},
+    sign_in::LoginPage,
+    statistics::{Share, StatsPage},
+    visitor::{PasswordPage, PreviewPage, PrintPage},
+};
+use crate::{links::qr, pages::check};
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+
+fn now() -> Timestamp {
+    "2026-01-31T12:00:00Z".parse().unwrap()
+}
+
+/// A link of which everything is as long as it may be.
+fn longest() -> Link {
+    let tags = (0..20).map(|n| format!("{n:02}<{}", "é".repeat(47)));
+    Link {
+        id: LinkId(serde_json::from_str("\"0197f0c0-0000-7000-8000-000000000000\"").unwrap()),
+        short: Short::parse(&"s".repeat(128)).unwrap(),
+        target: Target::parse(&format!("https://a.example/?a=1&b='{}", "x".repeat(8 * 1024 - 32)))
+            .unwrap(),
+        redirect: RedirectCode::Permanent,
+        version: u64::MAX,
+        key_version: 2,
+        owner: Some(Owner::Key(KeyId(1))),
+        created_at: now(),
+        changed_at: now(),
+        deleted_at: None,
+        expires_at: Some(now()),
+        click_limit: Some(ClickLimit::new(1_000_000_000).unwrap()),
+        password: Some(PasswordHash("SECRET-HASH".to_owned())),
+        tags: Tags::parse(tags).unwrap(),
+    }
+}
+
+fn url(link: &Link) -> ShortUrl {
+    ShortUrl::of("https://a-rather-long-name-of-a-host.example.org:8443", &link.short)
+}
+
+fn code(link: &Link) -> String {
+    qr::inline(&url(link).whole).unwrap()
+}
+
+fn evil_form() -> LinkForm {
+    let evil = || EVIL.to_owned();
+    let (short, tags, target) = (evil(), evil(), evil());
+    LinkForm {
+        target,
+        short,
+        tags,
+        redirect: evil(),
+        expires_at: evil(),
+        max_clicks: evil(),
+        form: evil(),
+        version: evil(),
+        ..LinkForm::default()
+    }
+}
+
+fn rendered(page: &impl Template) -> String {
+    let html = page.render().unwrap();
+    check::sound(&html);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
+    assert!(!html.contains("SECRET-HASH"), "a hash is nobody's to see");
+    html
+}
+
+#[test]
+fn making_a_link() {
+    let (form, errors) = (LinkForm::empty(&OsRandom, EVIL.to_owned()), FormErrors::default());
+    let html = rendered(&MakePage {
+        form: &form,
+        errors: &errors,
+        prefix: "go.example/",
+        needs_key: true,
+    });
+    assert!(html.contains("&#60;script&#62;") && !html.contains("<details class=\"more\" open>"));
+    let form = evil_form();
+    let errors = form.to_new().unwrap_err();
+    let html = rendered(&MakePage {
+        form: &form,
+        errors: &errors,
+        prefix: "go.example/",
+        needs_key: false,
+    });
+    assert!(
+        html.contains("aria-invalid=\"true\"")
+            && html.contains("id=\"short-error\"")
+            && html.contains("<details class=\"more\" open>")
+    );
+}
+
+#[test]
+fn managing_a_link() {
+    let link = longest();
+    let (whole, good) = (LinkForm::of(&link, &OsRandom), FormErrors::default());
+    let evil = evil_form();
+    let bad = evil.to_edit(&link).unwrap_err();
+    for (form, errors, may_edit) in
+        [(&whole, &good, true), (&evil, &bad, true), (&whole, &good, false)]
+    {
+        let (url, qr) = (url(&link), code(&link));
+        let state = link.state(now()).0;
+        let page = ManagePage {
+            link: &link,
+            url: &url,
+            qr: &qr,
+            state,
+            clicks: u64::MAX,
+            manage_key: "manage_x",
+            notice: Some("Saved."),
+            may_edit,
+            form,
+            errors,
+        };
+        rendered(&page);
+    }
+    rendered(&OpenPage { url: &url(&link), wrong: Some(EVIL) });
+    rendered(&DeletedPage { url: &url(&link), reserved_days: 30 });
+}
+
+#[test]
+fn an_untouched_edit_form_changes_nothing() {
+    let link = longest();
+    let edit = LinkForm::of(&link, &OsRandom).to_edit(&link).unwrap();
+    assert!(
+        edit.target.is_none()
+            && edit.expires_at.is_none()
+            && edit.click_limit.is_none()
+            && edit.password.is_none()
+            && !edit.new_manage_key
+    );
+    assert_eq!((edit.redirect, edit.tags), (Some(link.redirect), Some(link.tags)));
+}
+
+#[test]
+fn statistics() {
+    let link = longest();
+    let share = |n: usize| Share {
+        key: format!("{n}.{}", "h".repeat(250)),
+        clicks: u64::MAX,
+        percent: 100,
+    };
+    let shares: Vec<Share> =
+        (0..20).map(share).chain([Share { key: EVIL.to_owned(), clicks: 1, percent: 1 }]).collect();
+    for (by, since) in
+        [(Grouping::Day, "2026-01-01T00:00:00Z"), (Grouping::Hour, "2026-01-29T13:00:00Z")]
+    {
+        let lines = [ClickLine { key: "2026-01-31".to_owned(), clicks: 1_000_000_000_000 }];
+        let chart = Chart::of(&lines, by, &since.parse().unwrap(), &now());
+        let (url, by_hour) = (url(&link), by == Grouping::Hour);
+        let page = StatsPage {
+            url: &url,
+            total: u64::MAX,
+            bots: u64::MAX,
+            by_hour,
+            chart: &chart,
+            referrers: &shares,
+            devices: &shares,
+        };
+        assert_eq!(
+            rendered(&page).matches("class=\"slot\"").count(),
+            if by_hour { 48 } else { 31 }
+        );
+        rendered(&StatsPage { referrers: &[], devices: &[], total: 0, bots: 0, ..page });
+    }
+}
+
+#[test]
+fn a_key_owners_list() {
+    let link = Arc::new(longest());
+    let rows: Vec<Row> = (0..20)
+        .map(|_| Row {
+            url: url(&link),
+            link: Arc::clone(&link),
+            state: State::Exhausted,
+            clicks: u64::MAX,
+        })
+        .collect();
+    let filter = Filter {
+        search: EVIL.to_owned(),
+        tag: EVIL.to_owned(),
+        prefix: EVIL.to_owned(),
+        ..Filter::default()
+    };
+    let older = serde_urlencoded::to_string(&filter).ok();
+    rendered(&ListPage { key_name: EVIL, rows: &rows, filter: &filter, paged: true, older });
+    rendered(&ListPage {
+        key_name: "x",
+        rows: &[],
+        filter: &Filter::default(),
+        paged: false,
+        older: None,
+    });
+    rendered(&LoginPage { signed_in_as: Some(EVIL), wrong: Some(EVIL) });
+}
+
+#[test]
+fn what_visitors_see() {
+    let link = longest();
+    let (url, qr) = (url(&link), code(&link));
+    let open = rendered(&PreviewPage { url: &url, link: Some(&link), short: &link.short, qr: &qr });
+    assert!(open.contains("<strong>a.example</strong>"), "the host stands out");
+    let closed = rendered(&PreviewPage { url: &url, link: None, short: &link.short, qr: &qr });
+    assert!(!closed.contains("a.example/"), "a protected link's target is not shown");
+    let asked = rendered(&PasswordPage { short: &link.short, wrong: Some(EVIL.to_owned()) });
+    assert!(!asked.contains("a.example"));
+    rendered(&PrintPage { url: &url, short: &link.short, qr: &qr });
+}
+
+#[test]
+fn the_host_that_stands_out_is_the_one_that_is_asked() {
+    let target = |text: &str| Link { target: Target::parse(text).unwrap(), ..longest() };
+    for (text, host) in [
+        ("https://bank.example@evil.example/x", "evil.example"),
+        ("http://t/t", "t"),
+        ("https://[::1]:80/@a.b", "[::1]"),
+    ] {
+        let link = target(text);
+        let html = rendered(&PreviewPage {
+            url: &url(&link),
+            link: Some(&link),
+            short: &link.short,
+            qr: &code(&link),
+        });
+        assert!(html.contains(&format!("<strong>{host}</strong>")), "{text}");
+    }
+}

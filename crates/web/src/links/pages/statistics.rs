@@ -1,0 +1,91 @@
+//! How often a link was followed.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use http::StatusCode;
+use lodge_domain::links::{ClickReport, Device, Grouping, clicks::ClickLine};
+use serde::Deserialize;
+
+use super::{ShortUrl, chart::Chart, manage::ask_for_key, managed};
+use crate::{
+    Site,
+    error::HttpResult,
+    links::{api::default_since, redirect::short_of},
+    pages,
+    request::Asked,
+};
+
+/// Referrers that the page names.
+const REFERRERS_SHOWN: usize = 20;
+
+#[derive(Template)]
+#[template(path = "links/stats.html")]
+pub(super) struct StatsPage<'a> {
+    pub(super) url: &'a ShortUrl,
+    pub(super) total: u64,
+    pub(super) bots: u64,
+    pub(super) by_hour: bool,
+    pub(super) chart: &'a Chart,
+    pub(super) referrers: &'a [Share],
+    pub(super) devices: &'a [Share],
+}
+
+/// One line of a list, with its share of the longest one.
+pub(super) struct Share {
+    pub(super) key: String,
+    pub(super) clicks: u64,
+    pub(super) percent: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct StatsQuery {
+    by: Option<String>,
+}
+
+/// `GET /links/{short}/stats`.
+pub(super) async fn show(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    Query(query): Query<StatsQuery>,
+    asked: Asked,
+) -> HttpResult {
+    let short = short_of(&segment)?;
+    let Some((_, caller)) = managed(&site, &asked, &short).await? else {
+        return ask_for_key(&asked, &short, StatusCode::OK, None);
+    };
+    let by = if query.by.as_deref() == Some("hour") { Grouping::Hour } else { Grouping::Day };
+    let since = default_since(by, asked.at);
+    let over_time = site.links.report(&short, &caller, by, since).await?;
+    let by_referrer = site.links.report(&short, &caller, Grouping::Referrer, since).await?;
+    let by_device = site.links.report(&short, &caller, Grouping::Device, since).await?;
+    let page = StatsPage {
+        url: &ShortUrl::of(&asked.base_url, &short),
+        total: over_time.total,
+        bots: over_time.bots,
+        by_hour: by == Grouping::Hour,
+        chart: &Chart::of(&over_time.lines, by, &since, &asked.at),
+        referrers: &shares(by_referrer),
+        devices: &devices(by_device),
+    };
+    Ok(pages::page(StatusCode::OK, &page)?)
+}
+
+/// Kinds of devices, known bots left out: they have a number of their own.
+fn devices(mut report: ClickReport) -> Vec<Share> {
+    report.lines.retain(|line| line.key != Device::Bot.name());
+    shares(report)
+}
+
+fn shares(report: ClickReport) -> Vec<Share> {
+    let most = report.lines.iter().map(|line| line.clicks).max().unwrap_or(0).max(1);
+    let lines = report.lines.into_iter().take(REFERRERS_SHOWN);
+    lines
+        .map(|ClickLine { key, clicks }| Share {
+            key,
+            clicks,
+            percent: clicks.saturating_mul(100) / most,
+        })
+        .collect()
+}

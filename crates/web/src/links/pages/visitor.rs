@@ -1,0 +1,93 @@
+//! What those see who follow links: the preview, the question for a password, the code to print.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
+use http::StatusCode;
+use lodge_domain::links::{Link, Short};
+
+use super::ShortUrl;
+use crate::{
+    Site,
+    error::{HttpResult, Problem},
+    links::{qr, redirect::short_of},
+    pages::{self, words},
+    request::Asked,
+};
+
+#[derive(Template)]
+#[template(path = "links/preview.html")]
+pub(super) struct PreviewPage<'a> {
+    pub(super) url: &'a ShortUrl,
+    /// `None` of a protected link: its target is not for everybody.
+    pub(super) link: Option<&'a Link>,
+    pub(super) short: &'a Short,
+    pub(super) qr: &'a str,
+}
+
+impl PreviewPage<'_> {
+    /// The target in three parts, the host in the middle.
+    fn parts(&self) -> (&str, &str, &str) {
+        let Some(link) = self.link else { return ("", "", "") };
+        let (whole, host) = (link.target.as_str(), link.target.host());
+        let authority = whole.find("://").map_or(0, |at| at + 3);
+        let end = whole[authority..].find(['/', '?', '#']).map_or(whole.len(), |at| authority + at);
+        let start = whole[authority..end].rfind('@').map_or(authority, |at| authority + at + 1);
+        (&whole[..start], host, &whole[start + host.len()..])
+    }
+}
+
+/// `GET /{short}+`: nothing is counted.
+pub(crate) async fn preview(site: &Site, short: &Short, asked: &Asked) -> HttpResult {
+    let link = site.links.live(short).await?;
+    let url = ShortUrl::of(&asked.base_url, short);
+    let qr = qr::inline(&url.whole)?;
+    let open = link.is_plain().then_some(&*link);
+    Ok(pages::page(StatusCode::OK, &PreviewPage { url: &url, link: open, short, qr: &qr })?)
+}
+
+#[derive(Template)]
+#[template(path = "links/password.html")]
+pub(super) struct PasswordPage<'a> {
+    pub(super) short: &'a Short,
+    pub(super) wrong: Option<String>,
+}
+
+/// Asks for the password of a link.
+pub(crate) fn password(_site: &Site, link: &Link, wrong: Option<String>) -> Response {
+    let wrong = wrong.map(|why| {
+        words::sentence(
+            why.strip_prefix("password: ")
+                .map_or(why.as_str(), |_| "type the password, at most 128 characters"),
+        )
+    });
+    match pages::page(StatusCode::OK, &PasswordPage { short: &link.short, wrong }) {
+        Ok(page) => page,
+        Err(error) => Problem::from(error).into_response(),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "links/print.html")]
+pub(super) struct PrintPage<'a> {
+    pub(super) url: &'a ShortUrl,
+    pub(super) short: &'a Short,
+    pub(super) qr: &'a str,
+}
+
+/// `GET /links/{short}/qr`.
+pub(super) async fn print(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+) -> HttpResult {
+    let short = short_of(&segment)?;
+    site.links.live(&short).await?;
+    let url = ShortUrl::of(&asked.base_url, &short);
+    let qr = qr::inline(&url.whole)?;
+    Ok(pages::page(StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })?)
+}

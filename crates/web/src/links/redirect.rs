@@ -1,0 +1,156 @@
+//! Following a link.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use lodge_domain::{
+    Error,
+    links::{Follow, Link, Links, Short, Visit},
+    passwords::Password,
+};
+use serde::Deserialize;
+
+use crate::{
+    Site,
+    edge::{
+        headers::POLICY_FORM_LEADS_AWAY,
+        limits,
+        request_id::{self, RequestId},
+    },
+    error::HttpResult,
+    request::{self, Asked, Whole},
+};
+
+/// An edit is to be seen, and a click to be counted, so no redirect is kept: not even a permanent
+/// one, which browsers would otherwise follow for ever without asking.
+const NOT_KEPT: HeaderValue = HeaderValue::from_static("private, no-store");
+
+/// Answers a GET of a plain link that is in memory; `None` says nothing about any other.
+pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) -> Option<Response> {
+    if request.method() != Method::GET {
+        return None;
+    }
+    let short = request.uri().path().strip_prefix('/')?;
+    let link = links.follow_at_once(short, &visit(request.headers()))?;
+    let mut response = redirect(&link)?;
+    response.headers_mut().insert(request_id::HEADER, id.header_value());
+    Some(response)
+}
+
+/// Follow a link.
+///
+/// HEAD answers the same and counts nothing; `/{short}+` shows a page that says where the link leads.
+#[utoipa::path(get, path = "/{short}", tag = "follow", params(("short" = String, Path)),
+    responses((status = 307, description = "To the target; 301, 302 or 308 where the link says so", headers(("Location" = String))),
+        (status = 200, description = "The link asks for a password: a page with a form"), (status = 404, description = "There is no such link"),
+        (status = 410, description = "It has expired, its clicks are used up, or it was deleted"), (status = 503, description = "Try again; see Retry-After")))]
+pub(crate) async fn follow(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+) -> HttpResult {
+    if let Some(short) = segment.strip_suffix('+') {
+        return super::pages::preview(&site, &short_of(short)?, &asked).await;
+    }
+    let short = short_of(&segment)?;
+    if asked.method == Method::HEAD {
+        return head(&site.links, &short).await;
+    }
+    match site.links.follow(&short, &visit(&asked.headers)).await? {
+        Follow::To(link) => Ok(redirect(&link).ok_or_else(unsendable)?),
+        Follow::Password(link) => Ok(ask_for_password(&site, &link, StatusCode::OK, None)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PasswordForm {
+    password: String,
+}
+
+/// `POST /{short}` with the password of a link that asks for one.
+pub(crate) async fn follow_with_password(
+    State(site): State<Arc<Site>>,
+    Path(segment): Path<String>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let short = short_of(&segment)?;
+    let link = site.links.live(&short).await?;
+    limits::take(site.attempts.as_ref(), asked.client)?;
+    let said: PasswordForm = request::form(&body)?;
+    let password = match Password::parse("password", said.password) {
+        Ok(password) => password,
+        Err(error) => {
+            return Ok(ask_for_password(
+                &site,
+                &link,
+                StatusCode::BAD_REQUEST,
+                Some(error.to_string()),
+            ));
+        }
+    };
+    match site.links.follow_with_password(&short, password, &visit(&asked.headers)).await {
+        // 303, so that the browser does not post the password to the target.
+        Ok(link) => Ok(see(&link, StatusCode::SEE_OTHER).ok_or_else(unsendable)?),
+        Err(error @ Error::Forbidden(_)) => {
+            Ok(ask_for_password(&site, &link, StatusCode::FORBIDDEN, Some(error.to_string())))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the `User-Agent` and `Referer` headers say of a visitor.
+pub(crate) fn visit(headers: &HeaderMap) -> Visit<'_> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    Visit { referrer: text(header::REFERER), user_agent: text(header::USER_AGENT) }
+}
+
+/// A path segment as a short; one that could never be a short is one that is not there.
+pub(crate) fn short_of(segment: &str) -> Result<Short, Error> {
+    Short::parse(segment).map_err(|_| Error::NotFound("there is no such link"))
+}
+
+/// HEAD counts nothing, and says of a link that is limited or asks for a password only that it is there.
+async fn head(links: &Links, short: &Short) -> HttpResult {
+    let link = links.live(short).await?;
+    if link.is_plain() {
+        return Ok(redirect(&link).ok_or_else(unsendable)?);
+    }
+    Ok(([(header::CACHE_CONTROL, NOT_KEPT)], StatusCode::OK).into_response())
+}
+
+fn redirect(link: &Link) -> Option<Response> {
+    see(link, StatusCode::from_u16(link.redirect.into()).ok()?)
+}
+
+fn see(link: &Link, status: StatusCode) -> Option<Response> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.reserve(4);
+    headers.insert(header::LOCATION, HeaderValue::from_str(link.target.as_str()).ok()?);
+    headers.insert(header::CACHE_CONTROL, NOT_KEPT);
+    Some(response)
+}
+
+fn unsendable() -> Error {
+    Error::internal("a stored target cannot stand in a header")
+}
+
+fn ask_for_password(
+    site: &Site,
+    link: &Link,
+    status: StatusCode,
+    wrong: Option<String>,
+) -> Response {
+    let mut response = super::pages::password(site, link, wrong);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY_FORM_LEADS_AWAY);
+    response
+}

@@ -1,0 +1,111 @@
+//! Style, script and icons: inside the binary, named with their content's hash, kept by browsers for
+//! a year.
+
+use std::{collections::HashMap, fmt::Write as _, sync::LazyLock};
+
+use axum::{
+    extract::{Path, RawQuery},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, StatusCode, header};
+use lodge_domain::Error;
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use crate::error::HttpResult;
+
+#[derive(RustEmbed)]
+#[folder = "assets/"]
+struct Assets;
+
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+const ASK_AGAIN: &str = "public, max-age=0, must-revalidate";
+const A_DAY: &str = "public, max-age=86400";
+
+/// Each file's URL, version included.
+static URLS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let files = Assets::iter().filter_map(|name| Some((Assets::get(&name)?, name)));
+    files
+        .map(|(file, name)| (name.to_string(), format!("/assets/{name}?v={}", version(&file))))
+        .collect()
+});
+
+/// Where a page finds one of our files.
+pub(crate) fn url(name: &str) -> &'static str {
+    URLS.get(name).map_or("", String::as_str)
+}
+
+/// `GET /assets/{file}`.
+pub(super) async fn file(
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> HttpResult {
+    let file = Assets::get(&name).ok_or(Error::NotFound("there is no such file"))?;
+    let is_current = query.as_deref().and_then(|query| query.strip_prefix("v="))
+        == Some(version(&file).as_str());
+    Ok(answer(&name, &file, if is_current { FOR_EVER } else { ASK_AGAIN }, &headers))
+}
+
+/// `GET /favicon.ico`, for whoever asks without reading the page.
+pub(super) async fn favicon(headers: HeaderMap) -> HttpResult {
+    let file = Assets::get("favicon.ico").ok_or(Error::NotFound("there is no such file"))?;
+    Ok(answer("favicon.ico", &file, A_DAY, &headers))
+}
+
+fn answer(name: &str, file: &EmbeddedFile, cached: &'static str, headers: &HeaderMap) -> Response {
+    let tag = format!("\"{}\"", version(file));
+    let has_it =
+        headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let described = [(header::ETAG, tag), (header::CACHE_CONTROL, cached.to_owned())];
+    if has_it {
+        return (StatusCode::NOT_MODIFIED, described).into_response();
+    }
+    (described, [(header::CONTENT_TYPE, kind(name))], file.data.clone()).into_response()
+}
+
+/// The first 64 bits of the content's SHA-256: enough to tell our own files' versions apart.
+fn version(file: &EmbeddedFile) -> String {
+    file.metadata.sha256_hash().iter().take(8).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn kind(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, end)| end) {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("ico") => "image/x-icon",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn get(query: Option<&str>, known: Option<&str>) -> Response {
+        let mut headers = HeaderMap::new();
+        if let Some(known) = known {
+            headers.insert(header::IF_NONE_MATCH, known.parse().unwrap());
+        }
+        file(Path("lodge.css".to_owned()), RawQuery(query.map(str::to_owned)), headers)
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_named_by_its_content_is_kept_for_ever() {
+        let query = url("lodge.css").split_once('?').unwrap().1;
+        let current = get(Some(query), None).await;
+        assert_eq!(current.headers()[header::CACHE_CONTROL], FOR_EVER);
+        assert_eq!(current.headers()[header::CONTENT_TYPE], "text/css; charset=utf-8");
+        assert_eq!(get(Some("v=old"), None).await.headers()[header::CACHE_CONTROL], ASK_AGAIN);
+        let tag = current.headers()[header::ETAG].to_str().unwrap();
+        assert_eq!(get(None, Some(tag)).await.status(), StatusCode::NOT_MODIFIED);
+        assert!(
+            file(Path("../Cargo.toml".to_owned()), RawQuery(None), HeaderMap::new()).await.is_err()
+        );
+    }
+}

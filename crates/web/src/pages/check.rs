@@ -1,0 +1,87 @@
+//! What every page must be, checked over its HTML.
+
+use std::collections::HashSet;
+
+/// Bytes that a page may weigh with all that it loads.
+const BYTES_MAX: usize = 50_000;
+
+/// Panics where a page is not as every page must be.
+pub(crate) fn sound(html: &str) {
+    assert!(html.starts_with("<!doctype html>\n<html lang=\"en\">"), "{html}");
+    assert_eq!(html.matches("<h1").count(), 1, "one h1: {html}");
+    assert_eq!(html.matches("<main").count(), 1, "one main");
+    assert!(html.contains("href=\"#main\"") && html.contains("id=\"main\""), "a skip link");
+    let weight =
+        html.len() + ["lodge.css", "lodge.js", "icon.svg"].map(asset_bytes).iter().sum::<usize>();
+    assert!(weight < BYTES_MAX, "{weight} bytes");
+    headings_in_order(html);
+    let tags: Vec<&str> = tags(html).collect();
+    let ids: Vec<&str> = tags.iter().filter_map(|tag| attribute(tag, "id")).collect();
+    let unique: HashSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), unique.len(), "an id stands twice: {ids:?}");
+    for tag in &tags {
+        let outside_values: String = tag.split('"').step_by(2).collect();
+        let names = |start: &str| {
+            outside_values
+                .split_whitespace()
+                .any(|word| word.starts_with(start) && word.ends_with('='))
+        };
+        assert!(!names("style") && !tag.starts_with("style"), "inline style: {tag}");
+        assert!(!names("on"), "inline script: {tag}");
+        for source in
+            [attribute(tag, "src"), attribute(tag, "href").filter(|_| tag.starts_with("link"))]
+                .into_iter()
+                .flatten()
+        {
+            assert!(source.starts_with("/assets/") && source.contains("?v="), "foreign: {tag}");
+        }
+        assert!(
+            !tag.starts_with("script") || attribute(tag, "src").is_some(),
+            "inline script: {tag}"
+        );
+        for name in ["aria-describedby", "aria-labelledby"] {
+            for id in attribute(tag, name).into_iter().flat_map(str::split_whitespace) {
+                assert!(unique.contains(id), "{name} leads nowhere: {tag}");
+            }
+        }
+        if is_field(tag) {
+            let id = attribute(tag, "id").unwrap_or_default();
+            assert!(
+                tags.iter()
+                    .any(|other| other.starts_with("label") && attribute(other, "for") == Some(id)),
+                "no label: {tag}"
+            );
+        }
+    }
+}
+
+fn asset_bytes(name: &str) -> usize {
+    std::fs::metadata(format!("{}/assets/{name}", env!("CARGO_MANIFEST_DIR")))
+        .map_or(0, |file| usize::try_from(file.len()).unwrap())
+}
+
+/// What stands between `<` and `>` of opening tags; in our pages a `>` within a value is escaped.
+fn tags(html: &str) -> impl Iterator<Item = &str> {
+    let parts = html.split('<').skip(1).filter_map(|part| part.split_once('>')).map(|(tag, _)| tag);
+    parts.filter(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    tag.split_once(&format!(" {name}=\""))?.1.split_once('"').map(|(value, _)| value)
+}
+
+fn is_field(tag: &str) -> bool {
+    let named = ["input", "select", "textarea"].iter().any(|name| tag.starts_with(name));
+    named && attribute(tag, "type") != Some("hidden")
+}
+
+fn headings_in_order(html: &str) {
+    let mut before = 0;
+    for tag in tags(html)
+        .filter(|tag| tag.starts_with('h') && tag.as_bytes().get(1).is_some_and(u8::is_ascii_digit))
+    {
+        let level = tag.as_bytes()[1] - b'0';
+        assert!(level <= before + 1, "h{level} after h{before}");
+        before = level;
+    }
+}

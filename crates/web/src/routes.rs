@@ -1,0 +1,57 @@
+//! A router that can say which routes it has.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    handler::Handler,
+    routing::{MethodFilter, on},
+};
+use http::Method;
+
+use crate::Site;
+
+/// Routes with their methods, in the order in which they were added.
+#[derive(Default)]
+pub(crate) struct Routes {
+    router: Router<Arc<Site>>,
+    list: Vec<(Method, &'static str)>,
+}
+
+impl Routes {
+    /// Adds a route; GET answers HEAD too.
+    pub(crate) fn on<T: 'static>(
+        mut self,
+        method: Method,
+        path: &'static str,
+        handler: impl Handler<T, Arc<Site>>,
+    ) -> Self {
+        let filter = match method {
+            Method::GET => MethodFilter::GET,
+            Method::POST => MethodFilter::POST,
+            Method::PUT => MethodFilter::PUT,
+            Method::PATCH => MethodFilter::PATCH,
+            _ => MethodFilter::DELETE,
+        };
+        self.router = self.router.route(path, on(filter, handler));
+        self.list.push((method, path));
+        self
+    }
+
+    /// Both.
+    pub(crate) fn merge(mut self, other: Self) -> Self {
+        self.router = self.router.merge(other.router);
+        self.list.extend(other.list);
+        self
+    }
+
+    /// The router.
+    pub(crate) fn into_router(self) -> Router<Arc<Site>> {
+        self.router
+    }
+
+    /// What was added.
+    pub(crate) fn list(self) -> Vec<(Method, &'static str)> {
+        self.list
+    }
+}

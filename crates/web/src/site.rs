@@ -1,0 +1,229 @@
+//! The whole site: the apps' routes, and what every request to them goes through.
+
+use std::{
+    net::SocketAddr,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, MatchedPath, Request},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use http::{HeaderMap, Method, StatusCode, header};
+use hyper::body::Incoming;
+use lodge_domain::{Clock, keys::Keys, links::Links, secret::InstallationSecret};
+use tower::ServiceExt;
+
+use crate::{
+    edge::{
+        address::Client,
+        cross_site, headers,
+        instruments::{self, RedirectInstruments},
+        limits::AddressLimit,
+        request_id::{self, RequestId, RequestIds},
+        server::Answer,
+    },
+    error::Problem,
+    links, pages,
+};
+
+/// Largest body of an ordinary request, in bytes; routes that take more say so.
+const BODY_BYTES_MAX: usize = 128 * 1024;
+
+/// What an operator decides about the edge.
+#[derive(Debug, Clone)]
+pub struct SiteSettings {
+    /// Where the world reaches this site, without a last slash; where absent, what each request's
+    /// `Host` says.
+    pub public_url: Option<String>,
+    /// How long a request may take from its head to the head of its answer.
+    pub request_timeout: Duration,
+    /// Links that one address may create a minute; 0 is no limit.
+    pub creations_per_minute: u32,
+    /// Passwords and keys that one address may try a minute; 0 is no limit.
+    pub attempts_per_minute: u32,
+    /// Whether every request is logged, not only those that fail.
+    pub access_log: bool,
+}
+
+/// What handlers work with.
+pub struct Site {
+    /// Short links.
+    pub links: Arc<Links>,
+    /// API keys.
+    pub keys: Keys,
+    /// Signs page sessions.
+    pub secret: InstallationSecret,
+    /// Says what time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What the operator decided.
+    pub settings: SiteSettings,
+    pub(crate) creations: Option<AddressLimit>,
+    pub(crate) attempts: Option<AddressLimit>,
+}
+
+impl Site {
+    /// A site of these services.
+    pub fn new(
+        links: Arc<Links>,
+        keys: Keys,
+        secret: InstallationSecret,
+        clock: Arc<dyn Clock>,
+        settings: SiteSettings,
+    ) -> Self {
+        let creations = AddressLimit::per_minute(settings.creations_per_minute);
+        let attempts = AddressLimit::per_minute(settings.attempts_per_minute);
+        Self { links, keys, secret, clock, settings, creations, attempts }
+    }
+
+    /// Whether the world reaches this site over TLS, so that cookies and headers can insist on it.
+    pub fn over_tls(&self) -> bool {
+        self.settings.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
+    }
+}
+
+/// Answers requests: a plain redirect out of memory at once, everything else through the router.
+#[derive(Clone)]
+pub struct Front(Arc<Inner>);
+
+struct Inner {
+    site: Arc<Site>,
+    router: Router,
+    ids: RequestIds,
+    redirects: RedirectInstruments,
+}
+
+impl Front {
+    /// Puts the apps' routes together.
+    pub fn new(site: Site) -> Self {
+        let site = Arc::new(site);
+        let router = links::routes()
+            .merge(pages::routes())
+            .into_router()
+            .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is nothing here") })
+            .method_not_allowed_fallback(|| async {
+                Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
+            })
+            .route_layer(middleware::from_fn(remember_route))
+            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+            .with_state(Arc::clone(&site));
+        Self(Arc::new(Inner {
+            site,
+            router,
+            ids: RequestIds::default(),
+            redirects: RedirectInstruments::register(),
+        }))
+    }
+
+    /// Every route, as method and path.
+    pub fn routes() -> Vec<(Method, &'static str)> {
+        links::routes().merge(pages::routes()).list()
+    }
+
+    /// The lane of plain redirects: most of all requests, and nothing that they need is behind the
+    /// router.
+    fn redirect_at_once(&self, request: &Request<Incoming>) -> Option<Response> {
+        if self.0.site.settings.access_log {
+            return None;
+        }
+        let began = Instant::now();
+        let response = links::redirect::at_once(&self.0.site.links, request, &self.0.ids.next())?;
+        self.0.redirects.redirect(began);
+        Some(response)
+    }
+
+    async fn routed(&self, peer: SocketAddr, request: Request<Body>) -> Response {
+        let began = Instant::now();
+        let client = Client::of(peer, request.headers());
+        let id = self.0.ids.take(request.headers(), peer.ip().to_canonical().is_loopback());
+        let method = request.method().clone();
+        let path = request.uri().path().to_owned();
+        let as_page = !path.starts_with("/api/") && wants_page(request.headers());
+
+        let mut response = match cross_site::check(&method, request.uri(), request.headers()) {
+            Ok(()) => self.within_time(client, &id, request).await,
+            Err(error) => Problem::from(error).into_response(),
+        };
+        if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+            response = problem.render(response, as_page, &id);
+            log_problem(&problem, &method, &path, &id);
+        }
+        headers::add(&mut response, self.0.site.over_tls());
+        response.headers_mut().insert(request_id::HEADER, id.header_value());
+        let route = response
+            .extensions()
+            .get::<MatchedPath>()
+            .map_or("none", MatchedPath::as_str)
+            .to_owned();
+        instruments::request(&method, &route, response.status(), began);
+        if self.0.site.settings.access_log {
+            let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+            tracing::info!(request_id = %id, %method, path, status = response.status().as_u16(), elapsed_us, "request");
+        }
+        response
+    }
+
+    async fn within_time(
+        &self,
+        client: Client,
+        id: &RequestId,
+        mut request: Request<Body>,
+    ) -> Response {
+        request.extensions_mut().insert(client);
+        request.extensions_mut().insert(id.clone());
+        let answer = AssertUnwindSafe(self.0.router.clone().oneshot(request)).catch_unwind();
+        match tokio::time::timeout(self.0.site.settings.request_timeout, answer).await {
+            Ok(Ok(Ok(response))) => response,
+            Ok(Ok(Err(never))) => match never {},
+            Ok(Err(_panic)) => {
+                Problem::from(lodge_domain::Error::internal("a handler panicked")).into_response()
+            }
+            Err(_late) => {
+                Problem::from(lodge_domain::Error::unavailable("the request ran out of time"))
+                    .into_response()
+            }
+        }
+    }
+}
+
+impl Answer for Front {
+    async fn answer(&self, peer: SocketAddr, request: Request<Incoming>) -> Response {
+        match self.redirect_at_once(&request) {
+            Some(response) => response,
+            // Boxed, so that every connection does not carry the router's large future.
+            None => Box::pin(self.routed(peer, request.map(Body::new))).await,
+        }
+    }
+}
+
+/// Notes the route on the answer, for the instruments outside of the router.
+async fn remember_route(route: MatchedPath, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(route);
+    response
+}
+
+fn wants_page(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/html"))
+}
+
+fn log_problem(problem: &Problem, method: &Method, path: &str, id: &RequestId) {
+    let cause = problem.cause.as_deref().unwrap_or(&problem.detail);
+    let status = problem.status.as_u16();
+    if problem.status == StatusCode::INTERNAL_SERVER_ERROR {
+        tracing::error!(request_id = %id, %method, path, status, cause, "request failed");
+    } else if problem.status.is_server_error() {
+        tracing::warn!(request_id = %id, %method, path, status, cause, "request refused");
+    } else {
+        tracing::debug!(request_id = %id, %method, path, status, cause, "request refused");
+    }
+}
