@@ -1,0 +1,52 @@
+//! What is said over the socket: a command as one line of JSON, and its outcome, or why not, as one
+//! line back.
+
+use std::path::PathBuf;
+
+use lodge_domain::{
+    keys::ApiKey,
+    links::{
+        Short,
+        transfer::{ExportRow, Import, Imported},
+    },
+};
+use serde::{Deserialize, Serialize};
+
+/// The longest line: a full page of an import.
+pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// What an administrator may ask for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Command {
+    /// Copy the database, while it is in use, to a new file.
+    Backup { to: PathBuf },
+    /// Make an API key.
+    CreateKey { name: String },
+    /// List the API keys.
+    ListKeys,
+    /// End an API key.
+    RevokeKey { name: String },
+    /// Add links.
+    Import(Import),
+    /// Read links, those after the given short.
+    Export { after: Option<Short> },
+}
+
+/// What came of a command.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "outcome", content = "value", rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// The size of the backup.
+    BackedUp { bytes: u64 },
+    /// The key and its token, which cannot be had again.
+    KeyCreated { key: ApiKey, token: String },
+    /// Every key.
+    Keys(Vec<ApiKey>),
+    /// The key that opens nothing any more.
+    KeyRevoked(ApiKey),
+    /// What was imported.
+    Imported(Imported),
+    /// A page of links.
+    Exported(Vec<ExportRow>),
+}

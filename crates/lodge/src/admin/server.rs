@@ -1,0 +1,98 @@
+//! The server's side of the socket.
+
+use std::{fs, io, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc, time::Duration};
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::Semaphore,
+    time::timeout,
+};
+use tokio_util::{
+    codec::{Framed, LinesCodec},
+    sync::CancellationToken,
+    task::TaskTracker,
+};
+
+use super::{
+    SOCKET,
+    protocol::{Command, LINE_BYTES_MAX, Outcome},
+};
+use crate::wiring::Services;
+
+/// Administrators at once.
+const SESSIONS_MAX: usize = 8;
+
+/// How long an administrator may be silent.
+const IDLE: Duration = Duration::from_mins(1);
+
+/// Listens on the socket of the data folder until `stop`.
+pub(crate) async fn serve(folder: PathBuf, services: Arc<Services>, stop: CancellationToken) {
+    let path = folder.join(SOCKET);
+    let listener = match listen(&path) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(%error, socket = %path.display(), "lodge admin cannot reach this server");
+            return;
+        }
+    };
+    let places = Arc::new(Semaphore::new(SESSIONS_MAX));
+    let sessions = TaskTracker::new();
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
+        let (Ok((stream, _)), Ok(place)) = (accepted, Arc::clone(&places).try_acquire_owned())
+        else {
+            continue;
+        };
+        let (services, stop) = (Arc::clone(&services), stop.clone());
+        sessions.spawn(async move {
+            stop.run_until_cancelled(session(stream, &services)).await;
+            drop(place);
+        });
+    }
+    sessions.close();
+    sessions.wait().await;
+    let _ = fs::remove_file(path);
+}
+
+/// The folder's lock is ours, so a socket that is there was left by a process that is gone.
+fn listen(path: &std::path::Path) -> io::Result<UnixListener> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+async fn session(stream: UnixStream, services: &Services) {
+    let mut lines = Framed::new(stream, LinesCodec::new_with_max_length(LINE_BYTES_MAX));
+    while let Ok(Some(Ok(line))) = timeout(IDLE, lines.next()).await {
+        let answer = match serde_json::from_str(&line) {
+            // An administrator may read the cause, which a caller may not.
+            Ok(command) => carry_out(services, command).await.map_err(|error| format!("{error:#}")),
+            Err(error) => {
+                Err(format!("the command cannot be read; is it another version? ({error})"))
+            }
+        };
+        let Ok(answer) = serde_json::to_string(&answer) else { return };
+        if lines.send(answer).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Carries out a command.
+pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::Result<Outcome> {
+    Ok(match command {
+        Command::Backup { to } => Outcome::BackedUp { bytes: services.engine.backup(&to).await? },
+        Command::CreateKey { name } => {
+            let (key, token) = services.keys.create(&name).await?;
+            Outcome::KeyCreated { key, token }
+        }
+        Command::ListKeys => Outcome::Keys(services.keys.list().await?),
+        Command::RevokeKey { name } => Outcome::KeyRevoked(services.keys.revoke(&name).await?),
+        Command::Import(import) => Outcome::Imported(services.links.import(import).await?),
+        Command::Export { after } => Outcome::Exported(services.links.export(after).await?),
+    })
+}

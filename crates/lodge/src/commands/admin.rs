@@ -1,0 +1,295 @@
+//! `lodge admin`.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use lodge_domain::{
+    keys::KeyId,
+    links::{
+        Owner,
+        transfer::{self, Format, Import, Imported, RowProblem, Rows},
+    },
+};
+
+use crate::{
+    admin::{Administrator, Command, Outcome},
+    cli::ConfigOptions,
+    config,
+};
+
+/// Problems that are printed; the others are counted.
+const PROBLEMS_SHOWN: usize = 20;
+
+/// `lodge admin`.
+#[derive(Debug, Args)]
+pub(crate) struct AdminOptions {
+    /// The configuration file of the server.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The data folder. [default: ./lodge-data]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    #[command(subcommand)]
+    command: AdminCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum AdminCommand {
+    /// Copy the database, while it is in use, to a new file. Keep it like the folder: it holds secrets.
+    Backup {
+        /// The file to make.
+        file: PathBuf,
+    },
+    /// Put a backup in the place of the folder's database, which is kept beside it. No server may run.
+    Restore {
+        /// The backup.
+        file: PathBuf,
+    },
+    /// Make, list and revoke API keys.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Add the links of another shortener's CSV export. It can be repeated: what is there stays.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Whose export it is.
+        #[arg(long, value_enum)]
+        from: Source,
+        /// The name of the API key whose links they are to be.
+        #[arg(long, value_name = "NAME")]
+        key: Option<String>,
+    },
+    /// Write every link to a CSV file, which `import --from lodge` reads.
+    Export {
+        /// The file to make.
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum KeyCommand {
+    /// Make a key and print it, the only time that it can be had.
+    Create {
+        /// What to call it.
+        name: String,
+    },
+    /// List the keys.
+    List,
+    /// End a key at once. Its links stay.
+    Revoke {
+        /// What it is called.
+        name: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Source {
+    Lodge,
+    Yourls,
+    Shlink,
+    Kutt,
+    Bitly,
+}
+
+impl From<Source> for Format {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Lodge => Self::Lodge,
+            Source::Yourls => Self::Yourls,
+            Source::Shlink => Self::Shlink,
+            Source::Kutt => Self::Kutt,
+            Source::Bitly => Self::Bitly,
+        }
+    }
+}
+
+/// Carries out one command.
+pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
+    let config = config::load(&ConfigOptions {
+        config: options.config,
+        data: options.data,
+        ..ConfigOptions::default()
+    })?;
+    if let AdminCommand::Restore { file } = &options.command {
+        lodge_embedded::restore(file, &config.data)?;
+        println!("restored {} into {}", file.display(), config.data.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut administrator = Administrator::open(&config)?;
+    let done = carry_out(&mut administrator, options.command);
+    administrator.close()?;
+    done
+}
+
+fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result<ExitCode> {
+    match command {
+        AdminCommand::Backup { file } => {
+            let to = std::path::absolute(&file)?;
+            let Outcome::BackedUp { bytes } = administrator.carry_out(Command::Backup { to })?
+            else {
+                bail!(OTHER_ANSWER)
+            };
+            println!("backed up {bytes} bytes to {}", file.display());
+        }
+        AdminCommand::Restore { .. } => {}
+        AdminCommand::Key(command) => key(administrator, command)?,
+        AdminCommand::Import { file, from, key } => {
+            return import(administrator, &file, from.into(), key.as_deref());
+        }
+        AdminCommand::Export { file } => export(administrator, &file)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+const OTHER_ANSWER: &str = "the server answered something else; is it another version?";
+
+fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
+    match command {
+        KeyCommand::Create { name } => {
+            let Outcome::KeyCreated { token, .. } =
+                administrator.carry_out(Command::CreateKey { name })?
+            else {
+                bail!(OTHER_ANSWER)
+            };
+            println!("{token}");
+        }
+        KeyCommand::List => {
+            let Outcome::Keys(keys) = administrator.carry_out(Command::ListKeys)? else {
+                bail!(OTHER_ANSWER)
+            };
+            for key in keys {
+                let state =
+                    key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
+                println!("{}\t{}\t{state}", key.name, key.created_at);
+            }
+        }
+        KeyCommand::Revoke { name } => {
+            let Outcome::KeyRevoked(key) = administrator.carry_out(Command::RevokeKey { name })?
+            else {
+                bail!(OTHER_ANSWER)
+            };
+            println!("{} opens nothing any more", key.name);
+        }
+    }
+    Ok(())
+}
+
+fn import(
+    administrator: &mut Administrator,
+    file: &Path,
+    format: Format,
+    key: Option<&str>,
+) -> Result<ExitCode> {
+    let owner = key.map(|name| owner(administrator, name)).transpose()?;
+    let mut input = BufReader::new(
+        File::open(file).with_context(|| format!("{} cannot be read", file.display()))?,
+    );
+    let mut first_line = String::new();
+    input.by_ref().take(64 << 10).read_line(&mut first_line)?;
+    input.rewind()?;
+    let progress =
+        progress_bar(input.get_ref().metadata()?.len(), "{bar:40} {bytes}/{total_bytes} {msg}")?;
+    let mut rows =
+        Rows::new(format, progress.wrap_read(input), transfer::delimiter_of(&first_line))?;
+    let mut sum = Imported::default();
+    loop {
+        let (page, bad) = next_page(&mut rows);
+        sum.problems.extend(bad);
+        if page.is_empty() {
+            break;
+        }
+        let Outcome::Imported(imported) =
+            administrator.carry_out(Command::Import(Import { rows: page, owner }))?
+        else {
+            bail!(OTHER_ANSWER)
+        };
+        sum.created += imported.created;
+        sum.already += imported.already;
+        sum.problems.extend(imported.problems);
+        progress.set_message(format!("{} links", sum.created + sum.already));
+    }
+    progress.finish_and_clear();
+    report(&mut sum);
+    Ok(if sum.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn next_page<R: Read>(rows: &mut Rows<R>) -> (Vec<transfer::ImportRow>, Vec<RowProblem>) {
+    let (mut page, mut bad) = (Vec::new(), Vec::new());
+    while page.len() < transfer::PAGE_MAX {
+        match rows.next_row() {
+            Some(Ok(row)) => page.push(row),
+            Some(Err(problem)) => bad.push(problem),
+            None => break,
+        }
+    }
+    (page, bad)
+}
+
+fn report(sum: &mut Imported) {
+    sum.problems.sort_by_key(|problem| problem.line);
+    for problem in sum.problems.iter().take(PROBLEMS_SHOWN) {
+        eprintln!("line {}: {}", problem.line, problem.reason);
+    }
+    if sum.problems.len() > PROBLEMS_SHOWN {
+        eprintln!("… and {} more", sum.problems.len() - PROBLEMS_SHOWN);
+    }
+    println!(
+        "{} links imported, {} were there already, {} not taken",
+        sum.created,
+        sum.already,
+        sum.problems.len()
+    );
+}
+
+fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
+    let Outcome::Keys(keys) = administrator.carry_out(Command::ListKeys)? else {
+        bail!(OTHER_ANSWER)
+    };
+    let key = keys.into_iter().find(|key| key.name == name && key.revoked_at.is_none());
+    let KeyId(id) = key.with_context(|| format!("there is no live API key called {name}; make one with: lodge admin key create {name}"))?.id;
+    Ok(Owner::Key(KeyId(id)))
+}
+
+/// Written beside its place and put there when it is whole.
+fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
+    let unfinished = file.with_extension("unfinished");
+    let mut writer = csv::Writer::from_path(&unfinished)
+        .with_context(|| format!("{} cannot be written", unfinished.display()))?;
+    let progress = progress_bar(0, "{spinner} {pos} links")?;
+    let mut after = None;
+    loop {
+        let Outcome::Exported(rows) =
+            administrator.carry_out(Command::Export { after: after.take() })?
+        else {
+            bail!(OTHER_ANSWER)
+        };
+        for row in &rows {
+            writer.serialize(row)?;
+        }
+        progress.inc(rows.len() as u64);
+        match rows.last() {
+            Some(last) if rows.len() == transfer::PAGE_MAX => {
+                after = Some(last.short.clone().try_into()?)
+            }
+            _ => break,
+        }
+    }
+    let mut written = writer.into_inner().context("the file could not be written")?;
+    written.flush()?;
+    written.sync_all()?;
+    std::fs::rename(&unfinished, file)?;
+    progress.finish_and_clear();
+    println!("exported {} links to {}", progress.position(), file.display());
+    Ok(())
+}
+
+fn progress_bar(length: u64, template: &str) -> Result<ProgressBar> {
+    Ok(ProgressBar::new(length).with_style(ProgressStyle::with_template(template)?))
+}

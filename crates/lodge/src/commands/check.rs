@@ -1,0 +1,96 @@
+//! `lodge check`.
+
+use std::{net::TcpListener, process::ExitCode};
+
+use anyhow::Result;
+use lodge_embedded::{Embedded, OpenError, Options};
+
+use crate::{
+    cli::ConfigOptions,
+    config::{self, Config},
+    wiring,
+};
+
+/// Says line by line what is good and what is not; 1 if anything is not.
+pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
+    let config = config::load(options)?;
+    let apps: Vec<String> =
+        config.apps.iter().map(|app| format!("{app:?}").to_lowercase()).collect();
+    println!("ok    configuration: apps {}, data {}", apps.join(", "), config.data.display());
+    let (folder_is_good, server_runs) = check_folder(&config);
+    let good = [
+        folder_is_good,
+        check_blocklist(&config),
+        check_listener("http.listen", config.http.listen, server_runs),
+        check_listener("ops.listen", config.ops.listen, server_runs),
+    ];
+    warn(&config);
+    Ok(if good.iter().all(|good| *good) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the folder can be used, and whether a server uses it now.
+fn check_folder(config: &Config) -> (bool, bool) {
+    let folder = config.data.display();
+    if !config.data.exists() {
+        println!("ok    data folder {folder}: not there yet; lodge serve makes it");
+        return (true, false);
+    }
+    match Embedded::open(&config.data, &Options::default()) {
+        Ok(engine) => {
+            drop(engine);
+            println!("ok    data folder {folder}: opens");
+            (true, false)
+        }
+        Err(OpenError::Locked { .. }) => {
+            println!("ok    data folder {folder}: a server runs on it");
+            (true, true)
+        }
+        Err(error) => {
+            println!("BAD   data folder {folder}: {error}");
+            (false, false)
+        }
+    }
+}
+
+fn check_blocklist(config: &Config) -> bool {
+    let blocklist = lodge_domain::links::Blocklist::default();
+    match wiring::reload_blocklist(&blocklist, &config.links.blocklist) {
+        Ok(()) if config.links.blocklist.as_os_str().is_empty() => true,
+        Ok(()) => {
+            println!("ok    links.blocklist: can be read");
+            true
+        }
+        Err(error) => {
+            println!("BAD   {error:#}");
+            false
+        }
+    }
+}
+
+fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -> bool {
+    match TcpListener::bind(address) {
+        Ok(_) => println!("ok    {key}: {address} is free"),
+        Err(_) if server_runs => {
+            println!("ok    {key}: {address} is taken, by the server that runs")
+        }
+        Err(error) => {
+            println!("BAD   {key}: cannot listen on {address}: {error}");
+            return false;
+        }
+    }
+    true
+}
+
+fn warn(config: &Config) {
+    if config.public_url.is_empty() && !config.http.listen.ip().is_loopback() {
+        println!(
+            "note  public_url is not set: short URLs are built from each request's Host header"
+        );
+    }
+    if config.links.anonymous_creation && !config.http.listen.ip().is_loopback() {
+        println!(
+            "note  links.anonymous_creation is on: anybody who reaches {} can create links",
+            config.http.listen
+        );
+    }
+}

@@ -1,0 +1,23 @@
+//! One file a command.
+
+pub(crate) mod admin;
+pub(crate) mod check;
+pub(crate) mod load;
+pub(crate) mod serve;
+
+use std::process::ExitCode;
+
+use lodge_embedded::OpenError;
+
+use crate::config::BadConfig;
+
+/// 2: the data folder is in use. 78 (`EX_CONFIG`): the configuration. 1: anything else.
+pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
+    if error.is::<BadConfig>() {
+        ExitCode::from(78)
+    } else if matches!(error.downcast_ref(), Some(OpenError::Locked { .. })) {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,17 @@
+//! `lodge serve`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{cli::ConfigOptions, config, lifecycle, telemetry};
+
+/// Serves until a signal.
+pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
+    let config = config::load(options)?;
+    telemetry::start_logs(&config.log)?;
+    let metrics = telemetry::start_metrics()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(lifecycle::serve(config, metrics))?;
+    Ok(ExitCode::SUCCESS)
+}

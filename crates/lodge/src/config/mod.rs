@@ -1,0 +1,187 @@
+//! The configuration: one TOML file, each of its keys also an environment variable, both documented
+//! with default and unit in `docs/lodge.toml`. It is whole and checked before anything is opened.
+
+mod sources;
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::ValueEnum;
+use lodge_domain::links::Mode;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use sources::{BadConfig, load};
+
+/// The documented configuration with every key and its default.
+pub(crate) const DOCUMENTED: &str = include_str!("../../../../docs/lodge.toml");
+
+/// An app that this process serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum App {
+    /// Short links.
+    Links,
+}
+
+/// Everything that an operator decides. What each key means is said in `docs/lodge.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) apps: Vec<App>,
+    pub(crate) public_url: String,
+    pub(crate) data: PathBuf,
+    pub(crate) http: Http,
+    pub(crate) ops: Ops,
+    pub(crate) limits: Limits,
+    pub(crate) log: Log,
+    pub(crate) links: LinksConfig,
+    pub(crate) embedded: EmbeddedConfig,
+    pub(crate) passwords: PasswordsConfig,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Http {
+    pub(crate) listen: SocketAddr,
+    pub(crate) connections_max: usize,
+    pub(crate) header_timeout_s: u64,
+    pub(crate) request_timeout_s: u64,
+    pub(crate) write_timeout_s: u64,
+    pub(crate) shutdown_grace_s: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Ops {
+    pub(crate) listen: SocketAddr,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) creations_per_minute: u32,
+    pub(crate) attempts_per_minute: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Log {
+    pub(crate) format: LogFormat,
+    pub(crate) filter: String,
+    pub(crate) requests: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogFormat {
+    Human,
+    Json,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LinksConfig {
+    pub(crate) mode: Mode,
+    pub(crate) reserved_days: u32,
+    pub(crate) anonymous_creation: bool,
+    pub(crate) blocklist: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct EmbeddedConfig {
+    pub(crate) link_cache_mib: u32,
+    pub(crate) page_cache_mib: u32,
+    pub(crate) readers: usize,
+    pub(crate) queue_max: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PasswordsConfig {
+    pub(crate) threads: usize,
+    pub(crate) queue_max: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            apps: vec![App::Links],
+            public_url: String::new(),
+            data: "lodge-data".into(),
+            http: Http::default(),
+            ops: Ops::default(),
+            limits: Limits::default(),
+            log: Log::default(),
+            links: LinksConfig::default(),
+            embedded: EmbeddedConfig::default(),
+            passwords: PasswordsConfig::default(),
+        }
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 8080));
+        Self {
+            listen,
+            connections_max: 10_000,
+            header_timeout_s: 15,
+            request_timeout_s: 15,
+            write_timeout_s: 15,
+            shutdown_grace_s: 10,
+        }
+    }
+}
+
+impl Default for Ops {
+    fn default() -> Self {
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 9090)) }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { creations_per_minute: 120, attempts_per_minute: 20 }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: LogFormat::Human, filter: "info".to_owned(), requests: false }
+    }
+}
+
+impl Default for LinksConfig {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Claim,
+            reserved_days: 30,
+            anonymous_creation: true,
+            blocklist: PathBuf::new(),
+        }
+    }
+}
+
+impl Default for EmbeddedConfig {
+    fn default() -> Self {
+        Self { link_cache_mib: 16, page_cache_mib: 8, readers: 2, queue_max: 4096 }
+    }
+}
+
+impl Default for PasswordsConfig {
+    fn default() -> Self {
+        Self { threads: 0, queue_max: 32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_configuration_is_the_default_one_with_every_key() {
+        let documented: toml::Table = DOCUMENTED.parse().unwrap();
+        let default = toml::Table::try_from(Config::default()).unwrap();
+        assert_eq!(documented, default);
+    }
+}

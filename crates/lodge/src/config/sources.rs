@@ -1,0 +1,229 @@
+//! Where the configuration comes from, and what is wrong with it.
+
+use std::{env, fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+use lodge_domain::links::Origin;
+use toml::{Table, Value};
+
+use super::Config;
+use crate::cli::ConfigOptions;
+
+/// The file that is read if none is named.
+const DEFAULT_FILE: &str = "lodge.toml";
+
+/// The variable that names the file.
+const FILE_VARIABLE: &str = "LODGE_CONFIG";
+
+/// What every variable starts with.
+const PREFIX: &str = "LODGE_";
+
+/// A configuration that cannot be used. The binary exits with 78 (`EX_CONFIG`) on it.
+#[derive(Debug, thiserror::Error)]
+#[error("the configuration is not usable")]
+pub(crate) struct BadConfig;
+
+/// Reads defaults, file, environment and command line, each over the one before.
+pub(crate) fn load(options: &ConfigOptions) -> Result<Config> {
+    read(options, env::vars()).context(BadConfig)
+}
+
+fn read(
+    options: &ConfigOptions,
+    variables: impl Iterator<Item = (String, String)>,
+) -> Result<Config> {
+    let variables: Vec<_> = variables.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    let keys = known_keys()?;
+    let file = options.config.clone().or_else(|| {
+        variables.iter().find(|(name, _)| name == FILE_VARIABLE).map(|(_, file)| file.into())
+    });
+    let mut table = match file {
+        Some(file) => read_file(&file)?,
+        None if Path::new(DEFAULT_FILE).exists() => read_file(Path::new(DEFAULT_FILE))?,
+        None => Table::new(),
+    };
+    refuse_unknown(&table, &keys)?;
+    for (name, text) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
+        overlay(&mut table, &keys, name, text)?;
+    }
+    let mut config: Config = table
+        .try_into()
+        .map_err(|error: toml::de::Error| anyhow::anyhow!("{}", error.message().to_owned()))?;
+    apply(&mut config, options);
+    check(&config)?;
+    Ok(config)
+}
+
+fn read_file(file: &Path) -> Result<Table> {
+    let text =
+        fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    text.parse().with_context(|| format!("{} is not TOML", file.display()))
+}
+
+/// Every key as `section.key`, with its default.
+fn known_keys() -> Result<Vec<(String, Value)>> {
+    let mut keys = Vec::new();
+    collect("", &Table::try_from(Config::default())?, &mut keys);
+    Ok(keys)
+}
+
+fn collect(prefix: &str, table: &Table, keys: &mut Vec<(String, Value)>) {
+    for (name, value) in table {
+        match value {
+            Value::Table(section) => collect(&format!("{prefix}{name}."), section, keys),
+            value => keys.push((format!("{prefix}{name}"), value.clone())),
+        }
+    }
+}
+
+fn refuse_unknown(table: &Table, keys: &[(String, Value)]) -> Result<()> {
+    let mut given = Vec::new();
+    collect("", table, &mut given);
+    for (key, _) in given {
+        if !keys.iter().any(|(known, _)| *known == key) {
+            bail!(
+                "there is no setting {key}; the nearest is {}",
+                nearest(&key, keys.iter().map(|(known, _)| known.as_str()))
+            );
+        }
+    }
+    Ok(())
+}
+
+/// `http.listen` is `LODGE_HTTP_LISTEN`.
+fn variable(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
+}
+
+fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) -> Result<()> {
+    let Some((key, default)) = keys.iter().find(|(key, _)| variable(key) == name) else {
+        let names: Vec<String> = keys.iter().map(|(key, _)| variable(key)).collect();
+        bail!(
+            "there is no setting {name}; the nearest is {}",
+            nearest(name, names.iter().map(String::as_str))
+        );
+    };
+    let value = match default {
+        Value::String(_) => Value::String(text.to_owned()),
+        Value::Array(_) => Value::Array(
+            text.split(',').map(|item| Value::String(item.trim().to_owned())).collect(),
+        ),
+        _ => format!("value = {text}")
+            .parse::<Table>()
+            .ok()
+            .and_then(|table| table.get("value").cloned())
+            .with_context(|| format!("{name} must be a {}", default.type_str()))?,
+    };
+    let (section, key) =
+        key.split_once('.').map_or((None, key.as_str()), |(section, key)| (Some(section), key));
+    let table = match section {
+        Some(section) => table
+            .entry(section)
+            .or_insert_with(|| Value::Table(Table::new()))
+            .as_table_mut()
+            .context("a section")?,
+        None => table,
+    };
+    table.insert(key.to_owned(), value);
+    Ok(())
+}
+
+fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> &'a str {
+    known
+        .max_by(|a, b| strsim::jaro_winkler(a, given).total_cmp(&strsim::jaro_winkler(b, given)))
+        .unwrap_or_default()
+}
+
+fn apply(config: &mut Config, options: &ConfigOptions) {
+    if let Some(data) = &options.data {
+        config.data.clone_from(data);
+    }
+    if let Some(listen) = options.listen {
+        config.http.listen = listen;
+    }
+    if let Some(listen) = options.ops_listen {
+        config.ops.listen = listen;
+    }
+    if let Some(apps) = &options.apps {
+        config.apps.clone_from(apps);
+    }
+}
+
+fn check(config: &Config) -> Result<()> {
+    let url = &config.public_url;
+    if !url.is_empty()
+        && (Origin::parse(url).is_none()
+            || !(url.starts_with("http://") || url.starts_with("https://")))
+    {
+        bail!("public_url must be a URL such as https://go.example.org, not {url:?}");
+    }
+    if url.ends_with('/') || url.matches('/').count() > 2 {
+        bail!("public_url must name a host alone, without a path or a last slash");
+    }
+    let positive = [
+        ("http.connections_max", config.http.connections_max as u64),
+        ("http.header_timeout_s", config.http.header_timeout_s),
+        ("http.request_timeout_s", config.http.request_timeout_s),
+        ("http.write_timeout_s", config.http.write_timeout_s),
+        ("embedded.link_cache_mib", u64::from(config.embedded.link_cache_mib)),
+        ("embedded.page_cache_mib", u64::from(config.embedded.page_cache_mib)),
+        ("embedded.readers", config.embedded.readers as u64),
+        ("embedded.queue_max", config.embedded.queue_max as u64),
+        ("passwords.queue_max", config.passwords.queue_max as u64),
+    ];
+    if let Some((key, _)) = positive.iter().find(|(_, value)| *value == 0) {
+        bail!("{key} must be at least 1");
+    }
+    if config.apps.is_empty() {
+        bail!("apps must name at least one app");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(variables: &[(&str, &str)]) -> Result<Config> {
+        read(
+            &ConfigOptions::default(),
+            variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())),
+        )
+    }
+
+    #[test]
+    fn every_key_is_an_environment_variable() {
+        let config = with(&[
+            ("LODGE_HTTP_LISTEN", "0.0.0.0:80"),
+            ("LODGE_LINKS_MODE", "replace"),
+            ("LODGE_LOG_REQUESTS", "true"),
+            ("LODGE_APPS", "links"),
+        ])
+        .unwrap();
+        assert_eq!(config.http.listen.port(), 80);
+        assert!(config.log.requests);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_the_nearest() {
+        let error = with(&[("LODGE_HTTP_LISTN", "0.0.0.0:80")]).unwrap_err();
+        assert!(format!("{error:#}").contains("LODGE_HTTP_LISTEN"), "{error:#}");
+        let table = "[links]\nmod = 'claim'".parse().unwrap();
+        let error = refuse_unknown(&table, &known_keys().unwrap()).unwrap_err();
+        assert!(format!("{error:#}").contains("links.mode"), "{error:#}");
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_is_refused() {
+        for pair in [
+            ("LODGE_HTTP_LISTEN", "nowhere"),
+            ("LODGE_PUBLIC_URL", "go.example.org"),
+            ("LODGE_PUBLIC_URL", "https://a.b/c"),
+            ("LODGE_LINKS_MODE", "both"),
+            ("LODGE_EMBEDDED_READERS", "0"),
+            ("LODGE_EMBEDDED_READERS", "many"),
+        ] {
+            assert!(with(&[pair]).is_err(), "{pair:?}");
+        }
+    }
+}

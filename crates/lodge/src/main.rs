@@ -1,0 +1,33 @@
+//! `lodge`: one binary, started as a server, an administrator's tool or a load generator.
+
+mod admin;
+mod cli;
+mod commands;
+mod config;
+mod lifecycle;
+mod ops;
+mod telemetry;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+/// Measured faster than the system's allocator for many small, short-lived allocations on all cores.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(options) => commands::serve::run(&options),
+        Command::Check(options) => commands::check::run(&options),
+        Command::Admin(options) => commands::admin::run(options),
+        Command::Load(command) => commands::load::run(&command),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("lodge: {error:#}");
+        commands::exit_code(&error)
+    })
+}

@@ -1,0 +1,75 @@
+//! The second listener: metrics, and whether this process lives and can work.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use http::StatusCode;
+use hyper::body::Incoming;
+use lodge_domain::links::{LinkStore, Short};
+use lodge_web::edge::server::Answer;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// How long the store may take to answer a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What the second listener answers with.
+#[derive(Clone)]
+pub(crate) struct Ops(Router);
+
+struct Inner {
+    metrics: PrometheusHandle,
+    store: Arc<dyn LinkStore>,
+    stopping: CancellationToken,
+}
+
+impl Ops {
+    /// Answers with these metrics, and is ready while `store` answers and nothing is `stopping`.
+    pub(crate) fn new(
+        metrics: PrometheusHandle,
+        store: Arc<dyn LinkStore>,
+        stopping: CancellationToken,
+    ) -> Self {
+        let router = Router::new()
+            .route(
+                "/metrics",
+                get(|State(ops): State<Arc<Inner>>| async move { ops.metrics.render() }),
+            )
+            .route("/health/live", get(|| async { "live\n" }))
+            .route("/health/ready", get(ready))
+            .with_state(Arc::new(Inner { metrics, store, stopping }));
+        Self(router)
+    }
+}
+
+impl Answer for Ops {
+    async fn answer(&self, _peer: SocketAddr, request: Request<Incoming>) -> Response {
+        match self.0.clone().oneshot(request.map(Body::new)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
+
+async fn ready(State(ops): State<Arc<Inner>>) -> Response {
+    if ops.stopping.is_cancelled() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
+    }
+    let Ok(probe) = Short::parse("ready") else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    match timeout(PROBE_TIMEOUT, ops.store.find(&probe)).await {
+        Ok(Ok(_)) => "ready\n".into_response(),
+        Ok(Err(_)) | Err(_) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n").into_response()
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Logs and metrics.
+
+use std::{io::IsTerminal, time::Duration};
+
+use anyhow::{Context, Result};
+use lodge_web::edge::instruments;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Log, LogFormat};
+
+/// How often samples are folded into their histograms between two scrapes.
+pub(crate) const UPKEEP: Duration = Duration::from_secs(1);
+
+/// Starts logging to standard error.
+pub(crate) fn start_logs(log: &Log) -> Result<()> {
+    let filter = EnvFilter::try_new(&log.filter).context("log.filter cannot be read")?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    let started = match log.format {
+        LogFormat::Human => builder.with_target(false).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    started.map_err(|error| anyhow::anyhow!("logging cannot start: {error}"))
+}
+
+/// Installs the recorder that every instrument reports to.
+pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
+    let builder = PrometheusBuilder::new().set_buckets_for_metric(
+        Matcher::Full(instruments::LATENCY.to_owned()),
+        &instruments::LATENCY_BUCKETS,
+    )?;
+    let recorder = builder.build_recorder();
+    let handle = recorder.handle();
+    metrics::set_global_recorder(recorder).context("metrics cannot start")?;
+    describe();
+    Ok(handle)
+}
+
+fn describe() {
+    metrics::describe_counter!(
+        "lodge_http_requests_total",
+        "Requests, by method, route and status"
+    );
+    metrics::describe_histogram!(
+        instruments::LATENCY,
+        metrics::Unit::Seconds,
+        "From a request's head to its answer's, by method and route"
+    );
+    metrics::describe_gauge!("lodge_http_connections", "Open connections");
+    metrics::describe_counter!(
+        "lodge_http_connections_refused_total",
+        "Connections past the limit"
+    );
+    metrics::describe_gauge!(
+        "lodge_links_clicks_lost",
+        "Clicks dropped because the store took none for too long"
+    );
+    metrics::describe_counter!("lodge_links_clicks_stored_total", "Clicks stored");
+    metrics::describe_counter!(
+        "lodge_links_click_batches_failed_total",
+        "Click batches that the store did not take; they are sent again"
+    );
+}

@@ -1,0 +1,119 @@
+//! The one place where engines are chosen and services are put together.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use jiff::SignedDuration;
+use lodge_domain::{
+    Clock, OsRandom, Random, SystemClock,
+    keys::{KeyStore, Keys},
+    links::{Blocklist, ClickCounter, Links, LinksSettings, ManageKeys, Origin},
+};
+use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
+use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
+
+use crate::config::Config;
+
+/// The services over their engines.
+pub(crate) struct Services {
+    /// The embedded engine: opened here, closed last.
+    pub(crate) engine: Embedded,
+    /// Short links.
+    pub(crate) links: Arc<Links>,
+    /// API keys.
+    pub(crate) keys: Keys,
+    /// Says what time it is.
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Opens the engine and puts the services on it.
+pub(crate) fn services(config: &Config) -> Result<Services> {
+    let engine = Embedded::open(&config.data, &options(config))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let random: Arc<dyn Random> = Arc::new(OsRandom);
+    let cache_bytes = u64::from(config.embedded.link_cache_mib) << 20;
+    let key_store: Arc<dyn KeyStore> = Arc::new(CachedKeys::new(engine.keys()));
+    let links = Links {
+        store: Arc::new(CachedLinks::new(engine.links(), cache_bytes)),
+        click_store: engine.clicks(),
+        counter: Arc::new(ClickCounter::new(&*random, clock.now())),
+        passwords: Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?),
+        blocklist: Arc::new(Blocklist::default()),
+        manage_keys: ManageKeys::new(engine.secret()),
+        clock: Arc::clone(&clock),
+        random: Arc::clone(&random),
+        settings: links_settings(config),
+    };
+    reload_blocklist(&links.blocklist, &config.links.blocklist)?;
+    let keys = Keys::new(key_store, Arc::clone(&clock), random);
+    Ok(Services { engine, links: Arc::new(links), keys, clock })
+}
+
+/// The site over the services.
+pub(crate) fn site(config: &Config, services: &Services) -> Site {
+    let settings = SiteSettings {
+        public_url: Some(config.public_url.clone()).filter(|url| !url.is_empty()),
+        request_timeout: Duration::from_secs(config.http.request_timeout_s),
+        creations_per_minute: config.limits.creations_per_minute,
+        attempts_per_minute: config.limits.attempts_per_minute,
+        access_log: config.log.requests,
+    };
+    let (links, keys, clock) =
+        (Arc::clone(&services.links), services.keys.clone(), Arc::clone(&services.clock));
+    Site::new(links, keys, services.engine.secret(), clock, settings)
+}
+
+/// The bounds of a listener.
+pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
+    ConnectionLimits {
+        connections_max: config.http.connections_max,
+        header_timeout: Duration::from_secs(config.http.header_timeout_s),
+        write_timeout: Duration::from_secs(config.http.write_timeout_s),
+        grace: Duration::from_secs(config.http.shutdown_grace_s),
+    }
+}
+
+/// Reads the list of blocked hosts, if there is to be one.
+pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()> {
+    if file.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("links.blocklist: {} cannot be read", file.display()))?;
+    let hosts = blocklist.replace(&text);
+    tracing::info!(hosts, file = %file.display(), "blocklist read");
+    Ok(())
+}
+
+/// How long shorts stay reserved.
+pub(crate) fn reserved(config: &Config) -> SignedDuration {
+    SignedDuration::from_hours(24 * i64::from(config.links.reserved_days))
+}
+
+fn options(config: &Config) -> Options {
+    Options {
+        page_cache_bytes: (config.embedded.page_cache_mib as usize) << 20,
+        reader_threads: config.embedded.readers,
+        reader_queue: config.embedded.queue_max,
+        queue_per_app: config.embedded.queue_max,
+        ..Options::default()
+    }
+}
+
+fn links_settings(config: &Config) -> LinksSettings {
+    LinksSettings {
+        mode: config.links.mode,
+        reserved: reserved(config),
+        anonymous_creation: config.links.anonymous_creation,
+        origins: Origin::parse(&config.public_url).into_iter().collect(),
+    }
+}
+
+fn hashing_threads(config: &Config) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if config.passwords.threads > 0 {
+        config.passwords.threads
+    } else {
+        cores.saturating_sub(1).max(1)
+    }
+}
