@@ -1,0 +1,82 @@
+//! Running other programs.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+/// The workspace's folder.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// Runs a program in the workspace's folder and fails with it.
+pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let began = Instant::now();
+    println!("\n── {program} {}", arguments.join(" "));
+    let status = Command::new(program)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .current_dir(root())
+        .status();
+    let status = status.with_context(|| format!("{program} cannot be run"))?;
+    if !status.success() {
+        bail!("{program} {} failed", arguments.join(" "));
+    }
+    println!("── done in {} s", began.elapsed().as_secs());
+    Ok(())
+}
+
+/// Runs a program and returns what it printed.
+pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String> {
+    let output =
+        Command::new(program).args(arguments).current_dir(root()).stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("{program} cannot be run"))?;
+    if !output.status.success() {
+        bail!(
+            "{program} {} failed: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stdout)
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A program that runs until this is dropped.
+pub(crate) struct Running(Child);
+
+impl Running {
+    /// Starts it.
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let name = format!("{command:?}");
+        Ok(Self(command.spawn().with_context(|| format!("{name} cannot be started"))?))
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Asks it to end, and waits at most `patience`.
+    pub(crate) fn terminate(mut self, patience: Duration) -> Result<()> {
+        output("kill", &["-TERM", &self.pid().to_string()])?;
+        let deadline = Instant::now() + patience;
+        while self.0.try_wait()?.is_none() {
+            if Instant::now() > deadline {
+                bail!("process {} did not end in {patience:?}", self.pid());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,60 @@
+//! What the machine must have, beside Rust and a C compiler.
+
+use std::{path::Path, process::Command};
+
+use anyhow::{Result, bail};
+
+use crate::process;
+
+/// A program and the Debian package that brings it.
+pub(crate) struct Tool {
+    /// Any of these paths or names will do.
+    pub(crate) programs: &'static [&'static str],
+    /// The package.
+    pub(crate) package: &'static str,
+}
+
+/// For `cargo xtask test`.
+pub(crate) const FOR_TESTS: [Tool; 2] = [
+    Tool { programs: &["chromium"], package: "chromium" },
+    Tool { programs: &["chromedriver"], package: "chromium-driver" },
+];
+
+/// For `cargo xtask bench`.
+pub(crate) const FOR_BENCHES: [Tool; 3] = [
+    Tool { programs: &["wrk"], package: "wrk" },
+    Tool { programs: &["nginx", "/usr/sbin/nginx"], package: "nginx-light" },
+    Tool { programs: &["ab"], package: "apache2-utils" },
+];
+
+/// Installs what is missing if this is root on a Debian machine, else names it.
+pub(crate) fn provide(tools: &[Tool]) -> Result<()> {
+    let missing: Vec<&str> =
+        tools.iter().filter(|tool| !is_there(tool)).map(|tool| tool.package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let is_root = process::output("id", &["-u"])?.trim() == "0";
+    if !is_root || !Path::new("/usr/bin/apt-get").exists() {
+        bail!(
+            "these are needed: {}; install them (on Debian: apt-get install {}), or run this as root",
+            missing.join(", "),
+            missing.join(" ")
+        );
+    }
+    let quiet = [("DEBIAN_FRONTEND", "noninteractive")];
+    process::run("apt-get", &["-q", "-o", "DPkg::Lock::Timeout=120", "update"], &quiet)?;
+    let install =
+        ["-q", "-y", "-o", "DPkg::Lock::Timeout=120", "install", "--no-install-recommends"];
+    process::run("apt-get", &[&install[..], &missing].concat(), &quiet)
+}
+
+fn is_there(tool: &Tool) -> bool {
+    let runs = |program: &&str| {
+        Command::new("sh")
+            .args(["-c", &format!("command -v {program}")])
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    tool.programs.iter().any(|program| runs(&program))
+}
