@@ -1,0 +1,49 @@
+//! `cargo xtask bench`: the figures of the README, each beside its bar, on this machine.
+
+mod links;
+mod servers;
+mod wrk;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// What is measured.
+#[derive(Subcommand)]
+pub(crate) enum Bench {
+    /// Short links, beside nginx's bare `return 307`.
+    Links(Options),
+}
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Alternating runs of each server.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Seconds a run.
+    #[arg(long, default_value_t = 8)]
+    seconds: u32,
+    /// Links in the memory measurement.
+    #[arg(long, default_value_t = 1_000_000)]
+    links: u32,
+    /// Only the part of this name: hot, random, open-loop, creation, clicks, memory, seeds.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// Measures.
+pub(crate) fn run(bench: &Bench) -> Result<()> {
+    match bench {
+        Bench::Links(options) => links::run(options),
+    }
+}
+
+/// The middle one, or the mean of the two middle ones.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}

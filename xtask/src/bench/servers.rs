@@ -1,0 +1,156 @@
+//! The servers that are measured, on loopback, in a folder that goes with them.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{self, Running};
+
+/// Where nginx listens.
+pub(crate) const NGINX: &str = "127.0.0.1:18070";
+/// Where Lodge listens.
+pub(crate) const LODGE: &str = "127.0.0.1:18080";
+const LODGE_OPS: &str = "127.0.0.1:18090";
+
+/// A folder that is removed in the end.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new folder.
+    pub(crate) fn new() -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("lodge-bench-{}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        Ok(Self(folder))
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The binary that is measured.
+pub(crate) fn lodge_binary() -> PathBuf {
+    process::root().join("target/release/lodge")
+}
+
+/// nginx with a worker a core, answering `return 307` to everything.
+pub(crate) fn start_nginx(scratch: &Scratch) -> Result<Running> {
+    let folder = scratch.0.display();
+    let configuration = format!(
+        "worker_processes auto; daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;\n\
+         events {{ worker_connections 4096; }}\n\
+         http {{ access_log off; keepalive_requests 1000000000;\n\
+           client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;\n\
+           server {{ listen {NGINX} reuseport; location / {{ return 307 https://example.org/; }} }} }}\n"
+    );
+    let file = scratch.path("nginx.conf");
+    fs::write(&file, configuration)?;
+    let program = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
+    let running = Running::start(Command::new(program).arg("-c").arg(file).stdout(Stdio::null()))?;
+    wait_for(NGINX)?;
+    Ok(running)
+}
+
+/// Lodge as shipped, on a data folder of the scratch.
+pub(crate) fn start_lodge(scratch: &Scratch, data: &str) -> Result<Running> {
+    let mut command = Command::new(lodge_binary());
+    command
+        .args(["serve", "--listen", LODGE, "--ops-listen", LODGE_OPS, "--data"])
+        .arg(scratch.path(data))
+        .stderr(Stdio::null());
+    let running = Running::start(&mut command)?;
+    wait_for(LODGE)?;
+    Ok(running)
+}
+
+/// Imports `count` links `PREFIX0`, `PREFIX1`, … into a running server.
+pub(crate) fn import(scratch: &Scratch, data: &str, prefix: &str, count: u32) -> Result<()> {
+    let file = scratch.path("links.csv");
+    let mut text = String::from("keyword,url\n");
+    for number in 0..count {
+        writeln!(text, "{prefix}{number},https://example.org/some/path/{number}")?;
+    }
+    fs::write(&file, text)?;
+    let folder = scratch.path(data).display().to_string();
+    let arguments =
+        ["admin", "--data", &folder, "import", &file.display().to_string(), "--from", "yourls"];
+    process::output(&lodge_binary().display().to_string(), &arguments).map(drop)
+}
+
+/// The sum of the clicks of all links.
+pub(crate) fn stored_clicks(scratch: &Scratch, data: &str) -> Result<u64> {
+    let file = scratch.path("export.csv");
+    let folder = scratch.path(data).display().to_string();
+    process::output(
+        &lodge_binary().display().to_string(),
+        &["admin", "--data", &folder, "export", &file.display().to_string()],
+    )?;
+    let text = fs::read_to_string(file)?;
+    Ok(text.lines().skip(1).filter_map(|line| line.rsplit(',').next()?.parse::<u64>().ok()).sum())
+}
+
+/// A counter of Lodge's, as it says itself.
+pub(crate) fn counter(line_start: &str) -> Result<u64> {
+    let text = get(LODGE_OPS, "/metrics")?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(line_start))
+        .with_context(|| format!("no metric {line_start}"))?;
+    Ok(line.rsplit(' ').next().unwrap_or_default().parse()?)
+}
+
+/// CPU time that a process and its children have used, in microseconds.
+pub(crate) fn cpu_us(pid: u32) -> Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let fields: Vec<&str> =
+        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
+    let per_second: f64 = process::output("getconf", &["CLK_TCK"])?.trim().parse()?;
+    Ok(ticks * 1e6 / per_second)
+}
+
+/// Memory that a process has resident, in MB.
+pub(crate) fn resident_mb(pid: u32) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
+    let kib: f64 = line.split_whitespace().nth(1).unwrap_or_default().parse()?;
+    Ok(kib * 1024.0 / 1e6)
+}
+
+/// One GET, whole.
+pub(crate) fn get(address: &str, path: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.write_all(
+        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+fn wait_for(address: &str) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while TcpStream::connect(address).is_err() {
+        if Instant::now() > deadline {
+            bail!("nothing listens on {address}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
