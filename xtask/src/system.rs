@@ -56,5 +56,5 @@ fn is_there(tool: &Tool) -> bool {
             .output()
             .is_ok_and(|output| output.status.success())
     };
-    tool.programs.iter().any(|program| runs(program))
+    tool.programs.iter().any(runs)
 }

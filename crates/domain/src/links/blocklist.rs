@@ -1,6 +1,12 @@
 //! Hosts to which no link may lead.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use parking_lot::RwLock;
 
@@ -8,7 +14,11 @@ use super::target::Target;
 
 /// A set of hosts; each stands for its subdomains too. It can be replaced while it is in use.
 #[derive(Debug, Default)]
-pub struct Blocklist(RwLock<Arc<HashSet<Box<str>>>>);
+pub struct Blocklist {
+    hosts: RwLock<Arc<HashSet<Box<str>>>>,
+    /// Whether there is any, so that where there is none no redirect takes the lock.
+    in_use: AtomicBool,
+}
 
 impl Blocklist {
     /// Replaces the list by what `text` says: a host a line, `#` starts a comment; lines in the form
@@ -16,16 +26,18 @@ impl Blocklist {
     pub fn replace(&self, text: &str) -> usize {
         let hosts: HashSet<Box<str>> = text.lines().filter_map(host_of_line).collect();
         let count = hosts.len();
-        *self.0.write() = Arc::new(hosts);
+        let mut place = self.hosts.write();
+        self.in_use.store(count > 0, Ordering::Release);
+        *place = Arc::new(hosts);
         count
     }
 
     /// Whether the target's host, or a domain above it, is listed.
     pub fn blocks(&self, target: &Target) -> bool {
-        let hosts = Arc::clone(&self.0.read());
-        if hosts.is_empty() {
+        if !self.in_use.load(Ordering::Acquire) {
             return false;
         }
+        let hosts = Arc::clone(&self.hosts.read());
         let host = target.host();
         let above = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
         std::iter::once(host).chain(above).any(|name| hosts.contains(name))

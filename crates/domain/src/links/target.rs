@@ -44,7 +44,7 @@ impl Target {
         if !matches!(url.scheme(), "http" | "https") {
             return refuse("must be an http or https URL");
         }
-        if url.host_str().is_none_or(str::is_empty) {
+        if url.host_str().is_none_or(|host| host.trim_matches('.').is_empty()) {
             return refuse("has no host");
         }
         if percent_decode_str(url.path()).any(|byte| byte.is_ascii_control()) {
@@ -182,6 +182,8 @@ mod tests {
             " javascript:alert(1)",
             "vbscript:x",
             "https://",
+            "https://./",
+            "..",
             "http:",
             "",
             "  ",

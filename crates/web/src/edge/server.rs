@@ -72,7 +72,8 @@ pub async fn serve(
             }
         };
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            let (site, limits, stop) = (site.clone(), limits.clone(), stop.clone());
+            // A token of its own, so that connections do not meet at one lock at every wake-up.
+            let (site, limits, stop) = (site.clone(), limits.clone(), stop.child_token());
             connections.spawn(async move {
                 connection(stream, peer, site, limits, stop).await;
                 drop(place);
@@ -138,6 +139,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
+        biased;
         served = connection.as_mut() => return served,
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
     }
