@@ -17,7 +17,12 @@ use axum::{
 use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode, header};
 use hyper::body::Incoming;
-use lodge_domain::{Clock, keys::Keys, links::Links, secret::InstallationSecret};
+use lodge_domain::{
+    Clock, Error,
+    keys::Keys,
+    links::{Caller, Links},
+    secret::InstallationSecret,
+};
 use tower::ServiceExt;
 
 use crate::{
@@ -80,6 +85,15 @@ impl Site {
         let creations = AddressLimit::per_minute(settings.creations_per_minute);
         let attempts = AddressLimit::per_minute(settings.attempts_per_minute);
         Self { links, keys, secret, clock, settings, creations, attempts }
+    }
+
+    /// Takes `count` links to create from the client's share; a caller who has a key is known, and can
+    /// lose it.
+    pub(crate) fn take_creations(&self, client: Client, caller: &Caller, count: u32) -> Result<(), Error> {
+        match (&self.creations, caller) {
+            (None, _) | (_, Caller::Owner(_)) => Ok(()),
+            (Some(limit), Caller::Anonymous | Caller::ManageKey(_)) => limit.take_many(client, count),
+        }
     }
 
     /// Whether the world reaches this site over TLS, so that cookies and headers can insist on it.

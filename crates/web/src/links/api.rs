@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Site,
-    edge::{idempotency, limits},
+    edge::idempotency,
     error::{HttpResult, Problem},
     request::{self, Asked, Whole},
     routes::Routes,
@@ -60,8 +60,8 @@ pub(crate) async fn create(
 ) -> HttpResult {
     let wish: CreateLink = request::json(&asked.headers, &body)?;
     let new = wish.parse()?;
-    limits::take(site.creations.as_ref(), asked.client)?;
     let caller = asked.caller(&site).await?;
+    site.take_creations(asked.client, &caller, 1)?;
     let attempt = asked.attempt(&caller, "/api/links", &[&body])?;
     let done = site.links.create(new, &caller, &asked.here(), attempt).await?;
     let location = format!("/api/links/{}", done.outcome.short);
@@ -84,10 +84,8 @@ pub(crate) async fn create_many(
 ) -> HttpResult {
     let wish: BulkCreate = request::json(&asked.headers, &body)?;
     let count = u32::try_from(wish.links.len()).unwrap_or(u32::MAX);
-    if let Some(limit) = &site.creations {
-        limit.take_many(asked.client, count)?;
-    }
     let caller = asked.caller(&site).await?;
+    site.take_creations(asked.client, &caller, count)?;
     let attempt = asked.attempt(&caller, "/api/bulk/links", &[&body])?;
     let wishes = wish.links.into_iter().map(|link| {
         let link = serde_json::from_value::<CreateLink>(link);
@@ -131,12 +129,20 @@ pub(crate) async fn read(
 ) -> HttpResult {
     let short = redirect::short_of(&segment)?;
     let caller = asked.caller(&site).await?;
-    if caller == Caller::Anonymous {
-        let link = site.links.live(&short).await?;
-        return Ok(Json(LinkJson::public(&link, &asked.base_url, asked.at)).into_response());
+    match site.links.managed(&short, &caller).await {
+        Ok(link) => {
+            let body = LinkJson::managed(&link, &asked.base_url, asked.at, None);
+            Ok(tagged(Json(body), link.version))
+        }
+        // Not theirs, so they see what anybody sees; but a manage key that does not fit is told so.
+        Err(Error::Unauthenticated(_) | Error::Forbidden(_))
+            if !matches!(caller, Caller::ManageKey(_)) =>
+        {
+            let link = site.links.live(&short).await?;
+            Ok(Json(LinkJson::public(&link, &asked.base_url, asked.at)).into_response())
+        }
+        Err(error) => Err(error.into()),
     }
-    let link = site.links.managed(&short, &caller).await?;
-    Ok(tagged(Json(LinkJson::managed(&link, &asked.base_url, asked.at, None)), link.version))
 }
 
 /// Change a link.

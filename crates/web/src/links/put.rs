@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::{
     Site,
-    edge::{idempotency, limits},
+    edge::idempotency,
     error::HttpResult,
     request::Asked,
 };
@@ -36,8 +36,8 @@ pub(crate) async fn put(
 ) -> HttpResult {
     let query = query.unwrap_or_default();
     let (short, long) = parse(&query)?;
-    limits::take(site.creations.as_ref(), asked.client)?;
     let caller = asked.caller(&site).await?;
+    site.take_creations(asked.client, &caller, 1)?;
     let attempt = asked.attempt(&caller, "/", &[query.as_bytes()])?;
     let new = NewLink { short: Some(short), ..NewLink::to(long) };
     let done = site.links.put(new, &caller, &asked.here(), attempt).await?;
@@ -72,7 +72,7 @@ fn parse(query: &str) -> Result<(Short, Target)> {
             }
             ("long", Some(_)) => return Err(Error::invalid("long", "was given twice")),
             ("long", None) => {
-                (long, long_is_open) = (Some(value.to_owned()), value.contains([':', '/', '?']))
+                (long, long_is_open) = (Some(value.to_owned()), value.contains([':', '/', '?']));
             }
             _ => return Err(Error::invalid("query", "may hold only short and long")),
         }
