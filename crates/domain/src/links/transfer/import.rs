@@ -105,7 +105,7 @@ impl Links {
                 Claim::Exists(link)
                     if link.target == row.target && link.state(now).0 == State::Live =>
                 {
-                    imported.already += 1
+                    imported.already += 1;
                 }
                 Claim::Exists(_) => imported.problems.push(problem(row, "this short is taken")),
             }
