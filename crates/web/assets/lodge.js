@@ -29,8 +29,10 @@ for (const button of document.querySelectorAll("[data-print]")) {
   button.addEventListener("click", () => print());
 }
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+// The visitor's own way of writing times, as far as it is English like the page.
+const english = navigator.languages.find((language) => language.startsWith("en")) ?? "en-GB";
+const moment = new Intl.DateTimeFormat(english, { dateStyle: "long", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(english, { dateStyle: "medium" });
 
 for (const time of document.querySelectorAll("time[datetime]")) {
   const at = new Date(time.dateTime);

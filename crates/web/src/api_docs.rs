@@ -17,7 +17,7 @@ use utoipa::openapi::{
     security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
-use self::outline::{Group, groups};
+use self::outline::{Group, groups, prose};
 use crate::{Site, error::HttpResult, links, pages, request::Asked, routes::Routes};
 
 pub(crate) fn routes() -> Routes {

@@ -89,10 +89,17 @@ impl Site {
 
     /// Takes `count` links to create from the client's share; a caller who has a key is known, and can
     /// lose it.
-    pub(crate) fn take_creations(&self, client: Client, caller: &Caller, count: u32) -> Result<(), Error> {
+    pub(crate) fn take_creations(
+        &self,
+        client: Client,
+        caller: &Caller,
+        count: u32,
+    ) -> Result<(), Error> {
         match (&self.creations, caller) {
             (None, _) | (_, Caller::Owner(_)) => Ok(()),
-            (Some(limit), Caller::Anonymous | Caller::ManageKey(_)) => limit.take_many(client, count),
+            (Some(limit), Caller::Anonymous | Caller::ManageKey(_)) => {
+                limit.take_many(client, count)
+            }
         }
     }
 

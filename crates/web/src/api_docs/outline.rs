@@ -93,11 +93,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn keys(&self) -> &'static str {
-        let Some(ways) = self.operation["security"].as_array() else { return "" };
+    /// Whether no key is needed, and whether an API key and a manage key open it.
+    fn ways(&self) -> (bool, bool, bool) {
+        let Some(ways) = self.operation["security"].as_array() else { return (true, false, false) };
         let open = ways.iter().any(|way| way.as_object().is_some_and(serde_json::Map::is_empty));
         let named = |name: &str| ways.iter().any(|way| way.get(name).is_some());
-        match (open, named("api_key"), named("manage_key")) {
+        (open, named("api_key"), named("manage_key"))
+    }
+
+    fn keys(&self) -> &'static str {
+        match self.ways() {
             (true, true, true) => {
                 "No key is needed; with the link's manage key or its owner's API key the answer says more."
             }
@@ -124,10 +129,13 @@ impl<'a> Reader<'a> {
     fn answers(&self) -> Vec<Answer> {
         let answers = self.operation["responses"].as_object().into_iter().flatten();
         let answer = |(status, answer): (&String, &'a Value)| {
-            let about = text(&answer["description"]);
-            let content = answer["content"].as_object().and_then(|content| content.keys().next());
-            let about = if about.is_empty() { content.cloned().unwrap_or_default() } else { about };
-            Answer { status: status.clone(), about, fields: self.fields(self.schema_of(answer)) }
+            let schema = self.schema_of(answer);
+            let said = schema.map_or(&Value::Null, |schema| &schema["description"]);
+            let media = answer["content"].as_object().and_then(|content| content.keys().next());
+            let about =
+                [text(&answer["description"]), text(said), media.cloned().unwrap_or_default()];
+            let about = about.into_iter().find(|about| !about.is_empty()).unwrap_or_default();
+            Answer { status: status.clone(), about, fields: self.fields(schema) }
         };
         answers.map(answer).collect()
     }
@@ -150,15 +158,12 @@ impl<'a> Reader<'a> {
         let Some(schema) = schema.map(|schema| self.resolve(schema)) else { return Vec::new() };
         let parts = ["allOf", "oneOf"].iter().filter_map(|name| schema[name].as_array()).flatten();
         let inherited = parts.flat_map(|part| self.fields(Some(part)));
-        let required = schema["required"].as_array();
-        let own =
-            schema["properties"].as_object().into_iter().flatten().map(|(name, property)| Field {
-                name: name.clone(),
-                kind: self.kind(property),
-                required: required
-                    .is_some_and(|names| names.iter().any(|required| required == name)),
-                about: text(&property["description"]),
-            });
+        let own = properties(schema).into_iter().map(|(name, property)| Field {
+            name: name.clone(),
+            kind: self.kind(property),
+            required: is_required(schema, name),
+            about: text(&property["description"]),
+        });
         inherited.chain(own).collect()
     }
 
@@ -183,9 +188,9 @@ impl<'a> Reader<'a> {
             "get" => " -i".to_owned(),
             _ => format!(" -X {}", method.to_uppercase()),
         };
-        let key = match self.keys() {
-            keys if keys.starts_with("Needs the") => " \\\n  -H 'Authorization: Bearer manage_…'",
-            keys if keys.starts_with("Needs") => " \\\n  -H 'Authorization: Bearer lodge_…'",
+        let key = match self.ways() {
+            (false, _, true) => " \\\n  -H 'Authorization: Bearer manage_…'",
+            (false, true, false) => " \\\n  -H 'Authorization: Bearer lodge_…'",
             _ => "",
         };
         let body = body.map(|body| {
@@ -198,24 +203,39 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// An object of those properties that have an example, or of the first one.
-    fn example(&self, schema: &'a Value) -> Value {
+    /// An object of those properties that have an example.
+    fn example(&self, schema: &'a Value) -> String {
         let schema = self.resolve(schema);
         if schema["type"] == "array" {
-            return Value::Array(vec![self.example(&schema["items"])]);
+            return format!("[{}]", self.example(&schema["items"]));
         }
-        let properties = schema["properties"].as_object().into_iter().flatten();
         let example = |(name, property): (&String, &'a Value)| {
             let property = self.resolve(property);
-            let shown = property.get("example").or_else(|| property["examples"].get(0)).cloned();
-            let nested = || {
-                (property["type"] == "array" && property["items"]["$ref"].is_string())
-                    .then(|| self.example(property))
-            };
-            Some((name.clone(), shown.or_else(nested)?))
+            let given = property.get("example").or_else(|| property["examples"].get(0));
+            let is_list = property["type"] == "array" && property["items"]["$ref"].is_string();
+            let shown = given.map(Value::to_string);
+            let shown = shown.or_else(|| is_list.then(|| self.example(property)))?;
+            Some(format!("\"{name}\":{shown}"))
         };
-        Value::Object(properties.filter_map(example).collect())
+        let shown: Vec<_> = properties(schema).into_iter().filter_map(example).collect();
+        format!("{{{}}}", shown.join(","))
     }
+}
+
+/// An object's properties, the required ones first.
+fn properties(schema: &Value) -> Vec<(&String, &Value)> {
+    let mut properties: Vec<_> = schema["properties"].as_object().into_iter().flatten().collect();
+    properties.sort_by_key(|(name, _)| !is_required(schema, name));
+    properties
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+}
+
+/// Documentation in parts, those between backticks marked as code.
+pub(super) fn prose(text: &str) -> Vec<(bool, &str)> {
+    text.split('`').enumerate().map(|(index, part)| (index % 2 == 1, part)).collect()
 }
 
 fn text(value: &Value) -> String {

@@ -41,6 +41,7 @@ pub(crate) struct CreateLink {
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub(crate) struct EditLink {
     /// Where it leads.
+    #[schema(example = "https://example.org/elsewhere")]
     target: Option<String>,
     /// The status of its redirects: 301, 302, 307 or 308.
     redirect: Option<u16>,

@@ -1,6 +1,7 @@
 //! The app's pages. Handlers read the request, call the service, and fill a template.
 
 mod chart;
+mod errors;
 mod form;
 mod list;
 mod make;

@@ -13,12 +13,7 @@ use lodge_domain::{
 };
 use percent_encoding::percent_decode_str;
 
-use crate::{
-    Site,
-    edge::idempotency,
-    error::HttpResult,
-    request::Asked,
-};
+use crate::{Site, edge::idempotency, error::HttpResult, request::Asked};
 
 /// Put a short.
 ///

@@ -8,7 +8,7 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use crate::{error::Problem, pages::words};
+use super::errors::FormErrors;
 
 /// What was typed, each field as text.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -29,84 +29,6 @@ pub(super) struct LinkForm {
     pub(super) new_manage_key: String,
 }
 
-/// What is wrong with a form: about fields, and about the whole.
-#[derive(Debug, Default)]
-pub(super) struct FormErrors {
-    /// Field and sentence, in the order of the form.
-    pub(super) fields: Vec<(&'static str, String)>,
-    /// What is wrong beside them.
-    pub(super) whole: Option<String>,
-}
-
-impl FormErrors {
-    /// What is wrong with `field`.
-    pub(super) fn of(&self, field: &str) -> Option<&str> {
-        self.fields.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
-    }
-
-    /// Whether nothing is.
-    pub(super) fn is_empty(&self) -> bool {
-        self.fields.is_empty() && self.whole.is_none()
-    }
-
-    /// Whether something is wrong with one of the fields that the form keeps folded away.
-    pub(super) fn in_options(&self) -> bool {
-        self.fields.iter().any(|(name, _)| !matches!(*name, "target" | "short"))
-    }
-
-    /// A refusal by a rule, beside the field that it is about.
-    pub(super) fn from_error(error: Error) -> (Self, Problem) {
-        let (mut errors, problem) = (Self::default(), Problem::from(error));
-        match problem.field {
-            Some(field) if called(field).is_some() => errors.add(field, reason(&problem.detail)),
-            _ if problem.status == http::StatusCode::CONFLICT => {
-                errors.fields.push(("short", words::sentence(&problem.detail)))
-            }
-            _ => errors.whole = Some(words::sentence(&problem.detail)),
-        }
-        (errors, problem)
-    }
-
-    fn add(&mut self, field: &'static str, reason: &str) {
-        let text =
-            called(field).map_or_else(|| reason.to_owned(), |name| format!("{name} {reason}"));
-        self.fields.push((field, words::sentence(&text)));
-    }
-
-    fn take<T>(&mut self, parsed: Result<T>) -> Option<T> {
-        match parsed {
-            Ok(value) => Some(value),
-            Err(Error::Invalid { field, reason }) => {
-                self.add(field, &reason);
-                None
-            }
-            Err(error) => {
-                self.whole = Some(words::sentence(&error.to_string()));
-                None
-            }
-        }
-    }
-}
-
-/// What a field is called at the start of a sentence.
-fn called(field: &str) -> Option<&'static str> {
-    Some(match field {
-        "target" => "the address",
-        "short" => "the short name",
-        "redirect" => "the kind of redirect",
-        "expires_at" => "the end",
-        "max_clicks" => "the number of clicks",
-        "password" => "the password",
-        "tags" => "the tags",
-        _ => return None,
-    })
-}
-
-/// The reason in `field: reason`.
-fn reason(detail: &str) -> &str {
-    detail.split_once(": ").map_or(detail, |(_, reason)| reason)
-}
-
 impl LinkForm {
     /// An empty form to make a link.
     pub(super) fn empty(random: &dyn Random, target: String) -> Self {
@@ -115,8 +37,12 @@ impl LinkForm {
 
     /// The form to edit `link`.
     pub(super) fn of(link: &Link, random: &dyn Random) -> Self {
+        Self { form: form_id(random), ..Self::values(link) }
+    }
+
+    /// What a form to edit `link` starts with.
+    fn values(link: &Link) -> Self {
         Self {
-            form: form_id(random),
             version: link.version.to_string(),
             target: link.target.to_string(),
             redirect: u16::from(link.redirect).to_string(),
@@ -179,7 +105,7 @@ impl LinkForm {
     /// What is to change about `link`. What stands as the form was given out stays as it is, to the
     /// millisecond and to the click.
     pub(super) fn to_edit(&self, link: &Link) -> Result<Edit, FormErrors> {
-        let was = Self::of_values(link);
+        let was = Self::values(link);
         let mut errors = FormErrors::default();
         let changed = |now: &str, was: &str| now.trim() != was;
         let target =
@@ -204,14 +130,6 @@ impl LinkForm {
             new_manage_key: !self.new_manage_key.is_empty(),
         };
         if errors.is_empty() { Ok(edit) } else { Err(errors) }
-    }
-
-    fn of_values(link: &Link) -> Self {
-        struct NoRandom;
-        impl Random for NoRandom {
-            fn fill(&self, _: &mut [u8]) {}
-        }
-        Self::of(link, &NoRandom)
     }
 
     fn typed_password(&self) -> Result<Option<Password>> {

@@ -8,12 +8,12 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use super::{
-    form::{FormErrors, LinkForm, form_id},
+    errors::FormErrors,
+    form::{LinkForm, form_id},
     go_to, keep_manage_key, maker,
 };
 use crate::{
     Site,
-    edge::limits,
     error::HttpResult,
     pages::{self, words},
     request::{self, Asked, Whole},
@@ -61,10 +61,9 @@ pub(super) async fn create(
         Err(errors) => return again(&site, &asked, StatusCode::BAD_REQUEST, form, &errors).await,
     };
     let attempt = form.attempt("/links", &body, asked.at)?;
-    let made = match limits::take(site.creations.as_ref(), asked.client) {
-        Ok(()) => {
-            site.links.create(new, &maker(&site, &asked).await?, &asked.here(), attempt).await
-        }
+    let caller = maker(&site, &asked).await?;
+    let made = match site.take_creations(asked.client, &caller, 1) {
+        Ok(()) => site.links.create(new, &caller, &asked.here(), attempt).await,
         Err(error) => Err(error),
     };
     match made {

@@ -16,9 +16,8 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    ShortUrl,
-    form::{FormErrors, LinkForm},
-    go_to, keep_manage_key, managed, set_manage_cookie,
+    ShortUrl, errors::FormErrors, form::LinkForm, go_to, keep_manage_key, managed,
+    set_manage_cookie,
 };
 use crate::{
     Site,
@@ -154,19 +153,26 @@ pub(super) async fn delete(
     Whole(body): Whole,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    let Some((_, caller)) = managed(&site, &asked, &short).await? else {
-        return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None);
+    let caller = match managed(&site, &asked, &short).await {
+        Ok(Some((_, caller))) => caller,
+        Ok(None) => return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None),
+        // A second click on the same button.
+        Err(Error::Gone(_)) => return deleted(&site, &asked, &short),
+        Err(error) => return Err(error.into()),
     };
     let DeleteForm { form, version } = request::form(&body)?;
     let form = LinkForm { form, version, ..LinkForm::default() };
     let attempt = form.attempt(&format!("/links/{short}/delete"), &body, asked.at)?;
     site.links.delete(&short, &caller, form.version.parse().ok(), attempt).await?;
+    deleted(&site, &asked, &short)
+}
+
+fn deleted(site: &Site, asked: &Asked, short: &Short) -> HttpResult {
+    let url = ShortUrl::of(&asked.base_url, short);
     let reserved_days = site.links.settings.reserved.as_hours() / 24;
-    let mut response = pages::page(
-        StatusCode::OK,
-        &DeletedPage { url: &ShortUrl::of(&asked.base_url, &short), reserved_days },
-    )?;
-    set_manage_cookie(&site, &short, "", 0, &mut response)?;
+    let page = DeletedPage { url: &url, reserved_days };
+    let mut response = pages::page(StatusCode::OK, &page)?;
+    set_manage_cookie(site, short, "", 0, &mut response)?;
     Ok(response)
 }
 

@@ -17,7 +17,8 @@ use lodge_domain::{
 use super::{
     ShortUrl,
     chart::Chart,
-    form::{FormErrors, LinkForm},
+    errors::FormErrors,
+    form::LinkForm,
     list::{Filter, ListPage, Row},
     make::MakePage,
     manage::{DeletedPage, ManagePage, OpenPage},

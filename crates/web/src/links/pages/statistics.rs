@@ -75,6 +75,14 @@ pub(super) async fn show(
 /// Kinds of devices, known bots left out: they have a number of their own.
 fn devices(mut report: ClickReport) -> Vec<Share> {
     report.lines.retain(|line| line.key != Device::Bot.name());
+    for line in &mut report.lines {
+        line.key = String::from(match line.key.as_str() {
+            "desktop" => "Computer",
+            "mobile" => "Phone",
+            "tablet" => "Tablet",
+            _ => "Something else",
+        });
+    }
     shares(report)
 }
 

@@ -1,0 +1,85 @@
+//! What is wrong with a form, said beside the fields that it is about.
+
+use http::StatusCode;
+use lodge_domain::{Error, Result};
+
+use crate::{error::Problem, pages::words};
+
+/// What is wrong with a form: about fields, and about the whole.
+#[derive(Debug, Default)]
+pub(super) struct FormErrors {
+    /// Field and sentence, in the order of the form.
+    pub(super) fields: Vec<(&'static str, String)>,
+    /// What is wrong beside them.
+    pub(super) whole: Option<String>,
+}
+
+impl FormErrors {
+    /// What is wrong with `field`.
+    pub(super) fn of(&self, field: &str) -> Option<&str> {
+        self.fields.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
+    }
+
+    /// Whether nothing is.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.whole.is_none()
+    }
+
+    /// Whether something is wrong with one of the fields that the form keeps folded away.
+    pub(super) fn in_options(&self) -> bool {
+        self.fields.iter().any(|(name, _)| !matches!(*name, "target" | "short"))
+    }
+
+    /// A refusal by a rule, beside the field that it is about.
+    pub(super) fn from_error(error: Error) -> (Self, Problem) {
+        let (mut errors, problem) = (Self::default(), Problem::from(error));
+        match problem.field {
+            Some(field) if called(field).is_some() => errors.add(field, reason(&problem.detail)),
+            _ if problem.status == StatusCode::CONFLICT => {
+                errors.fields.push(("short", words::sentence(&problem.detail)));
+            }
+            _ => errors.whole = Some(words::sentence(&problem.detail)),
+        }
+        (errors, problem)
+    }
+
+    fn add(&mut self, field: &'static str, reason: &str) {
+        let text =
+            called(field).map_or_else(|| reason.to_owned(), |name| format!("{name} {reason}"));
+        self.fields.push((field, words::sentence(&text)));
+    }
+
+    /// The value, or a note of what is wrong with it.
+    pub(super) fn take<T>(&mut self, parsed: Result<T>) -> Option<T> {
+        match parsed {
+            Ok(value) => Some(value),
+            Err(Error::Invalid { field, reason }) => {
+                self.add(field, &reason);
+                None
+            }
+            Err(error) => {
+                self.whole = Some(words::sentence(&error.to_string()));
+                None
+            }
+        }
+    }
+}
+
+/// What a field is called at the start of a sentence.
+fn called(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "target" => "the address",
+        "short" => "the short name",
+        "redirect" => "the kind of redirect",
+        "expires_at" => "the end",
+        "max_clicks" => "the number of clicks",
+        "password" => "the password",
+        "tags" => "the tags",
+        _ => return None,
+    })
+}
+
+/// The reason in `field: reason`.
+fn reason(detail: &str) -> &str {
+    detail.split_once(": ").map_or(detail, |(_, reason)| reason)
+}
