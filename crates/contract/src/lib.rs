@@ -1,1 +1,103 @@
+//! What every implementation of a port must do, as tests with the names of promises.
+//!
+//! An engine's tests say once how a fixture is made; [`promises!`] turns each promise into a test:
+//!
+//! ```text
+//! async fn fixture() -> lodge_contract::Fixture { … }
+//! lodge_contract::promises!(fixture);
+//! ```
+//!
+//! Names are made up anew by every test, so that tests may share a store.
 
+#![expect(clippy::unwrap_used, reason = "a suite of tests")]
+#![expect(clippy::missing_panics_doc, reason = "a failed assertion is what a test is for")]
+
+use std::{any::Any, sync::Arc};
+
+use lodge_domain::{
+    keys::KeyStore,
+    links::{ClickStore, LinkStore},
+};
+
+pub mod attempts;
+pub mod changes;
+pub mod claims;
+pub mod click_limits;
+pub mod clicks;
+pub mod keys;
+pub mod lists;
+pub mod replacements;
+pub mod samples;
+
+/// The stores under test.
+pub struct Fixture {
+    /// Links.
+    pub links: Arc<dyn LinkStore>,
+    /// Clicks, of the same links.
+    pub clicks: Arc<dyn ClickStore>,
+    /// API keys.
+    pub keys: Arc<dyn KeyStore>,
+    /// Whether lists can be searched.
+    pub can_search: bool,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`].
+#[macro_export]
+macro_rules! promises {
+    ($make:path) => {
+        $crate::promises! { $make;
+            claims::a_claimed_link_is_found_with_all_its_parts,
+            claims::a_hundred_claims_of_one_short_create_it_once,
+            claims::a_taken_short_is_answered_with_its_holder,
+            claims::spares_are_tried_in_their_order,
+            claims::a_batch_is_answered_in_its_order,
+            claims::a_short_is_reserved_until_its_link_is_forgotten,
+            claims::a_forgotten_link_goes_with_its_clicks,
+            claims::parts_of_a_millisecond_are_not_kept,
+            replacements::the_newest_put_wins_in_any_order,
+            replacements::a_replaced_row_keeps_its_identity,
+            replacements::a_put_says_whether_it_was_already_so,
+            replacements::concurrent_puts_end_at_the_newest,
+            changes::a_change_is_stored,
+            changes::a_change_of_an_older_version_is_refused,
+            changes::no_concurrent_change_is_lost,
+            changes::a_change_keeps_the_clicks_used,
+            changes::a_deleted_link_is_still_found,
+            attempts::a_repeated_claim_is_answered_as_the_first,
+            attempts::a_repeated_replacement_and_change_are_answered_as_the_first,
+            attempts::concurrent_repetitions_write_once,
+            attempts::a_key_with_another_request_is_refused,
+            attempts::a_refused_change_is_not_kept,
+            attempts::an_outcome_is_kept_for_a_day,
+            click_limits::a_hundred_takers_get_exactly_as_many_clicks_as_there_are,
+            click_limits::no_click_is_given_after_the_end,
+            click_limits::the_last_click_is_dated,
+            lists::a_list_is_paged_newest_first_while_links_are_added,
+            lists::a_list_is_the_owners_alone,
+            lists::a_list_can_be_narrowed,
+            lists::a_list_follows_changes,
+            lists::a_search_takes_its_words_literally,
+            lists::an_export_pages_through_every_link,
+            clicks::a_batch_counts_once,
+            clicks::batches_of_two_processes_add_up,
+            clicks::a_large_batch_counts_whole,
+            clicks::a_report_groups_clicks,
+            clicks::totals_come_in_order_and_without_bots,
+            keys::a_key_is_found_by_its_digest_and_its_number,
+            keys::a_name_is_given_once,
+            keys::a_revoked_key_stays_revoked,
+        }
+    };
+    ($make:path; $($module:ident::$promise:ident,)+) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $promise() {
+                let fixture: $crate::Fixture = $make().await;
+                $crate::$module::$promise(&fixture).await;
+                drop(fixture);
+            }
+        )+
+    };
+}

@@ -21,6 +21,10 @@ use lodge_domain::{
 use lodge_embedded::{CachedLinks, Embedded, Options};
 use uuid::Uuid;
 
+/// As the binary has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {

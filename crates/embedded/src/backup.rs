@@ -7,6 +7,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags};
+use uuid::Uuid;
 
 use crate::folder::{Folder, OpenError, check_origin, not_sqlite, private_file, sync_folder};
 
@@ -50,7 +51,8 @@ fn copy(file: &Path, to: &Path) -> Result<u64, BackupError> {
     if to.try_exists().map_err(failed)? {
         return Err(BackupError::Exists { path: to.to_owned() });
     }
-    let partial = with_suffix(to, ".partial");
+    // Two backups to one place must not write to one file.
+    let partial = with_suffix(to, &format!(".partial-{}", Uuid::now_v7().simple()));
     let copied = vacuum_into(file, &partial).map_err(BackupError::from).and_then(|bytes| {
         // Unlike a rename, a link never takes the place of a file that came into being meanwhile.
         match fs::hard_link(&partial, to) {

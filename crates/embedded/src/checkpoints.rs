@@ -81,7 +81,8 @@ impl Checkpoints {
     ) -> std::io::Result<()> {
         let checkpoints = Arc::clone(self);
         thread::Builder::new().name("lodge-checkpoint".to_owned()).spawn(move || {
-            let _alive = alive;
+            // In this order, so that the connection is closed when the thread counts as ended.
+            let (_alive, connection) = (alive, connection);
             checkpoints.run(&connection);
         })?;
         Ok(())
@@ -92,19 +93,18 @@ impl Checkpoints {
         self.length.store(bytes, Ordering::Relaxed);
     }
 
-    /// The log's length after the last commit, in bytes.
-    #[cfg(test)]
-    pub(crate) fn length(&self) -> u64 {
-        self.length.load(Ordering::Relaxed)
-    }
-
     /// Called by the writer before each group: asks for a checkpoint if one is due, waits for it if the
     /// log is long, and fails if the log may not grow any more.
     pub(crate) fn make_room(&self) -> Result<(), Shared> {
         let length = self.length.load(Ordering::Relaxed);
         // The log may have been started anew since.
         let asked_at = self.asked_at.load(Ordering::Relaxed).min(length);
-        let step = if length >= self.lengths.max { 0 } else { self.lengths.passive };
+        // A reader may have held up the last restart; the writer does not wait for it at every group.
+        let step = match length {
+            _ if length >= self.lengths.max => 0,
+            _ if length >= self.lengths.restart => self.lengths.restart / 4,
+            _ => self.lengths.passive,
+        };
         if length < self.lengths.passive || length - asked_at < step {
             self.asked_at.store(asked_at, Ordering::Relaxed);
             return Ok(());

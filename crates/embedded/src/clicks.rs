@@ -25,6 +25,22 @@ const LINES_MAX: i64 = 1_000;
 const HOUR_SECONDS: i64 = 3_600;
 const DAY_SECONDS: i64 = 86_400;
 
+const PROGRESS: &str = "SELECT number, parts FROM click_flushes WHERE incarnation = ?1";
+
+const NOTE_PROGRESS: &str = "INSERT INTO click_flushes (incarnation, number, parts) VALUES (?1, ?2, ?3) \
+    ON CONFLICT DO UPDATE SET number = excluded.number, parts = excluded.parts";
+
+const ADD_CLICKS: &str = "INSERT INTO clicks_hour (link, hour, device, clicks) VALUES (?1, ?2, ?3, ?4) \
+    ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
+
+/// Adds clicks from a host; tidying folds with it, too.
+pub(crate) const ADD_REFERRERS: &str = "INSERT INTO referrers (link, host, clicks) VALUES (?1, ?2, ?3) \
+    ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
+
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 8] =
+    [PROGRESS, NOTE_PROGRESS, ADD_CLICKS, ADD_REFERRERS, BY_DEVICE, BY_HOUR, BY_DAY, BY_REFERRER];
+
 /// Clicks in the database.
 pub(crate) struct SqliteClicks(pub(crate) Arc<Engine>);
 
@@ -44,12 +60,12 @@ impl ClickStore for SqliteClicks {
     }
 
     async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport> {
-        self.0.readers.read(move |connection| report(connection, link, by, since)).await
+        self.0.scans.read(move |connection| report(connection, link, by, since)).await
     }
 
     async fn totals(&self, links: Vec<LinkId>) -> Result<Vec<u64>> {
         self.0
-            .readers
+            .scans
             .read(move |connection| {
                 links.iter().map(|link| Ok(total(connection, *link)?.0)).collect()
             })
@@ -61,10 +77,9 @@ impl ClickStore for SqliteClicks {
 fn add_part(connection: &Connection, batch: &ClickBatch, part: usize) -> Result<(), Failure> {
     let incarnation = batch.incarnation.as_bytes();
     let progress = (batch.number.cast_signed(), i64::try_from(part).unwrap_or(i64::MAX) + 1);
-    let sql = "SELECT number, parts FROM click_flushes WHERE incarnation = ?1";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let last: Option<(i64, i64)> =
-        connection.prepare_cached(sql)?.query_row([incarnation], read).optional()?;
+        connection.prepare_cached(PROGRESS)?.query_row([incarnation], read).optional()?;
     if last.is_some_and(|last| last >= progress) {
         return Ok(());
     }
@@ -74,16 +89,12 @@ fn add_part(connection: &Connection, batch: &ClickBatch, part: usize) -> Result<
     } else if let Some(referrers) = batch.referrers.chunks(PART_ROWS).nth(part - click_parts) {
         add_referrers(connection, referrers)?;
     }
-    let sql = "INSERT INTO click_flushes (incarnation, number, parts) VALUES (?1, ?2, ?3) \
-        ON CONFLICT DO UPDATE SET number = excluded.number, parts = excluded.parts";
-    connection.prepare_cached(sql)?.execute((incarnation, progress.0, progress.1))?;
+    connection.prepare_cached(NOTE_PROGRESS)?.execute((incarnation, progress.0, progress.1))?;
     Ok(())
 }
 
 fn add_clicks(connection: &Connection, clicks: &[(ClickCell, u64)]) -> Result<(), Failure> {
-    let sql = "INSERT INTO clicks_hour (link, hour, device, clicks) VALUES (?1, ?2, ?3, ?4) \
-        ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
-    let mut add = connection.prepare_cached(sql)?;
+    let mut add = connection.prepare_cached(ADD_CLICKS)?;
     for (cell, count) in clicks {
         add.execute((
             cell.link.0.as_bytes(),
@@ -99,8 +110,7 @@ fn add_referrers(
     connection: &Connection,
     referrers: &[((LinkId, Box<str>), u64)],
 ) -> Result<(), Failure> {
-    let sql = "INSERT INTO referrers (link, host, clicks) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
-    let mut add = connection.prepare_cached(sql)?;
+    let mut add = connection.prepare_cached(ADD_REFERRERS)?;
     for ((link, host), count) in referrers {
         add.execute((link.0.as_bytes(), &**host, count.cast_signed()))?;
     }

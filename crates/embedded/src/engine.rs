@@ -19,7 +19,7 @@ use crate::{
     connection,
     folder::{Folder, OpenError},
     readers::{self, Readers},
-    writer::{Limits, Writer},
+    writer::{App, Limits, Writer},
 };
 
 /// Goes with a thread; when all clones are gone, the threads have ended.
@@ -29,6 +29,8 @@ type Alive = Sender<()>;
 pub(crate) struct Engine {
     pub(crate) writer: Writer,
     pub(crate) readers: Readers,
+    /// One more reader, for what may read many rows: lists and searches, which no redirect waits for.
+    pub(crate) scans: Readers,
     checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
@@ -83,6 +85,9 @@ impl Engine {
             page_cache_bytes: options.page_cache_bytes,
         };
         let readers = Readers::start(&file, size, &readers_alive)?;
+        let one = readers::Size { threads: 1, ..size };
+        let scans = Readers::start(&file, one, &readers_alive)?;
+        drop(readers_alive);
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
         let writer = Writer::start(main, limits, Arc::clone(&checkpoints), writer_alive)
@@ -92,6 +97,7 @@ impl Engine {
         Ok(Self {
             writer,
             readers,
+            scans,
             checkpoints,
             file,
             secret,
@@ -101,6 +107,15 @@ impl Engine {
         })
     }
 
+    /// Answers when a reader and the writer have had their turn.
+    pub(crate) async fn ping(&self) -> lodge_domain::Result<()> {
+        let look = |connection: &Connection| {
+            Ok(connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0))?)
+        };
+        self.readers.read(look).await?;
+        self.writer.write(App::Links, |_| Ok(())).await
+    }
+
     /// Ends the threads, after they have answered what waits, and lets the folder go. Blocks. False if
     /// they took longer than they may.
     pub(crate) fn close(&self) -> bool {
@@ -108,6 +123,7 @@ impl Engine {
         let deadline = Instant::now() + self.close_wait;
         self.writer.close();
         self.readers.close();
+        self.scans.close();
         let drained = ended(&ends.writer, deadline) & ended(&ends.readers, deadline);
         // The last checkpoint needs a log that nobody uses.
         self.checkpoints.stop();

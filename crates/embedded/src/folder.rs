@@ -133,7 +133,7 @@ pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<(), O
     Ok(())
 }
 
-/// Says of a file that is no SQLite database that it is foreign, and of any other error what it is.
+/// Says of a file that is no `SQLite` database that it is foreign, and of any other error what it is.
 pub(crate) fn not_sqlite(file: &Path, source: rusqlite::Error) -> OpenError {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => OpenError::Foreign { file: file.to_owned() },

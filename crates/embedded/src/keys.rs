@@ -16,6 +16,12 @@ const BY_NAME: &str = "SELECT id, name, created_at, revoked_at FROM api_keys WHE
 const BY_DIGEST: &str = "SELECT id, name, created_at, revoked_at FROM api_keys WHERE digest = ?1";
 const BY_ID: &str = "SELECT id, name, created_at, revoked_at FROM api_keys WHERE id = ?1";
 const ALL: &str = "SELECT id, name, created_at, revoked_at FROM api_keys ORDER BY id";
+const ADD: &str = "INSERT INTO api_keys (name, digest, created_at) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING";
+const REVOKE: &str = "UPDATE api_keys SET revoked_at = ?2 WHERE name = ?1 AND revoked_at IS NULL";
+
+/// Those that must find their way by an index; only the list of all keys reads all of them.
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 5] = [BY_NAME, BY_DIGEST, BY_ID, ADD, REVOKE];
 
 /// API keys in the database.
 pub(crate) struct SqliteKeys(pub(crate) Arc<Engine>);
@@ -54,8 +60,7 @@ fn add(
     digest: [u8; 32],
     at: Timestamp,
 ) -> Result<ApiKey, Failure> {
-    let sql = "INSERT INTO api_keys (name, digest, created_at) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING";
-    if connection.prepare_cached(sql)?.execute((name, digest, at.as_millisecond()))? == 0 {
+    if connection.prepare_cached(ADD)?.execute((name, digest, at.as_millisecond()))? == 0 {
         return Err(Error::Conflict("there is an API key of that name").into());
     }
     one(connection, BY_NAME, name)?
@@ -63,8 +68,7 @@ fn add(
 }
 
 fn revoke(connection: &Connection, name: &str, at: Timestamp) -> Result<Option<ApiKey>, Failure> {
-    let sql = "UPDATE api_keys SET revoked_at = ?2 WHERE name = ?1 AND revoked_at IS NULL";
-    connection.prepare_cached(sql)?.execute((name, at.as_millisecond()))?;
+    connection.prepare_cached(REVOKE)?.execute((name, at.as_millisecond()))?;
     one(connection, BY_NAME, name)
 }
 

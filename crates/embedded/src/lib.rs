@@ -1,4 +1,4 @@
-//! Every port on one SQLite file, and the in-process caches.
+//! Every port on one `SQLite` file, and the in-process caches.
 //!
 //! One thread writes, in groups that share an fsync; a few read; one carries the write-ahead log into
 //! the file. An async caller waits for an answer, never for a disk.
@@ -11,6 +11,7 @@ mod connection;
 mod engine;
 mod failure;
 mod folder;
+mod inspect;
 mod job;
 mod keys;
 mod links;
@@ -19,6 +20,8 @@ mod options;
 mod outcomes;
 mod passwords;
 mod readers;
+#[cfg(test)]
+mod tests;
 mod tidy;
 mod writer;
 
@@ -36,6 +39,7 @@ pub use crate::{
     backup::{BackupError, restore},
     cache::{keys::CachedKeys, links::CachedLinks},
     folder::OpenError,
+    inspect::{Inspected, inspect},
     options::Options,
     passwords::Argon2Pool,
     tidy::Tidied,
@@ -70,6 +74,11 @@ impl Embedded {
     /// The installation's secret, made at the first opening; a backup carries it.
     pub fn secret(&self) -> InstallationSecret {
         self.0.secret.clone()
+    }
+
+    /// Answers when a reader and the writer have had their turn: the engine works.
+    pub async fn ping(&self) -> Result<()> {
+        self.0.ping().await
     }
 
     /// Writes a checked copy of the database to `to`, which must not exist, while everything goes on;

@@ -13,12 +13,12 @@ pub struct Options {
     pub queue_per_app: usize,
     /// How long a group of writes goes on taking requests before it commits. Default 10 ms.
     pub group_time: Duration,
-    /// SQLite's page cache, in bytes, of the writer and of each reader. Default 8 MiB.
+    /// `SQLite`'s page cache, in bytes, of the writer and of each reader. Default 8 MiB.
     pub page_cache_bytes: usize,
     /// Length of the write-ahead log, in bytes, from which it is carried into the file. Default 4 MiB.
     pub wal_checkpoint_bytes: u64,
-    /// Length of the write-ahead log, in bytes, at which writes wait for it to start anew. Default 64
-    /// MiB.
+    /// Length of the write-ahead log, in bytes, at about which writes wait for it to start anew.
+    /// Default 64 MiB.
     pub wal_restart_bytes: u64,
     /// Length of the write-ahead log, in bytes, past which writes are refused because a long read (a
     /// backup) keeps it from starting anew. Default 1 GiB.

@@ -4,12 +4,19 @@
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Done, Error,
-    links::{Claim, Link, Outcome},
+    links::{Claim, Link, Outcome, Replaced},
     once::KEPT_SECONDS,
 };
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::failure::Failure;
+
+pub(crate) const RECALL: &str =
+    "SELECT fingerprint, outcome FROM outcomes WHERE attempt = ?1 AND at > ?2";
+
+/// Takes the place only of what is older than is kept.
+pub(crate) const KEEP: &str =
+    "INSERT OR REPLACE INTO outcomes (attempt, fingerprint, at, outcome) VALUES (?1, ?2, ?3, ?4)";
 
 /// How a write's result stands among the outcomes.
 pub(crate) struct Form<T> {
@@ -24,8 +31,9 @@ pub(crate) fn claims() -> Form<Vec<Claim>> {
 }
 
 /// The form of a replacement.
-pub(crate) fn replaced() -> Form<Link> {
-    let unwrap = |outcome| if let Outcome::Replaced(link) = outcome { Some(link) } else { None };
+pub(crate) fn replaced() -> Form<Replaced> {
+    let unwrap =
+        |outcome| if let Outcome::Replaced(replaced) = outcome { Some(replaced) } else { None };
     Form { wrap: Outcome::Replaced, unwrap }
 }
 
@@ -38,7 +46,7 @@ fn changed() -> Form<Link> {
 pub(crate) fn once<T: Clone>(
     connection: &Connection,
     attempt: Option<&Attempt>,
-    form: Form<T>,
+    form: &Form<T>,
     write: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<Done<T>, Failure> {
     let Some(attempt) = attempt else { return Ok(Done::now(write()?)) };
@@ -58,7 +66,7 @@ pub(crate) fn once_if_done(
     write: impl FnOnce() -> Result<Option<Link>, Failure>,
 ) -> Result<Option<Done<Link>>, Failure> {
     let mut refused = false;
-    let done = once(connection, attempt, changed(), || {
+    let done = once(connection, attempt, &changed(), || {
         write()?.ok_or_else(|| {
             refused = true;
             Failure::Refused(Error::Stale)
@@ -72,10 +80,9 @@ pub(crate) fn recall(
     connection: &Connection,
     attempt: &Attempt,
 ) -> Result<Option<Outcome>, Failure> {
-    let sql = "SELECT fingerprint, outcome FROM outcomes WHERE attempt = ?1 AND at > ?2";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, String>(1)?));
     let found = connection
-        .prepare_cached(sql)?
+        .prepare_cached(RECALL)?
         .query_row((attempt.id, kept_since(attempt.at)), read)
         .optional()?;
     match found {
@@ -88,15 +95,13 @@ pub(crate) fn recall(
 }
 
 fn keep(connection: &Connection, attempt: &Attempt, outcome: &Outcome) -> Result<(), Failure> {
-    // What is in the way is older than is kept.
-    let sql = "INSERT OR REPLACE INTO outcomes (attempt, fingerprint, at, outcome) VALUES (?1, ?2, ?3, ?4)";
     let values = (
         attempt.id,
         attempt.fingerprint,
         attempt.at.as_millisecond(),
         serde_json::to_string(outcome)?,
     );
-    connection.prepare_cached(sql)?.execute(values)?;
+    connection.prepare_cached(KEEP)?.execute(values)?;
     Ok(())
 }
 

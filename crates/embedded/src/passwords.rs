@@ -97,16 +97,21 @@ fn run(queue: &Mutex<Receiver<Work>>, argon2: &Argon2<'_>) {
     loop {
         let work = queue.lock().recv();
         match work {
-            // Whoever asked may have gone, or go meanwhile.
+            // Whoever asked has gone.
             Ok(Work::Hash(_, reply)) if reply.is_closed() => {}
             Ok(Work::Verify(_, _, reply)) if reply.is_closed() => {}
-            Ok(Work::Hash(password, reply)) => drop(reply.send(hash(argon2, &password))),
+            Ok(Work::Hash(password, reply)) => answer(reply, hash(argon2, &password)),
             Ok(Work::Verify(password, hash, reply)) => {
-                drop(reply.send(verify(argon2, &password, &hash)))
+                answer(reply, verify(argon2, &password, &hash));
             }
             Err(_) => return,
         }
     }
+}
+
+fn answer<T>(reply: oneshot::Sender<Result<T>>, outcome: Result<T>) {
+    // Whoever asked may have gone meanwhile.
+    drop(reply.send(outcome));
 }
 
 fn hash(argon2: &Argon2<'_>, password: &Password) -> Result<PasswordHash> {

@@ -63,7 +63,8 @@ impl Readers {
             thread::Builder::new()
                 .name("lodge-reader".to_owned())
                 .spawn(move || {
-                    let _alive = alive;
+                    // In this order, so that the connection is closed when the thread counts as ended.
+                    let (_alive, connection) = (alive, connection);
                     while let Some(mut job) = queue.take() {
                         if !job.is_abandoned() {
                             job.run(&connection);

@@ -8,7 +8,9 @@ use lodge_domain::{
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{engine::Engine, failure::Failure, links, outcomes, writer::App};
+use crate::{
+    clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, outcomes, writer::App,
+};
 
 /// Outcomes that one call removes.
 const OUTCOMES_A_CALL: i64 = 1_000;
@@ -29,6 +31,21 @@ const REFERRERS_KEPT: i64 = 500;
 
 /// How long hours are kept apart.
 const HOURS_KEPT: i64 = 31 * 24;
+
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 11] = [
+    REMOVE_OUTCOMES,
+    OVER[0],
+    OVER[1],
+    OVER[2],
+    NEXT_HOURS,
+    NEXT_REFERRERS,
+    COUNT_REFERRERS,
+    ADD_HOURS_TO_DAYS,
+    REMOVE_HOURS,
+    RARE_REFERRERS,
+    REMOVE_REFERRER,
+];
 
 /// What a round of tidying did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +87,7 @@ pub(crate) async fn tidy(
     let outcomes =
         engine.writer.write(App::Links, move |connection| remove_outcomes(connection, now)).await?;
 
-    let over = engine.readers.read(move |connection| Ok(over(connection, now, reserved)?)).await?;
+    let over = engine.scans.read(move |connection| Ok(over(connection, now, reserved)?)).await?;
     let many_over = over.len() >= LINKS_A_CALL;
     let mut links = 0;
     for shorts in over.chunks(LINKS_A_WRITE) {
@@ -84,7 +101,7 @@ pub(crate) async fn tidy(
     let [hours_from, referrers_from] = engine.tidy_place.0.lock().clone();
     let kept_from = now.as_second().div_euclid(3600) - HOURS_KEPT;
     let found = engine
-        .readers
+        .scans
         .read(move |connection| {
             Ok(walk(connection, hours_from, |c, link| next_hours(c, link, kept_from))?)
         })
@@ -99,7 +116,7 @@ pub(crate) async fn tidy(
             .await?;
     }
     let (with_referrers, referrers_to) = engine
-        .readers
+        .scans
         .read(move |connection| Ok(walk(connection, referrers_from, next_referrers)?))
         .await?;
     let mut referrers = 0;
@@ -123,7 +140,7 @@ pub(crate) async fn tidy(
     Ok(Tidied { outcomes, links, hours, referrers, more })
 }
 
-pub(crate) const REMOVE_OUTCOMES: &str = "DELETE FROM outcomes WHERE row IN (SELECT row FROM outcomes WHERE at <= ?1 ORDER BY at LIMIT ?2)";
+const REMOVE_OUTCOMES: &str = "DELETE FROM outcomes WHERE row IN (SELECT row FROM outcomes WHERE at <= ?1 ORDER BY at LIMIT ?2)";
 
 fn remove_outcomes(connection: &Connection, now: Timestamp) -> Result<u64, Failure> {
     Ok(connection
@@ -132,7 +149,7 @@ fn remove_outcomes(connection: &Connection, now: Timestamp) -> Result<u64, Failu
 }
 
 /// The three ways in which a link is over, as [`lodge_domain::links::Link::state`] tells them apart.
-pub(crate) const OVER: [&str; 3] = [
+const OVER: [&str; 3] = [
     "SELECT short FROM links WHERE deleted_at <= ?1 LIMIT ?3",
     "SELECT short FROM links WHERE expires_at <= ?1 AND deleted_at IS NULL LIMIT ?3",
     "SELECT short FROM links WHERE exhausted_at <= ?1 AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?2) LIMIT ?3",
@@ -197,11 +214,10 @@ fn walk(
     Ok((found, Walk::After(last)))
 }
 
-pub(crate) const NEXT_HOURS: &str =
+const NEXT_HOURS: &str =
     "SELECT link, hour FROM clicks_hour WHERE link > ?1 ORDER BY link, hour LIMIT 1";
-pub(crate) const NEXT_REFERRERS: &str =
-    "SELECT link FROM referrers WHERE link > ?1 ORDER BY link LIMIT 1";
-pub(crate) const COUNT_REFERRERS: &str =
+const NEXT_REFERRERS: &str = "SELECT link FROM referrers WHERE link > ?1 ORDER BY link LIMIT 1";
+const COUNT_REFERRERS: &str =
     "SELECT count(*) FROM (SELECT 1 FROM referrers WHERE link = ?1 LIMIT ?2)";
 
 fn next_hours(connection: &Connection, after: &[u8], kept_from: i64) -> rusqlite::Result<Next> {
@@ -222,10 +238,10 @@ fn next_referrers(connection: &Connection, after: &[u8]) -> rusqlite::Result<Nex
     Ok(Some((link, rows >= enough)))
 }
 
-pub(crate) const ADD_HOURS_TO_DAYS: &str = "INSERT INTO clicks_day (link, day, device, clicks) \
+const ADD_HOURS_TO_DAYS: &str = "INSERT INTO clicks_day (link, day, device, clicks) \
     SELECT link, hour / 24, device, sum(clicks) FROM clicks_hour WHERE link = ?1 AND hour < ?2 GROUP BY hour / 24, device \
     ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
-pub(crate) const REMOVE_HOURS: &str = "DELETE FROM clicks_hour WHERE link = ?1 AND hour < ?2";
+const REMOVE_HOURS: &str = "DELETE FROM clicks_hour WHERE link = ?1 AND hour < ?2";
 
 fn roll_up_hours(
     connection: &Connection,
@@ -240,7 +256,8 @@ fn roll_up_hours(
     Ok(rows)
 }
 
-pub(crate) const RARE_REFERRERS: &str = "SELECT host, clicks FROM referrers WHERE link = ?1 AND host <> ?2 \
+const REMOVE_REFERRER: &str = "DELETE FROM referrers WHERE link = ?1 AND host = ?2";
+const RARE_REFERRERS: &str = "SELECT host, clicks FROM referrers WHERE link = ?1 AND host <> ?2 \
     ORDER BY clicks DESC, host LIMIT ?3 OFFSET ?4";
 
 fn fold_referrers(connection: &Connection, link: &[u8]) -> Result<u64, Failure> {
@@ -252,13 +269,11 @@ fn fold_referrers(connection: &Connection, link: &[u8]) -> Result<u64, Failure> 
     if rare.is_empty() {
         return Ok(0);
     }
-    let mut remove =
-        connection.prepare_cached("DELETE FROM referrers WHERE link = ?1 AND host = ?2")?;
+    let mut remove = connection.prepare_cached(REMOVE_REFERRER)?;
     for (host, _) in &rare {
         remove.execute((link, host))?;
     }
     let clicks: i64 = rare.iter().map(|(_, clicks)| clicks).sum();
-    let sql = "INSERT INTO referrers (link, host, clicks) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET clicks = clicks + excluded.clicks";
-    connection.prepare_cached(sql)?.execute((link, OTHER_REFERRERS, clicks))?;
+    connection.prepare_cached(ADD_REFERRERS)?.execute((link, OTHER_REFERRERS, clicks))?;
     Ok(rare.len() as u64)
 }

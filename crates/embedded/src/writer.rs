@@ -19,6 +19,12 @@ use crate::{
     job::{Job, Request},
 };
 
+/// After a group of so many requests the thread waits a moment for the next to become about as large:
+/// less than the fsync that this saves.
+const GATHER_FROM: usize = 8;
+const GATHER_STEP: Duration = Duration::from_micros(50);
+const GATHER_STEPS: usize = 3;
+
 /// Whose queue a request waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum App {
@@ -64,6 +70,15 @@ struct State {
     closed: bool,
 }
 
+impl State {
+    fn give(&mut self, taken: &mut [VecDeque<Box<dyn Job>>; App::COUNT]) {
+        for (taken, waiting) in taken.iter_mut().zip(&mut self.waiting) {
+            taken.append(waiting);
+        }
+        self.taken = taken.each_ref().map(VecDeque::len);
+    }
+}
+
 impl Writer {
     /// Starts the thread. It ends once it is closed and has answered everything; `alive` goes with it.
     pub(crate) fn start<A: Send + 'static>(
@@ -92,6 +107,13 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         self.queues.push(app, Box::new(Request::new(work, reply)))?;
         answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+    }
+
+    /// How many requests of an app are not answered.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self, app: App) -> usize {
+        let state = self.queues.state.lock();
+        state.waiting[app as usize].len() + state.taken[app as usize]
     }
 
     /// Takes no more requests; those that wait are still done.
@@ -144,7 +166,10 @@ struct Groups {
 
 impl Groups {
     fn run(mut self) {
+        let mut last = 0;
         while self.take() {
+            self.gather(last);
+            last = self.taken.iter().map(VecDeque::len).sum();
             if let Err(full) = self.checkpoints.make_room() {
                 self.refuse_all(&full);
                 continue;
@@ -159,15 +184,28 @@ impl Groups {
         }
     }
 
+    /// Takes more, after a moment in which those who were answered last may ask again: their next
+    /// requests share an fsync instead of following it.
+    fn gather(&mut self, last: usize) {
+        if last < GATHER_FROM {
+            return;
+        }
+        let enough = last - last / 4;
+        for _ in 0..GATHER_STEPS {
+            if self.taken.iter().map(VecDeque::len).sum::<usize>() >= enough {
+                return;
+            }
+            thread::sleep(GATHER_STEP);
+            self.queues.state.lock().give(&mut self.taken);
+        }
+    }
+
     /// Takes what waits, after waiting until something does; false once there is nothing and will be
     /// nothing.
     fn take(&mut self) -> bool {
         let mut state = self.queues.state.lock();
         loop {
-            for (taken, waiting) in self.taken.iter_mut().zip(&mut state.waiting) {
-                taken.append(waiting);
-            }
-            state.taken = self.taken.each_ref().map(VecDeque::len);
+            state.give(&mut self.taken);
             if state.taken.iter().any(|count| *count > 0) {
                 return true;
             }

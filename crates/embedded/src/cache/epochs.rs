@@ -25,6 +25,11 @@ impl Epochs {
         *self.lock(key)
     }
 
+    /// Counts a write after which nothing is in the cache.
+    pub(crate) fn advance<K: Hash + ?Sized>(&self, key: &K) {
+        *self.lock(key) += 1;
+    }
+
     /// The count of `key`, which stands still while it is held.
     pub(crate) fn lock<K: Hash + ?Sized>(&self, key: &K) -> MutexGuard<'_, u64> {
         #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]

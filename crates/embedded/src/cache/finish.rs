@@ -8,21 +8,16 @@ use std::{
 };
 
 use tokio::runtime::Handle;
-use tokio_util::task::TaskTracker;
 
 /// A future that goes on by itself when it is dropped before its end.
 pub(crate) struct Finish<T: Send + 'static> {
     future: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
-    left_alone: TaskTracker,
 }
 
 impl<T: Send + 'static> Finish<T> {
-    /// `future`, which `left_alone` goes on with if need be.
-    pub(crate) fn new(
-        future: impl Future<Output = T> + Send + 'static,
-        left_alone: TaskTracker,
-    ) -> Self {
-        Self { future: Some(Box::pin(future)), left_alone }
+    /// Drives `future` to its end.
+    pub(crate) fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
+        Self { future: Some(Box::pin(future)) }
     }
 }
 
@@ -44,7 +39,8 @@ impl<T: Send + 'static> Drop for Finish<T> {
         let Some(future) = self.future.take() else { return };
         // Without a runtime there is nobody left to read the cache.
         if let Ok(runtime) = Handle::try_current() {
-            self.left_alone.spawn_on(future, &runtime);
+            // It ends when the store answers, which a closing store does at once.
+            runtime.spawn(future);
         }
     }
 }

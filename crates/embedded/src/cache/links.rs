@@ -7,17 +7,19 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Result,
-    links::{Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Short, TakenClick},
+    links::{
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+    },
 };
 use quick_cache::{Weighter, sync::Cache};
-use tokio_util::task::TaskTracker;
 
 use super::{epochs::Epochs, finish::Finish, flights::Flights};
 
 /// Lookups that may go to the store at once; further ones are refused.
 const LOOKUPS_MAX: usize = 1_024;
 
-/// What an entry costs beside its texts, in bytes: the link, and the cache's own records, as measured.
+/// What an entry costs beside its texts, in bytes: the link, and a generous share for the records of
+/// the cache and the allocator.
 const ENTRY_BYTES: usize = size_of::<Link>() + 250;
 
 /// A store of links with a bounded cache in front. Links with a limited number of clicks are not
@@ -26,7 +28,6 @@ pub struct CachedLinks {
     store: Arc<dyn LinkStore>,
     cache: Arc<Entries>,
     flights: Flights<Short, Option<Arc<Link>>>,
-    left_alone: TaskTracker,
 }
 
 struct Entries {
@@ -47,7 +48,7 @@ impl CachedLinks {
         let items = usize::try_from(capacity_bytes).unwrap_or(usize::MAX) / ENTRY_BYTES;
         let links = Cache::with_weighter(items, capacity_bytes, Weight);
         let cache = Arc::new(Entries { links, epochs: Epochs::new() });
-        Self { store, cache, flights: Flights::new(LOOKUPS_MAX), left_alone: TaskTracker::new() }
+        Self { store, cache, flights: Flights::new(LOOKUPS_MAX) }
     }
 
     /// Runs a write that concerns `shorts` to its end, even if the caller goes away, and then brings
@@ -75,7 +76,7 @@ impl CachedLinks {
             }
             outcome
         };
-        Finish::new(to_its_end, self.left_alone.clone())
+        Finish::new(to_its_end)
     }
 }
 
@@ -107,11 +108,14 @@ impl LinkStore for CachedLinks {
         .await
     }
 
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Link>> {
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
         let shorts = vec![link.short.clone()];
         let write =
             move |store: Arc<dyn LinkStore>| async move { store.replace(link, attempt).await };
-        self.write(shorts, write, |done| of_this_attempt(done).into_iter().collect()).await
+        self.write(shorts, write, |done| {
+            of_this_attempt(done).map(|replaced| &replaced.link).into_iter().collect()
+        })
+        .await
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
@@ -152,7 +156,10 @@ impl LinkStore for CachedLinks {
     }
 
     async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
-        self.store.take_click(short, id, at).await
+        let taken = self.store.take_click(short, id, at).await;
+        // Nobody may join a lookup that began before, and see the click as not yet taken.
+        self.cache.epochs.advance(short);
+        taken
     }
 
     async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {

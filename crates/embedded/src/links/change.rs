@@ -10,7 +10,7 @@ use super::{
 };
 use crate::failure::Failure;
 
-const TAKE_CLICK: &str = "UPDATE links SET clicks_used = clicks_used + 1, \
+pub(crate) const TAKE_CLICK: &str = "UPDATE links SET clicks_used = clicks_used + 1, \
     exhausted_at = CASE WHEN clicks_used + 1 >= clicks_max THEN ?3 END \
     WHERE short = ?1 AND id = ?2 AND clicks_used < clicks_max AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ?3)";
 
@@ -21,10 +21,10 @@ pub(crate) fn change(connection: &Connection, link: Link) -> Result<Option<Link>
         return Ok(None);
     }
     let mut is = link;
-    if let (Some(is), Some(was)) = (&mut is.click_limit, was.link.click_limit)
-        && is.max == was.max
-    {
-        *is = was;
+    if let (Some(limit), Some(was)) = (&mut is.click_limit, was.link.click_limit) {
+        let is_over = was.used >= limit.max;
+        limit.used = was.used;
+        limit.exhausted_at = is_over.then(|| was.exhausted_at.unwrap_or(is.changed_at));
     }
     let is = storable(is);
     update(connection, &is)?;

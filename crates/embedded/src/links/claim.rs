@@ -9,9 +9,16 @@ use rusqlite::Connection;
 
 use super::{
     find::by_short,
-    row::{Stored, index, insert, storable},
+    row::{DELETE, Stored, index, insert, storable},
 };
 use crate::failure::Failure;
+
+/// Forget the clicks of a link.
+pub(crate) const FORGET_CLICKS: [&str; 3] = [
+    "DELETE FROM clicks_hour WHERE link = ?1",
+    "DELETE FROM clicks_day WHERE link = ?1",
+    "DELETE FROM referrers WHERE link = ?1",
+];
 
 /// Claims a short for each candidate.
 pub(crate) fn claim_all(
@@ -63,12 +70,8 @@ fn claim_short(
 /// Removes a link, its clicks, and what lists and search know of it.
 pub(crate) fn forget(connection: &Connection, stored: &Stored) -> Result<(), Failure> {
     index(connection, stored.row, Some(&stored.link), None)?;
-    connection.prepare_cached("DELETE FROM links WHERE row = ?1")?.execute([stored.row])?;
-    for sql in [
-        "DELETE FROM clicks_hour WHERE link = ?1",
-        "DELETE FROM clicks_day WHERE link = ?1",
-        "DELETE FROM referrers WHERE link = ?1",
-    ] {
+    connection.prepare_cached(DELETE)?.execute([stored.row])?;
+    for sql in FORGET_CLICKS {
         connection.prepare_cached(sql)?.execute([stored.link.id.0.as_bytes()])?;
     }
     Ok(())

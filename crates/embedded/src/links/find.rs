@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::row::{COLUMNS, Stored, read};
 
-static BY_SHORT: LazyLock<String> =
+pub(crate) static BY_SHORT: LazyLock<String> =
     LazyLock::new(|| format!("SELECT {COLUMNS} FROM links l WHERE l.short = ?1"));
 
 /// The link that has `short`, over or deleted too.

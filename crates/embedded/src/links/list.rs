@@ -1,6 +1,9 @@
 //! Lists: an owner's links, newest first, and all links for export.
 
-use std::{fmt::Write, sync::Arc};
+use std::{
+    fmt::Write,
+    sync::{Arc, LazyLock},
+};
 
 use lodge_domain::links::{Link, LinkQuery, Short};
 use rusqlite::{Connection, types::Value};
@@ -102,16 +105,26 @@ fn end_of_prefix(prefix: &str) -> Option<String> {
     Some(format!("{}{}", &prefix[..prefix.len() - 1], char::from(last + 1)))
 }
 
+/// The text of a list's query; `None` if nothing can match.
+#[cfg(test)]
+pub(crate) fn sql(query: &LinkQuery, plan: Plan) -> Option<String> {
+    let words = Words::parse(query.search.as_deref().unwrap_or_default()).ok()?;
+    build(query, &words, plan).map(|built| built.sql)
+}
+
+pub(crate) static PAGE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {COLUMNS} FROM links l WHERE l.short > ?1 AND l.deleted_at IS NULL ORDER BY l.short LIMIT ?2"
+    )
+});
+
 /// Every link that is not deleted, in the order of shorts.
 pub(crate) fn page(
     connection: &Connection,
     after: Option<&Short>,
     limit: usize,
 ) -> Result<Vec<Arc<Link>>, Failure> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM links l WHERE l.short > ?1 AND l.deleted_at IS NULL ORDER BY l.short LIMIT ?2"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = connection.prepare_cached(&PAGE)?;
     let limit = i64::try_from(limit.clamp(1, LIMIT_MAX)).unwrap_or(1);
     let rows =
         statement.query_map((after.map_or("", Short::as_str), limit), |row| read(row, None))?;

@@ -1,9 +1,9 @@
 //! The links' store.
 
-mod change;
+pub(crate) mod change;
 mod claim;
-mod find;
-mod list;
+pub(crate) mod find;
+pub(crate) mod list;
 mod replace;
 pub(crate) mod row;
 mod search;
@@ -14,9 +14,13 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Result,
-    links::{Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Short, TakenClick},
+    links::{
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+    },
 };
 
+#[cfg(test)]
+pub(crate) use {claim::FORGET_CLICKS, search::Plan};
 pub(crate) use {claim::forget, find::by_short};
 
 use crate::{engine::Engine, outcomes, writer::App};
@@ -38,16 +42,16 @@ impl LinkStore for SqliteLinks {
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {
         let work = move |connection: &_| {
-            outcomes::once(connection, attempt.as_ref(), outcomes::claims(), || {
+            outcomes::once(connection, attempt.as_ref(), &outcomes::claims(), || {
                 claim::claim_all(connection, candidates, reserved)
             })
         };
         self.0.writer.write(App::Links, work).await
     }
 
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Link>> {
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
         let work = move |connection: &_| {
-            outcomes::once(connection, attempt.as_ref(), outcomes::replaced(), || {
+            outcomes::once(connection, attempt.as_ref(), &outcomes::replaced(), || {
                 replace::replace(connection, link)
             })
         };
@@ -82,10 +86,10 @@ impl LinkStore for SqliteLinks {
     }
 
     async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
-        self.0.readers.read(move |connection| list::list(connection, &query)).await
+        self.0.scans.read(move |connection| list::list(connection, &query)).await
     }
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
-        self.0.readers.read(move |connection| list::page(connection, after.as_ref(), limit)).await
+        self.0.scans.read(move |connection| list::page(connection, after.as_ref(), limit)).await
     }
 }

@@ -13,13 +13,23 @@ use uuid::Uuid;
 pub(crate) const COLUMNS: &str = "l.row, l.id, l.target, l.redirect, l.version, l.key_version, l.owner_key, l.created_at, \
     l.changed_at, l.deleted_at, l.expires_at, l.clicks_max, l.clicks_used, l.exhausted_at, l.password, l.tags, l.short";
 
-const INSERT: &str = "INSERT INTO links (short, id, target, redirect, version, key_version, owner_key, created_at, changed_at, \
+pub(crate) const INSERT: &str = "INSERT INTO links (short, id, target, redirect, version, key_version, owner_key, created_at, changed_at, \
     deleted_at, expires_at, clicks_max, clicks_used, exhausted_at, password, tags) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (short) DO NOTHING";
 
-const UPDATE: &str = "UPDATE links SET id = ?2, target = ?3, redirect = ?4, version = ?5, key_version = ?6, owner_key = ?7, \
+pub(crate) const UPDATE: &str = "UPDATE links SET id = ?2, target = ?3, redirect = ?4, version = ?5, key_version = ?6, owner_key = ?7, \
     created_at = ?8, changed_at = ?9, deleted_at = ?10, expires_at = ?11, clicks_max = ?12, clicks_used = ?13, \
     exhausted_at = ?14, password = ?15, tags = ?16 WHERE short = ?1";
+
+pub(crate) const DELETE: &str = "DELETE FROM links WHERE row = ?1";
+
+/// Keep the tables for lists and search in step.
+pub(crate) const INDEX: [&str; 4] = [
+    "DELETE FROM link_search WHERE rowid = ?1",
+    "INSERT INTO link_search (rowid, short, target) VALUES (?1, ?2, ?3)",
+    "DELETE FROM link_tags WHERE owner_key = ?1 AND tag = ?2 AND id = ?3",
+    "INSERT INTO link_tags (owner_key, tag, id, row) VALUES (?1, ?2, ?3, ?4)",
+];
 
 /// A link and the number of its row.
 #[derive(Debug)]
@@ -121,51 +131,52 @@ pub(crate) fn index(
     was: Option<&Link>,
     is: Option<&Link>,
 ) -> Result<()> {
-    let listed = |link: &&Link| link.owner.is_some() && link.deleted_at.is_none();
-    let (was, is) = (was.filter(listed), is.filter(listed));
-    let said = |link: Option<&Link>| link.map(|link| (link.short.clone(), link.target.clone()));
-    let sorted = |link: Option<&Link>| link.map(|link| (link.owner, link.id, link.tags.clone()));
-    if was.is_none() && is.is_none() {
-        return Ok(());
-    }
-    if said(was) != said(is) {
+    let [forget_words, add_words, forget_tag, add_tag] = INDEX;
+    let (was, is) = (Listed::of(was), Listed::of(is));
+    if was.map(Listed::words) != is.map(Listed::words) {
         if was.is_some() {
-            connection
-                .prepare_cached("DELETE FROM link_search WHERE rowid = ?1")?
-                .execute([row])?;
+            connection.prepare_cached(forget_words)?.execute([row])?;
         }
-        if let Some(link) = is {
-            let sql = "INSERT INTO link_search (rowid, short, target) VALUES (?1, ?2, ?3)";
-            connection.prepare_cached(sql)?.execute((
-                row,
-                link.short.as_str(),
-                link.target.as_str(),
-            ))?;
+        if let Some((short, target)) = is.map(Listed::words) {
+            connection.prepare_cached(add_words)?.execute((row, short, target))?;
         }
     }
-    if sorted(was) != sorted(is) {
-        if let Some((link, owner)) =
-            was.and_then(|link| link.owner.map(|owner| (link, owner_key(owner))))
-        {
-            let mut delete = connection.prepare_cached(
-                "DELETE FROM link_tags WHERE owner_key = ?1 AND tag = ?2 AND id = ?3",
-            )?;
-            for tag in link.tags.as_slice() {
-                delete.execute((owner, tag, link.id.0.as_bytes()))?;
-            }
+    if was.map(Listed::sorted_by) != is.map(Listed::sorted_by) {
+        for (owner, id, tag) in was.iter().flat_map(Listed::tags) {
+            connection.prepare_cached(forget_tag)?.execute((owner, tag, id))?;
         }
-        if let Some((link, owner)) =
-            is.and_then(|link| link.owner.map(|owner| (link, owner_key(owner))))
-        {
-            let mut insert = connection.prepare_cached(
-                "INSERT INTO link_tags (owner_key, tag, id, row) VALUES (?1, ?2, ?3, ?4)",
-            )?;
-            for tag in link.tags.as_slice() {
-                insert.execute((owner, tag, link.id.0.as_bytes(), row))?;
-            }
+        for (owner, id, tag) in is.iter().flat_map(Listed::tags) {
+            connection.prepare_cached(add_tag)?.execute((owner, tag, id, row))?;
         }
     }
     Ok(())
+}
+
+/// A link that is in its owner's lists.
+#[derive(Clone, Copy)]
+struct Listed<'a> {
+    owner: Owner,
+    link: &'a Link,
+}
+
+impl<'a> Listed<'a> {
+    fn of(link: Option<&'a Link>) -> Option<Self> {
+        let link = link.filter(|link| link.deleted_at.is_none())?;
+        Some(Self { owner: link.owner?, link })
+    }
+
+    fn words(self) -> (&'a str, &'a str) {
+        (self.link.short.as_str(), self.link.target.as_str())
+    }
+
+    fn sorted_by(self) -> (Owner, LinkId, &'a Tags) {
+        (self.owner, self.link.id, &self.link.tags)
+    }
+
+    fn tags(&self) -> impl Iterator<Item = (i64, &'a [u8; 16], &'a String)> + use<'a> {
+        let (owner, link) = (owner_key(self.owner), self.link);
+        link.tags.as_slice().iter().map(move |tag| (owner, link.id.0.as_bytes(), tag))
+    }
 }
 
 /// How an owner stands in the column `owner_key`.

@@ -1,0 +1,104 @@
+//! Changes and deletion.
+
+use std::sync::Arc;
+
+use lodge_domain::links::{ClickLimit, Link, RedirectCode, Tags, TakenClick};
+
+use crate::{
+    Fixture,
+    samples::{at, change, changed, create, found, fresh, fresh_owner, link, target},
+};
+
+/// Every part can change.
+pub async fn a_change_is_stored(fixture: &Fixture) {
+    let old =
+        create(&*fixture.links, Link { owner: Some(fresh_owner()), ..link(&fresh("change")) })
+            .await;
+    let new = change(&*fixture.links, &old, |link| {
+        link.target = target("https://other.example/");
+        link.redirect = RedirectCode::Found;
+        link.expires_at = Some(at(1_000));
+        link.key_version = 2;
+        link.tags = Tags::parse(["new"]).unwrap();
+    })
+    .await;
+    assert_eq!(
+        (new.version, new.key_version, new.target.as_str()),
+        (2, 2, "https://other.example/")
+    );
+    assert_eq!(found(&*fixture.links, &old.short).await, new);
+    let back = change(&*fixture.links, &new, |link| link.expires_at = None).await;
+    assert_eq!(found(&*fixture.links, &old.short).await, back);
+    assert_eq!((back.version, back.expires_at), (3, None));
+}
+
+/// What somebody else has changed meanwhile is not overwritten.
+pub async fn a_change_of_an_older_version_is_refused(fixture: &Fixture) {
+    let old = create(&*fixture.links, link(&fresh("stale"))).await;
+    let new = change(&*fixture.links, &old, |link| link.key_version = 2).await;
+    let stale = changed(&old, |link| link.target = target("https://stale.example/"));
+    assert_eq!(fixture.links.change(stale.clone(), None).await.unwrap(), None);
+    let too_new = changed(&changed(&new, |_| ()), |_| ());
+    assert_eq!(fixture.links.change(too_new, None).await.unwrap(), None);
+    let of_another = Link { id: link(&old.short).id, ..changed(&new, |_| ()) };
+    assert_eq!(fixture.links.change(of_another, None).await.unwrap(), None);
+    assert_eq!(
+        fixture.links.change(changed(&link(&fresh("absent")), |_| ()), None).await.unwrap(),
+        None
+    );
+    assert_eq!(found(&*fixture.links, &old.short).await, new);
+}
+
+/// Everybody who read, changed and was not refused has left a trace.
+pub async fn no_concurrent_change_is_lost(fixture: &Fixture) {
+    let first = create(&*fixture.links, link(&fresh("counted"))).await;
+    let tasks: Vec<_> = (0..40)
+        .map(|_| {
+            let (store, short) = (Arc::clone(&fixture.links), first.short.clone());
+            tokio::spawn(async move {
+                loop {
+                    let next = changed(&found(&*store, &short).await, |link| link.key_version += 1);
+                    if store.change(next, None).await.unwrap().is_some() {
+                        return;
+                    }
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let last = found(&*fixture.links, &first.short).await;
+    assert_eq!((last.version, last.key_version), (41, 41));
+}
+
+/// A change that was read before a click does not give the click back.
+pub async fn a_change_keeps_the_clicks_used(fixture: &Fixture) {
+    let store = &*fixture.links;
+    let limited =
+        create(store, Link { click_limit: ClickLimit::new(2).ok(), ..link(&fresh("limited")) })
+            .await;
+    assert_eq!(store.take_click(&limited.short, limited.id, at(1)).await.unwrap(), TakenClick::Yes);
+    let same = change(store, &limited, |link| link.target = target("https://other.example/")).await;
+    assert_eq!(same.click_limit, Some(ClickLimit { max: 2, used: 1, exhausted_at: None }));
+    assert_eq!(store.take_click(&limited.short, limited.id, at(2)).await.unwrap(), TakenClick::Yes);
+    assert_eq!(store.take_click(&limited.short, limited.id, at(3)).await.unwrap(), TakenClick::No);
+    let more = change(store, &same, |link| link.click_limit = ClickLimit::new(3).ok()).await;
+    assert_eq!(more.click_limit, Some(ClickLimit { max: 3, used: 2, exhausted_at: None }));
+    assert_eq!(found(store, &limited.short).await, more);
+    assert_eq!(store.take_click(&limited.short, limited.id, at(4)).await.unwrap(), TakenClick::Yes);
+    assert_eq!(store.take_click(&limited.short, limited.id, at(4)).await.unwrap(), TakenClick::No);
+    let unlimited = change(store, &more, |link| link.click_limit = None).await;
+    assert_eq!(found(store, &limited.short).await, unlimited);
+    let limited_again =
+        change(store, &unlimited, |link| link.click_limit = ClickLimit::new(1).ok()).await;
+    assert_eq!(found(store, &limited.short).await, limited_again);
+}
+
+/// So that it can be told from one that never was.
+pub async fn a_deleted_link_is_still_found(fixture: &Fixture) {
+    let live = create(&*fixture.links, link(&fresh("gone"))).await;
+    let deleted = change(&*fixture.links, &live, |link| link.deleted_at = Some(at(9))).await;
+    assert_eq!(found(&*fixture.links, &live.short).await, deleted);
+    assert_eq!(deleted.deleted_at, Some(at(9)));
+}

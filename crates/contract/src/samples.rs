@@ -1,0 +1,110 @@
+//! Links and other things to test with.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Attempt,
+    keys::KeyId,
+    links::{Candidate, Claim, Link, LinkId, LinkStore, Owner, RedirectCode, Short, Tags, Target},
+};
+use uuid::Uuid;
+
+/// How long shorts stay reserved in these tests.
+pub const RESERVED: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// The time at which these tests begin.
+pub const BEGIN: Timestamp = Timestamp::constant(1_790_000_000, 0);
+
+/// `BEGIN` and so many seconds.
+pub fn at(seconds: i64) -> Timestamp {
+    BEGIN + SignedDuration::from_secs(seconds)
+}
+
+/// A short that starts with `name` and that no other test has.
+pub fn fresh(name: &str) -> Short {
+    Short::parse(&format!("{name}-{}", Uuid::now_v7().simple())).unwrap()
+}
+
+/// An owner that no other test has.
+pub fn fresh_owner() -> Owner {
+    static NEXT: AtomicI64 = AtomicI64::new(0);
+    let now = Timestamp::now().as_microsecond();
+    Owner::Key(KeyId(now * 1_000 + NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// A plain, anonymous link, made at `BEGIN`.
+pub fn link(short: &Short) -> Link {
+    Link {
+        id: LinkId(Uuid::now_v7()),
+        short: short.clone(),
+        target: target("https://example.com/"),
+        redirect: RedirectCode::default(),
+        version: 1,
+        key_version: 1,
+        owner: None,
+        created_at: BEGIN,
+        changed_at: BEGIN,
+        deleted_at: None,
+        expires_at: None,
+        click_limit: None,
+        password: None,
+        tags: Tags::default(),
+    }
+}
+
+/// A target.
+pub fn target(url: &str) -> Target {
+    Target::parse(url).unwrap()
+}
+
+/// What a caller does who chose the link's short.
+pub fn chosen(link: Link) -> Candidate {
+    Candidate { link, spares: Vec::new() }
+}
+
+/// An attempt with a key and a body.
+pub fn attempt(key: &Short, body: &str, seconds: i64) -> Attempt {
+    Attempt::new(&["test"], key.as_str(), body.as_bytes(), at(seconds)).unwrap()
+}
+
+/// Claims the link's short and says what came of it.
+pub async fn claim(store: &dyn LinkStore, link: Link) -> Claim {
+    let done = store.claim(vec![chosen(link)], RESERVED, None).await.unwrap();
+    assert_eq!((done.replayed, done.outcome.len()), (false, 1));
+    done.outcome.into_iter().next().unwrap()
+}
+
+/// Claims the link's short, which is free.
+pub async fn create(store: &dyn LinkStore, link: Link) -> Link {
+    match claim(store, link).await {
+        Claim::Created(link) => link,
+        Claim::Exists(other) => panic_taken(&other),
+    }
+}
+
+/// The link with a change applied and the next version.
+pub fn changed(link: &Link, apply: impl FnOnce(&mut Link)) -> Link {
+    let mut next = link.clone();
+    next.version += 1;
+    next.changed_at = link.changed_at + SignedDuration::from_secs(1);
+    apply(&mut next);
+    next
+}
+
+/// Stores a change that nothing stands against.
+pub async fn change(store: &dyn LinkStore, link: &Link, apply: impl FnOnce(&mut Link)) -> Link {
+    store.change(changed(link, apply), None).await.unwrap().unwrap().outcome
+}
+
+/// The link that has the short.
+pub async fn found(store: &dyn LinkStore, short: &Short) -> Link {
+    (*store.find(short).await.unwrap().unwrap()).clone()
+}
+
+fn panic_taken(other: &Link) -> ! {
+    #[expect(clippy::panic, reason = "the test has failed")]
+    {
+        panic!("{} is taken by {other:?}", other.short)
+    }
+}

@@ -1,0 +1,48 @@
+//! A look at a data folder that changes nothing in it.
+
+use std::{
+    fs::{File, TryLockError},
+    path::Path,
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::{
+    folder::{OpenError, check_origin, not_sqlite},
+    migrations,
+};
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inspected {
+    /// No database yet; opening makes one.
+    Empty,
+    /// A server runs on it.
+    InUse,
+    /// A database that this Lodge can open.
+    Usable {
+        /// Its version.
+        version: u32,
+        /// The version that opening it brings it to.
+        newest: u32,
+    },
+}
+
+/// Looks at `folder` without making, locking for longer than the look, or changing anything.
+pub fn inspect(folder: &Path) -> Result<Inspected, OpenError> {
+    if let Ok(lock) = File::open(folder.join("lodge.lock"))
+        && let Err(TryLockError::WouldBlock) = lock.try_lock()
+    {
+        return Ok(Inspected::InUse);
+    }
+    let file = folder.join("lodge.db");
+    if !file.exists() {
+        return Ok(Inspected::Empty);
+    }
+    let failed = |source| not_sqlite(&file, source);
+    let connection =
+        Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+    check_origin(&connection, &file)?;
+    let version = migrations::version(&connection).map_err(failed)?;
+    Ok(Inspected::Usable { version, newest: migrations::NEWEST })
+}

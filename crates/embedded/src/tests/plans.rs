@@ -1,0 +1,107 @@
+//! No request of a user walks through a table.
+
+use lodge_contract::samples::fresh_owner;
+use lodge_domain::links::{LinkId, LinkQuery};
+use rusqlite::Connection;
+use uuid::Uuid;
+
+use super::open;
+use crate::{
+    Options, clicks, keys,
+    links::{Plan, change, find, list, row},
+    outcomes, tidy,
+};
+
+/// The plan of a statement, whatever its parameters are.
+fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let rows =
+        statement.raw_query().mapped(|row| row.get::<_, String>(3)).collect::<Result<_, _>>();
+    rows.unwrap()
+}
+
+/// Whether a step of a plan looks at all of a table: not at what a subquery gave, and not at what the
+/// search index found by words (`M`) or by number (`=`).
+fn is_walk(step: &str) -> bool {
+    step.starts_with("SCAN ")
+        && !step.starts_with("SCAN (")
+        && !step.contains("VIRTUAL TABLE INDEX 0:M")
+        && !step.contains("VIRTUAL TABLE INDEX 0:=")
+        && step != "SCAN CONSTANT ROW"
+}
+
+fn lists() -> Vec<String> {
+    let mut queries = Vec::new();
+    for tag in [None, Some("tag".to_owned())] {
+        for prefix in [None, Some("prefix".to_owned())] {
+            for search in [None, Some("ab".to_owned()), Some("abc ab".to_owned())] {
+                for after in [None, Some(LinkId(Uuid::nil()))] {
+                    for plan in [Plan::Scan, Plan::Index] {
+                        let (tag, prefix, search) = (tag.clone(), prefix.clone(), search.clone());
+                        let query = LinkQuery {
+                            owner: fresh_owner(),
+                            after,
+                            tag,
+                            prefix,
+                            search,
+                            limit: 50,
+                        };
+                        queries.extend(list::sql(&query, plan));
+                    }
+                }
+            }
+        }
+    }
+    queries
+}
+
+#[tokio::test]
+async fn every_query_finds_its_way_by_an_index() {
+    let (engine, _folder) = open(&Options::default());
+    let mut queries: Vec<String> = lists();
+    assert!(queries.len() > 20);
+    queries.extend([find::BY_SHORT.clone(), list::PAGE.clone()]);
+    let texts = [
+        change::TAKE_CLICK,
+        row::INSERT,
+        row::UPDATE,
+        row::DELETE,
+        outcomes::RECALL,
+        outcomes::KEEP,
+    ]
+    .into_iter()
+    .chain(row::INDEX)
+    .chain(crate::links::FORGET_CLICKS)
+    .chain(clicks::STATEMENTS)
+    .chain(keys::STATEMENTS)
+    .chain(tidy::STATEMENTS);
+    queries.extend(texts.map(str::to_owned));
+    let check = move |connection: &Connection| {
+        for sql in queries {
+            let plan = plan(connection, &sql);
+            assert!(!plan.iter().any(|step| is_walk(step)), "{sql}\n{plan:#?}");
+        }
+        Ok(())
+    };
+    engine.writer.write(crate::writer::App::Links, check).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_of_a_list_is_not_sorted() {
+    let (engine, _folder) = open(&Options::default());
+    let owner = fresh_owner();
+    let all = LinkQuery { owner, after: None, tag: None, prefix: None, search: None, limit: 50 };
+    let tagged = LinkQuery { tag: Some("tag".to_owned()), ..all.clone() };
+    let check = move |connection: &Connection| {
+        for sql in [
+            list::sql(&all, Plan::Scan).unwrap(),
+            list::sql(&tagged, Plan::Scan).unwrap(),
+            list::PAGE.clone(),
+        ] {
+            let plan = plan(connection, &sql);
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{sql}\n{plan:#?}");
+        }
+        Ok(())
+    };
+    engine.readers.read(check).await.unwrap();
+}

@@ -1,0 +1,65 @@
+//! Password hashing.
+
+use std::time::Duration;
+
+use lodge_domain::{
+    Error,
+    passwords::{Password, PasswordHash, Passwords},
+};
+use lodge_embedded::Argon2Pool;
+
+fn password(text: &str) -> Password {
+    Password::parse("password", text.to_owned()).unwrap()
+}
+
+#[tokio::test]
+async fn only_the_right_password_fits_its_hash() {
+    let pool = Argon2Pool::new(1, 10).unwrap();
+    let hash = pool.hash(password("snow")).await.unwrap();
+    assert!(hash.0.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{}", hash.0);
+    assert_ne!(pool.hash(password("snow")).await.unwrap(), hash);
+    assert!(pool.verify(password("snow"), hash.clone()).await.unwrap());
+    assert!(!pool.verify(password("Snow"), hash).await.unwrap());
+    let broken = pool.verify(password("snow"), PasswordHash("nonsense".to_owned())).await;
+    assert!(matches!(broken, Err(Error::Internal(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_pool_refuses_at_once_and_works_on() {
+    let pool = std::sync::Arc::new(Argon2Pool::new(1, 2).unwrap());
+    let asked: Vec<_> = (0..40)
+        .map(|_| {
+            let pool = std::sync::Arc::clone(&pool);
+            tokio::spawn(async move { pool.hash(password("x")).await })
+        })
+        .collect();
+    let (mut done, mut refused) = (0, 0);
+    for asked in asked {
+        match asked.await.unwrap() {
+            Ok(_) => done += 1,
+            Err(Error::Unavailable { retry_after, .. }) => {
+                assert_eq!(retry_after, Duration::from_secs(1));
+                refused += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(done >= 2 && refused > 0, "{done} done, {refused} refused");
+    assert!(pool.hash(password("x")).await.is_ok());
+}
+
+#[tokio::test]
+async fn who_has_gone_is_not_hashed_for() {
+    let pool = Argon2Pool::new(1, 1_000).unwrap();
+    let one = std::time::Instant::now();
+    pool.hash(password("x")).await.unwrap();
+    let one = one.elapsed();
+    for _ in 0..500 {
+        // Polled once, so that it waits in the queue, and dropped.
+        let mut asked = std::pin::pin!(pool.hash(password("x")));
+        assert!(futures_util::poll!(&mut asked).is_pending());
+    }
+    let last = std::time::Instant::now();
+    pool.hash(password("x")).await.unwrap();
+    assert!(last.elapsed() < one * 100, "{:?} after {one:?} for one", last.elapsed());
+}

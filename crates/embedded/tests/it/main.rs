@@ -1,0 +1,10 @@
+//! The embedded engine as others see it.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod cache;
+mod files;
+mod hashing;
+mod promises;
+mod rollups;
+mod support;

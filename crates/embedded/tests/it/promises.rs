@@ -1,0 +1,34 @@
+//! The contract, without and with the caches.
+
+use std::sync::Arc;
+
+use lodge_contract::Fixture;
+use lodge_embedded::{CachedKeys, CachedLinks};
+
+use crate::support::open;
+
+#[expect(clippy::unused_async, reason = "an engine on the network is made asynchronously")]
+async fn bare_stores() -> Fixture {
+    stores()
+}
+
+fn stores() -> Fixture {
+    let (engine, folder) = open();
+    let (links, clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
+    Fixture { links, clicks, keys, can_search: true, guard: Box::new((engine, folder)) }
+}
+
+#[expect(clippy::unused_async, reason = "as above")]
+async fn cached_stores() -> Fixture {
+    let bare = stores();
+    let links = Arc::new(CachedLinks::new(bare.links, 1 << 20));
+    Fixture { links, keys: Arc::new(CachedKeys::new(bare.keys)), ..bare }
+}
+
+mod bare {
+    lodge_contract::promises!(super::bare_stores);
+}
+
+mod cached {
+    lodge_contract::promises!(super::cached_stores);
+}
