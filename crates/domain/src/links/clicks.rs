@@ -205,7 +205,7 @@ mod tests {
     fn every_click_is_in_exactly_one_batch() {
         let counter = ClickCounter::new(&OsRandom, Timestamp::UNIX_EPOCH);
         let link = LinkId(time_ordered_id(&OsRandom, Timestamp::UNIX_EPOCH));
-        let visit = Visit { referrer: Some("https://a.example/x"), user_agent: None };
+        let visit = Visit { referrer: Some("https://a.example/x"), ..Visit::default() };
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {

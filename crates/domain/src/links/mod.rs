@@ -2,7 +2,9 @@
 
 pub mod blocklist;
 pub mod caller;
+pub mod change;
 pub mod clicks;
+pub mod create;
 pub mod link;
 pub mod service;
 pub mod short;
@@ -13,10 +15,12 @@ pub mod visit;
 
 pub use blocklist::Blocklist;
 pub use caller::{Caller, ManageKeys};
+pub use change::Edit;
 pub use clicks::{ClickBatch, ClickCounter, ClickReport, ClickStore, Grouping};
+pub use create::{NewLink, Put};
 pub use link::{ClickLimit, Link, LinkId, Owner, RedirectCode, State, Tags};
-pub use service::{Edit, Follow, Links, LinksSettings, Mode, NewLink, Put};
+pub use service::{Follow, Links, LinksSettings, Mode, View};
 pub use short::Short;
-pub use store::{Candidate, Claim, LinkQuery, LinkStore, Outcome, TakenClick};
+pub use store::{Candidate, Claim, LinkQuery, LinkStore, Outcome, Replaced, TakenClick};
 pub use target::{Origin, Target};
 pub use visit::{Device, Visit};

@@ -40,6 +40,15 @@ pub enum TakenClick {
     No,
 }
 
+/// What came of a `PUT` in replace mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// What is there now: this link, or a newer one that stays.
+    pub link: Link,
+    /// Whether the short led there before, live and unprotected.
+    pub already: bool,
+}
+
 /// What a write came to, as it is kept for repetitions of its attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -47,7 +56,7 @@ pub enum Outcome {
     /// Of [`LinkStore::claim`].
     Claims(Vec<Claim>),
     /// Of [`LinkStore::replace`].
-    Replaced(Link),
+    Replaced(Replaced),
     /// Of [`LinkStore::change`].
     Changed(Link),
 }
@@ -93,7 +102,7 @@ pub trait LinkStore: Send + Sync {
     /// Puts `link` where its short leads, whoever was there, unless what is there has a newer
     /// `changed_at`, or the same and a target that sorts after; then what is there stays, and comes
     /// back. The row keeps its id and `created_at`; its version rises.
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Link>>;
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>>;
 
     /// The link of that short, over or deleted too, while it is kept.
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>>;

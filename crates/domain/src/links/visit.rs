@@ -10,6 +10,9 @@ use url::Url;
 /// The longest referrer host that is kept: the longest name of the DNS.
 const HOST_BYTES_MAX: usize = 253;
 
+/// The longest referrer that is looked at, in bytes.
+const REFERRER_BYTES_MAX: usize = 4 * 1024;
+
 /// What a request says of whoever follows a link.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Visit<'a> {
@@ -17,6 +20,8 @@ pub struct Visit<'a> {
     pub referrer: Option<&'a str>,
     /// The `User-Agent` header.
     pub user_agent: Option<&'a str>,
+    /// The `Host` header: coming from our own pages is coming from nowhere else.
+    pub own_host: Option<&'a str>,
 }
 
 /// The kind of a visitor's device.
@@ -107,8 +112,13 @@ impl Visit<'_> {
 
     /// The host that the visitor came from, lower-case and without port.
     pub fn referrer_host(&self) -> Option<Box<str>> {
-        let url = Url::parse(self.referrer?).ok()?;
+        let url =
+            Url::parse(self.referrer.filter(|referrer| referrer.len() <= REFERRER_BYTES_MAX)?)
+                .ok()?;
         let host = url.host_str()?;
+        if self.own_host.is_some_and(|own| own == url.authority()) {
+            return None;
+        }
         (matches!(url.scheme(), "http" | "https") && host.len() <= HOST_BYTES_MAX)
             .then(|| host.into())
     }
@@ -119,7 +129,7 @@ mod tests {
     use super::*;
 
     fn device(user_agent: &str) -> Device {
-        Visit { referrer: None, user_agent: Some(user_agent) }.device()
+        Visit { user_agent: Some(user_agent), ..Visit::default() }.device()
     }
 
     #[test]
@@ -158,8 +168,16 @@ mod tests {
 
     #[test]
     fn only_the_host_of_a_referrer_is_kept() {
-        let host = |referrer| Visit { referrer: Some(referrer), user_agent: None }.referrer_host();
+        let host = |referrer| {
+            Visit {
+                referrer: Some(referrer),
+                own_host: Some("go.example:8080"),
+                ..Visit::default()
+            }
+            .referrer_host()
+        };
         assert_eq!(host("https://News.example:8443/a?secret=1").as_deref(), Some("news.example"));
+        assert_eq!(host("http://go.example:8080/gg+"), None, "our own page");
         assert_eq!(host("about:blank"), None);
         assert_eq!(host("nonsense"), None);
     }

@@ -39,6 +39,9 @@ struct Names {
     tags: &'static [&'static str],
     expires_at: &'static [&'static str],
     max_clicks: &'static [&'static str],
+    /// Columns that keep visitors out in a way that we cannot: a row that uses one is refused, so that
+    /// no import opens what was closed.
+    restricting: &'static [&'static str],
 }
 
 impl Format {
@@ -53,6 +56,7 @@ impl Format {
                 tags: &["tags"],
                 expires_at: &["expiresat"],
                 max_clicks: &["maxclicks"],
+                restricting: &[],
             },
             Self::Yourls => Names {
                 short: &["keyword"],
@@ -63,6 +67,7 @@ impl Format {
                 tags: &[],
                 expires_at: &[],
                 max_clicks: &[],
+                restricting: &[],
             },
             Self::Shlink => Names {
                 short: &["shortcode"],
@@ -73,6 +78,7 @@ impl Format {
                 tags: &["tags"],
                 expires_at: &["validuntil"],
                 max_clicks: &["maxvisits"],
+                restricting: &["validsince"],
             },
             Self::Kutt => Names {
                 short: &["address"],
@@ -83,6 +89,7 @@ impl Format {
                 tags: &[],
                 expires_at: &["expirein"],
                 max_clicks: &[],
+                restricting: &["password", "banned"],
             },
             Self::Bitly => Names {
                 short: &["backhalf", "keyword"],
@@ -93,6 +100,7 @@ impl Format {
                 tags: &["tags"],
                 expires_at: &["expirationat"],
                 max_clicks: &[],
+                restricting: &["archived"],
             },
         }
     }
@@ -115,6 +123,7 @@ struct Columns {
     tags: Option<usize>,
     expires_at: Option<usize>,
     max_clicks: Option<usize>,
+    restricting: Vec<usize>,
     /// Only in our own exports.
     redirect: Option<usize>,
     clicks_used: Option<usize>,
@@ -185,6 +194,7 @@ impl Columns {
             tags: place(names.tags),
             expires_at: place(names.expires_at),
             max_clicks: place(names.max_clicks),
+            restricting: names.restricting.iter().filter_map(|name| place(&[name])).collect(),
             redirect: own("redirect"),
             clicks_used: own("clicksused"),
             password_hash: own("passwordhash"),
@@ -195,6 +205,13 @@ impl Columns {
         let text = |place: Option<usize>| {
             place.and_then(|place| record.get(place)).map(str::trim).filter(|text| !text.is_empty())
         };
+        let restricts = |text: &str| !matches!(text, "0" | "false" | "f" | "FALSE" | "NULL");
+        if self.restricting.iter().any(|place| text(Some(*place)).is_some_and(restricts)) {
+            return Err(Error::invalid(
+                "row",
+                "keeps visitors out in a way that Lodge cannot; make this link by hand",
+            ));
+        }
         let short = text(Some(self.short)).ok_or_else(|| Error::invalid("short", "is missing"))?;
         let short = if self.short_is_url {
             short.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
@@ -227,7 +244,9 @@ impl Columns {
                 .map(|text| instant("expires_at", text))
                 .transpose()?,
             click_limit,
-            password: text(self.password_hash).map(|hash| PasswordHash(hash.to_owned())),
+            password: text(self.password_hash)
+                .map(|hash| PasswordHash::parse("password_hash", hash))
+                .transpose()?,
             tags: text(self.tags)
                 .map(|text| Tags::parse_list(&text.replace(['|', ';'], ",")))
                 .transpose()?
@@ -317,6 +336,15 @@ mod tests {
         let lines: Vec<_> =
             read.iter().filter_map(|row| row.as_ref().err()).map(|problem| problem.line).collect();
         assert_eq!((read.len(), lines), (4, vec![3, 4]));
+    }
+
+    #[test]
+    fn an_import_opens_nothing_that_was_closed() {
+        let read = rows(
+            Format::Kutt,
+            "address,target,password,banned\ngg,google.com,,false\nhh,google.com,$2b$x,false\nii,google.com,,true\n",
+        );
+        assert_eq!(read.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, false]);
     }
 
     #[test]

@@ -83,11 +83,14 @@ impl Links {
         }
         let now = self.clock.now();
         let mut imported = Imported::default();
-        let (blocked, rows): (Vec<_>, Vec<_>) =
-            import.rows.into_iter().partition(|row| self.blocklist.blocks(&row.target));
-        imported
-            .problems
-            .extend(blocked.iter().map(|row| problem(row, "leads to a host that is blocked here")));
+        let mut rows = import.rows;
+        rows.retain(|row| match self.check_target(&row.target, &[]) {
+            Ok(()) => true,
+            Err(error) => {
+                imported.problems.push(RowProblem::of(row.line, &error));
+                false
+            }
+        });
         let candidates =
             rows.iter().map(|row| self.imported_candidate(row, import.owner, now)).collect();
         let claims = self.store.claim(candidates, self.settings.reserved, None).await?.outcome;

@@ -1,0 +1,165 @@
+//! Changing links.
+
+use jiff::Timestamp;
+
+use super::{
+    Caller, ClickLimit, Link, Links, Mode, Origin, Outcome, RedirectCode, Short, Tags, Target,
+};
+use crate::{
+    Attempt, Done, Error, Result,
+    passwords::{Password, PasswordHash},
+};
+
+/// How often a change is tried again when others change the same link meanwhile.
+const CHANGE_TRIES: usize = 5;
+
+const ONLY_PUT: Error =
+    Error::Forbidden("this deployment's links are changed by PUT alone (links.mode = \"replace\")");
+
+/// What is to change about a link; `None` leaves it, `Some(None)` takes it away.
+#[derive(Debug, Clone, Default)]
+pub struct Edit {
+    /// Where it leads.
+    pub target: Option<Target>,
+    /// The status of its redirects.
+    pub redirect: Option<RedirectCode>,
+    /// From when on it leads nowhere.
+    pub expires_at: Option<Option<Timestamp>>,
+    /// How often it may be followed in all, the clicks so far among them.
+    pub click_limit: Option<Option<ClickLimit>>,
+    /// What a visitor must know.
+    pub password: Option<Option<Password>>,
+    /// What its owner sorts it by.
+    pub tags: Option<Tags>,
+    /// Whether its manage key is replaced, so that the old one opens nothing.
+    pub new_manage_key: bool,
+}
+
+impl Links {
+    /// Changes a link; `expected` is the version that the caller read, if they insist on it.
+    pub async fn edit(
+        &self,
+        short: &Short,
+        edit: Edit,
+        caller: &Caller,
+        here: &[Origin],
+        expected: Option<u64>,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Link>> {
+        if let Some(done) = self.recall_change(attempt.as_ref()).await? {
+            return Ok(done);
+        }
+        let edited = self.edit_anew(short, edit, caller, here, expected, attempt.clone()).await;
+        self.or_replay(edited, attempt.as_ref()).await
+    }
+
+    /// Deletes a link; its short stays reserved.
+    pub async fn delete(
+        &self,
+        short: &Short,
+        caller: &Caller,
+        expected: Option<u64>,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Link>> {
+        if let Some(done) = self.recall_change(attempt.as_ref()).await? {
+            return Ok(done);
+        }
+        let now = self.clock.now();
+        let delete = |link: &mut Link| link.deleted_at = Some(now);
+        let deleted = self.change(short, caller, expected, attempt.clone(), delete).await;
+        self.or_replay(deleted, attempt.as_ref()).await
+    }
+
+    async fn edit_anew(
+        &self,
+        short: &Short,
+        edit: Edit,
+        caller: &Caller,
+        here: &[Origin],
+        expected: Option<u64>,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Link>> {
+        if let Some(target) = &edit.target {
+            self.check_target(target, here)?;
+        }
+        self.check_expiry(edit.expires_at.flatten())?;
+        // Before the hash, which is costly.
+        self.managed(short, caller).await?;
+        let new_hash = match &edit.password {
+            Some(Some(password)) => Some(Some(self.passwords.hash(password.clone()).await?)),
+            Some(None) => Some(None),
+            None => None,
+        };
+        let edit = |link: &mut Link| apply(link, &edit, new_hash.as_ref());
+        self.change(short, caller, expected, attempt, edit).await
+    }
+
+    /// What was refused may have been done by the same attempt, sent twice at once.
+    async fn or_replay(
+        &self,
+        done: Result<Done<Link>>,
+        attempt: Option<&Attempt>,
+    ) -> Result<Done<Link>> {
+        match done {
+            Ok(done) => Ok(done),
+            Err(error) => self.recall_change(attempt).await?.ok_or(error),
+        }
+    }
+
+    async fn recall_change(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Link>>> {
+        match self.recall(attempt).await? {
+            None => Ok(None),
+            Some(Outcome::Changed(link)) => Ok(Some(Done { outcome: link, replayed: true })),
+            Some(_) => Err(Error::KeyReused),
+        }
+    }
+
+    async fn change(
+        &self,
+        short: &Short,
+        caller: &Caller,
+        expected: Option<u64>,
+        attempt: Option<Attempt>,
+        apply: impl Fn(&mut Link),
+    ) -> Result<Done<Link>> {
+        if self.settings.mode == Mode::Replace {
+            return Err(ONLY_PUT);
+        }
+        for _ in 0..CHANGE_TRIES {
+            let mut link = (*self.managed(short, caller).await?).clone();
+            if expected.is_some_and(|version| version != link.version) {
+                return Err(Error::Stale);
+            }
+            link.version += 1;
+            link.changed_at = self.clock.now();
+            apply(&mut link);
+            if let Some(done) = self.store.change(link, attempt.clone()).await? {
+                return Ok(done);
+            }
+        }
+        Err(Error::Stale)
+    }
+}
+
+fn apply(link: &mut Link, edit: &Edit, new_hash: Option<&Option<PasswordHash>>) {
+    if let Some(target) = &edit.target {
+        link.target = target.clone();
+    }
+    if let Some(redirect) = edit.redirect {
+        link.redirect = redirect;
+    }
+    if let Some(expires_at) = edit.expires_at {
+        link.expires_at = expires_at;
+    }
+    if let Some(limit) = edit.click_limit {
+        // The clicks so far stay used; the store, which knows them, sees to it.
+        link.click_limit = limit;
+    }
+    if let Some(hash) = new_hash {
+        link.password.clone_from(hash);
+    }
+    if let Some(tags) = &edit.tags {
+        link.tags = tags.clone();
+    }
+    link.key_version += u32::from(edit.new_manage_key);
+}

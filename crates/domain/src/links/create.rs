@@ -1,0 +1,294 @@
+//! Making links.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    Caller, Candidate, Claim, ClickLimit, Link, LinkId, Links, Mode, Origin, Outcome, RedirectCode,
+    Replaced, Short, State, Tags, Target,
+};
+use crate::{Attempt, Done, Error, Result, passwords::Password, random::time_ordered_id};
+
+/// How many shorts a link without a chosen one may try: with 10⁹ links in use one try fails in 2,000.
+const SPARES: usize = 3;
+
+/// Most links in one bulk request.
+pub const BULK_MAX: usize = 1_000;
+
+/// Most links with a password in one bulk request: each costs a hash.
+const BULK_PASSWORDS_MAX: usize = 20;
+
+const TAKEN: Error = Error::Conflict("this short is taken");
+
+/// A link that somebody wants.
+#[derive(Debug, Clone)]
+pub struct NewLink {
+    /// Where it leads.
+    pub target: Target,
+    /// Its short; one is made up if there is none.
+    pub short: Option<Short>,
+    /// The status of its redirects.
+    pub redirect: RedirectCode,
+    /// From when on it leads nowhere.
+    pub expires_at: Option<Timestamp>,
+    /// How often it may be followed.
+    pub click_limit: Option<ClickLimit>,
+    /// What a visitor must know.
+    pub password: Option<Password>,
+    /// What its owner sorts it by.
+    pub tags: Tags,
+}
+
+impl NewLink {
+    /// A link to `target` with nothing else asked for.
+    pub fn to(target: Target) -> Self {
+        let (short, expires_at, click_limit, password) = (None, None, None, None);
+        Self {
+            target,
+            short,
+            redirect: RedirectCode::default(),
+            expires_at,
+            click_limit,
+            password,
+            tags: Tags::default(),
+        }
+    }
+}
+
+/// What came of `PUT /`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// The short leads there from now on.
+    Created,
+    /// It did already.
+    Already,
+}
+
+impl Links {
+    /// Creates a link. `here` are the origins that the request came in by.
+    pub async fn create(
+        &self,
+        new: NewLink,
+        caller: &Caller,
+        here: &[Origin],
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Link>> {
+        let done = match self.recall(attempt.as_ref()).await? {
+            Some(outcome) => Done { outcome: claims_of(outcome)?, replayed: true },
+            None => {
+                self.may_create(caller)?;
+                let candidate = self.candidate(new, caller, here).await?;
+                self.store.claim(vec![candidate], self.settings.reserved, attempt).await?
+            }
+        };
+        Ok(Done { outcome: created(done.outcome.into_iter().next())?, replayed: done.replayed })
+    }
+
+    /// Creates many links, each on its own: one that cannot be leaves the others as they are.
+    pub async fn create_many(
+        &self,
+        wishes: Vec<Result<NewLink>>,
+        caller: &Caller,
+        here: &[Origin],
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Result<Link>>>> {
+        if let Some(outcome) = self.recall(attempt.as_ref()).await? {
+            return Ok(Done { outcome: retold(wishes, claims_of(outcome)?), replayed: true });
+        }
+        self.may_create(caller)?;
+        check_bulk(&wishes)?;
+        let mut answers = Vec::with_capacity(wishes.len());
+        let mut candidates = Vec::with_capacity(wishes.len());
+        let mut wanted = Vec::with_capacity(wishes.len());
+        for wish in wishes {
+            wanted.push(wish.as_ref().ok().cloned());
+            let candidate = match wish {
+                Ok(new) => self.candidate(new, caller, here).await,
+                Err(error) => Err(error),
+            };
+            answers.push(candidate.map(|candidate| candidates.push(candidate)));
+        }
+        let done = self.store.claim(candidates, self.settings.reserved, attempt).await?;
+        if done.replayed {
+            // The first attempt was under way while the rules were applied to this one.
+            let wishes = answers.into_iter().zip(wanted);
+            let wishes =
+                wishes.map(|(answer, wish)| wish.ok_or(()).or_else(|()| Err(refusal(answer))));
+            return Ok(Done { outcome: retold(wishes.collect(), done.outcome), replayed: true });
+        }
+        let mut claims = done.outcome.into_iter();
+        let tell = |answer: Result<()>| answer.and_then(|()| created(claims.next()));
+        Ok(Done::now(answers.into_iter().map(tell).collect()))
+    }
+
+    /// `PUT /?short=&long=`: as [`Self::create`], but a short that leads there already is no error,
+    /// and in replace mode the newest wins.
+    pub async fn put(
+        &self,
+        new: NewLink,
+        caller: &Caller,
+        here: &[Origin],
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Put>> {
+        let target = new.target.clone();
+        let done = match self.recall(attempt.as_ref()).await? {
+            Some(outcome) => Done { outcome, replayed: true },
+            None => self.put_anew(new, caller, here, attempt).await?,
+        };
+        let put = match done.outcome {
+            // One that a newer PUT overtook was taken, and then replaced.
+            Outcome::Replaced(Replaced { already, .. }) if !already => Put::Created,
+            Outcome::Replaced(_) => Put::Already,
+            Outcome::Changed(_) => return Err(Error::KeyReused),
+            Outcome::Claims(claims) => match claims.into_iter().next() {
+                Some(Claim::Created(_)) => Put::Created,
+                // A guess must not find out where a protected link leads.
+                Some(Claim::Exists(link))
+                    if link.target == target
+                        && link.is_plain()
+                        && link.state(self.clock.now()).0 == State::Live =>
+                {
+                    Put::Already
+                }
+                other => created(other).map(|_| Put::Created)?,
+            },
+        };
+        Ok(Done { outcome: put, replayed: done.replayed })
+    }
+
+    /// Whether an earlier request with this attempt was carried out, so that this one costs nothing.
+    pub async fn knows(&self, attempt: Option<&Attempt>) -> Result<bool> {
+        Ok(self.recall(attempt).await?.is_some())
+    }
+
+    async fn put_anew(
+        &self,
+        new: NewLink,
+        caller: &Caller,
+        here: &[Origin],
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Outcome>> {
+        self.may_create(caller)?;
+        let Candidate { mut link, spares } = self.candidate(new, caller, here).await?;
+        if self.settings.mode == Mode::Claim {
+            let candidates = vec![Candidate { link, spares }];
+            let done = self.store.claim(candidates, self.settings.reserved, attempt).await?;
+            return Ok(done.map(Outcome::Claims));
+        }
+        // Newer than what its sender may have seen, even within a millisecond, or if the clock was
+        // set back.
+        if let Some(was) = self.store.find(&link.short).await? {
+            let next = was.changed_at.saturating_add(SignedDuration::from_millis(1));
+            link.changed_at = link.changed_at.max(next.unwrap_or(Timestamp::MAX));
+        }
+        link.owner = None;
+        Ok(self.store.replace(link, attempt).await?.map(Outcome::Replaced))
+    }
+
+    fn may_create(&self, caller: &Caller) -> Result<()> {
+        match caller {
+            Caller::Owner(_) => Ok(()),
+            Caller::Anonymous | Caller::ManageKey(_) if self.settings.anonymous_creation => Ok(()),
+            Caller::Anonymous | Caller::ManageKey(_) => {
+                Err(Error::Unauthenticated("creating links here needs an API key"))
+            }
+        }
+    }
+
+    async fn candidate(&self, new: NewLink, caller: &Caller, here: &[Origin]) -> Result<Candidate> {
+        if self.settings.mode == Mode::Replace
+            && (new.password.is_some() || new.click_limit.is_some())
+        {
+            // The next PUT, anybody's, would take the protection away.
+            return Err(Error::invalid(
+                "links.mode",
+                "is replace here, where links have neither passwords nor click limits",
+            ));
+        }
+        self.check_target(&new.target, here)?;
+        self.check_expiry(new.expires_at)?;
+        let password = match new.password {
+            Some(password) => Some(self.passwords.hash(password).await?),
+            None => None,
+        };
+        let (short, spares) = match new.short {
+            Some(short) => (short, Vec::new()),
+            None => (
+                Short::generate(&*self.random),
+                (0..SPARES).map(|_| Short::generate(&*self.random)).collect(),
+            ),
+        };
+        let now = self.clock.now();
+        let link = Link {
+            id: LinkId(time_ordered_id(&*self.random, now)),
+            short,
+            target: new.target,
+            redirect: new.redirect,
+            version: 1,
+            key_version: 1,
+            owner: caller.owner(),
+            created_at: now,
+            changed_at: now,
+            deleted_at: None,
+            expires_at: new.expires_at,
+            click_limit: new.click_limit,
+            password,
+            tags: new.tags,
+        };
+        Ok(Candidate { link, spares })
+    }
+}
+
+fn created(claim: Option<Claim>) -> Result<Link> {
+    match claim {
+        Some(Claim::Created(link)) => Ok(link),
+        Some(Claim::Exists(_)) => Err(TAKEN),
+        None => Err(Error::internal("a claim without an outcome")),
+    }
+}
+
+fn check_bulk(wishes: &[Result<NewLink>]) -> Result<()> {
+    if wishes.is_empty() || wishes.len() > BULK_MAX {
+        return Err(Error::invalid("links", format!("must be 1 to {BULK_MAX} links")));
+    }
+    let with_password = wishes.iter().flatten().filter(|new| new.password.is_some()).count();
+    if with_password > BULK_PASSWORDS_MAX {
+        let reason = format!("may hold at most {BULK_PASSWORDS_MAX} links with a password");
+        return Err(Error::invalid("links", reason));
+    }
+    Ok(())
+}
+
+fn claims_of(outcome: Outcome) -> Result<Vec<Claim>> {
+    match outcome {
+        Outcome::Claims(claims) => Ok(claims),
+        Outcome::Replaced(_) | Outcome::Changed(_) => Err(Error::KeyReused),
+    }
+}
+
+/// Gives each wish of a repeated request its first answer. Wishes that the rules refused at first left
+/// no claim; each claim fits the first wish from where the last one was found.
+fn retold(wishes: Vec<Result<NewLink>>, claims: Vec<Claim>) -> Vec<Result<Link>> {
+    let mut claims = claims.into_iter().peekable();
+    let tell = |wish: Result<NewLink>| {
+        let wish = wish?;
+        claims
+            .next_if(|claim| fits(claim, &wish))
+            .map_or(Err(REFUSED_AT_FIRST), |claim| created(Some(claim)))
+    };
+    wishes.into_iter().map(tell).collect()
+}
+
+fn fits(claim: &Claim, wish: &NewLink) -> bool {
+    match (claim, &wish.short) {
+        (Claim::Created(link) | Claim::Exists(link), Some(short)) => link.short == *short,
+        (Claim::Created(link), None) => link.target == wish.target,
+        (Claim::Exists(_), None) => true,
+    }
+}
+
+fn refusal<T>(answer: Result<T>) -> Error {
+    answer.err().unwrap_or(REFUSED_AT_FIRST)
+}
+
+const REFUSED_AT_FIRST: Error =
+    Error::Conflict("this link was refused when it was first asked for");
