@@ -50,6 +50,9 @@ impl Problem {
     pub fn render(&self, response: Response, as_page: bool, id: &RequestId) -> Response {
         let (mut parts, _) = response.into_parts();
         parts.status = self.status;
+        if self.status == StatusCode::UNAUTHORIZED {
+            parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
         let (kind, body) =
             if as_page { (HTML, pages::error(self, id)) } else { (PROBLEM_JSON, self.to_json(id)) };
         parts.headers.insert(header::CONTENT_TYPE, kind);

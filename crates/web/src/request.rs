@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Bytes,
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{FromRequest, FromRequestParts, Path, Query, Request},
 };
 use http::{HeaderMap, Method, StatusCode, header, request::Parts};
 use jiff::Timestamp;
@@ -14,12 +14,19 @@ use lodge_domain::{
     links::{Caller, Origin, Owner, caller::MANAGE_PREFIX},
 };
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use crate::{
     Site,
-    edge::{address::Client, idempotency},
+    edge::{
+        address::{Client, Peer},
+        idempotency,
+    },
     error::Problem,
 };
+
+/// The longest body that any route takes, in bytes.
+pub(crate) const LONGEST_BODY_BYTES: u64 = 2 << 20;
 
 /// What a request is besides its body.
 pub(crate) struct Asked {
@@ -89,12 +96,15 @@ impl FromRequestParts<Arc<Site>> for Asked {
         let host = parts.uri.authority().map(|authority| authority.as_str().to_owned());
         let host =
             host.or_else(|| parts.headers.get(header::HOST)?.to_str().ok().map(str::to_owned));
-        let client = parts.extensions.get::<Client>().copied().unwrap_or(Client::Local);
+        let known = (parts.extensions.get::<Client>(), parts.extensions.get::<Peer>());
+        let (Some(client), Some(peer)) = known else {
+            return Err(Error::internal("a request without a client").into());
+        };
         let base_url = site.settings.public_url.clone().unwrap_or_else(|| {
             let scheme = parts
                 .headers
                 .get("x-forwarded-proto")
-                .filter(|proto| proto.as_bytes() == b"https")
+                .filter(|proto| peer.is_trusted() && proto.as_bytes() == b"https")
                 .map_or("http", |_| "https");
             format!(
                 "{scheme}://{}",
@@ -102,7 +112,7 @@ impl FromRequestParts<Arc<Site>> for Asked {
             )
         });
         Ok(Self {
-            client,
+            client: *client,
             method: parts.method.clone(),
             headers: parts.headers.clone(),
             base_url,
@@ -120,22 +130,66 @@ fn is_host(host: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
 }
 
-/// A request's whole body, within the route's limit.
+/// The part of the path that a route leaves open.
+pub(crate) struct Segment(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Segment {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // What is not UTF-8 names nothing that we have.
+        let path = Path::from_request_parts(parts, state).await;
+        path.map(|Path(segment)| Self(segment))
+            .map_err(|_| Error::NotFound("there is nothing here").into())
+    }
+}
+
+/// The query, of parameters that the route knows.
+pub(crate) struct Parameters<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = Query::from_request_parts(parts, state).await;
+        query.map(|Query(parameters)| Self(parameters)).map_err(|rejection| {
+            Error::invalid("query", format!("cannot be read: {}", rejection.body_text())).into()
+        })
+    }
+}
+
+/// A request's whole body, within the route's limit, within half of the request's time, and while
+/// there is room for it among the bodies that are on their way.
 pub(crate) struct Whole(pub(crate) Bytes);
 
 impl FromRequest<Arc<Site>> for Whole {
     type Rejection = Problem;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Result<Self, Problem> {
-        match Bytes::from_request(request, site).await {
-            Ok(bytes) => Ok(Self(bytes)),
-            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+        let announced = request.headers().get(header::CONTENT_LENGTH);
+        let announced = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        // One that does not say how long it is may be as long as any.
+        let bytes = announced.unwrap_or(LONGEST_BODY_BYTES).min(LONGEST_BODY_BYTES);
+        let room = Arc::clone(&site.body_room);
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+        let Ok(_room) = room.try_acquire_many_owned(kib) else {
+            return Err(Error::unavailable("too many bodies are on their way").into());
+        };
+        let read = Bytes::from_request(request, site);
+        match timeout(site.settings.request_timeout / 2, read).await {
+            Ok(Ok(bytes)) => Ok(Self(bytes)),
+            Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Err(Problem::new(
                     StatusCode::PAYLOAD_TOO_LARGE,
                     "the body is larger than this route takes",
                 ))
             }
-            Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")),
+            Ok(Err(_)) => {
+                Err(Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole"))
+            }
+            Err(_) => {
+                Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
+            }
         }
     }
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     handler::Handler,
     routing::{MethodFilter, on},
 };
 use http::Method;
 
-use crate::Site;
+use crate::{Site, request::LONGEST_BODY_BYTES};
 
 /// Routes with their methods, in the order in which they were added.
 #[derive(Default)]
@@ -35,6 +36,19 @@ impl Routes {
         };
         self.router = self.router.route(path, on(filter, handler));
         self.list.push((method, path));
+        self
+    }
+
+    /// The same for a route whose bodies are as long as [`LONGEST_BODY_BYTES`].
+    pub(crate) fn on_long<T: 'static>(
+        mut self,
+        method: Method,
+        path: &'static str,
+        handler: impl Handler<T, Arc<Site>>,
+    ) -> Self {
+        let longest = usize::try_from(LONGEST_BODY_BYTES).unwrap_or(usize::MAX);
+        let handler = handler.layer(DefaultBodyLimit::max(longest));
+        self = self.on(method, path, handler);
         self
     }
 

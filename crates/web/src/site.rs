@@ -18,16 +18,17 @@ use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode, header};
 use hyper::body::Incoming;
 use lodge_domain::{
-    Clock, Error,
+    Attempt, Clock, Error,
     keys::Keys,
     links::{Caller, Links},
     secret::InstallationSecret,
 };
+use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
 use crate::{
     edge::{
-        address::Client,
+        address::{Client, Peer},
         cross_site, headers,
         instruments::{self, RedirectInstruments},
         limits::AddressLimit,
@@ -40,6 +41,9 @@ use crate::{
 
 /// Largest body of an ordinary request, in bytes; routes that take more say so.
 const BODY_BYTES_MAX: usize = 128 * 1024;
+
+/// All bodies together that are on their way at one time, in KiB.
+const BODIES_KIB_MAX: usize = 32 * 1024;
 
 /// What an operator decides about the edge.
 #[derive(Debug, Clone)]
@@ -71,6 +75,8 @@ pub struct Site {
     pub settings: SiteSettings,
     pub(crate) creations: Option<AddressLimit>,
     pub(crate) attempts: Option<AddressLimit>,
+    /// Room for bodies that are on their way, in KiB.
+    pub(crate) body_room: Arc<Semaphore>,
 }
 
 impl Site {
@@ -84,22 +90,23 @@ impl Site {
     ) -> Self {
         let creations = AddressLimit::per_minute(settings.creations_per_minute);
         let attempts = AddressLimit::per_minute(settings.attempts_per_minute);
-        Self { links, keys, secret, clock, settings, creations, attempts }
+        let body_room = Arc::new(Semaphore::new(BODIES_KIB_MAX));
+        Self { links, keys, secret, clock, settings, creations, attempts, body_room }
     }
 
-    /// Takes `count` links to create from the client's share; a caller who has a key is known, and can
-    /// lose it.
-    pub(crate) fn take_creations(
+    /// Takes `count` links to create from the client's share. A caller who has a key is known, and can
+    /// lose it; a repetition of what was done costs nothing.
+    pub(crate) async fn admit_creations(
         &self,
         client: Client,
         caller: &Caller,
         count: u32,
+        attempt: Option<&Attempt>,
     ) -> Result<(), Error> {
         match (&self.creations, caller) {
             (None, _) | (_, Caller::Owner(_)) => Ok(()),
-            (Some(limit), Caller::Anonymous | Caller::ManageKey(_)) => {
-                limit.take_many(client, count)
-            }
+            (Some(_), _) if self.links.knows(attempt).await? => Ok(()),
+            (Some(limit), _) => limit.take_many(client, count),
         }
     }
 
@@ -116,6 +123,7 @@ pub struct Front(Arc<Inner>);
 struct Inner {
     site: Arc<Site>,
     router: Router,
+    over_tls: bool,
     ids: RequestIds,
     redirects: RedirectInstruments,
 }
@@ -135,6 +143,7 @@ impl Front {
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
             .with_state(Arc::clone(&site));
         Self(Arc::new(Inner {
+            over_tls: site.over_tls(),
             site,
             router,
             ids: RequestIds::default(),
@@ -149,33 +158,40 @@ impl Front {
 
     /// The lane of plain redirects: most of all requests, and nothing that they need is behind the
     /// router.
-    fn redirect_at_once(&self, request: &Request<Incoming>) -> Option<Response> {
+    fn redirect_at_once(&self, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
         if self.0.site.settings.access_log {
             return None;
         }
         let began = Instant::now();
-        let response = links::redirect::at_once(&self.0.site.links, request, &self.0.ids.next())?;
-        self.0.redirects.redirect(began);
+        let id = self.request_id(peer, request.headers());
+        let mut response = links::redirect::at_once(&self.0.site.links, request, &id)?;
+        headers::add_transport(&mut response, self.0.over_tls);
+        self.0.redirects.redirect(response.status(), began);
         Some(response)
+    }
+
+    /// A loopback peer is a proxy that may have named the request.
+    fn request_id(&self, peer: SocketAddr, headers: &HeaderMap) -> RequestId {
+        self.0.ids.take(headers, Peer(peer).is_trusted())
     }
 
     async fn routed(&self, peer: SocketAddr, request: Request<Body>) -> Response {
         let began = Instant::now();
         let client = Client::of(peer, request.headers());
-        let id = self.0.ids.take(request.headers(), peer.ip().to_canonical().is_loopback());
+        let id = self.request_id(peer, request.headers());
         let method = request.method().clone();
         let path = request.uri().path().to_owned();
         let as_page = !path.starts_with("/api/") && wants_page(request.headers());
 
         let mut response = match cross_site::check(&method, request.uri(), request.headers()) {
-            Ok(()) => self.within_time(client, &id, request).await,
+            Ok(()) => self.within_time(peer, client, &id, request).await,
             Err(error) => Problem::from(error).into_response(),
         };
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
             response = problem.render(response, as_page, &id);
             log_problem(&problem, &method, &path, &id);
         }
-        headers::add(&mut response, self.0.site.over_tls());
+        headers::add(&mut response, self.0.over_tls);
         response.headers_mut().insert(request_id::HEADER, id.header_value());
         let route = response
             .extensions()
@@ -192,10 +208,12 @@ impl Front {
 
     async fn within_time(
         &self,
+        peer: SocketAddr,
         client: Client,
         id: &RequestId,
         mut request: Request<Body>,
     ) -> Response {
+        request.extensions_mut().insert(Peer(peer));
         request.extensions_mut().insert(client);
         request.extensions_mut().insert(id.clone());
         let answer = AssertUnwindSafe(self.0.router.clone().oneshot(request)).catch_unwind();
@@ -215,7 +233,7 @@ impl Front {
 
 impl Answer for Front {
     async fn answer(&self, peer: SocketAddr, request: Request<Incoming>) -> Response {
-        match self.redirect_at_once(&request) {
+        match self.redirect_at_once(peer, &request) {
             Some(response) => response,
             // Boxed, so that every connection does not carry the router's large future.
             None => Box::pin(self.routed(peer, request.map(Body::new))).await,

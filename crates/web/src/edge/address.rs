@@ -4,6 +4,17 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 
+/// Whoever is at the other end of the connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub SocketAddr);
+
+impl Peer {
+    /// Whether it is a proxy whose word counts: one on this machine.
+    pub fn is_trusted(self) -> bool {
+        self.0.ip().to_canonical().is_loopback()
+    }
+}
+
 /// The client behind a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {

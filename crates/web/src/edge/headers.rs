@@ -14,10 +14,19 @@ pub const POLICY_FORM_LEADS_AWAY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self' http: https:; base-uri 'none'; frame-ancestors 'none'",
 );
 
+const NOT_KEPT: HeaderValue = HeaderValue::from_static("no-store");
+
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Adds them, where a route has not chosen its own.
 pub fn add(response: &mut Response, over_tls: bool) {
+    add_transport(response, over_tls);
+    if response.status().is_redirection() {
+        // Nothing in it to guard; and a Referrer-Policy would hide from a link's target where its
+        // visitors come from.
+        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NOT_KEPT);
+        return;
+    }
     let defaults = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -27,12 +36,16 @@ pub fn add(response: &mut Response, over_tls: bool) {
             HeaderName::from_static("cross-origin-opener-policy"),
             HeaderValue::from_static("same-origin"),
         ),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::CACHE_CONTROL, NOT_KEPT),
     ];
     for (name, value) in defaults {
         response.headers_mut().entry(name).or_insert(value);
     }
+}
+
+/// Adds what every answer carries, redirects too.
+pub fn add_transport(response: &mut Response, over_tls: bool) {
     if over_tls {
-        response.headers_mut().entry(header::STRICT_TRANSPORT_SECURITY).or_insert(STRICT_TRANSPORT);
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
     }
 }

@@ -28,7 +28,8 @@ pub fn request(method: &Method, route: &str, status: StatusCode, began: Instant)
 /// The instruments of the redirect that needs no router, looked up once.
 #[derive(Clone)]
 pub struct RedirectInstruments {
-    requests: Counter,
+    /// Of 301, 302, 307 and 308.
+    requests: [(StatusCode, Counter); 4],
     latency: Histogram,
 }
 
@@ -36,14 +37,17 @@ impl RedirectInstruments {
     /// Registers them, so the recorder must be in place.
     pub fn register() -> Self {
         Self {
-            requests: metrics::counter!("lodge_http_requests_total", "method" => "GET", "route" => "/{short}", "status" => "3xx"),
+            requests: [StatusCode::MOVED_PERMANENTLY, StatusCode::FOUND, StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT]
+                .map(|status| (status, metrics::counter!("lodge_http_requests_total", "method" => "GET", "route" => "/{short}", "status" => status.as_str().to_owned()))),
             latency: metrics::histogram!(LATENCY, "method" => "GET", "route" => "/{short}"),
         }
     }
 
     /// Records one redirect.
-    pub fn redirect(&self, began: Instant) {
-        self.requests.increment(1);
+    pub fn redirect(&self, status: StatusCode, began: Instant) {
+        if let Some((_, counter)) = self.requests.iter().find(|(known, _)| *known == status) {
+            counter.increment(1);
+        }
         self.latency.record(began.elapsed());
     }
 }

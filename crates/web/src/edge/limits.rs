@@ -7,7 +7,7 @@ use governor::{
     clock::{Clock, DefaultClock},
 };
 use lodge_domain::{Error, Result};
-use moka::sync::Cache;
+use moka::{policy::EvictionPolicy, sync::Cache};
 
 use super::address::Client;
 
@@ -26,7 +26,9 @@ impl AddressLimit {
     /// A limit of `per_minute`; with 0 nothing is limited.
     pub fn per_minute(per_minute: u32) -> Option<Self> {
         let quota = Quota::per_minute(NonZeroU32::new(per_minute)?);
+        // Least recently used: to refuse new addresses a place would leave them unlimited.
         let table = Cache::builder()
+            .eviction_policy(EvictionPolicy::lru())
             .max_capacity(ADDRESSES_MAX)
             .time_to_idle(Duration::from_mins(2))
             .build();
@@ -38,20 +40,22 @@ impl AddressLimit {
         self.take_many(client, 1)
     }
 
-    /// Takes `count`, at most a whole share.
+    /// Takes `count`; more than a whole share is never to be had.
     pub fn take_many(&self, client: Client, count: u32) -> Result<()> {
-        let Some(address) = client.limited_by() else { return Ok(()) };
-        let limiter =
-            self.table.get_with(address, || Arc::new(DefaultDirectRateLimiter::direct(self.quota)));
-        let Some(count) = NonZeroU32::new(count.min(self.quota.burst_size().get())) else {
+        let (Some(address), Some(count)) = (client.limited_by(), NonZeroU32::new(count)) else {
             return Ok(());
         };
+        let limiter =
+            self.table.get_with(address, || Arc::new(DefaultDirectRateLimiter::direct(self.quota)));
         match limiter.check_n(count) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(until)) => {
                 Err(Error::TooMany { retry_after: until.wait_time_from(self.clock.now()) })
             }
-            Err(_) => Err(Error::TooMany { retry_after: Duration::from_mins(1) }),
+            Err(_) => Err(Error::invalid(
+                "links",
+                format!("may be at most {} at once without an API key", self.quota.burst_size()),
+            )),
         }
     }
 }
@@ -64,6 +68,15 @@ pub fn take(limit: Option<&AddressLimit>, client: Client) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_than_a_whole_share_at_once_is_refused() {
+        let limit = AddressLimit::per_minute(3).unwrap();
+        let client = Client::Remote("192.0.2.1".parse().unwrap());
+        assert!(matches!(limit.take_many(client, 4), Err(Error::Invalid { .. })));
+        limit.take_many(client, 3).unwrap();
+        assert!(matches!(limit.take_many(client, 1), Err(Error::TooMany { .. })));
+    }
 
     #[test]
     fn an_address_is_limited_and_others_and_this_machine_are_not() {

@@ -31,8 +31,9 @@ pub struct ConnectionLimits {
     pub grace: Duration,
 }
 
-/// Largest head of a request: room for an 8 KiB target, percent-encoded, and as much again.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Largest head of a request: room for an 8 KiB target with every byte percent-encoded, and a third of
+/// that for the headers.
+const HEAD_BYTES_MAX: usize = 32 * 1024;
 
 const TOO_MANY_CONNECTIONS: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";

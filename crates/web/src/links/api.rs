@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Done, Error,
-    links::{Caller, Grouping, Link, LinkId, LinkQuery, Short},
+    links::{Caller, Grouping, Link, LinkId, LinkQuery, Short, View},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -27,7 +27,7 @@ use crate::{
     Site,
     edge::idempotency,
     error::{HttpResult, Problem},
-    request::{self, Asked, Whole},
+    request::{self, Asked, Parameters, Segment, Whole},
     routes::Routes,
 };
 
@@ -43,7 +43,7 @@ pub(super) fn routes() -> Routes {
         .on(Method::DELETE, "/api/links/{short}", delete)
         .on(Method::GET, "/api/links/{short}/clicks", clicks)
         .on(Method::GET, "/api/links/{short}/qr.svg", qr_code)
-        .on(Method::POST, "/api/bulk/links", create_many)
+        .on_long(Method::POST, "/api/bulk/links", create_many)
 }
 
 /// Create a link.
@@ -61,8 +61,8 @@ pub(crate) async fn create(
     let wish: CreateLink = request::json(&asked.headers, &body)?;
     let new = wish.parse()?;
     let caller = asked.caller(&site).await?;
-    site.take_creations(asked.client, &caller, 1)?;
     let attempt = asked.attempt(&caller, "/api/links", &[&body])?;
+    site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
     let done = site.links.create(new, &caller, &asked.here(), attempt).await?;
     let location = format!("/api/links/{}", done.outcome.short);
     let mut response = with_manage_key(&site, StatusCode::CREATED, &asked, &done);
@@ -85,8 +85,8 @@ pub(crate) async fn create_many(
     let wish: BulkCreate = request::json(&asked.headers, &body)?;
     let count = u32::try_from(wish.links.len()).unwrap_or(u32::MAX);
     let caller = asked.caller(&site).await?;
-    site.take_creations(asked.client, &caller, count)?;
     let attempt = asked.attempt(&caller, "/api/bulk/links", &[&body])?;
+    site.admit_creations(asked.client, &caller, count, attempt.as_ref()).await?;
     let wishes = wish.links.into_iter().map(|link| {
         let link = serde_json::from_value::<CreateLink>(link);
         link.map_err(|error| Error::invalid("body", error.to_string())).and_then(CreateLink::parse)
@@ -102,8 +102,8 @@ pub(crate) async fn create_many(
 fn bulk_line(site: &Site, asked: &Asked, result: Result<Link, Error>) -> BulkLine {
     match result {
         Ok(link) => {
-            let key = site.links.manage_keys.key(&link);
-            let link = LinkJson::managed(&link, &asked.base_url, link.created_at, Some(key));
+            let key = site.links.manage_key(&link);
+            let link = LinkJson::managed(&link, &asked.base_url, link.created_at, key);
             BulkLine { status: 201, link: Some(link), detail: None, field: None }
         }
         Err(error) => {
@@ -124,25 +124,20 @@ fn bulk_line(site: &Site, asked: &Asked, result: Result<Link, Error>) -> BulkLin
     security((), ("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn read(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short = redirect::short_of(&segment)?;
     let caller = asked.caller(&site).await?;
-    match site.links.managed(&short, &caller).await {
-        Ok(link) => {
+    Ok(match site.links.view(&short, &caller).await? {
+        View::Managed(link) => {
             let body = LinkJson::managed(&link, &asked.base_url, asked.at, None);
-            Ok(tagged(Json(body), link.version))
+            tagged(Json(body), link.version)
         }
-        // Not theirs, so they see what anybody sees; but a manage key that does not fit is told so.
-        Err(Error::Unauthenticated(_) | Error::Forbidden(_))
-            if !matches!(caller, Caller::ManageKey(_)) =>
-        {
-            let link = site.links.live(&short).await?;
-            Ok(Json(LinkJson::public(&link, &asked.base_url, asked.at)).into_response())
+        View::Public(link) => {
+            Json(LinkJson::public(&link, &asked.base_url, asked.at)).into_response()
         }
-        Err(error) => Err(error.into()),
-    }
+    })
 }
 
 /// Change a link.
@@ -152,7 +147,7 @@ pub(crate) async fn read(
     security(("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
@@ -184,7 +179,7 @@ pub(crate) async fn edit(
     security(("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short = redirect::short_of(&segment)?;
@@ -200,8 +195,7 @@ pub(crate) async fn delete(
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
     /// The `next` of the page before.
-    #[param(value_type = Option<String>)]
-    after: Option<LinkId>,
+    after: Option<String>,
     /// Only those with this tag.
     tag: Option<String>,
     /// Only those whose short starts so.
@@ -217,20 +211,21 @@ pub(crate) struct ListQuery {
     responses((status = 200, body = LinkPage), (status = 401, description = "An API key is needed")), security(("api_key" = [])))]
 pub(crate) async fn list(
     State(site): State<Arc<Site>>,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    Parameters(query): Parameters<ListQuery>,
     asked: Asked,
 ) -> HttpResult {
-    let query = query.map_err(|rejection| unreadable_query(&rejection))?.0;
     let Caller::Owner(owner) = asked.caller(&site).await? else {
         return Err(Error::Unauthenticated("listing links needs an API key").into());
     };
     let limit = query.limit.unwrap_or(PAGE_DEFAULT).clamp(1, 1_000);
+    let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let after = some(query.after).map(|after| after.parse().map(LinkId)).transpose();
     let query = LinkQuery {
         owner,
-        after: query.after,
-        tag: query.tag,
-        prefix: query.prefix,
-        search: query.search,
+        after: after.map_err(|_| Error::invalid("after", "must be the next of another page"))?,
+        tag: some(query.tag),
+        prefix: some(query.prefix),
+        search: some(query.search),
         limit,
     };
     let links = site.links.list(query).await?;
@@ -257,12 +252,11 @@ pub(crate) struct ClicksQuery {
     security(("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
-    query: Result<Query<ClicksQuery>, QueryRejection>,
+    Segment(segment): Segment,
+    Parameters(query): Parameters<ClicksQuery>,
     asked: Asked,
 ) -> HttpResult {
     let short = redirect::short_of(&segment)?;
-    let query = query.map_err(|rejection| unreadable_query(&rejection))?.0;
     let by: Grouping = query.by.as_deref().unwrap_or("day").parse()?;
     let since = match query.since {
         Some(text) => text
@@ -288,7 +282,7 @@ pub(crate) fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
     responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "There is no such link")))]
 pub(crate) async fn qr_code(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short: Short = redirect::short_of(&segment)?;
@@ -297,12 +291,11 @@ pub(crate) async fn qr_code(
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }
 
-fn unreadable_query(rejection: &QueryRejection) -> Problem {
-    Error::invalid("query", format!("cannot be read: {}", rejection.body_text())).into()
-}
-
 fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Error> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    if value == "*" {
+        return Ok(None);
+    }
     let version = value.to_str().ok().and_then(|value| value.trim_matches('"').parse().ok());
     version
         .map(Some)
@@ -315,16 +308,12 @@ fn tagged(body: impl IntoResponse, version: u64) -> Response {
 
 fn with_manage_key(site: &Site, status: StatusCode, asked: &Asked, done: &Done<Link>) -> Response {
     let link = &done.outcome;
-    let body = LinkJson::managed(
-        link,
-        &asked.base_url,
-        link.changed_at,
-        Some(site.links.manage_keys.key(link)),
-    );
+    let key = site.links.manage_key(link);
+    let body = LinkJson::managed(link, &asked.base_url, link.changed_at, key);
     marked((status, tagged(Json::<LinkJson>(body), link.version)).into_response(), done.replayed)
 }
 
-fn marked(mut response: Response, replayed: bool) -> Response {
+pub(super) fn marked(mut response: Response, replayed: bool) -> Response {
     if replayed {
         let (name, value) = idempotency::REPLAYED;
         response.headers_mut().insert(name, value);

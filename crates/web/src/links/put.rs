@@ -13,7 +13,8 @@ use lodge_domain::{
 };
 use percent_encoding::percent_decode_str;
 
-use crate::{Site, edge::idempotency, error::HttpResult, request::Asked};
+use super::api;
+use crate::{Site, error::HttpResult, request::Asked};
 
 /// Put a short.
 ///
@@ -32,21 +33,16 @@ pub(crate) async fn put(
     let query = query.unwrap_or_default();
     let (short, long) = parse(&query)?;
     let caller = asked.caller(&site).await?;
-    site.take_creations(asked.client, &caller, 1)?;
     let attempt = asked.attempt(&caller, "/", &[query.as_bytes()])?;
+    site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
     let new = NewLink { short: Some(short), ..NewLink::to(long) };
-    let done = site.links.put(new, &caller, &asked.here(), attempt).await?;
+    let done = site.links.put(new, &caller, &asked.here(), attempt).await.map_err(called_long)?;
     let (status, text) = match done.outcome {
         Put::Created => (StatusCode::CREATED, "created\n"),
         Put::Already => (StatusCode::OK, "already so\n"),
     };
-    let mut response =
-        (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();
-    if done.replayed {
-        let (name, value) = idempotency::REPLAYED;
-        response.headers_mut().insert(name, value);
-    }
-    Ok(response)
+    let response = (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text);
+    Ok(api::marked(response.into_response(), done.replayed))
 }
 
 /// Reads `short` and `long`, each exactly once. A `long` that was not encoded (a `:`, `/` or `?`
@@ -76,11 +72,16 @@ fn parse(query: &str) -> Result<(Short, Target)> {
         short.ok_or_else(|| Error::invalid("short", "is missing; say PUT /?short=…&long=…"))?;
     let long =
         long.ok_or_else(|| Error::invalid("long", "is missing; say PUT /?short=…&long=…"))?;
-    let target = Target::parse(&decode("long", &long)?).map_err(|error| match error {
-        Error::Invalid { reason, .. } => Error::Invalid { field: "long", reason },
-        other => other,
-    })?;
+    let target = Target::parse(&decode("long", &long)?).map_err(called_long)?;
     Ok((Short::parse(&decode("short", short)?)?, target))
+}
+
+/// Names the target as it is called here.
+fn called_long(error: Error) -> Error {
+    match error {
+        Error::Invalid { field: "target", reason } => Error::Invalid { field: "long", reason },
+        other => other,
+    }
 }
 
 fn decode(field: &'static str, value: &str) -> Result<String> {

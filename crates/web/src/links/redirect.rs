@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    extract::{Path, State},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
@@ -23,7 +23,7 @@ use crate::{
         request_id::{self, RequestId},
     },
     error::HttpResult,
-    request::{self, Asked, Whole},
+    request::{self, Asked, Segment, Whole},
 };
 
 /// An edit is to be seen, and a click to be counted, so no redirect is kept: not even a permanent
@@ -51,7 +51,7 @@ pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) ->
         (status = 410, description = "It has expired, its clicks are used up, or it was deleted"), (status = 503, description = "Try again; see Retry-After")))]
 pub(crate) async fn follow(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     if let Some(short) = segment.strip_suffix('+') {
@@ -76,7 +76,7 @@ struct PasswordForm {
 /// `POST /{short}` with the password of a link that asks for one.
 pub(crate) async fn follow_with_password(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
@@ -108,7 +108,11 @@ pub(crate) async fn follow_with_password(
 /// What the `User-Agent` and `Referer` headers say of a visitor.
 pub(crate) fn visit(headers: &HeaderMap) -> Visit<'_> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    Visit { referrer: text(header::REFERER), user_agent: text(header::USER_AGENT) }
+    Visit {
+        referrer: text(header::REFERER),
+        user_agent: text(header::USER_AGENT),
+        own_host: text(header::HOST),
+    }
 }
 
 /// A path segment as a short; one that could never be a short is one that is not there.

@@ -4,14 +4,14 @@
 use std::{collections::HashMap, fmt::Write as _, sync::LazyLock};
 
 use axum::{
-    extract::{Path, RawQuery},
+    extract::RawQuery,
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, StatusCode, header};
 use lodge_domain::Error;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::error::HttpResult;
+use crate::{error::HttpResult, request::Segment};
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -36,7 +36,7 @@ pub(crate) fn url(name: &str) -> &'static str {
 
 /// `GET /assets/{file}`.
 pub(super) async fn file(
-    Path(name): Path<String>,
+    Segment(name): Segment,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> HttpResult {
@@ -90,7 +90,7 @@ mod tests {
         if let Some(known) = known {
             headers.insert(header::IF_NONE_MATCH, known.parse().unwrap());
         }
-        file(Path("lodge.css".to_owned()), RawQuery(query.map(str::to_owned)), headers)
+        file(Segment("lodge.css".to_owned()), RawQuery(query.map(str::to_owned)), headers)
             .await
             .unwrap()
     }
@@ -105,7 +105,9 @@ mod tests {
         let tag = current.headers()[header::ETAG].to_str().unwrap();
         assert_eq!(get(None, Some(tag)).await.status(), StatusCode::NOT_MODIFIED);
         assert!(
-            file(Path("../Cargo.toml".to_owned()), RawQuery(None), HeaderMap::new()).await.is_err()
+            file(Segment("../Cargo.toml".to_owned()), RawQuery(None), HeaderMap::new())
+                .await
+                .is_err()
         );
     }
 }

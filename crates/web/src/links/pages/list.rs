@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
@@ -12,7 +12,13 @@ use lodge_domain::{
 use serde::{Deserialize, Serialize};
 
 use super::{ShortUrl, go_to};
-use crate::{Site, error::HttpResult, pages, request::Asked, session};
+use crate::{
+    Site,
+    error::HttpResult,
+    pages,
+    request::{Asked, Parameters},
+    session,
+};
 
 /// Links on a page.
 const PAGE: usize = 20;
@@ -86,7 +92,7 @@ impl Filter {
 /// `GET /links`.
 pub(super) async fn list(
     State(site): State<Arc<Site>>,
-    Query(filter): Query<Filter>,
+    Parameters(filter): Parameters<Filter>,
     asked: Asked,
 ) -> HttpResult {
     let Some(key) = session::owner(&site, &asked).await? else { return go_to("/login") };

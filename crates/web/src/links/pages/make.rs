@@ -62,7 +62,7 @@ pub(super) async fn create(
     };
     let attempt = form.attempt("/links", &body, asked.at)?;
     let caller = maker(&site, &asked).await?;
-    let made = match site.take_creations(asked.client, &caller, 1) {
+    let made = match site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await {
         Ok(()) => site.links.create(new, &caller, &asked.here(), attempt).await,
         Err(error) => Err(error),
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     response::Response,
 };
 use http::StatusCode;
@@ -25,7 +25,7 @@ use crate::{
     error::{HttpResult, Problem},
     links::{qr, redirect::short_of},
     pages,
-    request::{self, Asked, Whole},
+    request::{self, Asked, Segment, Whole},
 };
 
 /// For how long after it was made a link counts as just made.
@@ -71,7 +71,7 @@ pub(super) struct DeletedPage<'a> {
 /// `GET /links/{short}`.
 pub(super) async fn show(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     RawQuery(query): RawQuery,
     asked: Asked,
 ) -> HttpResult {
@@ -99,7 +99,7 @@ pub(super) async fn show(
 /// `POST /links/{short}`.
 pub(super) async fn edit(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
@@ -148,7 +148,7 @@ struct DeleteForm {
 /// `POST /links/{short}/delete`.
 pub(super) async fn delete(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
@@ -185,7 +185,7 @@ struct OpenForm {
 /// `POST /links/{short}/open`.
 pub(super) async fn open(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::links::{ClickReport, Device, Grouping, clicks::ClickLine};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use crate::{
     error::HttpResult,
     links::{api::default_since, redirect::short_of},
     pages,
-    request::Asked,
+    request::{Asked, Parameters, Segment},
 };
 
 /// Referrers that the page names.
@@ -47,8 +47,8 @@ pub(super) struct StatsQuery {
 /// `GET /links/{short}/stats`.
 pub(super) async fn show(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
-    Query(query): Query<StatsQuery>,
+    Segment(segment): Segment,
+    Parameters(query): Parameters<StatsQuery>,
     asked: Asked,
 ) -> HttpResult {
     let short = short_of(&segment)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::{
-    extract::{Path, State},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
@@ -16,7 +16,7 @@ use crate::{
     error::{HttpResult, Problem},
     links::{qr, redirect::short_of},
     pages::{self, words},
-    request::Asked,
+    request::{Asked, Segment},
 };
 
 #[derive(Template)]
@@ -82,7 +82,7 @@ pub(super) struct PrintPage<'a> {
 /// `GET /links/{short}/qr`.
 pub(super) async fn print(
     State(site): State<Arc<Site>>,
-    Path(segment): Path<String>,
+    Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short = short_of(&segment)?;
