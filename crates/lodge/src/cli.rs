@@ -24,13 +24,13 @@ pub(crate) enum Command {
     Admin(AdminOptions),
     /// Put load on a server and report what it did.
     #[command(subcommand)]
-    Load(lodge_load::LoadCommand),
+    Load(Box<lodge_load::LoadCommand>),
 }
 
 /// Where the configuration comes from: this, over the environment, over the file, over the defaults.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ConfigOptions {
-    /// The configuration file; without it, ./lodge.toml if there is one. [env: LODGE_CONFIG]
+    /// The configuration file; without it, ./lodge.toml if there is one. [env: `LODGE_CONFIG`]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The data folder. [default: ./lodge-data]

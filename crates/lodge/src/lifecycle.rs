@@ -8,7 +8,7 @@ use lodge_web::{Front, edge::server};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     time::{MissedTickBehavior, interval},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -27,11 +27,20 @@ const FLUSH: Duration = Duration::from_millis(500);
 /// How often what is past its time is put away.
 const TIDY: Duration = Duration::from_secs(30);
 
+/// The pause between two rounds of tidying while there is more to do: writes go before.
+const TIDY_PAUSE: Duration = Duration::from_millis(50);
+
+/// The exit code after a second signal, as a shell gives it for Ctrl-C.
+const STOPPED_AT_ONCE: i32 = 130;
+
 /// How long the last clicks may take to be stored.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
 
 /// Serves until a signal, then lets what runs finish, stores the last clicks and closes the engine.
 pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<()> {
+    // Listened for from the start: whoever sees "ready" may send one at once.
+    let mut ends = Ends::listen()?;
+    let hangups = signal(SignalKind::hangup())?;
     let services = Arc::new(wiring::services(&config)?);
     let public = bind(config.http.listen).await?;
     let ops = bind(config.ops.listen).await?;
@@ -41,28 +50,36 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let tasks = TaskTracker::new();
     let limits = wiring::connection_limits(&config);
     let front = Front::new(wiring::site(&config, &services));
-    let ops_site = Ops::new(metrics.clone(), Arc::clone(&services.links.store), stop.clone());
+    let ops_site = Ops::new(metrics.clone(), services.engine.clone(), stop.clone());
     let server = tokio::spawn(server::serve(public, front, limits.clone(), stop.clone()));
     tasks.spawn(server::serve(ops, ops_site, limits, stop_ops.clone()));
-    tasks.spawn(admin::serve(config.data.clone(), Arc::clone(&services), stop_ops.clone()));
+    if let Some(socket) = admin::listen(&config.data) {
+        tasks.spawn(admin::serve(socket, Arc::clone(&services), stop_ops.clone()));
+    }
     tasks.spawn(upkeep(metrics, stop_ops.clone()));
     tasks.spawn(tidy(config.clone(), Arc::clone(&services), stop_ops.clone()));
-    tasks.spawn(reload_on_hangup(config.clone(), Arc::clone(&services), stop_ops.clone()));
+    tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
     tracing::info!(address = %format!("http://{address}"), ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
 
-    wait_for_signal().await?;
+    ends.next().await;
     tracing::info!("stopping; a second signal stops at once");
-    stop.cancel();
+    let orderly = async {
+        stop.cancel();
+        server.await.context("the server failed")?;
+        stop_ops.cancel();
+        tasks.close();
+        clicks.await.context("clicks could not be stored")?;
+        tasks.wait().await;
+        services.engine.close().await.context("the data folder did not close cleanly")
+    };
     tokio::select! {
-        done = server => done.context("the server failed")?,
-        second = wait_for_signal() => { second?; return Ok(()) },
+        done = orderly => done?,
+        () = ends.next() => {
+            tracing::warn!("stopped at once; clicks of the last second may be lost");
+            std::process::exit(STOPPED_AT_ONCE);
+        }
     }
-    stop_ops.cancel();
-    tasks.close();
-    clicks.await.context("clicks could not be stored")?;
-    tasks.wait().await;
-    services.engine.close().await.context("the data folder did not close cleanly")?;
     tracing::info!("stopped");
     Ok(())
 }
@@ -71,52 +88,58 @@ async fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
 }
 
-async fn wait_for_signal() -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {},
-        _ = interrupt.recv() => {},
+/// The signals that end a server.
+struct Ends {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Ends {
+    fn listen() -> Result<Self> {
+        let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+        Ok(Self { terminate: signal(terminate)?, interrupt: signal(interrupt)? })
     }
-    Ok(())
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {},
+            _ = self.interrupt.recv() => {},
+        }
+    }
 }
 
 /// Stores the clicks that were counted, twice a second, and the last ones after `stop`.
 async fn store_clicks(links: Arc<Links>, stop: CancellationToken) {
     let mut ticks = interval(FLUSH);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut unstored: Option<Arc<ClickBatch>> = None;
-    loop {
-        let stopping = tokio::select! {
-            _ = ticks.tick() => false,
-            () = stop.cancelled() => true,
-        };
-        let flushed = async {
-            // A batch that was not taken goes again, by its number, before a newer one.
-            while let Some(batch) = unstored.take().or_else(|| links.counter.drain().map(Arc::new))
-            {
-                if let Err(error) = links.click_store.add(Arc::clone(&batch)).await {
-                    metrics::counter!("lodge_links_click_batches_failed_total").increment(1);
-                    tracing::warn!(%error, "clicks could not be stored yet");
-                    unstored = Some(batch);
-                    return;
-                }
-                let stored = batch.clicks.iter().map(|(_, count)| count).sum();
-                metrics::counter!("lodge_links_clicks_stored_total").increment(stored);
-                if !stopping {
-                    return;
-                }
-            }
-        };
-        if tokio::time::timeout(LAST_FLUSH, flushed).await.is_err() {
-            tracing::error!("the store took no clicks in time");
-        }
+    let mut unstored = None;
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        store_batch(&links, &mut unstored).await;
         #[expect(clippy::cast_precision_loss, reason = "a metric")]
         metrics::gauge!("lodge_links_clicks_lost").set(links.counter.lost() as f64);
-        if stopping {
-            return;
-        }
     }
+    let last = async { while store_batch(&links, &mut unstored).await {} };
+    if tokio::time::timeout(LAST_FLUSH, last).await.is_err() {
+        tracing::error!("the store did not take the last clicks in time; they are lost");
+    }
+}
+
+/// Stores one batch; false if there is none, or it could not be stored. A batch stays in `unstored`
+/// until the store has it, and goes again, by its number, before a newer one.
+async fn store_batch(links: &Links, unstored: &mut Option<Arc<ClickBatch>>) -> bool {
+    if unstored.is_none() {
+        *unstored = links.counter.drain().map(Arc::new);
+    }
+    let Some(batch) = unstored else { return false };
+    if let Err(error) = links.click_store.add(Arc::clone(batch)).await {
+        metrics::counter!("lodge_links_click_batches_failed_total").increment(1);
+        tracing::warn!(%error, "clicks could not be stored yet");
+        return false;
+    }
+    let stored = batch.clicks.iter().map(|(_, count)| count).sum();
+    metrics::counter!("lodge_links_clicks_stored_total").increment(stored);
+    *unstored = None;
+    true
 }
 
 async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
@@ -127,23 +150,32 @@ async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
 }
 
 async fn tidy(config: Config, services: Arc<Services>, stop: CancellationToken) {
-    let mut ticks = interval(TIDY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        if let Err(error) =
-            services.engine.tidy(services.clock.now(), wiring::reserved(&config)).await
-        {
-            tracing::warn!(%error, "tidying up failed; it is tried again");
-        }
+    let mut pause = Duration::ZERO;
+    while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+        let now = services.clock.now();
+        pause = match services.engine.tidy(now, wiring::reserved(&config)).await {
+            Ok(tidied) if tidied.more => TIDY_PAUSE,
+            Ok(_) => TIDY,
+            Err(error) => {
+                tracing::warn!(%error, "tidying up failed; it is tried again");
+                TIDY
+            }
+        };
     }
 }
 
-async fn reload_on_hangup(config: Config, services: Arc<Services>, stop: CancellationToken) {
-    let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+async fn reload_on(
+    mut hangups: Signal,
+    config: Config,
+    services: Arc<Services>,
+    stop: CancellationToken,
+) {
     while let Some(Some(())) = stop.run_until_cancelled(hangups.recv()).await {
-        if let Err(error) =
-            wiring::reload_blocklist(&services.links.blocklist, &config.links.blocklist)
-        {
+        let (blocklist, file) =
+            (Arc::clone(&services.links.blocklist), config.links.blocklist.clone());
+        // A list may have a million hosts.
+        let read = tokio::task::spawn_blocking(move || wiring::reload_blocklist(&blocklist, &file));
+        if let Ok(Err(error)) = read.await {
             tracing::error!(error = format!("{error:#}"), "the old blocklist stays");
         }
     }

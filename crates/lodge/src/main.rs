@@ -4,6 +4,7 @@ mod admin;
 mod cli;
 mod commands;
 mod config;
+mod descriptors;
 mod lifecycle;
 mod ops;
 mod telemetry;

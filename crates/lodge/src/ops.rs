@@ -11,7 +11,7 @@ use axum::{
 };
 use http::StatusCode;
 use hyper::body::Incoming;
-use lodge_domain::links::{LinkStore, Short};
+use lodge_embedded::Embedded;
 use lodge_web::edge::server::Answer;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::time::timeout;
@@ -27,15 +27,15 @@ pub(crate) struct Ops(Router);
 
 struct Inner {
     metrics: PrometheusHandle,
-    store: Arc<dyn LinkStore>,
+    engine: Embedded,
     stopping: CancellationToken,
 }
 
 impl Ops {
-    /// Answers with these metrics, and is ready while `store` answers and nothing is `stopping`.
+    /// Answers with these metrics, and is ready while `engine` answers and nothing is `stopping`.
     pub(crate) fn new(
         metrics: PrometheusHandle,
-        store: Arc<dyn LinkStore>,
+        engine: Embedded,
         stopping: CancellationToken,
     ) -> Self {
         let router = Router::new()
@@ -45,7 +45,7 @@ impl Ops {
             )
             .route("/health/live", get(|| async { "live\n" }))
             .route("/health/ready", get(ready))
-            .with_state(Arc::new(Inner { metrics, store, stopping }));
+            .with_state(Arc::new(Inner { metrics, engine, stopping }));
         Self(router)
     }
 }
@@ -63,11 +63,8 @@ async fn ready(State(ops): State<Arc<Inner>>) -> Response {
     if ops.stopping.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
     }
-    let Ok(probe) = Short::parse("ready") else {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    };
-    match timeout(PROBE_TIMEOUT, ops.store.find(&probe)).await {
-        Ok(Ok(_)) => "ready\n".into_response(),
+    match timeout(PROBE_TIMEOUT, ops.engine.ping()).await {
+        Ok(Ok(())) => "ready\n".into_response(),
         Ok(Err(_)) | Err(_) => {
             (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n").into_response()
         }

@@ -5,6 +5,7 @@ use std::{io::IsTerminal, time::Duration};
 use anyhow::{Context, Result};
 use lodge_web::edge::instruments;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
@@ -12,18 +13,27 @@ use crate::config::{Log, LogFormat};
 /// How often samples are folded into their histograms between two scrapes.
 pub(crate) const UPKEEP: Duration = Duration::from_secs(1);
 
-/// Starts logging to standard error.
-pub(crate) fn start_logs(log: &Log) -> Result<()> {
+/// Lines that wait to be written; past it lines are dropped, so that a slow terminal or disk slows
+/// no request.
+const LINES_WAITING_MAX: usize = 8_192;
+
+/// Starts logging to standard error. What waits is written when the guard goes.
+pub(crate) fn start_logs(log: &Log) -> Result<WorkerGuard> {
     let filter = EnvFilter::try_new(&log.filter).context("log.filter cannot be read")?;
+    let (writer, guard) = NonBlockingBuilder::default()
+        .lossy(true)
+        .buffered_lines_limit(LINES_WAITING_MAX)
+        .finish(std::io::stderr());
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         .with_ansi(std::io::stderr().is_terminal());
     let started = match log.format {
         LogFormat::Human => builder.with_target(false).try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
-    started.map_err(|error| anyhow::anyhow!("logging cannot start: {error}"))
+    started.map_err(|error| anyhow::anyhow!("logging cannot start: {error}"))?;
+    Ok(guard)
 }
 
 /// Installs the recorder that every instrument reports to.

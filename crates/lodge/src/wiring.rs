@@ -12,7 +12,7 @@ use lodge_domain::{
 use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
 use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
 
-use crate::config::Config;
+use crate::{config::Config, descriptors};
 
 /// The services over their engines.
 pub(crate) struct Services {
@@ -66,7 +66,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
 /// The bounds of a listener.
 pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
     ConnectionLimits {
-        connections_max: config.http.connections_max,
+        connections_max: descriptors::connections_max(config.http.connections_max),
         header_timeout: Duration::from_secs(config.http.header_timeout_s),
         write_timeout: Duration::from_secs(config.http.write_timeout_s),
         grace: Duration::from_secs(config.http.shutdown_grace_s),
@@ -105,8 +105,17 @@ fn links_settings(config: &Config) -> LinksSettings {
         mode: config.links.mode,
         reserved: reserved(config),
         anonymous_creation: config.links.anonymous_creation,
-        origins: Origin::parse(&config.public_url).into_iter().collect(),
+        origins: own_origins(config),
     }
+}
+
+/// Where this server answers, as far as it can know: a link to one of its own shorts would be a loop.
+fn own_origins(config: &Config) -> Vec<Origin> {
+    let port = config.http.listen.port();
+    let here = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
+    let listen = format!("http://{}", config.http.listen);
+    let known = [&config.public_url, &listen].into_iter().chain(&here);
+    known.filter_map(|url| Origin::parse(url)).collect()
 }
 
 fn hashing_threads(config: &Config) -> usize {

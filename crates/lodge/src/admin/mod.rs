@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 
 pub(crate) use protocol::{Command, Outcome};
-pub(crate) use server::serve;
+pub(crate) use server::{listen, serve};
 
 use crate::{config::Config, wiring};
 

@@ -1,6 +1,12 @@
 //! The server's side of the socket.
 
-use std::{fs, io, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::{
@@ -23,26 +29,42 @@ use crate::wiring::Services;
 /// Administrators at once.
 const SESSIONS_MAX: usize = 8;
 
+/// The pause after a connection that could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
 /// How long an administrator may be silent.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// Listens on the socket of the data folder until `stop`.
-pub(crate) async fn serve(folder: PathBuf, services: Arc<Services>, stop: CancellationToken) {
+/// The socket of a data folder, open.
+pub(crate) struct Socket {
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+/// Opens the socket of the data folder; a server works without one too.
+pub(crate) fn listen(folder: &Path) -> Option<Socket> {
     let path = folder.join(SOCKET);
-    let listener = match listen(&path) {
-        Ok(listener) => listener,
+    match bind(&path) {
+        Ok(listener) => Some(Socket { path, listener }),
         Err(error) => {
             tracing::error!(%error, socket = %path.display(), "lodge admin cannot reach this server");
-            return;
+            None
         }
-    };
+    }
+}
+
+/// Answers on the socket until `stop`.
+pub(crate) async fn serve(socket: Socket, services: Arc<Services>, stop: CancellationToken) {
+    let Socket { path, listener } = socket;
     let places = Arc::new(Semaphore::new(SESSIONS_MAX));
     let sessions = TaskTracker::new();
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
-        let (Ok((stream, _)), Ok(place)) = (accepted, Arc::clone(&places).try_acquire_owned())
-        else {
+        let Ok((stream, _)) = accepted else {
+            // Out of descriptors, mostly: to go on at once would only spin.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         let (services, stop) = (Arc::clone(&services), stop.clone());
         sessions.spawn(async move {
             stop.run_until_cancelled(session(stream, &services)).await;
@@ -55,7 +77,7 @@ pub(crate) async fn serve(folder: PathBuf, services: Arc<Services>, stop: Cancel
 }
 
 /// The folder's lock is ours, so a socket that is there was left by a process that is gone.
-fn listen(path: &std::path::Path) -> io::Result<UnixListener> {
+fn bind(path: &Path) -> io::Result<UnixListener> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -276,7 +276,7 @@ fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
         progress.inc(rows.len() as u64);
         match rows.last() {
             Some(last) if rows.len() == transfer::PAGE_MAX => {
-                after = Some(last.short.clone().try_into()?)
+                after = Some(last.short.clone().try_into()?);
             }
             _ => break,
         }
@@ -285,8 +285,10 @@ fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
     written.flush()?;
     written.sync_all()?;
     std::fs::rename(&unfinished, file)?;
+    // Finishing moves the position to the length, which nobody knew.
+    let exported = progress.position();
     progress.finish_and_clear();
-    println!("exported {} links to {}", progress.position(), file.display());
+    println!("exported {exported} links to {}", file.display());
     Ok(())
 }
 

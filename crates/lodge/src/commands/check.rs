@@ -3,7 +3,7 @@
 use std::{net::TcpListener, process::ExitCode};
 
 use anyhow::Result;
-use lodge_embedded::{Embedded, OpenError, Options};
+use lodge_embedded::Inspected;
 
 use crate::{
     cli::ConfigOptions,
@@ -31,25 +31,26 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
 /// Whether the folder can be used, and whether a server uses it now.
 fn check_folder(config: &Config) -> (bool, bool) {
     let folder = config.data.display();
-    if !config.data.exists() {
-        println!("ok    data folder {folder}: not there yet; lodge serve makes it");
-        return (true, false);
-    }
-    match Embedded::open(&config.data, &Options::default()) {
-        Ok(engine) => {
-            drop(engine);
-            println!("ok    data folder {folder}: opens");
-            (true, false)
+    match lodge_embedded::inspect(&config.data) {
+        Ok(Inspected::Empty) => println!("ok    data folder {folder}: empty; lodge serve fills it"),
+        Ok(Inspected::Usable { version, newest }) if version == newest => {
+            println!("ok    data folder {folder}: format {version}");
         }
-        Err(OpenError::Locked { .. }) => {
+        Ok(Inspected::Usable { version, newest }) => {
+            println!(
+                "note  data folder {folder}: format {version}; lodge serve brings it to {newest}, which older ones refuse: back up first"
+            );
+        }
+        Ok(Inspected::InUse) => {
             println!("ok    data folder {folder}: a server runs on it");
-            (true, true)
+            return (true, true);
         }
         Err(error) => {
             println!("BAD   data folder {folder}: {error}");
-            (false, false)
+            return (false, false);
         }
     }
+    (true, false)
 }
 
 fn check_blocklist(config: &Config) -> bool {
@@ -71,7 +72,7 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
     match TcpListener::bind(address) {
         Ok(_) => println!("ok    {key}: {address} is free"),
         Err(_) if server_runs => {
-            println!("ok    {key}: {address} is taken, by the server that runs")
+            println!("ok    {key}: {address} is taken, by the server that runs");
         }
         Err(error) => {
             println!("BAD   {key}: cannot listen on {address}: {error}");

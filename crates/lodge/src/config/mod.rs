@@ -11,9 +11,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use sources::{BadConfig, load};
 
-/// The documented configuration with every key and its default.
-pub(crate) const DOCUMENTED: &str = include_str!("../../../../docs/lodge.toml");
-
 /// An app that this process serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -177,6 +174,8 @@ impl Default for PasswordsConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DOCUMENTED: &str = include_str!("../../../../docs/lodge.toml");
 
     #[test]
     fn the_documented_configuration_is_the_default_one_with_every_key() {

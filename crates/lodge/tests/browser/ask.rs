@@ -1,0 +1,32 @@
+//! Links that ask for a password.
+
+use crate::{browser::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
+
+with_scripts_and_without!(a_protected_link_lets_through_who_knows_its_password);
+
+async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) {
+    let scene = Scene::begin(scripts).await;
+    let browser = &scene.browser;
+    scene.open("/").await;
+    browser.fill("target", &scene.target.url("/secret")).await;
+    browser.fill("short", "secret").await;
+    browser.press("More options").await;
+    browser.fill("password", "open sesame").await;
+    browser.press("Make the link").await;
+    browser.sees("Your link is ready.").await;
+
+    scene.open("/secret").await;
+    assert_eq!(browser.text("h1").await, "This link asks for a password");
+    assert!(!browser.page().await.contains(&scene.target.url("")), "where it leads is not told");
+    browser.fill("password", "open barley").await;
+    browser.press("Continue").await;
+    let said = browser.text("#password-error").await;
+    assert!(said.contains("password"), "{said}");
+    assert_eq!(browser.value("password").await, "", "a password is never sent back");
+
+    // Its policy must let this form, and no other, lead to another origin.
+    browser.fill("password", "open sesame").await;
+    browser.press("Continue").await;
+    browser.sees(&arrived("/secret")).await;
+    scene.end().await;
+}

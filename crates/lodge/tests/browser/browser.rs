@@ -1,0 +1,310 @@
+//! A browser as a person uses it: pages opened, fields filled in, buttons pressed, text read.
+
+use std::{
+    cell::{Ref, RefCell},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use fantoccini::{
+    Client, ClientBuilder, Locator,
+    actions::{InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction},
+    elements::Element,
+    key::Key,
+    wd::Capabilities,
+};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+
+use crate::{
+    driver::{Driver, installed},
+    log::{Log, Vendor},
+    server::DEADLINE,
+};
+
+/// Whether pages may run scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scripts {
+    On,
+    Off,
+}
+
+/// Says whether scripts run.
+const PROBE: &str =
+    "data:text/html,<p>Off</p><script>document.querySelector('p').textContent='On'</script>";
+
+/// How often a condition is looked at.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What has the focus. Every element shows it as an outline.
+const FOCUS: &str = "
+    const { id, innerText } = document.activeElement;
+    const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+    const { width, height, top, bottom } = document.activeElement.getBoundingClientRect();
+    const outlined = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
+    const inside = width > 0 && height > 0 && top < innerHeight && bottom > 0;
+    return { id, text: innerText ?? '', seen: outlined && inside };
+";
+
+/// A browser with a profile of its own.
+pub(crate) struct Browser {
+    client: Client,
+    log: RefCell<Log>,
+    _driver: Driver,
+}
+
+impl Browser {
+    /// Starts one, and sees that it runs scripts or does not.
+    pub(crate) async fn start(scripts: Scripts) -> Self {
+        let driver = Driver::start();
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities(scripts, driver.profile.path()))
+            .connect(&driver.url)
+            .await
+            .unwrap();
+        let browser = Self { client, log: RefCell::default(), _driver: driver };
+        browser.open(PROBE).await;
+        assert_eq!(browser.text("p").await, format!("{scripts:?}"), "scripts");
+        browser.read_log().await;
+        browser.log.take();
+        browser
+    }
+
+    /// Opens a page.
+    pub(crate) async fn open(&self, url: &str) {
+        self.client.goto(url).await.unwrap();
+    }
+
+    /// Opens the page once more.
+    pub(crate) async fn reload(&self) {
+        self.client.refresh().await.unwrap();
+    }
+
+    /// The path and query of the page.
+    pub(crate) async fn path(&self) -> String {
+        let url = self.client.current_url().await.unwrap();
+        url[url::Position::BeforePath..].to_owned()
+    }
+
+    /// Waits for an element.
+    pub(crate) async fn one(&self, css: &str) -> Element {
+        let found = self.client.wait().at_most(DEADLINE).for_element(Locator::Css(css)).await;
+        match found {
+            Ok(element) => element,
+            Err(error) => {
+                panic!("no {css} on {}: {error}\n{}", self.path().await, self.page().await)
+            }
+        }
+    }
+
+    /// All such elements that are there now.
+    pub(crate) async fn all(&self, css: &str) -> Vec<Element> {
+        self.client.find_all(Locator::Css(css)).await.unwrap()
+    }
+
+    /// Whether there is such an element now.
+    pub(crate) async fn has(&self, css: &str) -> bool {
+        !self.all(css).await.is_empty()
+    }
+
+    /// What an element says to those who see it.
+    pub(crate) async fn text(&self, css: &str) -> String {
+        self.one(css).await.text().await.unwrap()
+    }
+
+    /// An attribute.
+    pub(crate) async fn attribute(&self, css: &str, name: &str) -> String {
+        self.one(css).await.attr(name).await.unwrap().unwrap_or_default()
+    }
+
+    /// The text of the whole page; between two pages there may be none.
+    pub(crate) async fn page(&self) -> String {
+        match self.client.find(Locator::Css("body")).await {
+            Ok(body) => body.text().await.unwrap_or_default(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// Waits until the page says something.
+    pub(crate) async fn sees(&self, text: &str) {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let said = self.page().await;
+            if said.contains(text) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "no {text:?} on {}:\n{said}", self.path().await);
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Types into the field, in the place of what it holds.
+    pub(crate) async fn fill(&self, field: &str, value: &str) {
+        let input = self.one(&format!("#{field}")).await;
+        input.clear().await.unwrap();
+        input.send_keys(value).await.unwrap();
+    }
+
+    /// What stands in a field.
+    pub(crate) async fn value(&self, field: &str) -> String {
+        self.one(&format!("#{field}")).await.prop("value").await.unwrap().unwrap_or_default()
+    }
+
+    /// Clicks on what has this text: a button, a link, or what unfolds something.
+    pub(crate) async fn press(&self, text: &str) {
+        self.button(text).await.click().await.unwrap();
+    }
+
+    /// Clicks on it twice, as fast as a hand never does.
+    pub(crate) async fn press_twice(&self, text: &str) {
+        let element = self.button(text).await;
+        let down = PointerAction::Down { button: MOUSE_BUTTON_LEFT };
+        let up = PointerAction::Up { button: MOUSE_BUTTON_LEFT };
+        let mouse = MouseActions::new("mouse".to_owned())
+            .then(PointerAction::MoveToElement { element, duration: None, x: 0.0, y: 0.0 })
+            .then(down.clone())
+            .then(up.clone())
+            .then(down)
+            .then(up);
+        self.client.perform_actions(mouse).await.unwrap();
+    }
+
+    async fn button(&self, text: &str) -> Element {
+        let path = format!(
+            "//*[self::a or self::button or self::summary][starts-with(normalize-space(), '{text}')]"
+        );
+        let found = self.client.wait().at_most(DEADLINE).for_element(Locator::XPath(&path)).await;
+        match found {
+            Ok(element) => element,
+            Err(error) => panic!("no {text:?} to press: {error}\n{}", self.page().await),
+        }
+    }
+
+    /// Types on the keyboard, wherever the focus is.
+    pub(crate) async fn strike(&self, key: Key) {
+        let value = char::from(key);
+        let keyboard = KeyActions::new("keyboard".to_owned())
+            .then(KeyAction::Down { value })
+            .then(KeyAction::Up { value });
+        self.client.perform_actions(keyboard).await.unwrap();
+    }
+
+    /// What has the focus, and whether that is to be seen.
+    pub(crate) async fn focus(&self) -> Value {
+        self.ask(FOCUS).await
+    }
+
+    /// Puts in what was copied.
+    pub(crate) async fn paste(&self, field: &str) {
+        self.one(&format!("#{field}")).await.click().await.unwrap();
+        let (control, v) = (char::from(Key::Control), 'v');
+        let keyboard = KeyActions::new("keyboard".to_owned())
+            .then(KeyAction::Down { value: control })
+            .then(KeyAction::Down { value: v })
+            .then(KeyAction::Up { value: v })
+            .then(KeyAction::Up { value: control });
+        self.client.perform_actions(keyboard).await.unwrap();
+    }
+
+    /// Types a text where the focus is.
+    pub(crate) async fn write(&self, text: &str) {
+        self.client.active_element().await.unwrap().send_keys(text).await.unwrap();
+    }
+
+    /// Asks the page something. The driver can, whether or not the page's own scripts run.
+    pub(crate) async fn ask(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    /// Makes the page as wide as a telephone is.
+    pub(crate) async fn on_a_telephone(&self) {
+        let size = json!({"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": false});
+        self.command("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Fetches everything anew for each page.
+    pub(crate) async fn without_cache(&self) {
+        self.command("Network.setCacheDisabled", json!({"cacheDisabled": true})).await;
+    }
+
+    async fn command(&self, command: &str, parameters: Value) {
+        let body = json!({"cmd": command, "params": parameters});
+        self.client.issue_cmd(Vendor { path: "goog/cdp/execute", body }).await.unwrap();
+    }
+
+    /// Asks the page something until it answers as wanted.
+    pub(crate) async fn until(&self, script: &str, wanted: &str) {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            // On its way to another page it answers nothing.
+            let said = self.client.execute(script, Vec::new()).await.unwrap_or_default();
+            if said == wanted {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{script}: {said}, not {wanted}");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Waits until so many windows show such a page; their addresses.
+    pub(crate) async fn windows_at(&self, path: &str, count: usize) -> Vec<String> {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let mut urls = Vec::new();
+            for window in self.client.windows().await.unwrap() {
+                self.client.switch_to_window(window).await.unwrap();
+                urls.push(self.client.current_url().await.unwrap().to_string());
+            }
+            let there: Vec<_> = urls.iter().filter(|url| url.contains(path)).cloned().collect();
+            if there.len() >= count {
+                return there;
+            }
+            assert!(Instant::now() < deadline, "no {count} windows at {path}: {urls:?}");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// What the browser noted so far.
+    pub(crate) async fn read_log(&self) -> Ref<'_, Log> {
+        for kind in ["browser", "performance"] {
+            let asked = Vendor { path: "se/log", body: json!({"type": kind}) };
+            let entries = self.client.issue_cmd(asked).await.unwrap();
+            self.log.borrow_mut().take_in(kind, &entries);
+        }
+        self.log.borrow()
+    }
+
+    /// Ends it. It must have had nothing to complain about.
+    pub(crate) async fn end(self) {
+        let complaints = self.read_log().await.complaints.clone();
+        assert!(complaints.is_empty(), "the browser complains: {complaints:#?}");
+        // What does not close is killed.
+        let _ = self.client.close().await;
+    }
+}
+
+fn capabilities(scripts: Scripts, profile: &Path) -> Capabilities {
+    let arguments = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--lang=en-GB",
+        "--window-size=1280,900",
+        &format!("--user-data-dir={}", profile.display()),
+    ];
+    let scripts = if scripts == Scripts::On { 1 } else { 2 };
+    let options = json!({
+        "binary": installed("chromium"),
+        "args": arguments,
+        "prefs": {"profile.managed_default_content_settings.javascript": scripts},
+    });
+    Capabilities::from_iter([
+        ("goog:chromeOptions".to_owned(), options),
+        ("goog:loggingPrefs".to_owned(), json!({"browser": "ALL", "performance": "ALL"})),
+    ])
+}

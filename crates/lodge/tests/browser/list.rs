@@ -1,0 +1,93 @@
+//! A key owner's list.
+
+use serde_json::json;
+
+use crate::{
+    browser::{Browser, Scripts},
+    scene::Scene,
+    with_scripts_and_without,
+};
+
+with_scripts_and_without!(a_key_owner_signs_in_finds_their_links_and_signs_out);
+
+/// Links on a page.
+const PAGE: usize = 20;
+
+async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) {
+    let scene = Scene::begin(scripts).await;
+    let browser = &scene.browser;
+    let (key, other) = (scene.lodge.key("Ann's laptop"), scene.lodge.key("other"));
+    for number in 1..=45 {
+        let tag = if number % 2 == 0 { "even" } else { "odd" };
+        let path = if number == 7 { "/needle" } else { "/hay" };
+        scene.create(Some(&key), &format!("link-{number}"), path, json!({"tags": [tag]}));
+    }
+    scene.create(Some(&other), "not-mine", "/needle", json!({"tags": ["even"]}));
+
+    scene.open("/links").await;
+    browser.sees("Sign in").await;
+    assert_eq!(browser.path().await, "/login");
+    browser.fill("api_key", "lodge_wrong").await;
+    browser.press("Sign in").await;
+    let said = browser.text("#api_key-error").await;
+    assert_eq!(said, "This API key is not known, or was revoked.");
+    browser.fill("api_key", &key).await;
+    browser.press("Sign in").await;
+    browser.sees("Made with the key Ann's laptop").await;
+
+    let newest_first = |numbers: std::ops::RangeInclusive<usize>| names(numbers.rev());
+    assert_eq!(shorts(browser).await, newest_first(26..=45));
+    browser.press("Older").await;
+    browser.one(".pager a[href='/links']").await;
+    assert_eq!(shorts(browser).await, newest_first(6..=25));
+    browser.press("Older").await;
+    browser.one(".rows li:nth-child(5):last-child").await;
+    assert_eq!(shorts(browser).await, newest_first(1..=5));
+    assert!(!browser.has(".pager [rel=next]").await, "there are no older ones");
+    browser.press("Newest").await;
+    browser.one(".rows li:nth-child(20)").await;
+
+    browser.fill("search", "needle").await;
+    browser.press("Filter").await;
+    browser.one(".rows li:only-child").await;
+    assert_eq!(shorts(browser).await, names([7]), "of their own links only");
+    browser.press("Clear").await;
+    browser.one(".rows li:nth-child(20)").await;
+
+    browser.fill("tag", "even").await;
+    browser.press("Filter").await;
+    browser.one(".filters a").await;
+    let even: Vec<_> = (2..=44).rev().step_by(2).collect();
+    assert_eq!(shorts(browser).await, names(even[..PAGE].iter().copied()));
+    browser.press("Older").await;
+    browser.one(".rows li:nth-child(2):last-child").await;
+    assert_eq!(shorts(browser).await, names([4, 2]), "the filter holds on the next page");
+
+    // Their links open without a manage key.
+    browser.press("127.0.0.1").await;
+    browser.sees("Your short link").await;
+    assert_eq!(browser.path().await, "/links/link-4");
+
+    scene.open("/links").await;
+    browser.press("Sign out").await;
+    browser.sees("Long address,").await;
+    scene.open("/links").await;
+    assert_eq!(browser.path().await, "/login");
+    scene.open("/links/link-4").await;
+    assert_eq!(browser.text("h1").await, "Is this link yours?");
+    scene.end().await;
+}
+
+/// The shorts that the list shows, from the top.
+async fn shorts(browser: &Browser) -> Vec<String> {
+    let mut shorts = Vec::new();
+    for row in browser.all(".rows .short").await {
+        let text = row.text().await.unwrap();
+        shorts.push(text.rsplit('/').next().unwrap_or_default().to_owned());
+    }
+    shorts
+}
+
+fn names(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
+    numbers.into_iter().map(|number| format!("link-{number}")).collect()
+}

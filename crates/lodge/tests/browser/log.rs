@@ -1,0 +1,92 @@
+//! What a browser notes about its pages: what they fetch, and what it has against them.
+
+use fantoccini::wd::WebDriverCompatibleCommand;
+use http::Method;
+use serde_json::Value;
+use url::{ParseError, Url};
+
+/// A command that Chromium's driver knows beside the standard ones.
+#[derive(Debug)]
+pub(crate) struct Vendor {
+    pub(crate) path: &'static str,
+    pub(crate) body: Value,
+}
+
+impl WebDriverCompatibleCommand for Vendor {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.to_string()))
+    }
+}
+
+/// What the browser noted since it started.
+#[derive(Default)]
+pub(crate) struct Log {
+    /// In the order in which they were sent.
+    pub(crate) requests: Vec<Request>,
+    /// What the console says.
+    pub(crate) complaints: Vec<String>,
+}
+
+/// A request that a page made, or that made a page.
+#[derive(Debug)]
+pub(crate) struct Request {
+    id: String,
+    /// The same for a page and all that it fetches.
+    page: String,
+    pub(crate) url: String,
+    /// Of the body, as the page got it.
+    pub(crate) bytes: u64,
+}
+
+impl Log {
+    /// Adds what the driver handed out of one of its logs.
+    pub(crate) fn take_in(&mut self, kind: &str, entries: &Value) {
+        for entry in entries.as_array().into_iter().flatten() {
+            let message = entry["message"].as_str().unwrap_or_default();
+            if kind == "performance" {
+                let event: Value = serde_json::from_str(message).unwrap();
+                self.take_in_event(&event["message"]);
+            } else if entry["level"] != "DEBUG" && !is_refused_page(entry) {
+                self.complaints.push(format!("{}: {message}", entry["level"]));
+            }
+        }
+    }
+
+    fn take_in_event(&mut self, event: &Value) {
+        let details = &event["params"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let id = text(&details["requestId"]);
+        match event["method"].as_str().unwrap_or_default() {
+            "Network.requestWillBeSent" => self.requests.push(Request {
+                id,
+                page: text(&details["loaderId"]),
+                url: text(&details["request"]["url"]),
+                bytes: 0,
+            }),
+            "Network.dataReceived" => {
+                let bytes = details["dataLength"].as_u64().unwrap_or(0);
+                if let Some(request) = self.requests.iter_mut().rfind(|request| request.id == id) {
+                    request.bytes += bytes;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What the newest page fetched: itself, and what it is made of.
+    pub(crate) fn newest_page(&self) -> Vec<&Request> {
+        let newest = self.requests.iter().rfind(|request| request.id == request.page);
+        let page = newest.map(|request| request.page.as_str()).unwrap_or_default();
+        self.requests.iter().filter(|request| request.page == page).collect()
+    }
+}
+
+/// An answer such as 404 with a page is one that the tests ask for, and the browser notes it.
+fn is_refused_page(entry: &Value) -> bool {
+    let message = entry["message"].as_str().unwrap_or_default();
+    entry["source"] == "network" && message.contains("the server responded with a status of 4")
+}

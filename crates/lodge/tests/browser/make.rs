@@ -1,0 +1,120 @@
+//! Making links, and following them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::{
+    browser::{Browser, Scripts},
+    scene::Scene,
+    server::DEADLINE,
+    target::arrived,
+    with_scripts_and_without,
+};
+
+with_scripts_and_without!(
+    a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart,
+    wrong_input_is_explained_beside_its_field_and_nothing_is_stored,
+);
+
+async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(scripts: Scripts) {
+    let scene = Scene::begin(scripts).await;
+    let browser = &scene.browser;
+    scene.open("/").await;
+    browser.fill("target", &scene.target.url("/a/long/path?with=more")).await;
+    browser.press("Make the link").await;
+    browser.sees("Your link is ready.").await;
+    let home = browser.path().await;
+    assert!(browser.attribute("#url", "href").await.starts_with(&scene.origin()));
+
+    browser.one("#url").await.click().await.unwrap();
+    browser.sees(&arrived("/a/long/path?with=more")).await;
+
+    scene.open(&home).await;
+    browser.press("Statistics").await;
+    browser.sees("Since it was made").await;
+    reload_until(browser, "h1", "1 click").await;
+    let chart = browser.attribute(".chart svg", "aria-labelledby").await;
+    assert_eq!(chart, "chart-title chart-text", "those who do not see it are told of it");
+    let said = browser.text(".chart figcaption").await;
+    assert!(said.starts_with("1 click from "), "{said}");
+    let bars = browser.all(".chart .bar").await;
+    assert_eq!(bars.len(), 1, "one day has clicks");
+    let (_, _, width, height) = bars[0].rectangle().await.unwrap();
+    assert!(width > 5.0 && height > 50.0, "the bar is to be seen: {width} × {height}");
+
+    browser.press("Hours").await;
+    browser.sees("The last 48 hours").await;
+    assert_eq!(browser.all(".chart .bar").await.len(), 1, "one hour has clicks");
+    scene.end().await;
+}
+
+/// Clicks are counted a moment later.
+async fn reload_until(browser: &Browser, css: &str, wanted: &str) {
+    let deadline = Instant::now() + DEADLINE;
+    while browser.text(css).await != wanted {
+        assert!(Instant::now() < deadline, "no {wanted:?} on:\n{}", browser.page().await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        browser.reload().await;
+    }
+}
+
+async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts: Scripts) {
+    let scene = Scene::begin(scripts).await;
+    let browser = &scene.browser;
+    let tag = "x".repeat(51);
+    let typed = [
+        ("target", "javascript:alert(1)"),
+        ("short", "api"),
+        ("max_clicks", "0"),
+        ("tags", tag.as_str()),
+    ];
+    scene.open("/").await;
+    browser.press("More options").await;
+    for (field, value) in typed {
+        browser.fill(field, value).await;
+    }
+    browser.press("Make the link").await;
+    browser.sees("That did not work yet.").await;
+    for (field, value) in typed {
+        message_is_beside(browser, field).await;
+        assert_eq!(browser.value(field).await, value, "{field} stays as it was typed");
+    }
+    assert!(!browser.has("#expires_at-error").await, "nothing is wrong with it");
+    assert_eq!(scene.server.links_stored(), 0);
+
+    // What was right need not be typed again.
+    scene.create(None, "taken", "/first", json!({}));
+    let target = scene.target.url("/second");
+    for (field, value) in [("target", target.as_str()), ("short", "taken"), ("tags", "a, b")] {
+        browser.fill(field, value).await;
+    }
+    browser.fill("max_clicks", "5").await;
+    browser.press("Make the link").await;
+    browser.one("#short-error").await;
+    message_is_beside(browser, "short").await;
+    assert_eq!(browser.value("target").await, target);
+    let taken = scene.server.get("/taken");
+    assert_eq!(taken.location(), Some(scene.target.url("/first").as_str()), "it leads as before");
+    assert_eq!(scene.server.links_stored(), 1);
+
+    browser.fill("short", "free").await;
+    browser.press("Make the link").await;
+    browser.sees("Your link is ready.").await;
+    browser.sees("(0 of at most 5 used)").await;
+    assert_eq!(scene.server.links_stored(), 2);
+    scene.end().await;
+}
+
+/// To be seen below its field, and tied to it for those who do not see it.
+async fn message_is_beside(browser: &Browser, field: &str) {
+    let message = browser.one(&format!(".field:has(#{field}) #{field}-error")).await;
+    assert!(message.is_displayed().await.unwrap(), "the message of {field} is to be seen");
+    assert!(!message.text().await.unwrap().is_empty());
+    let (_, top, _, _) = message.rectangle().await.unwrap();
+    let (_, y, _, height) = browser.one(&format!("#{field}")).await.rectangle().await.unwrap();
+    let apart = top - (y + height);
+    assert!((0.0..40.0).contains(&apart), "{field} and its message are {apart} apart");
+    let input = format!("#{field}[aria-invalid=true][aria-describedby~={field}-error]");
+    assert!(browser.has(&input).await, "{field} is tied to its message");
+}

@@ -1,0 +1,155 @@
+//! What holds for every page.
+
+use fantoccini::key::Key;
+use serde_json::{Value, json};
+
+use crate::{
+    browser::{Browser, Scripts},
+    log::Request,
+    scene::Scene,
+    tour, with_scripts_and_without,
+};
+
+with_scripts_and_without!(
+    every_page_fits_a_telephone_weighs_little_and_asks_nobody_else,
+    forms_are_filled_in_and_sent_by_keyboard_alone,
+);
+
+/// What a page may weigh with all that it is made of.
+const BYTES_MAX: u64 = 50_000;
+
+/// Tabs after which a keyboard's user would have given up.
+const TABS_MAX: usize = 60;
+
+async fn every_page_fits_a_telephone_weighs_little_and_asks_nobody_else(scripts: Scripts) {
+    let scene = Scene::begin(scripts).await;
+    let browser = &scene.browser;
+    browser.on_a_telephone().await;
+    browser.without_cache().await;
+    let (mut wrong, mut pages) = (Vec::new(), 0);
+    tour::every_page(&scene, async |name: &str| {
+        browser.until("return document.readyState", "complete").await;
+        let found = [looks(browser, scripts).await, loads(browser, scripts, &scene.origin()).await];
+        wrong.extend(found.concat().into_iter().map(|what| format!("{name}: {what}")));
+        pages += 1;
+    })
+    .await;
+    assert!(wrong.is_empty(), "of {pages} pages: {wrong:#?}");
+    scene.end().await;
+}
+
+/// What is wrong with how the page is built.
+async fn looks(browser: &Browser, scripts: Scripts) -> Vec<String> {
+    let said = browser.ask(LOOK).await;
+    let buttons = if scripts == Scripts::On { "waiting" } else { "idle" };
+    let promised = [
+        ("its width, where the window's is 360", &said["width"], json!(360)),
+        ("its h1", &said["headings"], json!(1)),
+        ("its fields without a label", &said["unnamed"], json!([])),
+        ("its buttons that scripts must serve", &said[buttons], json!([])),
+    ];
+    let broken = promised.into_iter().filter(|(_, is, should)| *is != should);
+    broken.map(|(what, is, _)| format!("{what}: {is}; too wide: {}", said["wide"])).collect()
+}
+
+/// How wide the page is, and what of it is not as it should be.
+const LOOK: &str = "
+    const root = document.documentElement;
+    const all = (css) => [...document.querySelectorAll(css)];
+    const tags = (elements) => elements.map((element) => element.outerHTML.slice(0, 120));
+    const fields = all('input:not([type=hidden]), select, textarea');
+    const named = (field) => [...field.labels].some((label) => label.textContent.trim());
+    const buttons = all('button[type=button]');
+    const right = (element) => element.getBoundingClientRect().right;
+    return {
+        width: Math.max(root.scrollWidth, root.clientWidth, innerWidth),
+        wide: tags(all('body *').filter((element) => right(element) > innerWidth).slice(-3)),
+        headings: all('h1').length,
+        unnamed: tags(fields.filter((field) => !named(field))),
+        idle: tags(buttons.filter((button) => !button.hidden)),
+        waiting: tags(buttons.filter((button) => button.hidden)),
+    };
+";
+
+/// What is wrong with what the page fetched, and what the browser has against it.
+async fn loads(browser: &Browser, scripts: Scripts, origin: &str) -> Vec<String> {
+    let log = browser.read_log().await;
+    let mut wrong: Vec<String> = log.complaints.clone();
+    let page = log.newest_page();
+    let bytes: u64 = page.iter().map(|asked| asked.bytes).sum();
+    if !(1000..BYTES_MAX).contains(&bytes) {
+        wrong.push(format!("{bytes} bytes: {page:?}"));
+    }
+    let fetched = |what: &str| page.iter().any(|asked| asked.url.contains(what));
+    if !fetched("lodge.css") || fetched("lodge.js") != (scripts == Scripts::On) {
+        wrong.push(format!("it is made of {page:?}"));
+    }
+    // What the page or the browser brings along is asked of nobody.
+    let own = |asked: &Request| {
+        asked.url.starts_with("data:") || asked.url.starts_with(&format!("{origin}/"))
+    };
+    let others = log.requests.iter().filter(|asked| !own(asked));
+    wrong.extend(others.map(|asked| format!("it asks {}", asked.url)));
+    wrong
+}
+
+async fn forms_are_filled_in_and_sent_by_keyboard_alone(scripts: Scripts) {
+    let scene = Scene::begin(scripts).await;
+    let browser = &scene.browser;
+    scene.create(None, "theirs", "/", json!({}));
+    scene.create(None, "secret", "/", json!({"password": "open sesame"}));
+
+    scene.open("/new").await;
+    tab_to(browser, "target").await;
+    browser.write(&scene.target.url("/typed")).await;
+    tab_to(browser, "short").await;
+    browser.write("typed").await;
+    tab_to(browser, "Make the link").await;
+    browser.strike(Key::Enter).await;
+    browser.sees("Your link is ready.").await;
+
+    scene.open("/links/typed").await;
+    tab_to(browser, "tags").await;
+    browser.write("by-hand").await;
+    tab_to(browser, "Save").await;
+    browser.strike(Key::Enter).await;
+    browser.sees("Saved.").await;
+    tab_to(browser, "Delete ").await;
+    browser.strike(Key::Enter).await;
+    tab_to(browser, "Yes, delete it").await;
+
+    for (page, field, button, answer) in [
+        ("/secret", "password", "Continue", "This link asks for a password"),
+        ("/links/theirs", "manage_key", "Open", "This key does not open this link."),
+        ("/login", "api_key", "Sign in", "This API key is not known"),
+    ] {
+        scene.open(page).await;
+        if browser.focus().await["id"] != *field {
+            tab_to(browser, field).await;
+        }
+        browser.write("wrong").await;
+        tab_to(browser, button).await;
+        browser.strike(Key::Enter).await;
+        browser.one(&format!("#{field}-error")).await;
+        browser.sees(answer).await;
+        assert_eq!(browser.focus().await["id"], field, "{page}: the focus is where to go on");
+    }
+    scene.end().await;
+}
+
+/// Goes on with the Tab key to the field of this id or the button of this text; on the way, the
+/// focus is to be seen.
+async fn tab_to(browser: &Browser, wanted: &str) {
+    let mut passed = Vec::new();
+    for _ in 0..TABS_MAX {
+        browser.strike(Key::Tab).await;
+        let focus = browser.focus().await;
+        assert_eq!(focus["seen"], true, "the focus is not to be seen: {focus}");
+        let text = focus["text"].as_str().unwrap_or_default();
+        if focus["id"] == *wanted || text.starts_with(wanted) {
+            return;
+        }
+        passed.push(focus);
+    }
+    panic!("{wanted} is not reached by keyboard, but {:#?}", Value::from(passed));
+}

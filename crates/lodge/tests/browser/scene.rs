@@ -1,0 +1,67 @@
+//! A server, a browser that visits it, and the site that its links lead to.
+
+use serde_json::{Value, json};
+
+use crate::{
+    browser::{Browser, Scripts},
+    server::{Lodge, Server},
+    target::Target,
+};
+
+/// Dropped in this order, also when a test fails.
+pub(crate) struct Scene {
+    pub(crate) browser: Browser,
+    pub(crate) target: Target,
+    pub(crate) server: Server,
+    pub(crate) lodge: Lodge,
+    scripts: Scripts,
+}
+
+impl Scene {
+    pub(crate) async fn begin(scripts: Scripts) -> Self {
+        let lodge = Lodge::new();
+        let server = lodge.start();
+        let target = Target::start();
+        Self { browser: Browser::start(scripts).await, target, server, lodge, scripts }
+    }
+
+    /// Lodge's origin.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://{}", self.server.address)
+    }
+
+    /// Opens one of Lodge's pages.
+    pub(crate) async fn open(&self, path: &str) {
+        self.browser.open(&format!("{}{path}", self.origin())).await;
+    }
+
+    /// A browser of somebody else.
+    pub(crate) async fn somebody_else(&self) -> Browser {
+        Browser::start(self.scripts).await
+    }
+
+    /// Makes a link on the page, to a path of the target.
+    pub(crate) async fn make(&self, short: &str, path: &str) {
+        self.open("/").await;
+        self.browser.fill("target", &self.target.url(path)).await;
+        self.browser.fill("short", short).await;
+        self.browser.press("Make the link").await;
+        self.browser.sees("Your link is ready.").await;
+    }
+
+    /// Makes a link through the API, as the owner of a key, with more settings.
+    pub(crate) fn create(&self, key: Option<&str>, short: &str, path: &str, more: Value) {
+        let mut link = json!({"short": short, "target": self.target.url(path)});
+        if let (Value::Object(link), Value::Object(more)) = (&mut link, more) {
+            link.extend(more);
+        }
+        let ask = self.server.ask("POST", "/api/links").json(&link);
+        let answer = key.map_or(ask.clone(), |key| ask.bearer(key)).send();
+        assert_eq!(answer.status, 201, "{link}: {answer:?}");
+    }
+
+    /// Ends it well: the browser must have had nothing to complain about.
+    pub(crate) async fn end(self) {
+        self.browser.end().await;
+    }
+}

@@ -1,0 +1,113 @@
+//! Every page that Lodge has, one after the other, with what is hard on a layout.
+
+use serde_json::json;
+
+use crate::scene::Scene;
+
+/// Leads the browser to every page and looks at each.
+pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
+    let long = format!("/{}", "a-long-path-without-any-place-to-break".replace('-', "").repeat(20));
+    let key = prepare(scene, &long);
+    make(scene, &long, &mut look).await;
+    visit(scene, &mut look).await;
+    own(scene, &key, &mut look).await;
+    delete(scene, &mut look).await;
+}
+
+/// Links to list, and others to come upon.
+fn prepare(scene: &Scene, long: &str) -> String {
+    let key = scene.lodge.key("Ann's laptop, and whatever else she has that makes links");
+    let tags: Vec<_> = (0..10).map(|number| format!("a tag of some words {number}")).collect();
+    for number in 0..21 {
+        let short = format!("{number}-{}", "x".repeat(60));
+        scene.create(Some(&key), &short, long, json!({"tags": tags}));
+    }
+    scene.create(None, "secret", long, json!({"password": "open sesame"}));
+    scene.create(None, "theirs", long, json!({}));
+    key
+}
+
+async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    scene.open("/new").await;
+    look("make a link").await;
+    browser.press("More options").await;
+    for (field, value) in [("target", "ftp://x"), ("short", "api"), ("max_clicks", "0")] {
+        browser.fill(field, value).await;
+    }
+    browser.fill("tags", &"x".repeat(200)).await;
+    browser.press("Make the link").await;
+    browser.sees("That did not work yet.").await;
+    look("make a link, wrong").await;
+    scene.make("gg", long).await;
+    look("just made").await;
+    browser.fill("target", "ftp://x").await;
+    browser.press("Save").await;
+    browser.sees("That did not work yet.").await;
+    look("manage, wrong").await;
+    scene.open("/links/gg").await;
+    browser.fill("tags", "one, two").await;
+    browser.press("Save").await;
+    browser.sees("Saved.").await;
+    look("manage").await;
+}
+
+async fn visit(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    for number in 0..3 {
+        let from = format!("http://{}{number}.example/", "a-long-name.".repeat(8));
+        scene.server.ask("GET", "/gg").header("Referer", &from).send();
+    }
+    for (path, name) in [
+        ("/gg+", "preview"),
+        ("/secret+", "preview of a protected link"),
+        ("/links/gg/stats", "statistics by day"),
+        ("/links/gg/stats?by=hour", "statistics by hour"),
+        ("/links/gg/qr", "the code to print"),
+        ("/api/docs", "the API"),
+        ("/nothing-here", "not found"),
+        ("/secret", "password"),
+    ] {
+        scene.open(path).await;
+        look(name).await;
+    }
+    browser.fill("password", "open barley").await;
+    browser.press("Continue").await;
+    browser.one("#password-error").await;
+    look("password, wrong").await;
+    scene.open("/links/theirs").await;
+    look("manage key").await;
+    browser.fill("manage_key", "manage_wrong").await;
+    browser.press("Open").await;
+    browser.one("#manage_key-error").await;
+    look("manage key, wrong").await;
+}
+
+async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    scene.open("/login").await;
+    look("sign in").await;
+    browser.fill("api_key", "lodge_wrong").await;
+    browser.press("Sign in").await;
+    browser.one("#api_key-error").await;
+    look("sign in, wrong").await;
+    browser.fill("api_key", key).await;
+    browser.press("Sign in").await;
+    browser.sees("Made with the key").await;
+    look("list").await;
+    scene.open("/links?search=x&tag=nothing").await;
+    look("list, nothing found").await;
+    scene.open("/login").await;
+    look("signed in").await;
+}
+
+async fn delete(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    scene.open("/links/gg").await;
+    browser.press("Delete ").await;
+    browser.press("Yes, delete it").await;
+    browser.sees("The link is gone").await;
+    look("deleted").await;
+    scene.open("/gg").await;
+    look("gone").await;
+}

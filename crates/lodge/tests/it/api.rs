@@ -1,0 +1,180 @@
+//! The JSON API, link by link.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server},
+};
+
+fn create(server: &Server, link: &Value) -> Answer {
+    server.ask("POST", "/api/links").json(link).send()
+}
+
+fn key(link: &Value) -> &str {
+    link["manage_key"].as_str().unwrap()
+}
+
+#[test]
+fn creating_answers_with_the_link_where_it_is_and_its_key() {
+    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
+    let server = lodge.start();
+    let answer = create(
+        &server,
+        &json!({ "target": "example.org", "short": "gg", "redirect": 301, "tags": ["b", "a"],
+            "expires_at": "2099-01-31T12:00:00Z", "max_clicks": 7 }),
+    );
+    assert_eq!(answer.leads(), (201, Some("/api/links/gg")));
+    assert_eq!(answer.header("etag"), Some("\"1\""));
+    let link = answer.json();
+    assert_eq!(
+        json!([link["short"], link["short_url"], link["target"], link["redirect"], link["state"]]),
+        json!(["gg", "https://go.example/gg", "https://example.org/", 301, "live"])
+    );
+    assert_eq!(
+        json!([link["expires_at"], link["max_clicks"], link["clicks_used"], link["tags"]]),
+        json!(["2099-01-31T12:00:00Z", 7, 0, ["a", "b"]])
+    );
+    assert!(key(&link).starts_with("manage_"));
+    let read = server.ask("GET", "/api/links/gg").bearer(key(&link)).send();
+    let mut expected = link.clone();
+    expected.as_object_mut().unwrap().remove("manage_key");
+    assert_eq!(read.json(), expected, "all but the key, which is told once");
+    assert_eq!(create(&server, &json!({ "target": "x.org", "short": "gg" })).status, 409);
+}
+
+#[test]
+fn generated_shorts_are_short_and_all_different() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let mut shorts: Vec<String> = (0..200)
+        .map(|_| server.create(&json!({ "target": "example.org" }))["short"].to_string())
+        .collect();
+    assert!(shorts.iter().all(|short| short.len() == 7 + 2), "{shorts:?}");
+    shorts.sort_unstable();
+    shorts.dedup();
+    assert_eq!(shorts.len(), 200);
+}
+
+#[test]
+fn patch_changes_what_it_names_and_null_takes_away() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server
+        .create(&json!({ "target": "example.org", "short": "gg", "tags": ["a"], "max_clicks": 5,
+            "expires_at": "2099-01-31T12:00:00Z", "password": "x" }));
+    let patch = |change: Value| {
+        let ask = server.ask("PATCH", "/api/links/gg").bearer(key(&link)).json(&change);
+        let answer = ask.send();
+        assert_eq!(answer.status, 200, "{change}: {answer:?}");
+        answer.json()
+    };
+    let changed = patch(json!({ "redirect": 308 }));
+    assert_eq!(
+        json!([changed["redirect"], changed["target"], changed["tags"], changed["max_clicks"]]),
+        json!([308, "https://example.org/", ["a"], 5])
+    );
+    assert_eq!((&changed["version"], changed.get("manage_key")), (&json!(2), None));
+    let changed =
+        patch(json!({ "expires_at": null, "max_clicks": null, "password": null, "tags": [] }));
+    assert_eq!(
+        json!([
+            changed["expires_at"],
+            changed["max_clicks"],
+            changed["has_password"],
+            changed["tags"]
+        ]),
+        json!([null, null, false, []])
+    );
+    assert_eq!(patch(json!({}))["target"], "https://example.org/");
+    assert_eq!(server.get("/gg").status, 308);
+}
+
+#[test]
+fn a_change_meant_for_another_version_is_refused() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let send = |method: &str, version: &str| {
+        let ask = server.ask(method, "/api/links/gg").bearer(key(&link));
+        let ask = ask.header("If-Match", version);
+        let ask = if method == "PATCH" { ask.json(&json!({ "redirect": 302 })) } else { ask };
+        ask.send()
+    };
+    assert_eq!(send("PATCH", "\"7\"").status, 412);
+    assert_eq!(send("PATCH", "\"1\"").header("etag"), Some("\"2\""));
+    assert_eq!(send("PATCH", "\"1\"").status, 412);
+    assert_eq!(send("DELETE", "\"1\"").status, 412);
+    assert_eq!(send("PATCH", "nonsense").status, 400);
+    assert_eq!(server.get("/gg").status, 302);
+    assert_eq!(send("DELETE", "\"2\"").status, 204);
+}
+
+#[test]
+fn a_new_manage_key_makes_the_old_one_useless() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let ask = server.ask("PATCH", "/api/links/gg").bearer(key(&link));
+    let renewed = ask.json(&json!({ "new_manage_key": true })).send().json();
+    assert_ne!(key(&renewed), key(&link));
+    for (method, path) in
+        [("GET", "/api/links/gg"), ("GET", "/api/links/gg/clicks"), ("DELETE", "/api/links/gg")]
+    {
+        assert_eq!(server.ask(method, path).bearer(key(&link)).send().status, 403, "{path}");
+    }
+    server.kill();
+    let server = lodge.start();
+    let read = |key: &str| server.ask("GET", "/api/links/gg").bearer(key).send().status;
+    assert_eq!((read(key(&link)), read(key(&renewed))), (403, 200));
+    assert_eq!(server.ask("DELETE", "/api/links/gg").bearer(key(&renewed)).send().status, 204);
+}
+
+#[test]
+fn bulk_creation_answers_for_every_line() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let answer = server
+        .ask("POST", "/api/bulk/links")
+        .json(&json!({ "links": [
+            { "target": "example.org", "short": "one" },
+            { "target": "javascript:x" },
+            { "target": "example.org", "short": "one" },
+            { "target": "example.org", "colour": "red" },
+            { "target": "example.org" },
+            5,
+        ] }))
+        .send();
+    assert_eq!(answer.status, 200);
+    let answer = answer.json();
+    assert_eq!((&answer["created"], &answer["refused"]), (&json!(2), &json!(4)));
+    let lines = answer["results"].as_array().unwrap();
+    let statuses: Vec<_> = lines.iter().map(|line| line["status"].as_u64().unwrap()).collect();
+    assert_eq!(statuses, [201, 400, 409, 400, 201, 400]);
+    assert_eq!(lines[1]["field"], "target");
+    assert!(lines[3]["detail"].as_str().unwrap().contains("colour"));
+    assert_eq!(server.links_stored(), 2);
+    let one = &lines[0]["link"];
+    assert_eq!(server.ask("DELETE", "/api/links/one").bearer(key(one)).send().status, 204);
+}
+
+#[test]
+fn the_qr_code_is_an_svg_of_the_short_url() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let answer = server.get("/api/links/gg/qr.svg");
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/svg+xml")));
+    assert!(answer.text().starts_with("<svg ") && answer.text().ends_with("</svg>"));
+    assert_eq!(server.get("/api/links/nobody/qr.svg").status, 404);
+}
+
+#[test]
+fn the_description_of_the_api_is_served_and_names_this_deployment() {
+    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
+    let server = lodge.start();
+    let document = server.get("/api/openapi.json").json();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3."));
+    assert_eq!(document["servers"][0]["url"], "https://go.example");
+    assert!(document["paths"]["/api/links"]["post"].is_object());
+}

@@ -1,0 +1,116 @@
+//! Backups, while everything goes on, and their way back.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+};
+
+use serde_json::json;
+
+use crate::server::{Lodge, eventually_true, text};
+
+#[test]
+fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "mine" }));
+    let manage_key = link["manage_key"].as_str().unwrap();
+    let api_key = lodge.key("me");
+    let owned = json!({ "target": "example.org", "short": "owned" });
+    assert_eq!(server.ask("POST", "/api/links").bearer(&api_key).json(&owned).send().status, 201);
+
+    let file = lodge.file("backup.db");
+    let (written, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let before = thread::scope(|scope| {
+        for writer in 0..4 {
+            let (server, written, done) = (&server, &written, &done);
+            scope.spawn(move || {
+                for number in 0.. {
+                    if done.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    let put = format!("/?short=w{writer}-{number}&long=example.org/{number}");
+                    assert_eq!(server.ask("PUT", &put).send().status, 201);
+                    written.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        eventually_true("writes go on", || written.load(Ordering::SeqCst) > 100);
+        let before = written.load(Ordering::SeqCst);
+        let said = lodge.admin(&["backup", text(&file)]);
+        assert!(said.contains("backed up"), "{said}");
+        eventually_true("writes go on", || written.load(Ordering::SeqCst) > before + 50);
+        done.store(true, Ordering::SeqCst);
+        before
+    });
+    assert_eq!(lodge.run(&["admin", "backup", text(&file)]).code, 1, "it overwrites nothing");
+    server.kill();
+
+    let other = Lodge::new();
+    other.admin(&["restore", text(&file)]);
+    let server = other.start();
+    let stored = server.links_stored();
+    assert!(stored >= before + 2, "{stored} of {before}");
+    assert!(stored < written.into_inner() + 2, "the backup is of its own time");
+    assert_eq!(server.get("/w0-0").location(), Some("https://example.org/0"));
+    let edit = json!({ "target": "example.com" });
+    let ask = server.ask("PATCH", "/api/links/mine").bearer(manage_key).json(&edit);
+    assert_eq!(ask.send().status, 200, "manage keys still open");
+    let list = server.ask("GET", "/api/links").bearer(&api_key).send().json();
+    assert_eq!(list["links"][0]["short"], "owned", "API keys still open");
+}
+
+#[test]
+fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "old" }));
+    let file = lodge.file("backup.db");
+    lodge.admin(&["backup", text(&file)]);
+    server.create(&json!({ "target": "example.org", "short": "late" }));
+    assert_eq!(server.stop(), Some(0));
+
+    let nonsense = lodge.file("nonsense.db");
+    std::fs::write(&nonsense, "no database").unwrap();
+    for bad in [&nonsense, &lodge.file("missing.db")] {
+        let ran = lodge.run(&["admin", "restore", text(bad)]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+    }
+    let mut damaged = std::fs::read(&file).unwrap();
+    let page = damaged.len() / 4096 / 2 * 4096;
+    damaged[page..page + 4096].fill(0x5a);
+    std::fs::write(&nonsense, damaged).unwrap();
+    assert_eq!(lodge.run(&["admin", "restore", text(&nonsense)]).code, 1);
+    let server = lodge.start();
+    assert_eq!((server.get("/old").status, server.get("/late").status), (307, 307));
+    server.stop();
+
+    lodge.admin(&["restore", text(&file)]);
+    let server = lodge.start();
+    assert_eq!((server.get("/old").status, server.get("/late").status), (307, 404));
+    assert!(lodge.data().join("lodge.db.before-restore").exists());
+}
+
+#[test]
+fn administration_works_with_and_without_a_server() {
+    let lodge = Lodge::new();
+    let ran = lodge.run(&["admin", "key", "list"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("there is no data folder"), "{}", ran.err);
+    lodge.start().stop();
+    let key = lodge.key("made while nobody serves");
+    let server = lodge.start();
+    let other = lodge.key("made while one serves");
+    for key in [&key, &other] {
+        assert_eq!(server.ask("GET", "/api/links").bearer(key).send().status, 200);
+    }
+    let taken = lodge.run(&["admin", "key", "create", "made while one serves"]);
+    assert_eq!(taken.code, 1);
+    assert!(!taken.err.contains("panicked"), "{}", taken.err);
+    assert_eq!(lodge.run(&["admin", "key", "revoke", "nobody"]).code, 1);
+    server.kill();
+    // The socket of a server that was killed leads nowhere.
+    let listed = lodge.admin(&["key", "list"]);
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert!(!listed.contains(&key) && !listed.contains(&other), "a key's token is told once");
+}

@@ -1,0 +1,47 @@
+//! Hosts to which no link may lead.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::server::{Lodge, eventually_true, text};
+
+#[test]
+fn a_blocked_host_is_neither_linked_to_nor_followed_and_the_list_is_reloaded() {
+    let lodge = Lodge::new();
+    let list = lodge.file("blocked.txt");
+    std::fs::write(&list, "# none yet\n").unwrap();
+    let path = text(&list).to_owned();
+    let lodge = lodge.with("LODGE_LINKS_BLOCKLIST", &path);
+    let server = lodge.start();
+    server.create(&json!({ "target": "https://www.evil.example/x", "short": "bad" }));
+    server.create(&json!({ "target": "https://good.example/", "short": "good" }));
+    assert_eq!(server.get("/bad").status, 307, "and it is in memory now");
+
+    std::fs::write(&list, "evil.example # why\n").unwrap();
+    server.signal(Signal::HUP);
+    eventually_true("the list is read again", || server.get("/bad").status == 410);
+    for path in ["/bad", "/bad+", "/api/links/bad"] {
+        let answer = server.get(path);
+        assert_eq!((answer.status, answer.location()), (410, None), "{path}");
+        assert!(answer.text().contains("blocked"), "{}", answer.text());
+    }
+    assert_eq!(server.get("/good").status, 307);
+    let stored = server.links_stored();
+    let put = server.ask("PUT", "/?short=other&long=EVIL.example.").send();
+    assert_eq!(put.status, 400);
+    assert!(put.text().contains("blocked"), "{}", put.text());
+    let link = json!({ "target": "http://sub.evil.example:8080/" });
+    assert_eq!(server.ask("POST", "/api/links").json(&link).send().status, 400);
+    let file = lodge.file("theirs.csv");
+    std::fs::write(&file, "keyword,url\nimported,http://evil.example\n").unwrap();
+    assert_eq!(lodge.run(&["admin", "import", "--from", "yourls", text(&file)]).code, 1);
+    assert_eq!(server.links_stored(), stored);
+
+    std::fs::remove_file(&list).unwrap();
+    server.signal(Signal::HUP);
+    eventually_true("it says so", || server.log().contains("the old blocklist stays"));
+    assert_eq!(server.get("/bad").status, 410);
+    std::fs::write(&list, "").unwrap();
+    server.signal(Signal::HUP);
+    eventually_true("the host is free again", || server.get("/bad").status == 307);
+}

@@ -1,0 +1,127 @@
+//! Every redirect is counted once.
+
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Ask, Wire},
+    server::{Lodge, Server, eventually_true},
+};
+
+const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148";
+const DESKTOP: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/130.0 Safari/537.36";
+const BOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1)";
+
+/// Device, referrer, and how often; the referrers' own paths and ports are nobody's business.
+const VISITS: [(&str, &str, u64); 5] = [
+    (PHONE, "https://news.example/a?secret=1", 40),
+    (PHONE, "", 7),
+    (DESKTOP, "https://news.example:8443/b", 30),
+    (DESKTOP, "http://blog.example/", 11),
+    (BOT, "http://blog.example/", 5),
+];
+
+#[test]
+fn clicks_counted_are_redirects_served_after_a_clean_stop() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let limited =
+        server.create(&json!({ "target": "example.org", "short": "few", "max_clicks": 9 }));
+    let locked =
+        server.create(&json!({ "target": "example.org", "short": "locked", "password": "x" }));
+    thread::scope(|scope| {
+        for (device, referrer, count) in VISITS {
+            let address = server.address;
+            scope.spawn(move || visit(address, device, referrer, count));
+        }
+    });
+    for _ in 0..12 {
+        server.get("/few");
+    }
+    assert_eq!(server.ask("POST", "/locked").form("password=y").send().status, 403);
+    assert_eq!(server.ask("POST", "/locked").form("password=x").send().status, 303);
+    assert_eq!(server.stop(), Some(0));
+
+    let server = lodge.start();
+    let devices = report(&server, &link, "device");
+    assert_eq!((devices["total"].as_u64(), devices["bots"].as_u64()), (Some(88), Some(5)));
+    assert_eq!(lines(&devices), [("mobile", 47), ("desktop", 41), ("bot", 5)]);
+    let referrers = report(&server, &link, "referrer");
+    assert_eq!(lines(&referrers), [("news.example", 70), ("blog.example", 16)]);
+    for by in ["day", "hour"] {
+        let report = report(&server, &link, by);
+        let sum: u64 = lines(&report).iter().map(|(_, clicks)| clicks).sum();
+        assert_eq!(sum, 88, "{report}");
+    }
+    assert_eq!(report(&server, &limited, "day")["total"], 9);
+    assert_eq!(report(&server, &locked, "day")["total"], 1);
+}
+
+#[test]
+fn no_redirect_that_a_stop_lets_finish_goes_uncounted() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let redirects = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            let (address, redirects) = (server.address, &redirects);
+            scope.spawn(move || follow_until_it_stops(address, redirects));
+        }
+        eventually_true("redirects are served", || redirects.load(Ordering::Relaxed) > 500);
+        server.signal(Signal::TERM);
+    });
+    assert_eq!(server.wait(), Some(0));
+    let report = report(&lodge.start(), &link, "day");
+    assert_eq!(report["total"].as_u64(), Some(redirects.into_inner()));
+}
+
+#[test]
+fn at_most_a_second_of_clicks_dies_with_the_process() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    visit(server.address, PHONE, "", 20);
+    eventually_true("the clicks are stored", || report(&server, &link, "day")["total"] == 20);
+    server.kill();
+    assert_eq!(report(&lodge.start(), &link, "day")["total"], 20);
+}
+
+fn visit(address: SocketAddr, device: &str, referrer: &str, count: u64) {
+    let mut wire = Wire::connect(address).unwrap();
+    let mut ask = Ask::new(address, "GET", "/gg").header("User-Agent", device);
+    if !referrer.is_empty() {
+        ask = ask.header("Referer", referrer);
+    }
+    for _ in 0..count {
+        assert_eq!(ask.on(&mut wire).unwrap().status, 307);
+    }
+}
+
+fn follow_until_it_stops(address: SocketAddr, served: &AtomicU64) {
+    let ask = Ask::new(address, "GET", "/gg");
+    let Ok(mut wire) = Wire::connect(address) else { return };
+    while ask.on(&mut wire).is_ok_and(|answer| answer.status == 307) {
+        served.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn report(server: &Server, link: &Value, by: &str) -> Value {
+    let (short, key) = (link["short"].as_str().unwrap(), link["manage_key"].as_str().unwrap());
+    let answer = server.ask("GET", &format!("/api/links/{short}/clicks?by={by}"));
+    let answer = answer.bearer(key).send();
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+fn lines(report: &Value) -> Vec<(&str, u64)> {
+    let lines = report["lines"].as_array().unwrap().iter();
+    lines.map(|line| (line["key"].as_str().unwrap(), line["clicks"].as_u64().unwrap())).collect()
+}

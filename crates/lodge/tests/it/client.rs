@@ -1,0 +1,240 @@
+//! A small HTTP/1 client that sends exactly what a test says, right or wrong.
+
+use std::{
+    fmt::Write as _,
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use serde_json::Value;
+
+/// How long a peer may be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A request to be.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    address: SocketAddr,
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+/// An answer, whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// Its status.
+    pub(crate) status: u16,
+    /// Its headers, names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Its body.
+    pub(crate) body: Vec<u8>,
+}
+
+/// One connection.
+pub(crate) struct Wire {
+    reader: BufReader<TcpStream>,
+}
+
+impl Ask {
+    /// A request without headers but `Host`, and without a body.
+    pub(crate) fn new(address: SocketAddr, method: &str, path: &str) -> Self {
+        Self {
+            address,
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// With a header.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With an API key or a manage key.
+    pub(crate) fn bearer(self, key: &str) -> Self {
+        self.header("Authorization", &format!("Bearer {key}"))
+    }
+
+    /// With an Idempotency-Key.
+    pub(crate) fn once(self, key: &str) -> Self {
+        self.header("Idempotency-Key", key)
+    }
+
+    /// As a browser sends it.
+    pub(crate) fn browser(self) -> Self {
+        self.header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+    }
+
+    /// With a body of JSON.
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.header("Content-Type", "application/json").body(body.to_string())
+    }
+
+    /// With a form.
+    pub(crate) fn form(self, body: &str) -> Self {
+        self.header("Content-Type", "application/x-www-form-urlencoded").body(body)
+    }
+
+    /// With a body of bytes.
+    pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The bytes of the request.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
+        let has =
+            |wanted: &str| self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        if !has("host") {
+            let _ = write!(head, "Host: {}\r\n", self.address);
+        }
+        if !self.body.is_empty() && !has("content-length") && !has("transfer-encoding") {
+            let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
+        }
+        for (name, value) in &self.headers {
+            let _ = write!(head, "{name}: {value}\r\n");
+        }
+        head.push_str("\r\n");
+        [head.into_bytes(), self.body.clone()].concat()
+    }
+
+    /// Sends it on a connection of its own.
+    pub(crate) fn send(&self) -> Answer {
+        self.try_send().unwrap_or_else(|error| panic!("{} {}: {error}", self.method, self.path))
+    }
+
+    /// As [`Self::send`], where the server may be gone.
+    pub(crate) fn try_send(&self) -> io::Result<Answer> {
+        self.on(&mut Wire::connect(self.address)?)
+    }
+
+    /// Sends it on an open connection.
+    pub(crate) fn on(&self, wire: &mut Wire) -> io::Result<Answer> {
+        wire.write(&self.bytes())?;
+        if self.method == "HEAD" { wire.read_head() } else { wire.read() }
+    }
+}
+
+impl Answer {
+    /// The value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Where it leads.
+    pub(crate) fn location(&self) -> Option<&str> {
+        self.header("location")
+    }
+
+    /// The body as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error} in {}", self.text()))
+    }
+
+    /// Status and `Location`, to compare.
+    pub(crate) fn leads(&self) -> (u16, Option<&str>) {
+        (self.status, self.location())
+    }
+}
+
+impl Wire {
+    /// Connects.
+    pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { reader: BufReader::new(stream) })
+    }
+
+    /// The socket.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        self.reader.get_ref()
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.reader.get_mut().write_all(bytes)
+    }
+
+    /// Says that nothing more will come.
+    pub(crate) fn finish(&self) {
+        let _ = self.stream().shutdown(Shutdown::Write);
+    }
+
+    /// Reads an answer.
+    pub(crate) fn read(&mut self) -> io::Result<Answer> {
+        let mut answer = self.read_head()?;
+        if answer.status < 200 || matches!(answer.status, 204 | 304) {
+            return Ok(answer);
+        }
+        let chunked = answer.header("transfer-encoding") == Some("chunked");
+        let length = answer.header("content-length").and_then(|length| length.parse().ok());
+        answer.body = match length {
+            _ if chunked => self.read_chunks()?,
+            Some(length) => self.read_exactly(length)?,
+            None => self.read_to_end()?,
+        };
+        Ok(answer)
+    }
+
+    /// Reads an answer that has no body.
+    pub(crate) fn read_head(&mut self) -> io::Result<Answer> {
+        let first = self.read_line()?;
+        let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(|| io::Error::other(format!("no status in {first:?}")))?;
+        let mut headers = Vec::new();
+        loop {
+            let line = self.read_line()?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            headers.push((name.to_lowercase(), value.trim().to_owned()));
+        }
+        Ok(Answer { status, headers, body: Vec::new() })
+    }
+
+    /// Reads until the server closes the connection.
+    pub(crate) fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        self.reader.read_to_end(&mut rest)?;
+        Ok(rest)
+    }
+
+    fn read_line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        if self.reader.read_line(&mut line)? == 0 || !line.ends_with('\n') {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(line.trim_end().to_owned())
+    }
+
+    fn read_exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn read_chunks(&mut self) -> io::Result<Vec<u8>> {
+        let mut whole = Vec::new();
+        loop {
+            let length = usize::from_str_radix(&self.read_line()?, 16).map_err(io::Error::other)?;
+            whole.extend(self.read_exactly(length)?);
+            self.read_line()?;
+            if length == 0 {
+                return Ok(whole);
+            }
+        }
+    }
+}

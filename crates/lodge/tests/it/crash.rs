@@ -1,0 +1,87 @@
+//! Acknowledged is stored, whatever happens to the process.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use rustix::process::Signal;
+
+use crate::{
+    client::{Ask, Wire},
+    server::{Lodge, Server},
+};
+
+const KILLS: usize = 20;
+const WRITERS: usize = 100;
+const READERS: usize = 4;
+
+/// A link that the server said is stored.
+type Acknowledged = (String, String);
+
+#[test]
+fn twenty_kills_under_a_hundred_writers_lose_no_acknowledged_link() {
+    let lodge = Lodge::new();
+    let acknowledged = Mutex::new(Vec::new());
+    for round in 0..KILLS {
+        let server = lodge.start();
+        // Each time at another moment of the writer's groups and the log's checkpoints.
+        let left = AtomicUsize::new(150 + 41 * round);
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (server, left, acknowledged) = (&server, &left, &acknowledged);
+                scope.spawn(move || {
+                    let mine = write_until_it_dies(server, &format!("{round}-{writer}"), left);
+                    acknowledged.lock().unwrap().extend(mine);
+                });
+            }
+        });
+        server.kill();
+    }
+
+    let acknowledged = acknowledged.into_inner().unwrap();
+    assert!(acknowledged.len() > KILLS * 150);
+    let server = lodge.start();
+    thread::scope(|scope| {
+        for part in acknowledged.chunks(acknowledged.len().div_ceil(READERS)) {
+            let address = server.address;
+            scope.spawn(move || read_back(address, part));
+        }
+    });
+    assert!(server.links_stored() >= acknowledged.len());
+    assert_eq!(server.stop(), Some(0));
+    let report: String =
+        lodge.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(report, "ok");
+}
+
+/// Writes link after link; those that were acknowledged, status line and all. Whose acknowledgement
+/// is the last that is `left` kills the server that very moment.
+fn write_until_it_dies(server: &Server, name: &str, left: &AtomicUsize) -> Vec<Acknowledged> {
+    let mut acknowledged = Vec::new();
+    let Ok(mut wire) = Wire::connect(server.address) else { return acknowledged };
+    for number in 0.. {
+        let (short, target) =
+            (format!("w-{name}-{number}"), format!("https://example.org/{name}/{number}"));
+        let put = server.ask("PUT", &format!("/?short={short}&long={target}"));
+        let Ok(answer) = put.on(&mut wire) else { break };
+        assert_eq!(answer.status, 201, "{answer:?}");
+        acknowledged.push((short, target));
+        if left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            server.signal(Signal::KILL);
+        }
+    }
+    acknowledged
+}
+
+fn read_back(address: SocketAddr, links: &[Acknowledged]) {
+    let mut wire = Wire::connect(address).unwrap();
+    for (short, target) in links {
+        let answer = Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap();
+        assert_eq!(answer.leads(), (307, Some(target.as_str())), "{short}");
+    }
+}

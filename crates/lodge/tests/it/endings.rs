@@ -1,0 +1,113 @@
+//! How links end: by time, by clicks, by deletion; and that an edit is seen at once.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::server::{Lodge, Server, eventually_true};
+
+fn key(link: &Value) -> &str {
+    link["manage_key"].as_str().unwrap()
+}
+
+fn change(server: &Server, link: &Value, change: &Value) -> u16 {
+    let path = format!("/api/links/{}", link["short"].as_str().unwrap());
+    server.ask("PATCH", &path).bearer(key(link)).json(change).send().status
+}
+
+fn delete(server: &Server, link: &Value) -> u16 {
+    let path = format!("/api/links/{}", link["short"].as_str().unwrap());
+    server.ask("DELETE", &path).bearer(key(link)).send().status
+}
+
+fn in_seconds(seconds: i64) -> String {
+    (Timestamp::now() + SignedDuration::from_secs(seconds)).to_string()
+}
+
+/// What a link that is over answers, to whoever asks.
+fn is_over(server: &Server, short: &str, why: &str) {
+    for path in [format!("/{short}"), format!("/{short}+"), format!("/api/links/{short}")] {
+        let answer = server.get(&path);
+        assert_eq!((answer.status, answer.location()), (410, None), "{path}");
+        assert!(answer.text().contains(why), "{path}: {}", answer.text());
+    }
+    let page = server.ask("GET", &format!("/{short}")).browser().send();
+    assert_eq!(page.status, 410);
+    let told = page.text().to_lowercase().replace("&#39;", "'");
+    assert!(told.contains(&why.to_lowercase()), "{told}");
+    assert_eq!(server.ask("HEAD", &format!("/{short}")).send().status, 410);
+}
+
+#[test]
+fn expiry_is_checked_on_every_read_also_of_what_is_in_memory() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    assert_eq!(server.get("/gg").status, 307);
+    assert_eq!(change(&server, &link, &json!({ "expires_at": in_seconds(3) })), 200);
+    assert_eq!(server.get("/gg").status, 307, "and now it is in memory, with its end");
+    eventually_true("the link expires", || server.get("/gg").status == 410);
+    is_over(&server, "gg", "this link has expired");
+    let again = server.ask("PUT", "/?short=gg&long=example.com").send();
+    assert_eq!(again.status, 409, "its short stays reserved");
+    assert_eq!(change(&server, &link, &json!({ "expires_at": null })), 200);
+    assert_eq!(server.get("/gg").status, 307, "its owner may revive it");
+}
+
+#[test]
+fn a_link_whose_clicks_are_used_up_is_gone() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "two", "max_clicks": 2 }));
+    assert_eq!(server.get("/two").status, 307);
+    assert_eq!(server.get("/two").status, 307);
+    is_over(&server, "two", "this link's clicks are used up");
+    let read = server.ask("GET", "/api/links/two").bearer(key(&link)).send().json();
+    assert_eq!((&read["state"], &read["clicks_used"]), (&json!("exhausted"), &json!(2)));
+    assert_eq!(change(&server, &link, &json!({ "max_clicks": 3 })), 200);
+    assert_eq!(server.get("/two").status, 307, "three from now on, whatever was before");
+}
+
+#[test]
+fn a_deleted_link_is_gone_and_its_short_reserved() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    assert_eq!(server.get("/gg").status, 307);
+    assert_eq!(delete(&server, &link), 204);
+    is_over(&server, "gg", "this link was deleted");
+    assert_eq!(delete(&server, &link), 410);
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 409);
+    server.kill();
+    let server = lodge.start();
+    is_over(&server, "gg", "this link was deleted");
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 409);
+}
+
+#[test]
+fn a_short_that_is_no_longer_reserved_is_anybodys_and_carries_nothing_over() {
+    let lodge = Lodge::new().with("LODGE_LINKS_RESERVED_DAYS", "0");
+    let server = lodge.start();
+    let first = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    assert_eq!(server.get("/gg").status, 307);
+    assert_eq!(delete(&server, &first), 204);
+    assert_eq!(server.get("/gg").status, 404);
+    let second = server.create(&json!({ "target": "example.com", "short": "gg" }));
+    assert_eq!(server.get("/gg").leads(), (307, Some("https://example.com/")));
+    assert_eq!(change(&server, &first, &json!({ "target": "evil.example" })), 403);
+    assert_eq!(delete(&server, &first), 403, "the old manage key opens nothing");
+    assert_eq!(delete(&server, &second), 204);
+}
+
+#[test]
+fn an_edit_is_seen_by_the_next_request() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org/0", "short": "gg" }));
+    for number in 1..=20 {
+        let before = format!("https://example.org/{}", number - 1);
+        assert_eq!(server.get("/gg").location(), Some(before.as_str()));
+        let target = format!("example.org/{number}");
+        assert_eq!(change(&server, &link, &json!({ "target": target })), 200);
+    }
+    assert_eq!(server.get("/gg").location(), Some("https://example.org/20"));
+}

@@ -1,0 +1,71 @@
+//! The first five minutes: a link, its redirect, and that both are still there after the worst.
+
+use lodge_web::Front;
+
+use crate::server::Lodge;
+
+#[test]
+fn the_first_link_redirects_and_still_does_after_kill_9() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let put = |long: &str| server.ask("PUT", &format!("/?short=gg&long={long}")).send().status;
+    assert_eq!(put("google.com"), 201);
+    assert_eq!(server.get("/gg").leads(), (307, Some("https://google.com/")));
+    assert_eq!(put("google.com"), 200, "it is so already");
+    assert_eq!(put("example.org"), 409, "another's link stays");
+    assert_eq!(server.get("/gg").leads(), (307, Some("https://google.com/")));
+    assert_eq!(server.get("/GG").status, 404, "upper and lower case are apart");
+    server.kill();
+    assert_eq!(lodge.start().get("/gg").leads(), (307, Some("https://google.com/")));
+}
+
+#[test]
+fn links_alone_is_a_whole_shortener_and_nothing_more() {
+    let mut routes: Vec<String> =
+        Front::routes().iter().map(|(method, path)| format!("{method} {path}")).collect();
+    routes.sort_unstable();
+    assert_eq!(
+        routes,
+        [
+            "DELETE /api/links/{short}",
+            "GET /",
+            "GET /api/docs",
+            "GET /api/links",
+            "GET /api/links/{short}",
+            "GET /api/links/{short}/clicks",
+            "GET /api/links/{short}/qr.svg",
+            "GET /api/openapi.json",
+            "GET /assets/{file}",
+            "GET /favicon.ico",
+            "GET /links",
+            "GET /links/{short}",
+            "GET /links/{short}/qr",
+            "GET /links/{short}/stats",
+            "GET /login",
+            "GET /new",
+            "GET /robots.txt",
+            "GET /{short}",
+            "PATCH /api/links/{short}",
+            "POST /api/bulk/links",
+            "POST /api/links",
+            "POST /links",
+            "POST /links/{short}",
+            "POST /links/{short}/delete",
+            "POST /links/{short}/open",
+            "POST /login",
+            "POST /logout",
+            "POST /{short}",
+            "PUT /",
+        ]
+    );
+    let lodge = Lodge::new().with("LODGE_APPS", "links");
+    let server = lodge.start();
+    for path in ["/", "/new", "/login", "/api/docs", "/api/openapi.json", "/robots.txt"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+    for path in ["/board", "/rides", "/signup", "/skiers/1/vertical", "/api/board/lobby/people"] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    server.create(&serde_json::json!({ "target": "example.org", "short": "gg" }));
+    assert_eq!(server.get("/gg").status, 307);
+}

@@ -1,0 +1,202 @@
+//! The same Idempotency-Key does a thing once, and answers as it did then.
+
+use std::{net::SocketAddr, sync::Barrier, thread};
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Answer, Ask, Wire},
+    server::{Lodge, Server},
+};
+
+/// So that answers name the same URL before and after a restart.
+fn lodge() -> Lodge {
+    Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example")
+}
+
+fn post(server: &Server, key: &str, link: &Value) -> Answer {
+    server.ask("POST", "/api/links").once(key).json(link).send()
+}
+
+fn is_replayed(answer: &Answer) -> bool {
+    answer.header("idempotency-replayed") == Some("true")
+}
+
+fn same(first: &Answer, second: &Answer) {
+    assert_eq!((first.status, first.text()), (second.status, second.text()));
+    assert_eq!(first.location(), second.location());
+    assert!(!is_replayed(first) && is_replayed(second), "{first:?} {second:?}");
+}
+
+#[test]
+fn a_repeated_creation_is_answered_as_the_first_time_also_after_kill_9() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let link = json!({ "target": "example.org", "tags": ["a"], "max_clicks": 3 });
+    let first = post(&server, "k", &link);
+    assert_eq!(first.status, 201);
+    same(&first, &post(&server, "k", &link));
+    assert_eq!(server.links_stored(), 1);
+    server.kill();
+    let server = lodge.start();
+    same(&first, &post(&server, "k", &link));
+    assert_eq!(server.links_stored(), 1);
+    let short = first.json()["short"].as_str().unwrap().to_owned();
+    assert_eq!(server.get(&format!("/{short}")).status, 307);
+    let manage_key = first.json()["manage_key"].as_str().unwrap().to_owned();
+    let path = format!("/api/links/{short}");
+    assert_eq!(server.ask("DELETE", &path).bearer(&manage_key).send().status, 204);
+    same(&first, &post(&server, "k", &link));
+}
+
+#[test]
+fn a_repeated_put_is_answered_as_the_first_time() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let put = |key: &str| server.ask("PUT", "/?short=gg&long=example.org").once(key).send();
+    let first = put("k");
+    assert_eq!(first.status, 201);
+    same(&first, &put("k"));
+    let second = put("another");
+    assert_eq!(second.status, 200, "without the key it is so already");
+    same(&second, &put("another"));
+    let other = server.ask("PUT", "/?short=gg&long=example.com").once("k").send();
+    assert_eq!(other.status, 422);
+}
+
+#[test]
+fn a_repeated_change_or_deletion_is_answered_as_the_first_time() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let key = link["manage_key"].as_str().unwrap();
+    let send = |server: &Server, method: &str, once: &str, body: Option<Value>| {
+        let ask = server.ask(method, "/api/links/gg").bearer(key).once(once);
+        let ask = if let Some(body) = body { ask.json(&body) } else { ask };
+        ask.send()
+    };
+    let change = json!({ "target": "example.com" });
+    let changed = send(&server, "PATCH", "p", Some(change.clone()));
+    assert_eq!((changed.status, &changed.json()["version"]), (200, &json!(2)));
+    same(&changed, &send(&server, "PATCH", "p", Some(change.clone())));
+    let other = send(&server, "PATCH", "p", Some(json!({ "target": "evil.example" })));
+    assert_eq!(other.status, 422);
+    assert_eq!(server.get("/gg").location(), Some("https://example.com/"));
+
+    let renew = json!({ "new_manage_key": true, "redirect": 302 });
+    let renewed = send(&server, "PATCH", "n", Some(renew.clone()));
+    same(&renewed, &send(&server, "PATCH", "n", Some(renew)));
+    let key = renewed.json()["manage_key"].as_str().unwrap().to_owned();
+    let delete =
+        |server: &Server| server.ask("DELETE", "/api/links/gg").bearer(&key).once("d").send();
+    let deleted = delete(&server);
+    assert_eq!(deleted.status, 204);
+    same(&deleted, &delete(&server));
+    server.kill();
+    let server = lodge.start();
+    same(&deleted, &delete(&server));
+    same(&changed, &send(&server, "PATCH", "p", Some(change)));
+    assert_eq!(server.get("/gg").status, 410);
+}
+
+#[test]
+fn a_repeated_bulk_creation_is_answered_as_the_first_time() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let links = json!({ "links": [
+        { "target": "example.org" }, { "target": "javascript:x" }, { "target": "example.com" },
+    ] });
+    let bulk =
+        |server: &Server| server.ask("POST", "/api/bulk/links").once("b").json(&links).send();
+    let first = bulk(&server);
+    assert_eq!(first.json()["created"], 2);
+    same(&first, &bulk(&server));
+    server.kill();
+    let server = lodge.start();
+    same(&first, &bulk(&server));
+    assert_eq!(server.links_stored(), 2);
+}
+
+#[test]
+fn a_hundred_simultaneous_creations_with_one_key_make_one_link() {
+    const CLIENTS: usize = 100;
+    let lodge = lodge();
+    let server = lodge.start();
+    let answers = at_once(server.address, CLIENTS, &json!({ "target": "example.org" }));
+    let first = answers.iter().find(|answer| !is_replayed(answer)).unwrap();
+    for answer in &answers {
+        assert_eq!((answer.status, answer.text()), (201, first.text()));
+    }
+    assert_eq!(answers.iter().filter(|answer| is_replayed(answer)).count(), CLIENTS - 1);
+    assert_eq!(server.links_stored(), 1);
+}
+
+#[test]
+fn the_same_key_with_another_body_is_refused_and_nothing_is_stored() {
+    let lodge = lodge();
+    let server = lodge.start();
+    assert_eq!(post(&server, "k", &json!({ "target": "example.org" })).status, 201);
+    for other in [
+        json!({ "target": "example.com" }),
+        json!({ "target": "example.org", "short": "gg" }),
+        json!({ "target": "example.org", "max_clicks": 1 }),
+    ] {
+        let answer = post(&server, "k", &other);
+        assert_eq!(answer.status, 422, "{other}");
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+    }
+    assert_eq!(server.links_stored(), 1);
+}
+
+#[test]
+fn a_key_is_bound_to_its_caller_method_and_route() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
+    let link = json!({ "target": "example.org" });
+    let create = |bearer: &str| {
+        let ask = server.ask("POST", "/api/links").once("k").json(&link);
+        let ask = if bearer.is_empty() { ask } else { ask.bearer(bearer) };
+        let answer = ask.send();
+        assert_eq!((answer.status, is_replayed(&answer)), (201, false), "{bearer}");
+    };
+    create("");
+    create(&mine);
+    create(&theirs);
+    let put = server.ask("PUT", "/?short=gg&long=example.org").once("k").send();
+    assert_eq!((put.status, is_replayed(&put)), (201, false));
+    let bulk = server.ask("POST", "/api/bulk/links").once("k").json(&json!({ "links": [link] }));
+    assert_eq!(bulk.send().status, 200);
+    assert_eq!(server.links_stored(), 5);
+}
+
+#[test]
+fn a_key_that_is_no_key_is_refused_and_nothing_is_stored() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let link = json!({ "target": "example.org" });
+    for bad in ["", &"k".repeat(129), "é", "tab\tinside"] {
+        let answer = post(&server, bad, &link);
+        assert_eq!(answer.status, 400, "{bad:?}");
+        assert!(answer.text().contains("Idempotency-Key"), "{}", answer.text());
+    }
+    let twice = server.ask("POST", "/api/links").once("a").once("b").json(&link).send();
+    assert_eq!(twice.status, 400);
+    assert_eq!(server.links_stored(), 0);
+    assert_eq!(post(&server, &"k".repeat(128), &link).status, 201);
+    assert_eq!(post(&server, "all ~ printable! \"characters\"", &link).status, 201);
+}
+
+fn at_once(address: SocketAddr, clients: usize, link: &Value) -> Vec<Answer> {
+    let ready = Barrier::new(clients);
+    thread::scope(|scope| {
+        let ask = || {
+            let mut wire = Wire::connect(address).unwrap();
+            ready.wait();
+            let ask = Ask::new(address, "POST", "/api/links").once("k").json(link);
+            ask.on(&mut wire).unwrap()
+        };
+        let all: Vec<_> = (0..clients).map(|_| scope.spawn(ask)).collect();
+        all.into_iter().map(|client| client.join().unwrap()).collect()
+    })
+}

@@ -1,0 +1,111 @@
+//! Limits per client address: for what can be abused, and for nobody else.
+
+use serde_json::json;
+
+use crate::{
+    client::{Answer, Ask},
+    server::{Lodge, Server},
+};
+
+fn put(server: &Server, number: usize) -> Ask {
+    server.ask("PUT", &format!("/?short=s{number}&long=example.org"))
+}
+
+fn is_refused(answer: &Answer) {
+    assert_eq!(answer.status, 429, "{answer:?}");
+    let seconds: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn an_address_behind_the_proxy_creates_so_many_links_a_minute_and_others_as_many() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5");
+    let server = lodge.start();
+    let from = |address: &str, number: usize| {
+        put(&server, number).header("X-Forwarded-For", address).send()
+    };
+    for number in 0..5 {
+        assert_eq!(from("203.0.113.9, 198.51.100.1", number).status, 201);
+    }
+    let refused = from("127.0.0.1, 198.51.100.1", 5);
+    is_refused(&refused);
+    assert_eq!(refused.header("content-type"), Some("application/problem+json"));
+    let link = json!({ "target": "example.org" });
+    let post = |path: &str| server.ask("POST", path).header("X-Forwarded-For", "198.51.100.1");
+    is_refused(&post("/api/links").json(&link).send());
+    is_refused(&post("/api/bulk/links").json(&json!({ "links": [link] })).send());
+    let page = post("/links").browser().form("target=example.org").send();
+    is_refused(&page);
+    assert!(page.text().starts_with("<!doctype html>"));
+    assert_eq!(server.links_stored(), 5);
+
+    assert_eq!(from("198.51.100.2", 5).status, 201, "another address");
+    let forwarded = "for=198.51.100.3;proto=https";
+    assert_eq!(put(&server, 6).header("Forwarded", forwarded).send().status, 201);
+    assert_eq!(server.get("/s0").status, 307);
+    let follow = server.ask("GET", "/s0").header("X-Forwarded-For", "198.51.100.1").send();
+    assert_eq!(follow.status, 307, "following is free");
+}
+
+#[test]
+fn this_machine_and_holders_of_keys_are_not_limited() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5");
+    let server = lodge.start();
+    for number in 0..30 {
+        assert_eq!(put(&server, number).send().status, 201);
+    }
+    let key = lodge.key("me");
+    for number in 30..60 {
+        let ask = put(&server, number).header("X-Forwarded-For", "198.51.100.1").bearer(&key);
+        assert_eq!(ask.send().status, 201);
+    }
+}
+
+#[test]
+fn an_ipv6_subscriber_is_one_client() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "3");
+    let server = lodge.start();
+    let from = |address: &str, number: usize| {
+        put(&server, number).header("X-Forwarded-For", address).send()
+    };
+    for number in 0..3 {
+        assert_eq!(from(&format!("2001:db8::{number}"), number).status, 201);
+    }
+    is_refused(&from("2001:db8::ffff", 3));
+    assert_eq!(from("2001:db8:0:1::1", 3).status, 201);
+}
+
+#[test]
+fn a_bulk_counts_for_every_link_in_it() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5");
+    let server = lodge.start();
+    let bulk = |count: usize| {
+        let links = json!({ "links": vec![json!({ "target": "example.org" }); count] });
+        let ask = server.ask("POST", "/api/bulk/links").header("X-Forwarded-For", "198.51.100.1");
+        ask.json(&links).send()
+    };
+    assert_eq!(bulk(4).json()["created"], 4);
+    is_refused(&bulk(4));
+    assert_eq!(server.links_stored(), 4);
+}
+
+#[test]
+fn passwords_and_keys_cannot_be_guessed_at_speed() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3");
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "door", "password": "right" }));
+    let key = lodge.key("me");
+    let attempt = |address: &str, path: &str, form: &str| {
+        server.ask("POST", path).header("X-Forwarded-For", address).form(form).send()
+    };
+    for _ in 0..3 {
+        assert_eq!(attempt("198.51.100.1", "/door", "password=wrong").status, 403);
+    }
+    is_refused(&attempt("198.51.100.1", "/door", "password=right"));
+    assert_eq!(attempt("198.51.100.2", "/door", "password=right").status, 303);
+    for _ in 0..3 {
+        assert_eq!(attempt("198.51.100.3", "/login", "api_key=lodge_x").status, 403);
+    }
+    is_refused(&attempt("198.51.100.3", "/login", &format!("api_key={key}")));
+    is_refused(&attempt("198.51.100.3", "/links/door/open", "manage_key=manage_x"));
+}

@@ -1,0 +1,32 @@
+//! What Lodge promises, tried on the real binary over real sockets and a real folder. Each test is
+//! named after the promise that it keeps.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
+
+mod api;
+mod backup;
+mod bad_input;
+mod blocklist;
+mod checking;
+mod clicks;
+mod client;
+mod crash;
+mod cross_site;
+mod endings;
+mod first_run;
+mod idempotency;
+mod limits;
+mod metrics;
+mod modes;
+mod old_clients;
+mod one_click;
+mod overload;
+mod owners;
+mod pages;
+mod redirects;
+mod secrecy;
+mod server;
+mod starting;
+mod stopping;
+mod timeouts;
+mod transfer;

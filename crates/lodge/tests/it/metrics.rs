@@ -1,0 +1,79 @@
+//! What an operator can see, and nobody else.
+
+use serde_json::json;
+
+use crate::server::{Lodge, eventually_true};
+
+#[test]
+fn requests_and_their_latency_are_measured_redirects_too() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    for _ in 0..25 {
+        server.get("/gg");
+    }
+    for path in ["/nobody", "/nobody-2", "/api/nope"] {
+        server.get(path);
+    }
+    server.ask("BREW", "/gg").send();
+    let text = server.ops("/metrics").text();
+    let sum = |name: &str, label: &str| -> f64 {
+        let values = text
+            .lines()
+            .filter(|line| line.starts_with(name) && line.contains(label))
+            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        values.sum()
+    };
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 0.5, "{text}");
+    near(sum("lodge_http_requests_total{method=\"GET\",route=\"/{short}\"", "status=\"3"), 25.0);
+    near(sum("lodge_http_requests_total", "status=\"404\""), 3.0);
+    near(sum("lodge_http_requests_total", "method=\"other\""), 1.0);
+    near(sum("lodge_http_requests_total", "route=\"/api/links\",status=\"201\""), 1.0);
+    assert!(sum("lodge_http_request_duration_seconds_count", "/{short}") >= 25.0, "{text}");
+    assert!(text.contains("lodge_http_request_duration_seconds_bucket{"), "{text}");
+    assert!(!text.contains("nobody"), "no path of a caller's becomes a label: {text}");
+    eventually_true("clicks are counted as stored", || {
+        server.metric("lodge_links_clicks_stored_total") > 24.5
+    });
+}
+
+#[test]
+fn the_public_listener_tells_nothing_of_that() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for path in ["/metrics", "/health/live", "/health/ready", "/health"] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(!answer.text().contains("lodge_http"), "{path}");
+    }
+    assert_eq!(server.ops("/metrics").status, 200);
+    assert_eq!(server.ops("/health/live").text(), "live\n");
+    assert_eq!(server.ops("/health/ready").text(), "ready\n");
+    assert_eq!(server.ops("/").status, 404);
+}
+
+#[test]
+fn a_request_keeps_the_id_that_the_proxy_gave_it() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    for path in ["/gg", "/gg", "/gg+", "/nobody", "/api/links/gg"] {
+        let answer = server.ask("GET", path).header("X-Request-Id", "from-the-proxy").send();
+        assert_eq!(answer.header("x-request-id"), Some("from-the-proxy"), "{path}");
+        let answer = server.ask("GET", path).header("X-Request-Id", "<no plain one>").send();
+        assert_eq!(answer.header("x-request-id").map(str::len), Some(16), "{path}");
+    }
+}
+
+#[test]
+fn a_request_is_found_in_the_log_by_its_id() {
+    let lodge = Lodge::new().with("LODGE_LOG_REQUESTS", "true");
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let own = server.get("/gg").header("x-request-id").unwrap().to_owned();
+    let given = server.ask("GET", "/gg").header("X-Request-Id", "from-the-proxy").send();
+    assert_eq!(given.header("x-request-id"), Some("from-the-proxy"));
+    for id in [own.as_str(), "from-the-proxy"] {
+        eventually_true("it is logged", || server.log().contains(&format!("\"{id}\"")));
+    }
+}

@@ -1,0 +1,85 @@
+//! `links.mode`: first come, or newest wins.
+
+use serde_json::json;
+
+use crate::server::Lodge;
+
+#[test]
+fn in_replace_mode_the_newest_put_wins_and_nothing_else_changes_links() {
+    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
+    let server = lodge.start();
+    let put = |long: &str| {
+        let status = server.ask("PUT", &format!("/?short=gg&long={long}")).send().status;
+        assert!(matches!(status, 200 | 201), "{long}: {status}");
+    };
+    for number in 0..20 {
+        put(&format!("example.org/{number}"));
+        let location = format!("https://example.org/{number}");
+        assert_eq!(server.get("/gg").location(), Some(location.as_str()));
+    }
+    put("example.org/19");
+    let key = lodge.key("owner");
+    for (method, body) in [("PATCH", "{\"target\":\"evil.example\"}"), ("DELETE", "")] {
+        let ask = server.ask(method, "/api/links/gg").bearer(&key);
+        let ask = if body.is_empty() { ask } else { ask.body(body) };
+        let answer = ask.send();
+        assert_eq!(answer.status, 403, "{method}: {answer:?}");
+    }
+    server.kill();
+    let server = lodge.start();
+    assert_eq!(server.get("/gg").location(), Some("https://example.org/19"));
+}
+
+#[test]
+fn in_replace_mode_nobody_holds_on_to_a_link() {
+    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
+    let server = lodge.start();
+    let owner = lodge.key("owner");
+    let wanted = json!({ "target": "example.org" });
+    let link = server.ask("POST", "/api/links").bearer(&owner).json(&wanted).send().json();
+    assert_eq!(link.get("manage_key"), None, "it would open nothing");
+    let path = format!("/api/links/{}", link["short"].as_str().unwrap());
+    let edit = json!({ "target": "evil.example" });
+    for key in [owner.as_str(), "manage_x"] {
+        assert_eq!(server.ask("PATCH", &path).bearer(key).json(&edit).send().status, 403, "{key}");
+        assert_eq!(server.ask("DELETE", &path).bearer(key).send().status, 403, "{key}");
+    }
+    let short = link["short"].as_str().unwrap();
+    let put = server.ask("PUT", &format!("/?short={short}&long=example.com")).send();
+    assert!(matches!(put.status, 200 | 201), "{put:?}");
+    assert_eq!(server.get(&format!("/{short}")).location(), Some("https://example.com/"));
+}
+
+#[test]
+fn in_claim_mode_nobody_overwrites_anothers_link() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
+    let put = |key: &str, long: &str| {
+        server.ask("PUT", &format!("/?short=gg&long={long}")).bearer(key).send().status
+    };
+    assert_eq!(put(&mine, "example.org"), 201);
+    assert_eq!(put(&theirs, "evil.example"), 409);
+    assert_eq!(put(&mine, "example.com"), 409, "not even its owner: PUT claims, PATCH changes");
+    let wanted = json!({ "target": "evil.example", "short": "gg" });
+    assert_eq!(server.ask("POST", "/api/links").bearer(&theirs).json(&wanted).send().status, 409);
+    assert_eq!(server.get("/gg").location(), Some("https://example.org/"));
+}
+
+#[test]
+fn without_anonymous_creation_only_keys_create() {
+    let lodge = Lodge::new().with("LODGE_LINKS_ANONYMOUS_CREATION", "false");
+    let server = lodge.start();
+    let key = lodge.key("me");
+    let link = json!({ "target": "example.org" });
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 401);
+    assert_eq!(server.ask("POST", "/api/links").json(&link).send().status, 401);
+    let bulk = json!({ "links": [link] });
+    assert_eq!(server.ask("POST", "/api/bulk/links").json(&bulk).send().status, 401);
+    let form = server.ask("POST", "/links").form("target=example.org").send();
+    assert_eq!(form.status, 401);
+    let forged = server.ask("POST", "/api/links").bearer("manage_x").json(&link).send();
+    assert_eq!(forged.status, 401, "a manage key creates nothing");
+    assert_eq!(server.links_stored(), 0);
+    assert_eq!(server.ask("POST", "/api/links").bearer(&key).json(&link).send().status, 201);
+}

@@ -1,0 +1,98 @@
+//! The seeds' own clients, byte by byte: `ab`, `wrk` with a script, and scripts that encode nothing.
+
+use crate::{client::Wire, server::Lodge};
+
+#[test]
+fn abs_http_1_0_put_works_whatever_its_body_and_type() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let put = format!(
+        "PUT /?short=arnold&long=https://www.cs.toronto.edu/~arnold/ HTTP/1.0\r\n\
+         Content-length: 0\r\nContent-type: application/json\r\nHost: {}\r\n\
+         User-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n",
+        server.address
+    );
+    for expected in [201, 200] {
+        let mut wire = Wire::connect(server.address).unwrap();
+        wire.write(put.as_bytes()).unwrap();
+        assert_eq!(wire.read().unwrap().status, expected);
+        assert!(wire.read_to_end().unwrap().is_empty(), "HTTP/1.0 closes");
+    }
+    let mut wire = Wire::connect(server.address).unwrap();
+    wire.write(b"GET /arnold HTTP/1.0\r\n\r\n").unwrap();
+    let answer = wire.read_head().unwrap();
+    assert_eq!(answer.leads(), (307, Some("https://www.cs.toronto.edu/~arnold/")));
+
+    let body = "not json at all {{{";
+    let mut wire = Wire::connect(server.address).unwrap();
+    let put = format!(
+        "PUT /?short=body&long=example.org HTTP/1.0\r\nContent-Type: nonsense\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    wire.write(put.as_bytes()).unwrap();
+    assert_eq!(wire.read().unwrap().status, 201);
+}
+
+#[test]
+fn a_kept_alive_http_1_0_connection_takes_one_put_after_another() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let mut wire = Wire::connect(server.address).unwrap();
+    for number in 0..50 {
+        let put = format!(
+            "PUT /?short=k{number}&long=example.org HTTP/1.0\r\nConnection: Keep-Alive\r\n\
+             Content-length: 0\r\n\r\n"
+        );
+        wire.write(put.as_bytes()).unwrap();
+        let answer = wire.read().unwrap();
+        assert_eq!(answer.status, 201);
+        assert_eq!(
+            answer.header("connection").map(str::to_lowercase).as_deref(),
+            Some("keep-alive")
+        );
+    }
+    assert_eq!(server.links_stored(), 50);
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_their_order() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let mut wire = Wire::connect(server.address).unwrap();
+    let requests: Vec<String> = (0..20)
+        .map(|number| {
+            format!(
+                "PUT /?short=p{number}&long=example.org/{number} HTTP/1.1\r\nHost: x\r\n\
+                 Content-Length: 4\r\n\r\nbodyGET /p{number} HTTP/1.1\r\nHost: x\r\n\r\n"
+            )
+        })
+        .collect();
+    wire.write(requests.concat().as_bytes()).unwrap();
+    for number in 0..20 {
+        assert_eq!(wire.read().unwrap().status, 201);
+        let location = format!("https://example.org/{number}");
+        assert_eq!(wire.read().unwrap().leads(), (307, Some(location.as_str())));
+    }
+}
+
+#[test]
+fn a_long_that_was_not_encoded_is_taken_as_it_was_meant() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for (short, long, location) in [
+        ("a", "https://a.example/?x=1&y=2", "https://a.example/?x=1&y=2"),
+        ("b", "http://b.example/path%23part", "http://b.example/path#part"),
+        ("c", "c.example:8080/~me", "https://c.example:8080/~me"),
+        ("d", "http%3A%2F%2Fd.example%2F%3Fx%3D1%26y%3D2", "http://d.example/?x=1&y=2"),
+        ("e", "e.example/a+b", "https://e.example/a+b"),
+        ("f", "bücher.example", "https://xn--bcher-kva.example/"),
+        ("g", "asdf", "https://asdf/"),
+    ] {
+        let mut wire = Wire::connect(server.address).unwrap();
+        let put = format!("PUT /?short={short}&long={long} HTTP/1.1\r\nHost: x\r\n\r\n");
+        wire.write(put.as_bytes()).unwrap();
+        assert_eq!(wire.read().unwrap().status, 201, "{long}");
+        assert_eq!(server.get(&format!("/{short}")).location(), Some(location));
+    }
+}

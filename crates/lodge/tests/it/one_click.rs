@@ -1,0 +1,122 @@
+//! A click limit is exact: never more, whoever asks at once and whatever dies meanwhile.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Barrier,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::{
+    client::{Ask, Wire},
+    server::{Lodge, Server},
+};
+
+const CLIENTS: usize = 100;
+
+#[test]
+fn a_one_click_link_redirects_one_of_a_hundred_simultaneous_clients() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for short in ["once-1", "once-2", "once-3"] {
+        server.create(&json!({ "target": "example.org", "short": short, "max_clicks": 1 }));
+        let mut statuses = ask_at_once(server.address, short);
+        statuses.sort_unstable();
+        let expected: Vec<u16> =
+            std::iter::once(307).chain(std::iter::repeat_n(410, CLIENTS - 1)).collect();
+        assert_eq!(statuses, expected);
+    }
+}
+
+#[test]
+fn a_five_click_link_redirects_five_times() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "five", "max_clicks": 5 }));
+    let statuses = ask_at_once(server.address, "five");
+    assert_eq!(statuses.iter().filter(|status| **status == 307).count(), 5);
+    assert_eq!(statuses.iter().filter(|status| **status == 410).count(), CLIENTS - 5);
+}
+
+#[test]
+fn a_one_click_link_never_redirects_twice_across_kill_9() {
+    const ROUNDS: usize = 6;
+    const LINKS: usize = 12;
+    let lodge = Lodge::new();
+    let mut redirects_before_a_kill = 0;
+    for round in 0..ROUNDS {
+        let server = lodge.start();
+        let shorts: Vec<String> = (0..LINKS).map(|link| format!("once-{round}-{link}")).collect();
+        for short in &shorts {
+            server.create(&json!({ "target": "example.org", "short": short, "max_clicks": 1 }));
+        }
+        let counts: Vec<AtomicUsize> = shorts.iter().map(|_| AtomicUsize::new(0)).collect();
+        // Each time another of the redirects is the server's last act.
+        let left = AtomicUsize::new(1 + round);
+        thread::scope(|scope| {
+            for client in 0..16 {
+                let (server, shorts, counts, left) = (&server, &shorts, &counts, &left);
+                scope.spawn(move || ask_in_turn(server, client, shorts, counts, left));
+            }
+        });
+        server.kill();
+        redirects_before_a_kill += sum(&counts);
+        let server = lodge.start();
+        for (short, count) in shorts.iter().zip(&counts) {
+            let after = ask_at_once(server.address, short);
+            let after = after.iter().filter(|status| **status == 307).count();
+            let in_all = count.load(Ordering::SeqCst) + after;
+            assert!(in_all <= 1, "{short} redirected {in_all} times");
+        }
+    }
+    assert!(redirects_before_a_kill >= ROUNDS);
+}
+
+fn sum(counts: &[AtomicUsize]) -> usize {
+    counts.iter().map(|count| count.load(Ordering::SeqCst)).sum()
+}
+
+/// The answers to clients that all wait at their open connections for one starting shot.
+fn ask_at_once(address: SocketAddr, short: &str) -> Vec<u16> {
+    let ready = Barrier::new(CLIENTS);
+    thread::scope(|scope| {
+        let ask = || {
+            let mut wire = Wire::connect(address).unwrap();
+            ready.wait();
+            Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap().status
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(ask)).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    })
+}
+
+/// Asks for every link until the server is gone, each client from another one on. Whose redirect is
+/// the last that is `left` kills the server that very moment.
+fn ask_in_turn(
+    server: &Server,
+    first: usize,
+    shorts: &[String],
+    redirects: &[AtomicUsize],
+    left: &AtomicUsize,
+) {
+    let Ok(mut wire) = Wire::connect(server.address) else { return };
+    for step in 0.. {
+        let link = (first + step) % shorts.len();
+        let Ok(answer) = server.ask("GET", &format!("/{}", shorts[link])).on(&mut wire) else {
+            return;
+        };
+        if answer.status != 307 {
+            assert_eq!(answer.status, 410);
+            continue;
+        }
+        redirects[link].fetch_add(1, Ordering::SeqCst);
+        if left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            server.signal(Signal::KILL);
+        }
+    }
+}

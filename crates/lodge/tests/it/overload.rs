@@ -1,0 +1,141 @@
+//! Overload is refused, not suffered.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    thread,
+    time::Duration,
+};
+
+use serde_json::json;
+
+use crate::{
+    client::Wire,
+    server::{Lodge, eventually_true},
+};
+
+/// What memory may grow by under any load.
+const GROWTH_BYTES_MAX: u64 = 64 << 20;
+
+#[test]
+fn connections_past_the_limit_are_refused_and_the_others_served() {
+    const LIMIT: usize = 50;
+    let lodge = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", &LIMIT.to_string());
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    eventually_true("its connection is closed", || server.metric("lodge_http_connections ") < 1.5);
+
+    let mut idle: Vec<Wire> = Vec::new();
+    let mut refused = 0;
+    for _ in 0..4 * LIMIT {
+        let mut wire = Wire::connect(server.address).unwrap();
+        // Those that have a place are answered; the others hear 503, or nothing any more.
+        let _ = wire.write(b"GET /gg HTTP/1.1\r\nHost: x\r\n\r\n");
+        match wire.read() {
+            Ok(answer) if answer.status == 307 => idle.push(wire),
+            Ok(answer) => {
+                assert_eq!(answer.status, 503);
+                assert_eq!(answer.header("retry-after"), Some("1"));
+                refused += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert_eq!((idle.len(), refused), (LIMIT, 3 * LIMIT));
+    for wire in &mut idle {
+        wire.write(b"GET /gg HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        assert_eq!(wire.read().unwrap().status, 307);
+    }
+    let counted = server.metric("lodge_http_connections_refused_total");
+    assert!(counted >= 150.0, "{counted}");
+    assert_eq!(server.ops("/health/ready").status, 200, "the other listener has its own places");
+    drop(idle);
+    eventually_true("a healthy client is served", || {
+        server.ask("GET", "/gg").try_send().is_ok_and(|answer| answer.status == 307)
+    });
+}
+
+#[test]
+fn two_gigabytes_of_body_are_refused_and_memory_stays_flat() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let before = server.memory_bytes();
+    let declared = "Content-Length: 2000000000";
+    let endless = "Transfer-Encoding: chunked";
+    thread::scope(|scope| {
+        for (request, body) in [
+            ("POST /api/links", declared),
+            ("POST /api/links", endless),
+            ("POST /api/bulk/links", declared),
+            ("POST /links", endless),
+            ("POST /gg", declared),
+            ("PUT /?short=big&long=example.org", declared),
+            ("PUT /?short=big&long=example.org", endless),
+            ("GET /gg", declared),
+            ("GET /gg", endless),
+        ] {
+            let head = format!("{request} HTTP/1.1\r\nHost: {}\r\n{body}\r\n\r\n", server.address);
+            let chunked = body == endless;
+            let address = server.address;
+            scope.spawn(move || {
+                let stream = TcpStream::connect(address).unwrap();
+                let taken = pour(&stream, &head, chunked);
+                assert!(taken < 32 << 20, "{request}, {body}: the server took {taken} bytes");
+            });
+        }
+    });
+    let after = server.memory_bytes();
+    assert!(after < before + GROWTH_BYTES_MAX, "{before} bytes, then {after}");
+    assert_eq!(server.get("/gg").status, 307);
+}
+
+/// Sends a body until the server will have no more of it; how much it took.
+fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
+    const PIECE: usize = 64 * 1024;
+    stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let piece = if chunked {
+        format!("{PIECE:x}\r\n{}\r\n", " ".repeat(PIECE)).into_bytes()
+    } else {
+        vec![b' '; PIECE]
+    };
+    let mut taken = 0;
+    while taken < 256 << 20 && stream.write_all(&piece).is_ok() {
+        taken += PIECE;
+    }
+    let mut answer = [0; 12];
+    if stream.read_exact(&mut answer).is_ok() {
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let wanted: &[&str] =
+            &["HTTP/1.1 413", "HTTP/1.1 201", "HTTP/1.1 200", "HTTP/1.1 307", "HTTP/1.1 400"];
+        assert!(wanted.contains(&answer.as_str()), "{head}: {answer}");
+    }
+    taken
+}
+
+#[test]
+fn hashing_is_refused_past_its_queue_and_redirects_go_on() {
+    let lodge =
+        Lodge::new().with("LODGE_PASSWORDS_THREADS", "1").with("LODGE_PASSWORDS_QUEUE_MAX", "2");
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "door", "password": "right" }));
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let ask = || server.ask("POST", "/door").form("password=right").send();
+        let clients: Vec<_> = (0..40).map(|_| scope.spawn(ask)).collect();
+        for _ in 0..20 {
+            assert_eq!(server.get("/gg").status, 307);
+        }
+        let answers = clients.into_iter().map(|client| client.join().unwrap());
+        answers
+            .inspect(|answer| {
+                assert!(answer.status != 503 || answer.header("retry-after").is_some());
+            })
+            .map(|answer| answer.status)
+            .collect()
+    });
+    assert!(statuses.iter().all(|status| matches!(status, 303 | 503)), "{statuses:?}");
+    assert!(statuses.contains(&303) && statuses.contains(&503), "{statuses:?}");
+}

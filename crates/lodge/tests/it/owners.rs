@@ -1,0 +1,201 @@
+//! Nobody sees or changes what is not theirs; and a key's owner finds all that is.
+
+use serde_json::{Value, json};
+
+use crate::server::{Lodge, Server, eventually_true};
+
+fn create(server: &Server, key: &str, link: &Value) -> Value {
+    let answer = server.ask("POST", "/api/links").bearer(key).json(link).send();
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()
+}
+
+/// The shorts of one page, and the next one.
+fn list(server: &Server, key: &str, query: &str) -> (Vec<String>, Option<String>) {
+    let answer = server.ask("GET", &format!("/api/links?{query}")).bearer(key).send();
+    assert_eq!(answer.status, 200, "{query}: {answer:?}");
+    let page = answer.json();
+    let links = page["links"].as_array().unwrap().iter();
+    let shorts = links.map(|link| link["short"].as_str().unwrap().to_owned()).collect();
+    (shorts, page["next"].as_str().map(str::to_owned))
+}
+
+fn shorts(server: &Server, key: &str, query: &str) -> Vec<String> {
+    list(server, key, query).0
+}
+
+#[test]
+fn a_list_is_complete_newest_first_page_by_page() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let key = lodge.key("me");
+    let made: Vec<String> = (0..25).map(|number| format!("l{number:02}")).collect();
+    for short in &made {
+        create(&server, &key, &json!({ "target": "example.org", "short": short }));
+    }
+    let newest_first: Vec<String> = made.iter().rev().cloned().collect();
+    assert_eq!(shorts(&server, &key, ""), newest_first);
+    let (mut seen, mut after) = (Vec::new(), String::new());
+    loop {
+        let (page, next) = list(&server, &key, &format!("limit=10{after}"));
+        if seen.is_empty() {
+            // What comes meanwhile is newer, and moves no page.
+            create(&server, &key, &json!({ "target": "example.org", "short": "late" }));
+        }
+        assert!(page.len() <= 10);
+        seen.extend(page);
+        match next {
+            Some(next) => after = format!("&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, newest_first);
+}
+
+#[test]
+fn a_list_can_be_narrowed_by_tag_prefix_and_words() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let key = lodge.key("me");
+    for (short, target, tags) in [
+        ("summer-1", "https://example.org/lifts/gondola", vec!["summer", "print"]),
+        ("summer-2", "https://example.org/trails", vec!["summer"]),
+        ("winter-1", "https://example.org/lifts/chair", vec!["print"]),
+        ("100%_a", "https://example.org/", vec![]),
+    ] {
+        // A percent sign is no character of a short, so the last stands for its neighbours.
+        let short = short.replace('%', "~");
+        create(&server, &key, &json!({ "target": target, "short": short, "tags": tags }));
+    }
+    assert_eq!(shorts(&server, &key, "tag=summer"), ["summer-2", "summer-1"]);
+    assert_eq!(shorts(&server, &key, "tag=summ"), [""; 0]);
+    assert_eq!(shorts(&server, &key, "prefix=winter"), ["winter-1"]);
+    assert_eq!(shorts(&server, &key, "prefix=100_"), [""; 0], "no wildcard");
+    assert_eq!(shorts(&server, &key, "search=lifts"), ["winter-1", "summer-1"]);
+    assert_eq!(shorts(&server, &key, "search=gondola&tag=summer"), ["summer-1"]);
+    assert_eq!(shorts(&server, &key, "search=gondola&tag=nobody"), [""; 0]);
+    for hostile in ["%22", "*", "%22%20OR%20%22", "gondola%20AND", "NEAR(", "'", "%00"] {
+        let answer = server.ask("GET", &format!("/api/links?search={hostile}")).bearer(&key);
+        assert!(answer.send().status < 500, "{hostile}");
+    }
+    let edit = json!({ "tags": ["autumn"], "target": "https://example.org/cabins" });
+    let path = "/api/links/summer-1";
+    assert_eq!(server.ask("PATCH", path).bearer(&key).json(&edit).send().status, 200);
+    assert_eq!(shorts(&server, &key, "tag=summer"), ["summer-2"]);
+    assert_eq!(shorts(&server, &key, "tag=autumn&search=cabins"), ["summer-1"]);
+    assert_eq!(server.ask("DELETE", path).bearer(&key).send().status, 204);
+    assert_eq!(shorts(&server, &key, "search=cabins"), [""; 0]);
+}
+
+#[test]
+fn nobody_sees_or_changes_what_is_not_theirs() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
+    let tags = json!(["private"]);
+    let link = create(
+        &server,
+        &mine,
+        &json!({ "target": "https://example.org/mine", "short": "mine", "tags": tags }),
+    );
+    let other = server.create(&json!({ "target": "example.org", "short": "other" }));
+
+    assert_eq!(shorts(&server, &theirs, ""), [""; 0]);
+    assert_eq!(shorts(&server, &theirs, "tag=private"), [""; 0]);
+    assert_eq!(shorts(&server, &theirs, "search=mine"), [""; 0]);
+    assert_eq!(server.get("/api/links").status, 401);
+    let manage_key = link["manage_key"].as_str().unwrap();
+    assert_eq!(server.ask("GET", "/api/links").bearer(manage_key).send().status, 401);
+
+    let public = server.get("/api/links/mine").json();
+    for hidden in ["tags", "manage_key", "version", "clicks_used"] {
+        assert_eq!(public.get(hidden), None, "{hidden}");
+    }
+    let read = server.ask("GET", "/api/links/mine").bearer(&theirs).send();
+    assert_eq!((read.status, read.json()), (200, public), "what anybody sees");
+
+    let foreign = [theirs.as_str(), other["manage_key"].as_str().unwrap(), "manage_x"];
+    let edit = json!({ "target": "evil.example" });
+    for (method, path) in [
+        ("GET", "/api/links/mine/clicks"),
+        ("PATCH", "/api/links/mine"),
+        ("DELETE", "/api/links/mine"),
+    ] {
+        for key in foreign {
+            let ask = server.ask(method, path).bearer(key);
+            let ask = if method == "PATCH" { ask.json(&edit) } else { ask };
+            assert_eq!(ask.send().status, 403, "{method} {path} {key}");
+        }
+        for key in ["lodge_x", "x", ""] {
+            let ask = server.ask(method, path).bearer(key);
+            let ask = if method == "PATCH" { ask.json(&edit) } else { ask };
+            assert_eq!(ask.send().status, 401, "{method} {path} {key}");
+        }
+        let ask = server.ask(method, path);
+        let ask = if method == "PATCH" { ask.json(&edit) } else { ask };
+        assert_eq!(ask.send().status, 401, "{method} {path} without a key");
+    }
+    for key in [other["manage_key"].as_str().unwrap(), "manage_x"] {
+        assert_eq!(server.ask("GET", "/api/links/mine").bearer(key).send().status, 403);
+    }
+    assert_eq!(server.get("/mine").location(), Some("https://example.org/mine"));
+    assert_eq!(server.ask("DELETE", "/api/links/mine").bearer(&mine).send().status, 204);
+}
+
+#[test]
+fn pages_open_only_to_those_whose_links_they_are() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server
+        .create(&json!({ "target": "https://secret.example/", "short": "mine", "max_clicks": 5 }));
+    let signed_out = server.ask("GET", "/links").browser().send();
+    assert_eq!(signed_out.leads(), (303, Some("/login")));
+    for path in ["/links/mine", "/links/mine/stats"] {
+        let page = server.ask("GET", path).browser().send();
+        assert!(!page.text().contains("secret.example"), "{path}");
+    }
+    for (path, form) in
+        [("/links/mine", "target=evil.example"), ("/links/mine/delete", "version=1")]
+    {
+        assert_eq!(server.ask("POST", path).form(form).send().status, 403, "{path}");
+    }
+    let wrong = server.ask("POST", "/links/mine/open").form("manage_key=manage_x").send();
+    assert_eq!((wrong.status, wrong.header("set-cookie")), (403, None));
+    let form = format!("manage_key={}", link["manage_key"].as_str().unwrap());
+    let right = server.ask("POST", "/links/mine/open").form(&form).send();
+    assert_eq!(right.leads(), (303, Some("/links/mine")));
+    let cookie = right.header("set-cookie").unwrap();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/links/mine"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().unwrap();
+    let page = server.ask("GET", "/links/mine").header("Cookie", cookie).send();
+    assert!(page.text().contains("secret.example"));
+    let api = server.ask("DELETE", "/api/links/mine").header("Cookie", cookie).send();
+    assert_eq!(api.status, 401, "cookies are for pages alone");
+}
+
+#[test]
+fn a_revoked_key_and_its_session_open_nothing_within_a_second() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let key = lodge.key("me");
+    create(&server, &key, &json!({ "target": "example.org", "short": "mine" }));
+    let signed_in = server.ask("POST", "/login").form(&format!("api_key={key}")).send();
+    assert_eq!(signed_in.leads(), (303, Some("/links")));
+    let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let page = || server.ask("GET", "/links").header("Cookie", &cookie).send().status;
+    let api = || server.ask("GET", "/api/links").bearer(&key).send().status;
+    assert_eq!((page(), api()), (200, 200));
+
+    lodge.admin(&["key", "revoke", "me"]);
+    let began = std::time::Instant::now();
+    eventually_true("the key opens nothing", || api() == 401 && page() == 303);
+    assert!(began.elapsed().as_secs_f64() < 1.0, "{:?}", began.elapsed());
+    assert_eq!(server.ask("DELETE", "/api/links/mine").bearer(&key).send().status, 401);
+    assert_eq!(server.get("/mine").status, 307, "its links stay");
+    server.kill();
+    let server = lodge.start();
+    assert_eq!(server.ask("GET", "/api/links").bearer(&key).send().status, 401);
+    assert!(lodge.admin(&["key", "list"]).contains("revoked"));
+}

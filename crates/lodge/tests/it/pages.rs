@@ -1,0 +1,137 @@
+//! What every page and answer carries, and what none does.
+
+use serde_json::json;
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server},
+};
+
+fn everything(server: &Server) -> Vec<(String, Answer)> {
+    let paths = [
+        "/",
+        "/new",
+        "/login",
+        "/api/docs",
+        "/api/openapi.json",
+        "/robots.txt",
+        "/favicon.ico",
+        "/gg+",
+        "/links/gg",
+        "/links/gg/qr",
+        "/links/gg/stats",
+        "/api/links/gg",
+        "/api/links/gg/qr.svg",
+        "/nobody",
+        "/api/nope",
+        "/door",
+    ];
+    let answers = paths.iter().flat_map(|path| {
+        let page = server.ask("GET", path).browser().send();
+        [((*path).to_owned(), server.get(path)), (format!("{path} as a page"), page)]
+    });
+    answers.collect()
+}
+
+#[test]
+fn every_answer_tells_browsers_to_trust_it_with_little() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    server.create(&json!({ "target": "example.org", "short": "door", "password": "x" }));
+    for (path, answer) in everything(&server) {
+        let policy = answer.header("content-security-policy").unwrap_or_else(|| panic!("{path}"));
+        for part in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains('*'), "{path}: {policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"), "{path}");
+        assert_eq!(answer.header("referrer-policy"), Some("same-origin"), "{path}");
+        assert_eq!(answer.header("cross-origin-opener-policy"), Some("same-origin"), "{path}");
+        assert_eq!(answer.header("strict-transport-security"), None, "there is no TLS here");
+        for telling in ["server", "x-powered-by", "via"] {
+            assert_eq!(answer.header(telling), None, "{path}");
+        }
+        assert_eq!(answer.header("x-request-id").map(str::len), Some(16), "{path}");
+    }
+}
+
+#[test]
+fn a_site_on_tls_insists_on_it() {
+    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
+    let server = lodge.start();
+    assert!(server.get("/").header("strict-transport-security").is_some());
+    let made = server.ask("POST", "/links").form("target=example.org&short=gg").send();
+    assert!(made.header("set-cookie").unwrap().ends_with("; Secure"), "{made:?}");
+}
+
+#[test]
+fn pages_ask_nothing_of_third_parties_and_weigh_little() {
+    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
+    let server = lodge.start();
+    server.create(&json!({ "target": "https://elsewhere.example/x", "short": "gg" }));
+    for (path, answer) in everything(&server) {
+        if answer.header("content-type") != Some("text/html; charset=utf-8") {
+            continue;
+        }
+        let page = answer.text();
+        let (mut bytes, mut loaded) = (answer.body.len(), 0);
+        for (mark, end) in [("src=\"", '"'), ("<link rel=\"stylesheet\" href=\"", '"')] {
+            for source in page.split(mark).skip(1).filter_map(|part| part.split(end).next()) {
+                assert!(source.starts_with("/assets/"), "{path}: {source}");
+                let file = server.get(source);
+                assert_eq!(file.status, 200, "{source}");
+                assert_eq!(
+                    file.header("cache-control"),
+                    Some("public, max-age=31536000, immutable"),
+                    "{source}"
+                );
+                (bytes, loaded) = (bytes + file.body.len(), loaded + 1);
+            }
+        }
+        assert!(loaded >= 2, "{path} has a style and a script");
+        assert!(bytes < 50_000, "{path} weighs {bytes} bytes");
+    }
+}
+
+#[test]
+fn a_link_is_made_changed_and_deleted_with_forms_alone() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let made = server.ask("POST", "/links").form("target=example.org&short=gg&tags=a,b").send();
+    assert_eq!(made.leads(), (303, Some("/links/gg")));
+    let cookie = made.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let with_key = |method: &str, path: &str| server.ask(method, path).header("Cookie", &cookie);
+    let page = with_key("GET", "/links/gg").send();
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains("example.org") && page.text().contains("manage_"));
+    assert_eq!(with_key("GET", "/links/gg/stats").send().status, 200);
+    let edited = with_key("POST", "/links/gg").form("target=example.com&tags=&version=1").send();
+    assert_eq!(edited.leads(), (303, Some("/links/gg?saved")));
+    assert_eq!(server.get("/gg").location(), Some("https://example.com/"));
+    let late = with_key("POST", "/links/gg").form("target=example.net&version=1").send();
+    assert_eq!(late.status, 412, "somebody else was faster");
+    let deleted = with_key("POST", "/links/gg/delete").form("version=2").send();
+    assert_eq!(deleted.status, 200);
+    assert_eq!(server.get("/gg").status, 410);
+}
+
+#[test]
+fn a_form_that_is_sent_twice_does_one_thing() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let page = server.get("/new").text();
+    let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap();
+    let form = format!("target=example.org&form={}", rest.split('"').next().unwrap());
+    let first = server.ask("POST", "/links").form(&form).send();
+    let second = server.ask("POST", "/links").form(&form).send();
+    assert_eq!((first.status, first.location()), (303, second.location()));
+    assert_eq!(server.links_stored(), 1);
+}

@@ -1,0 +1,103 @@
+//! Redirects: their codes, what browsers may keep of them, and `HEAD`.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server},
+};
+
+const CODES: [u16; 4] = [301, 302, 307, 308];
+
+fn total(server: &Server, link: &Value) -> Value {
+    let path = format!("/api/links/{}/clicks", link["short"].as_str().unwrap());
+    let answer = server.ask("GET", &path).bearer(link["manage_key"].as_str().unwrap()).send();
+    answer.json()["total"].clone()
+}
+
+#[test]
+fn a_link_redirects_with_its_own_code_and_no_browser_keeps_the_answer() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for code in CODES {
+        let short = format!("r{code}");
+        server.create(&json!({ "target": "example.org", "short": short, "redirect": code }));
+    }
+    server.kill();
+    let server = lodge.start();
+    for code in CODES {
+        // From the store, and then from memory.
+        for _ in 0..2 {
+            let answer = server.get(&format!("/r{code}"));
+            assert_eq!(answer.leads(), (code, Some("https://example.org/")));
+            assert_eq!(answer.header("cache-control"), Some("private, no-store"));
+            assert!(answer.header("x-request-id").is_some());
+            assert!(answer.body.is_empty());
+        }
+    }
+}
+
+#[test]
+fn head_answers_as_get_does_and_counts_nothing() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg", "redirect": 302 }));
+    let says = |answer: &Answer| {
+        let mut names: Vec<String> = answer
+            .headers
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "date" | "x-request-id"))
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        names.sort_unstable();
+        (answer.status, names)
+    };
+    let head = server.ask("HEAD", "/gg").send();
+    assert_eq!(head.leads(), (302, Some("https://example.org/")));
+    for _ in 0..10 {
+        assert_eq!(server.ask("HEAD", "/gg").send().status, 302);
+    }
+    server.get("/gg+");
+    server.get("/api/links/gg");
+    let get = server.get("/gg");
+    for header in ["location", "cache-control"] {
+        assert_eq!(head.header(header), get.header(header), "{:?} {:?}", says(&head), says(&get));
+    }
+    assert_eq!(server.ask("HEAD", "/nobody").send().status, server.get("/nobody").status);
+    assert_eq!(server.stop(), Some(0));
+    assert_eq!(total(&lodge.start(), &link), 1, "the one GET");
+}
+
+#[test]
+fn the_preview_shows_where_a_link_leads_without_going_there() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "https://example.org/a?b=c", "short": "gg" }));
+    let preview = server.get("/gg+");
+    assert_eq!((preview.status, preview.location()), (200, None));
+    assert!(preview.text().contains("example.org"), "{}", preview.text());
+    assert_eq!(server.stop(), Some(0));
+    assert_eq!(total(&lodge.start(), &link), 0);
+}
+
+#[test]
+fn the_location_is_the_normalised_ascii_form() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for (given, location) in [
+        ("http://bücher.example/straße?q=ü", "http://xn--bcher-kva.example/stra%C3%9Fe?q=%C3%BC"),
+        ("HTTPS://EXAMPLE.org:443/A/../B", "https://example.org/B"),
+        ("localhost:8080/x", "https://localhost:8080/x"),
+        ("example.org:8443", "https://example.org:8443/"),
+        ("//example.org/x", "https://example.org/x"),
+        (
+            "https://example.org/?next=javascript:x#frag",
+            "https://example.org/?next=javascript:x#frag",
+        ),
+    ] {
+        let link = server.create(&json!({ "target": given }));
+        assert_eq!(link["target"], location);
+        let short = link["short"].as_str().unwrap();
+        assert_eq!(server.get(&format!("/{short}")).location(), Some(location), "{given}");
+    }
+}

@@ -1,0 +1,120 @@
+//! A link that is limited or asks for a password tells its target to those alone who may follow it.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server},
+};
+
+const TARGET: &str = "https://secret.example/place";
+
+fn says_nothing(answer: &Answer, what: &str) {
+    let head = format!("{:?}", answer.headers);
+    assert!(!head.contains("secret.example"), "{what}: {head}");
+    assert!(!answer.text().contains("secret.example"), "{what}: {}", answer.text());
+}
+
+/// Every way to look at a link without following it.
+fn look(server: &Server, short: &str) {
+    for path in [
+        format!("/{short}+"),
+        format!("/api/links/{short}"),
+        format!("/api/links/{short}/qr.svg"),
+        format!("/links/{short}/qr"),
+        format!("/links/{short}"),
+        format!("/links/{short}/stats"),
+        format!("/api/links/{short}/clicks"),
+    ] {
+        for answer in [server.get(&path), server.ask("GET", &path).browser().send()] {
+            assert!(answer.status < 500, "{path}: {answer:?}");
+            says_nothing(&answer, &path);
+        }
+    }
+    let head = server.ask("HEAD", &format!("/{short}")).send();
+    assert_eq!(head.leads(), (200, None));
+    says_nothing(&head, "HEAD");
+}
+
+#[test]
+fn looking_at_a_limited_link_neither_reveals_its_target_nor_uses_its_click() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": TARGET, "short": "once", "max_clicks": 1 }));
+    look(&server, "once");
+    let public = server.get("/api/links/once").json();
+    assert_eq!((public.get("target"), public.get("max_clicks")), (None, None));
+    let manage_key = link["manage_key"].as_str().unwrap();
+    let managed = server.ask("GET", "/api/links/once").bearer(manage_key).send().json();
+    assert_eq!((&managed["target"], &managed["clicks_used"]), (&json!(TARGET), &json!(0)));
+    assert_eq!(server.get("/once").leads(), (307, Some(TARGET)));
+}
+
+#[test]
+fn a_password_link_shows_a_form_and_opens_to_the_right_password_alone() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": TARGET, "short": "door", "password": "sesame öffne" }));
+    look(&server, "door");
+    assert_eq!(server.get("/api/links/door").json()["has_password"], json!(true));
+
+    let asked = server.get("/door");
+    assert_eq!((asked.status, asked.location()), (200, None));
+    assert!(asked.text().contains("<form") && asked.text().contains("type=\"password\""));
+    says_nothing(&asked, "the form");
+    let policy = asked.header("content-security-policy").unwrap();
+    assert!(policy.contains("form-action 'self' http: https:"), "its answer leads away: {policy}");
+
+    for wrong in ["password=sesame", "password=", &format!("password={}", "x".repeat(129))] {
+        let answer = server.ask("POST", "/door").form(wrong).send();
+        let expected = if wrong == "password=sesame" { 403 } else { 400 };
+        assert_eq!((answer.status, answer.location()), (expected, None), "{wrong}");
+        assert!(answer.text().contains("<form"), "one may try again");
+        says_nothing(&answer, wrong);
+    }
+    let right = server.ask("POST", "/door").form("password=sesame+%C3%B6ffne").send();
+    assert_eq!(right.leads(), (303, Some(TARGET)));
+    assert_eq!(right.header("cache-control"), Some("private, no-store"));
+}
+
+#[test]
+fn a_password_can_be_changed_and_taken_away() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": TARGET, "short": "door", "password": "old" }));
+    let manage_key = link["manage_key"].as_str().unwrap();
+    let change = |change: Value| {
+        server.ask("PATCH", "/api/links/door").bearer(manage_key).json(&change).send().status
+    };
+    let open = |password: &str| {
+        server.ask("POST", "/door").form(&format!("password={password}")).send().status
+    };
+    assert_eq!(open("old"), 303);
+    assert_eq!(change(json!({ "password": "new" })), 200);
+    assert_eq!((open("old"), open("new")), (403, 303));
+    assert_eq!(change(json!({ "password": null })), 200);
+    assert_eq!(server.get("/door").leads(), (307, Some(TARGET)));
+}
+
+#[test]
+fn no_password_is_kept_or_logged_as_typed() {
+    let lodge = Lodge::new().with("LODGE_LOG_FILTER", "trace");
+    let server = lodge.start();
+    let link = server
+        .create(&json!({ "target": TARGET, "short": "door", "password": "correct-horse-battery" }));
+    assert_eq!(
+        server.ask("POST", "/door").form("password=correct-horse-battery").send().status,
+        303
+    );
+    let log = server.log();
+    assert!(!log.contains("correct-horse-battery"), "the log tells the password");
+    assert!(!log.contains(link["manage_key"].as_str().unwrap()), "the log tells a manage key");
+    assert_eq!(server.stop(), Some(0));
+    let file = std::fs::read(lodge.data().join("lodge.db")).unwrap();
+    assert!(!contains(&file, b"correct-horse-battery"), "the file tells the password");
+    assert!(contains(&file, b"$argon2id$v=19$m=19456,t=2,p=1$"));
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|window| window == needle)
+}

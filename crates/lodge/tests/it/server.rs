@@ -1,0 +1,275 @@
+//! The real binary on a data folder of its own: started, asked, stopped, killed, started again.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, OpenFlags};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::client::{Answer, Ask};
+
+/// How long anything that is waited for may take.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A data folder and its settings, over any number of starts.
+pub(crate) struct Lodge {
+    folder: TempDir,
+    settings: Vec<(String, String)>,
+}
+
+/// What a command that ended left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Its exit code.
+    pub(crate) code: i32,
+    /// Its standard output.
+    pub(crate) out: String,
+    /// Its standard error.
+    pub(crate) err: String,
+}
+
+/// A server that runs; it is killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Its public listener.
+    pub(crate) address: SocketAddr,
+    /// Its listener for metrics and health.
+    pub(crate) ops: SocketAddr,
+    database: PathBuf,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Lodge {
+    /// An installation that nobody has started yet.
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), settings: Vec::new() }
+    }
+
+    /// The same with a setting more, named as an environment variable.
+    pub(crate) fn with(mut self, variable: &str, value: &str) -> Self {
+        self.settings.retain(|(name, _)| name != variable);
+        self.settings.push((variable.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Its data folder.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A place for a file beside the data folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Starts the server and waits until it says that it is ready.
+    pub(crate) fn start(&self) -> Server {
+        let mut child = self
+            .command(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let lines = follow(&mut child, Arc::clone(&log));
+        let (address, ops) = wait_until_ready(&lines);
+        Server { child, address, ops, database: self.data().join("lodge.db"), log }
+    }
+
+    /// Runs a command on the data folder to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        let output = self.command(arguments).output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs `lodge admin …`, which must succeed; what it printed.
+    pub(crate) fn admin(&self, arguments: &[&str]) -> String {
+        let ran = self.run(&[&["admin"], arguments].concat());
+        assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
+        ran.out
+    }
+
+    /// Makes an API key; its token.
+    pub(crate) fn key(&self, name: &str) -> String {
+        self.admin(&["key", "create", name]).trim().to_owned()
+    }
+
+    /// The database, opened beside the server to look at it.
+    pub(crate) fn database(&self) -> Connection {
+        Connection::open(self.data().join("lodge.db")).unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lodge"));
+        // A setting or a lodge.toml of whoever runs the tests is none of theirs.
+        command
+            .env_clear()
+            .current_dir(self.folder.path())
+            .env("LODGE_LOG_FORMAT", "json")
+            .envs(self.settings.iter().map(|(name, value)| (name, value)))
+            .args(arguments)
+            .stdin(Stdio::null());
+        // `lodge load` alone knows no data folder.
+        if arguments.first() != Some(&"load") {
+            command.arg("--data").arg(self.data());
+        }
+        command
+    }
+}
+
+/// Keeps the server's log, and hands on its lines.
+fn follow(child: &mut Child, log: Arc<Mutex<Vec<String>>>) -> Receiver<String> {
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let (sender, lines) = channel();
+    thread::spawn(move || {
+        for line in stderr.lines().map_while(Result::ok) {
+            log.lock().unwrap().push(line.clone());
+            // Nobody listens any more once it is ready.
+            let _ = sender.send(line);
+        }
+    });
+    lines
+}
+
+fn wait_until_ready(lines: &Receiver<String>) -> (SocketAddr, SocketAddr) {
+    let deadline = Instant::now() + DEADLINE;
+    let mut said = Vec::new();
+    while let Ok(line) = lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        let event: Value = serde_json::from_str(&line).unwrap_or_default();
+        let address = |field: &str| {
+            event[field].as_str()?.strip_prefix("http://")?.parse::<SocketAddr>().ok()
+        };
+        if let ("ready", Some(public), Some(ops)) =
+            (event["message"].as_str().unwrap_or_default(), address("address"), address("ops"))
+        {
+            return (public, ops);
+        }
+        said.push(line);
+    }
+    panic!("the server is not ready; it said {said:#?}");
+}
+
+impl Server {
+    /// A request to the public listener.
+    pub(crate) fn ask(&self, method: &str, path: &str) -> Ask {
+        Ask::new(self.address, method, path)
+    }
+
+    /// `GET` from the public listener.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path).send()
+    }
+
+    /// `GET` from the listener for metrics and health.
+    pub(crate) fn ops(&self, path: &str) -> Answer {
+        Ask::new(self.ops, "GET", path).send()
+    }
+
+    /// Creates a link through the JSON API; what came back.
+    pub(crate) fn create(&self, link: &Value) -> Value {
+        let answer = self.ask("POST", "/api/links").json(link).send();
+        assert_eq!(answer.status, 201, "{link}: {answer:?}");
+        answer.json()
+    }
+
+    /// Links in the database, whatever has become of them.
+    pub(crate) fn links_stored(&self) -> usize {
+        let database =
+            Connection::open_with_flags(&self.database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let count: i64 =
+            database.query_row("SELECT count(*) FROM links", [], |row| row.get(0)).unwrap();
+        usize::try_from(count).unwrap()
+    }
+
+    /// What a metric says; all of its series together.
+    pub(crate) fn metric(&self, series: &str) -> f64 {
+        let text = self.ops("/metrics").text();
+        let values = text
+            .lines()
+            .filter(|line| line.starts_with(series))
+            .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        values.sum()
+    }
+
+    /// Resident memory, in bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
+    }
+
+    /// What it logged so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().join("\n")
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(id, signal).unwrap();
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// `kill -TERM`; the exit code.
+    pub(crate) fn stop(self) -> Option<i32> {
+        self.signal(Signal::TERM);
+        self.wait()
+    }
+
+    /// Waits for its end; the exit code.
+    pub(crate) fn wait(mut self) -> Option<i32> {
+        eventually("the server ends", || self.child.try_wait().unwrap()).code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("the server's log:\n{}", self.log());
+        }
+    }
+}
+
+/// Waits until `found` finds something.
+pub(crate) fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "not in time: {what}");
+        thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Waits until `holds`.
+pub(crate) fn eventually_true(what: &str, mut holds: impl FnMut() -> bool) {
+    eventually(what, || holds().then_some(()));
+}
+
+/// A path as an argument.
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

@@ -1,0 +1,138 @@
+//! What keeps a server from starting is said in plain words, with an exit code of its own.
+
+use crate::server::{Lodge, Ran, text};
+
+const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
+
+fn refused(ran: &Ran, code: i32, words: &[&str]) {
+    assert_eq!(ran.code, code, "{ran:?}");
+    for word in words {
+        assert!(ran.err.contains(word), "no {word:?} in {}", ran.err);
+    }
+    assert!(!ran.err.contains("panicked") && !ran.err.contains("stack backtrace"), "{}", ran.err);
+}
+
+#[test]
+fn a_second_process_on_the_same_folder_says_so_and_exits_2() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let folder = lodge.data();
+    refused(&lodge.run(&SERVE), 2, &["in use by another process", text(&folder)]);
+    assert_eq!(server.get("/").status, 200, "the first goes on");
+    let file = lodge.file("copy.db");
+    lodge.admin(&["backup", text(&file)]);
+    refused(&lodge.run(&["admin", "restore", text(&file)]), 2, &["in use"]);
+}
+
+#[test]
+fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
+    for (variable, words) in [
+        ("LODGE_HTP_LISTEN", ["LODGE_HTP_LISTEN", "LODGE_HTTP_LISTEN"]),
+        ("LODGE_LINKS_RESERVED_DAY", ["LODGE_LINKS_RESERVED_DAY", "LODGE_LINKS_RESERVED_DAYS"]),
+    ] {
+        let lodge = Lodge::new().with(variable, "1");
+        for command in [&SERVE[..], &["check"], &["admin", "key", "list"]] {
+            refused(&lodge.run(command), 78, &words);
+        }
+        assert!(!lodge.data().exists(), "nothing was opened before that");
+    }
+    let lodge = Lodge::new();
+    let file = lodge.file("lodge.toml");
+    for (toml, words) in [
+        ("[http]\nlistn = \"x\"", &["http.listn", "http.listen"][..]),
+        ("[link]\nmode = \"claim\"", &["link.mode", "links.mode"]),
+        ("dta = \"x\"", &["dta", "data"]),
+        ("[http]\nlisten = \"nowhere\"", &["socket address"]),
+        ("[links]\nmode = \"newest\"", &["newest", "claim"]),
+        ("apps = [\"chess\"]", &["chess", "links"]),
+        ("apps = []", &["apps"]),
+        ("[http]\nconnections_max = 0", &["http.connections_max", "at least 1"]),
+        ("public_url = \"go.example\"", &["public_url", "https://go.example.org"]),
+        ("[log]\nfilter = \"a=b=c\"", &["log.filter"]),
+        ("this is not TOML", &["is not TOML"]),
+    ] {
+        std::fs::write(&file, toml).unwrap();
+        refused(&lodge.run(&SERVE), 78, words);
+    }
+    std::fs::remove_file(&file).unwrap();
+    let missing = ["serve", "--config", "missing.toml"];
+    refused(&lodge.run(&missing), 78, &["missing.toml", "cannot be read"]);
+    refused(
+        &Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "many").run(&SERVE),
+        78,
+        &["LODGE_HTTP_CONNECTIONS_MAX"],
+    );
+}
+
+#[test]
+fn the_command_line_goes_over_the_environment_and_that_over_the_file() {
+    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace").with("LODGE_DATA", "elsewhere");
+    std::fs::write(
+        lodge.file("lodge.toml"),
+        "data = \"nowhere\"\n[links]\nmode = \"claim\"\nreserved_days = 0\n",
+    )
+    .unwrap();
+    let server = lodge.start();
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 201);
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.com").send().status, 201);
+    assert_eq!(server.links_stored(), 1, "in the folder of the command line");
+    assert!(!lodge.file("elsewhere").exists() && !lodge.file("nowhere").exists());
+}
+
+#[test]
+fn a_file_from_a_newer_lodge_is_refused_and_left_as_it_is() {
+    let lodge = Lodge::new();
+    lodge.start().stop();
+    lodge.database().pragma_update(None, "user_version", 9999).unwrap();
+    let words = ["written by a newer Lodge", "9999", "lodge.db"];
+    refused(&lodge.run(&SERVE), 1, &words);
+    refused(&lodge.run(&["admin", "key", "list"]), 1, &words);
+    let checked = lodge.run(&["check"]);
+    assert_eq!(checked.code, 1);
+    assert!(checked.out.contains("BAD   data folder") && checked.out.contains(words[0]));
+    let version: i64 =
+        lodge.database().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 9999);
+}
+
+#[test]
+fn a_database_that_is_not_lodges_is_refused_and_left_as_it_is() {
+    let lodge = Lodge::new();
+    std::fs::create_dir(lodge.data()).unwrap();
+    lodge
+        .database()
+        .execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (5)")
+        .unwrap();
+    refused(&lodge.run(&SERVE), 1, &["not a database of Lodge's"]);
+    let theirs: i64 =
+        lodge.database().query_row("SELECT a FROM theirs", [], |row| row.get(0)).unwrap();
+    assert_eq!(theirs, 5);
+    let lodge = Lodge::new();
+    std::fs::create_dir(lodge.data()).unwrap();
+    std::fs::write(lodge.data().join("lodge.db"), "this is no database at all".repeat(100))
+        .unwrap();
+    refused(&lodge.run(&SERVE), 1, &["not a database of Lodge's"]);
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let lodge = Lodge::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ran = lodge.run(&["serve", "--listen", &address, "--ops-listen", "127.0.0.1:0"]);
+    refused(&ran, 1, &["cannot listen on", &address]);
+}
+
+#[test]
+fn the_data_folder_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let lodge = Lodge::new();
+    let _server = lodge.start();
+    let mode = |name: &str| {
+        std::fs::metadata(lodge.data().join(name)).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!(mode(""), 0o700);
+    for name in ["lodge.db", "lodge.sock", "lodge.lock"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+}

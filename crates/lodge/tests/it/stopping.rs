@@ -1,0 +1,71 @@
+//! A stop lets what runs finish, and nothing new begin.
+
+use std::net::TcpStream;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::{
+    client::Wire,
+    server::{Lodge, Server, eventually_true},
+};
+
+/// A request whose handler runs and waits for the rest of the body.
+fn half_a_creation(server: &Server, body: &str) -> Wire {
+    let mut wire = Wire::connect(server.address).unwrap();
+    let head = format!(
+        "POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    wire.write(head.as_bytes()).unwrap();
+    assert_eq!(wire.read_head().unwrap().status, 100, "the handler asks for the body");
+    wire
+}
+
+#[test]
+fn a_stop_lets_a_running_request_finish_and_begins_no_other() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let mut idle = Wire::connect(server.address).unwrap();
+    assert_eq!(server.ask("GET", "/gg").on(&mut idle).unwrap().status, 307);
+    assert_eq!(server.ops("/health/ready").status, 200);
+    let body = json!({ "target": "example.org", "short": "late" }).to_string();
+    let mut running = half_a_creation(&server, &body);
+
+    server.signal(Signal::TERM);
+    eventually_true("it is ready no more", || server.ops("/health/ready").status == 503);
+    assert_eq!(server.ops("/health/live").status, 200, "but it lives");
+    assert!(idle.read_to_end().unwrap().is_empty(), "idle connections are closed");
+    eventually_true("new ones are refused", || TcpStream::connect(server.address).is_err());
+    running.write(body.as_bytes()).unwrap();
+    let answer = running.read().unwrap();
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(server.wait(), Some(0));
+    assert_eq!(lodge.start().get("/late").status, 307);
+}
+
+#[test]
+fn a_stop_waits_no_longer_than_its_grace_time() {
+    let lodge = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "1");
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    assert_eq!(server.get("/gg").status, 307);
+    let _running = half_a_creation(&server, "{\"target\": \"example.org\"}");
+    assert_eq!(server.stop(), Some(0));
+    let server = lodge.start();
+    let clicks = server.ask("GET", "/api/links/gg/clicks");
+    let clicks = clicks.bearer(link["manage_key"].as_str().unwrap()).send();
+    assert_eq!(clicks.json()["total"], 1, "and the clicks are stored all the same");
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let lodge = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600");
+    let server = lodge.start();
+    let _running = half_a_creation(&server, "{\"target\": \"example.org\"}");
+    server.signal(Signal::TERM);
+    eventually_true("it is ready no more", || server.ops("/health/ready").status == 503);
+    server.signal(Signal::INT);
+    server.wait();
+}

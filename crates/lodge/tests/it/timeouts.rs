@@ -1,0 +1,124 @@
+//! Whoever is slow is cut off, and costs the others nothing.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::{
+    client::{Ask, Wire},
+    server::{DEADLINE, Lodge, Server, eventually_true, text},
+};
+
+/// How long a peer that drips waits between two drops.
+const BETWEEN_DROPS: Duration = Duration::from_millis(50);
+
+/// Drips bytes until the server hangs up; how long that took.
+fn drip_until_cut_off(mut stream: &TcpStream, drop: &[u8]) -> Duration {
+    let began = Instant::now();
+    stream.set_read_timeout(Some(BETWEEN_DROPS)).unwrap();
+    loop {
+        assert!(began.elapsed() < DEADLINE, "nobody hung up");
+        match stream.read(&mut [0; 1024]) {
+            Ok(0) => return began.elapsed(),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                // A failed write is noticed by the next read.
+                let _ = stream.write(drop);
+            }
+            Err(_) => return began.elapsed(),
+        }
+    }
+}
+
+#[test]
+fn a_request_whose_head_does_not_end_is_cut_off() {
+    let lodge = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1");
+    let server = lodge.start();
+    for (start, drop) in [("GET /gg HTTP/1.1\r\nHost: x\r\nX-Slow: ", "a"), ("", "")] {
+        let mut wire = Wire::connect(server.address).unwrap();
+        wire.write(start.as_bytes()).unwrap();
+        let lasted = drip_until_cut_off(wire.stream(), drop.as_bytes());
+        assert!(lasted > Duration::from_millis(700), "{lasted:?}");
+        assert!(lasted < Duration::from_secs(8), "{lasted:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_idles_after_its_answer_is_cut_off() {
+    let lodge = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1");
+    let server = lodge.start();
+    let mut wire = Wire::connect(server.address).unwrap();
+    assert_eq!(Ask::new(server.address, "GET", "/nobody").on(&mut wire).unwrap().status, 404);
+    let lasted = drip_until_cut_off(wire.stream(), b"");
+    assert!(lasted < Duration::from_secs(8), "{lasted:?}");
+}
+
+#[test]
+fn a_body_that_does_not_end_is_given_up() {
+    let lodge = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1");
+    let server = lodge.start();
+    let mut wire = Wire::connect(server.address).unwrap();
+    wire.write(b"POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{").unwrap();
+    let answer = wire.read().unwrap();
+    assert_eq!(answer.status, 408, "{answer:?}");
+    drip_until_cut_off(wire.stream(), b" ");
+    assert_eq!(server.links_stored(), 0);
+}
+
+/// A key's list that no socket buffer holds: a thousand links with targets of 8 KB.
+fn large_list(lodge: &Lodge) -> Ask {
+    let file = lodge.file("large.csv");
+    let rows = (0..1000).map(|row| format!("l{row},https://example.org/{}\n", "x".repeat(8000)));
+    std::fs::write(&file, format!("short,target\n{}", rows.collect::<String>())).unwrap();
+    let key = lodge.key("me");
+    lodge.admin(&["import", "--from", "lodge", "--key", "me", text(&file)]);
+    Ask::new(([127, 0, 0, 1], 1).into(), "GET", "/api/links?limit=1000").bearer(&key)
+}
+
+fn open_connections(server: &Server) -> f64 {
+    server.metric("lodge_http_connections ")
+}
+
+#[test]
+fn a_reader_that_takes_nothing_of_its_answer_is_cut_off() {
+    let lodge = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1");
+    let server = lodge.start();
+    let list = large_list(&lodge);
+    let readers: Vec<Wire> = (0..5)
+        .map(|_| {
+            let mut wire = Wire::connect(server.address).unwrap();
+            wire.write(&list.bytes()).unwrap();
+            wire
+        })
+        .collect();
+    // The one that asks for the metrics is open, too.
+    eventually_true("the readers are served", || open_connections(&server) > 5.5);
+    eventually_true("the readers are cut off", || open_connections(&server) < 1.5);
+    for mut reader in readers {
+        let whole = reader.read().is_ok_and(|answer| answer.body.len() > 8_000_000);
+        assert!(!whole, "nothing was cut off");
+    }
+    let mut wire = Wire::connect(server.address).unwrap();
+    wire.write(&list.bytes()).unwrap();
+    assert_eq!(wire.read().unwrap().json()["links"].as_array().unwrap().len(), 1000);
+}
+
+#[test]
+fn a_peer_that_asks_and_asks_and_reads_nothing_is_cut_off() {
+    let lodge = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1");
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let before = server.memory_bytes();
+    let many = "GET /gg HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);
+    let mut wire = Wire::connect(server.address).unwrap();
+    let began = Instant::now();
+    while wire.write(many.as_bytes()).is_ok() {
+        assert!(began.elapsed() < DEADLINE, "nobody hung up");
+    }
+    assert!(server.memory_bytes() < before + (64 << 20));
+    assert_eq!(server.get("/gg").status, 307);
+}

@@ -1,0 +1,130 @@
+//! Links from elsewhere, and out again.
+
+use serde_json::json;
+
+use crate::server::{Lodge, text};
+
+#[test]
+fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "https://example.org/?a=1,2&b=\"x\"", "short": "plain" }));
+    server.create(&json!({ "target": "example.org", "short": "full", "redirect": 308,
+        "tags": ["a", "b c"], "expires_at": "2099-01-31T12:00:00Z" }));
+    server.create(&json!({ "target": "example.org", "short": "few", "max_clicks": 3 }));
+    server.create(&json!({ "target": "example.org", "short": "door", "password": "sesame" }));
+    let gone = server.create(&json!({ "target": "example.org", "short": "gone" }));
+    let key = gone["manage_key"].as_str().unwrap();
+    assert_eq!(server.ask("DELETE", "/api/links/gone").bearer(key).send().status, 204);
+    assert_eq!(server.get("/few").status, 307);
+    for _ in 0..5 {
+        server.get("/plain");
+    }
+    assert_eq!(server.stop(), Some(0));
+    let file = lodge.file("links.csv");
+    assert!(lodge.admin(&["export", text(&file)]).contains("exported 4 links"));
+
+    let other = Lodge::new();
+    let server = other.start();
+    other.key("me");
+    let import = ["import", "--from", "lodge", "--key", "me", text(&file)];
+    let said = other.admin(&import);
+    assert!(said.contains("4 links imported, 0 were there already, 0 not taken"), "{said}");
+    let said = other.admin(&import);
+    assert!(said.contains("0 links imported, 4 were there already, 0 not taken"), "{said}");
+    let again = other.file("again.csv");
+    other.admin(&["export", text(&again)]);
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        std::fs::read_to_string(&again).unwrap(),
+        "clicks, hashes, ends, tags and all"
+    );
+    assert_eq!(server.get("/full").status, 308);
+    let statuses: Vec<u16> = (0..3).map(|_| server.get("/few").status).collect();
+    assert_eq!(statuses, [307, 307, 410], "one of its three was used before");
+    assert_eq!(server.ask("POST", "/door").form("password=sesame").send().status, 303);
+    assert_eq!(server.get("/gone").status, 404);
+}
+
+#[test]
+fn a_large_folder_is_exported_whole() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let rows = (0..2300).map(|row| format!("l{row},example.org/{row}\n"));
+    let file = lodge.file("in.csv");
+    std::fs::write(&file, format!("short,target\n{}", rows.collect::<String>())).unwrap();
+    assert!(
+        lodge.admin(&["import", "--from", "lodge", text(&file)]).contains("2300 links imported")
+    );
+    let out = lodge.file("out.csv");
+    assert!(lodge.admin(&["export", text(&out)]).contains("exported 2300 links"));
+    assert_eq!(std::fs::read_to_string(&out).unwrap().lines().count(), 2301);
+    assert_eq!(server.get("/l2299").location(), Some("https://example.org/2299"));
+}
+
+#[test]
+fn exports_of_other_shorteners_are_taken() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let key = lodge.key("me");
+    for (source, csv, short) in [
+        (
+            "yourls",
+            "keyword,url,title,timestamp,ip,clicks\n\
+             yo,http://example.org/yourls,Title,2024-05-01 10:00:00,192.0.2.1,7\n",
+            "yo",
+        ),
+        (
+            "shlink",
+            "createdAt,shortUrl,shortCode,domain,longUrl,title,tags,visits\n\
+             2024-05-01T12:00:00+02:00,https://s.example/sh,sh,,http://example.org/shlink,,a|b,7\n",
+            "sh",
+        ),
+        (
+            "kutt",
+            "id,address,target,description,visit_count,created_at\n\
+             1,ku,http://example.org/kutt,,7,2024-05-01T10:00:00.000Z\n",
+            "ku",
+        ),
+        (
+            "bitly",
+            "Bitlink,Title,Long URL,Created,Tags,Engagements\n\
+             bit.ly/bi,Title,http://example.org/bitly,1714557600,,7\n",
+            "bi",
+        ),
+    ] {
+        let file = lodge.file("theirs.csv");
+        std::fs::write(&file, csv).unwrap();
+        let said = lodge.admin(&["import", "--from", source, "--key", "me", text(&file)]);
+        assert!(said.contains("1 links imported"), "{source}: {said}");
+        let target = format!("http://example.org/{source}");
+        assert_eq!(server.get(&format!("/{short}")).leads(), (307, Some(target.as_str())));
+        let link = server.ask("GET", &format!("/api/links/{short}")).bearer(&key).send().json();
+        assert_eq!(link["created_at"], "2024-05-01T10:00:00Z", "{source}");
+        let clicks = server.ask("GET", &format!("/api/links/{short}/clicks")).bearer(&key).send();
+        assert!(clicks.json()["total"].as_u64() >= Some(7), "{source}: {}", clicks.text());
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_are_named_and_the_others_taken() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "taken" }));
+    let file = lodge.file("theirs.csv");
+    std::fs::write(
+        &file,
+        "keyword,url\ngood,example.org\nad/min,example.org\nbad,javascript:x\ntaken,example.com\n\
+         links,example.org\nlast,example.org\n",
+    )
+    .unwrap();
+    let ran = lodge.run(&["admin", "import", "--from", "yourls", text(&file)]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("2 links imported, 0 were there already, 4 not taken"), "{ran:?}");
+    for line in ["line 3: short", "line 4: target", "line 5: this short is taken", "line 6: short"]
+    {
+        assert!(ran.err.contains(line), "{line} in {}", ran.err);
+    }
+    assert_eq!((server.get("/good").status, server.get("/last").status), (307, 307));
+    assert_eq!(server.get("/taken").location(), Some("https://example.org/"));
+}
