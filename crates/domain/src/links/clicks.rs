@@ -209,7 +209,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    (0..1000).for_each(|_| counter.count(link, &visit, Timestamp::UNIX_EPOCH))
+                    (0..1000).for_each(|_| counter.count(link, &visit, Timestamp::UNIX_EPOCH));
                 });
             }
         });

@@ -72,13 +72,12 @@ impl Links {
         here: &[Origin],
         attempt: Option<Attempt>,
     ) -> Result<Done<Link>> {
-        let done = match self.recall(attempt.as_ref()).await? {
-            Some(outcome) => Done { outcome: claims_of(outcome)?, replayed: true },
-            None => {
-                self.may_create(caller)?;
-                let candidate = self.candidate(new, caller, here).await?;
-                self.store.claim(vec![candidate], self.settings.reserved, attempt).await?
-            }
+        let done = if let Some(outcome) = self.recall(attempt.as_ref()).await? {
+            Done { outcome: claims_of(outcome)?, replayed: true }
+        } else {
+            self.may_create(caller)?;
+            let candidate = self.candidate(new, caller, here).await?;
+            self.store.claim(vec![candidate], self.settings.reserved, attempt).await?
         };
         Ok(Done { outcome: created(done.outcome.into_iter().next())?, replayed: done.replayed })
     }
@@ -111,8 +110,7 @@ impl Links {
         if done.replayed {
             // The first attempt was under way while the rules were applied to this one.
             let wishes = answers.into_iter().zip(wanted);
-            let wishes =
-                wishes.map(|(answer, wish)| wish.ok_or(()).or_else(|()| Err(refusal(answer))));
+            let wishes = wishes.map(|(answer, wish)| wish.ok_or_else(|| refusal(answer)));
             return Ok(Done { outcome: retold(wishes.collect(), done.outcome), replayed: true });
         }
         let mut claims = done.outcome.into_iter();

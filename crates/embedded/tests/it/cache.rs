@@ -296,7 +296,10 @@ async fn lookups_past_the_bound_are_refused() {
         held.push(slow.hold_next());
         waiting.push(spawn_find(&cached, &fresh("absent")));
     }
-    until("all lookups have begun", async || slow.finds() == 1_024).await;
+    until("all answers are held back", async || {
+        slow.finds() == 1_024 && slow.held.lock().is_empty()
+    })
+    .await;
     assert!(matches!(cached.find(&fresh("one-more")).await, Err(Error::Unavailable { .. })));
     drop(held);
     for find in waiting {
