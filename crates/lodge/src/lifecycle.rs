@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How often clicks are stored: no click waits for a second.
-const FLUSH: Duration = Duration::from_millis(500);
+const FLUSH: Duration = Duration::from_millis(850);
 
 /// How often what is past its time is put away.
 const TIDY: Duration = Duration::from_secs(30);
@@ -108,7 +108,7 @@ impl Ends {
     }
 }
 
-/// Stores the clicks that were counted, twice a second, and the last ones after `stop`.
+/// Stores the clicks that were counted, more than once a second, and the last ones after `stop`.
 async fn store_clicks(links: Arc<Links>, stop: CancellationToken) {
     let mut ticks = interval(FLUSH);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -51,9 +51,12 @@ async fn a_full_pool_refuses_at_once_and_works_on() {
 #[tokio::test]
 async fn who_has_gone_is_not_hashed_for() {
     let pool = Argon2Pool::new(1, 1_000).unwrap();
-    let one = std::time::Instant::now();
-    pool.hash(password("x")).await.unwrap();
-    let one = one.elapsed();
+    let mut one = Duration::MAX;
+    for _ in 0..3 {
+        let begun = std::time::Instant::now();
+        pool.hash(password("x")).await.unwrap();
+        one = one.min(begun.elapsed());
+    }
     for _ in 0..500 {
         // Polled once, so that it waits in the queue, and dropped.
         let mut asked = std::pin::pin!(pool.hash(password("x")));

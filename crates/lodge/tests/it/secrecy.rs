@@ -34,6 +34,10 @@ fn look(server: &Server, short: &str) {
     let head = server.ask("HEAD", &format!("/{short}")).send();
     assert_eq!(head.leads(), (200, None));
     says_nothing(&head, "HEAD");
+    for guess in [TARGET, "https://elsewhere.example/"] {
+        let put = server.ask("PUT", &format!("/?short={short}&long={guess}")).send();
+        assert_eq!(put.status, 409, "a guess is told nothing, right or wrong");
+    }
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! The real binary on a data folder of its own: started, asked, stopped, killed, started again.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex,
         mpsc::{Receiver, channel},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -40,9 +40,12 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// A server that runs; it is killed when it is dropped.
+/// A process that is killed when it is dropped.
+struct Process(Child);
+
+/// A server that runs.
 pub(crate) struct Server {
-    child: Child,
+    process: Process,
     /// Its public listener.
     pub(crate) address: SocketAddr,
     /// Its listener for metrics and health.
@@ -76,25 +79,28 @@ impl Lodge {
 
     /// Starts the server and waits until it says that it is ready.
     pub(crate) fn start(&self) -> Server {
-        let mut child = self
+        let mut process = self
             .command(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
+            .map(Process)
             .unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let lines = follow(&mut child, Arc::clone(&log));
+        let lines = follow(process.0.stderr.take().unwrap(), Arc::clone(&log));
         let (address, ops) = wait_until_ready(&lines);
-        Server { child, address, ops, database: self.data().join("lodge.db"), log }
+        Server { process, address, ops, database: self.data().join("lodge.db"), log }
     }
 
     /// Runs a command on the data folder to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        let output = self.command(arguments).output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        let mut command = self.command(arguments);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Process(command.spawn().unwrap());
+        let out = read(process.0.stdout.take().unwrap());
+        let err = read(process.0.stderr.take().unwrap());
+        let status = process.wait();
+        let code = status.code().unwrap_or(-1);
+        Ran { code, out: out.join().unwrap(), err: err.join().unwrap() }
     }
 
     /// Runs `lodge admin …`, which must succeed; what it printed.
@@ -132,12 +138,20 @@ impl Lodge {
     }
 }
 
+/// Reads all that a process prints, however it ends.
+fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    })
+}
+
 /// Keeps the server's log, and hands on its lines.
-fn follow(child: &mut Child, log: Arc<Mutex<Vec<String>>>) -> Receiver<String> {
-    let stderr = BufReader::new(child.stderr.take().unwrap());
+fn follow(stderr: ChildStderr, log: Arc<Mutex<Vec<String>>>) -> Receiver<String> {
     let (sender, lines) = channel();
     thread::spawn(move || {
-        for line in stderr.lines().map_while(Result::ok) {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             log.lock().unwrap().push(line.clone());
             // Nobody listens any more once it is ready.
             let _ = sender.send(line);
@@ -208,7 +222,8 @@ impl Server {
 
     /// Resident memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
     }
@@ -220,14 +235,14 @@ impl Server {
 
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        let id = Pid::from_raw(i32::try_from(self.process.0.id()).unwrap()).unwrap();
         kill_process(id, signal).unwrap();
     }
 
     /// `kill -9`.
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.process.0.kill().unwrap();
+        self.process.0.wait().unwrap();
     }
 
     /// `kill -TERM`; the exit code.
@@ -238,14 +253,25 @@ impl Server {
 
     /// Waits for its end; the exit code.
     pub(crate) fn wait(mut self) -> Option<i32> {
-        eventually("the server ends", || self.child.try_wait().unwrap()).code()
+        self.process.wait().code()
+    }
+}
+
+impl Process {
+    fn wait(&mut self) -> ExitStatus {
+        eventually("the process ends", || self.0.try_wait().unwrap())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         if thread::panicking() {
             eprintln!("the server's log:\n{}", self.log());
         }
