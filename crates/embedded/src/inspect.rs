@@ -35,6 +35,10 @@ pub fn inspect(folder: &Path) -> Result<Inspected, OpenError> {
     {
         return Ok(Inspected::InUse);
     }
+    if folder.exists() && !folder.is_dir() {
+        let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+        return Err(OpenError::File { path: folder.to_owned(), source });
+    }
     let file = folder.join("lodge.db");
     if !file.exists() {
         return Ok(Inspected::Empty);

@@ -50,6 +50,9 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
 }
 
 fn describe() {
+    // There from the start, so that an alert can tell none from unknown.
+    metrics::counter!("lodge_links_click_batches_failed_total").increment(0);
+    metrics::counter!("lodge_links_clicks_stored_total").increment(0);
     metrics::describe_counter!(
         "lodge_http_requests_total",
         "Requests, by method, route and status"

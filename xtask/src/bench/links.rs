@@ -24,7 +24,7 @@ const RANDOM_LINKS: &str = "math.randomseed(os.time())\nrequest = function() ret
 /// Makes each request a PUT, as the Dank seed's script does.
 const PUT: &str = "wrk.method = 'PUT'\n";
 
-const SERVED: &str = "lodge_http_requests_total{method=\"GET\",route=\"/{short}\",status=\"3xx\"}";
+const SERVED: &str = "lodge_http_requests_total{method=\"GET\",route=\"/{short}\",status=\"307\"}";
 
 type Part = fn(&Options) -> Result<()>;
 

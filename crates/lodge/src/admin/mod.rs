@@ -42,7 +42,7 @@ impl Administrator {
         let folder = &config.data;
         if !Path::new(folder).is_dir() {
             return Err(anyhow!(
-                "there is no data folder {}; name it with --data",
+                "there is no data folder {}; lodge serve makes it, or name another with --data",
                 folder.display()
             ));
         }

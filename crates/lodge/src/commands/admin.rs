@@ -1,8 +1,9 @@
 //! `lodge admin`.
 
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::{BufRead, BufReader, Read, Seek, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -66,7 +67,8 @@ enum AdminCommand {
         #[arg(long, value_name = "NAME")]
         key: Option<String>,
     },
-    /// Write every link to a CSV file, which `import --from lodge` reads.
+    /// Write every link to a CSV file, which `import --from lodge` reads. It has neither owners nor manage
+    /// keys; keep it like the folder, for it holds password hashes.
     Export {
         /// The file to make.
         file: PathBuf,
@@ -260,8 +262,11 @@ fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
 /// Written beside its place and put there when it is whole.
 fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
     let unfinished = file.with_extension("unfinished");
-    let mut writer = csv::Writer::from_path(&unfinished)
-        .with_context(|| format!("{} cannot be written", unfinished.display()))?;
+    // It holds password hashes.
+    let private =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished);
+    let private = private.with_context(|| format!("{} cannot be written", unfinished.display()))?;
+    let mut writer = csv::Writer::from_writer(private);
     let progress = progress_bar(0, "{spinner} {pos} links")?;
     let mut after = None;
     loop {

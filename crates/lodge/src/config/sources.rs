@@ -2,9 +2,10 @@
 
 use std::{env, fs, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use lodge_domain::links::Origin;
 use toml::{Table, Value};
+use tracing_subscriber::EnvFilter;
 
 use super::Config;
 use crate::cli::ConfigOptions;
@@ -46,9 +47,8 @@ fn read(
     for (name, text) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
         overlay(&mut table, &keys, name, text)?;
     }
-    let mut config: Config = table
-        .try_into()
-        .map_err(|error: toml::de::Error| anyhow::anyhow!("{}", error.message().to_owned()))?;
+    let mut config: Config = serde_path_to_error::deserialize(table)
+        .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
     apply(&mut config, options);
     check(&config)?;
     Ok(config)
@@ -174,6 +174,13 @@ fn check(config: &Config) -> Result<()> {
     if let Some((key, _)) = positive.iter().find(|(_, value)| *value == 0) {
         bail!("{key} must be at least 1");
     }
+    if config.data.as_os_str().is_empty() {
+        bail!("data must name a folder");
+    }
+    if config.http.listen == config.ops.listen && config.http.listen.port() != 0 {
+        bail!("http.listen and ops.listen must be two addresses");
+    }
+    EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");
     }
@@ -214,6 +221,12 @@ mod tests {
     }
 
     #[test]
+    fn a_bad_value_is_named() {
+        let error = with(&[("LODGE_LINKS_MODE", "clam")]).unwrap_err();
+        assert!(format!("{error:#}").contains("links.mode"), "{error:#}");
+    }
+
+    #[test]
     fn a_value_that_cannot_be_is_refused() {
         for pair in [
             ("LODGE_HTTP_LISTEN", "nowhere"),
@@ -222,6 +235,9 @@ mod tests {
             ("LODGE_LINKS_MODE", "both"),
             ("LODGE_EMBEDDED_READERS", "0"),
             ("LODGE_EMBEDDED_READERS", "many"),
+            ("LODGE_DATA", ""),
+            ("LODGE_LOG_FILTER", "in fo=="),
+            ("LODGE_OPS_LISTEN", "127.0.0.1:8080"),
         ] {
             assert!(with(&[pair]).is_err(), "{pair:?}");
         }

@@ -9,6 +9,9 @@ use serde_json::json;
 
 use crate::server::{Lodge, eventually_true, text};
 
+/// One that stands nowhere by chance.
+const SHORT: &str = "kept-through-thick-and-thin";
+
 #[test]
 fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
     let lodge = Lodge::new();
@@ -64,7 +67,7 @@ fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
 fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
     let lodge = Lodge::new();
     let server = lodge.start();
-    server.create(&json!({ "target": "example.org", "short": "old" }));
+    server.create(&json!({ "target": "example.org", "short": SHORT }));
     let file = lodge.file("backup.db");
     lodge.admin(&["backup", text(&file)]);
     server.create(&json!({ "target": "example.org", "short": "late" }));
@@ -76,19 +79,33 @@ fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
         let ran = lodge.run(&["admin", "restore", text(bad)]);
         assert_eq!(ran.code, 1, "{ran:?}");
     }
-    let mut damaged = std::fs::read(&file).unwrap();
-    let page = damaged.len() / 4096 / 2 * 4096;
-    damaged[page..page + 4096].fill(0x5a);
-    std::fs::write(&nonsense, damaged).unwrap();
-    assert_eq!(lodge.run(&["admin", "restore", text(&nonsense)]).code, 1);
+    for damage in [differ, overwrite] {
+        let mut damaged = std::fs::read(&file).unwrap();
+        damage(&mut damaged);
+        std::fs::write(&nonsense, damaged).unwrap();
+        let ran = lodge.run(&["admin", "restore", text(&nonsense)]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+    }
     let server = lodge.start();
-    assert_eq!((server.get("/old").status, server.get("/late").status), (307, 307));
+    assert_eq!((server.get(&format!("/{SHORT}")).status, server.get("/late").status), (307, 307));
     server.stop();
 
     lodge.admin(&["restore", text(&file)]);
     let server = lodge.start();
-    assert_eq!((server.get("/old").status, server.get("/late").status), (307, 404));
+    assert_eq!((server.get(&format!("/{SHORT}")).status, server.get("/late").status), (307, 404));
     assert!(lodge.data().join("lodge.db.before-restore").exists());
+}
+
+/// Changes one of the two places where the short stands: the table and its index differ.
+fn differ(file: &mut [u8]) {
+    let at = file.windows(SHORT.len()).rposition(|window| window == SHORT.as_bytes()).unwrap();
+    file[at] = b'x';
+}
+
+/// Overwrites a whole page.
+fn overwrite(file: &mut [u8]) {
+    let page = file.len() / 4096 / 2 * 4096;
+    file[page..page + 4096].fill(0x5a);
 }
 
 #[test]
