@@ -30,3 +30,4 @@ mod starting;
 mod stopping;
 mod timeouts;
 mod transfer;
+mod twins;

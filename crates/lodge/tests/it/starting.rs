@@ -1,5 +1,7 @@
 //! What keeps a server from starting is said in plain words, with an exit code of its own.
 
+use std::path::Path;
+
 use crate::server::{Lodge, Ran, text};
 
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
@@ -124,15 +126,17 @@ fn an_address_that_is_taken_is_named() {
 }
 
 #[test]
-fn the_data_folder_is_for_its_owner_alone() {
+fn the_data_folder_and_what_is_made_of_it_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let lodge = Lodge::new();
     let _server = lodge.start();
-    let mode = |name: &str| {
-        std::fs::metadata(lodge.data().join(name)).unwrap().permissions().mode() & 0o777
-    };
-    assert_eq!(mode(""), 0o700);
+    let (backup, export) = (lodge.file("backup.db"), lodge.file("links.csv"));
+    lodge.admin(&["backup", text(&backup)]);
+    lodge.admin(&["export", text(&export)]);
+    let mode = |file: &Path| std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&lodge.data()), 0o700);
     for name in ["lodge.db", "lodge.sock", "lodge.lock"] {
-        assert_eq!(mode(name), 0o600, "{name}");
+        assert_eq!(mode(&lodge.data().join(name)), 0o600, "{name}");
     }
+    assert_eq!((mode(&backup), mode(&export)), (0o600, 0o600));
 }

@@ -1,0 +1,147 @@
+//! Requests that are sent twice at once, and answers that must not depend on what happened since.
+
+use std::{sync::Barrier, thread};
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server, eventually_true},
+};
+
+/// Pairs that are tried: a race is not won every time.
+const ROUNDS: usize = 30;
+
+/// Sends the same request from two threads at once.
+fn twice(send: impl Fn() -> Answer + Sync) -> [Answer; 2] {
+    let start = Barrier::new(2);
+    let one = || {
+        start.wait();
+        send()
+    };
+    thread::scope(|scope| {
+        let (first, second) = (scope.spawn(one), scope.spawn(one));
+        [first.join().unwrap(), second.join().unwrap()]
+    })
+}
+
+fn managed(server: &Server, link: &Value) -> (String, String) {
+    let made = server.create(link);
+    let text = |name: &str| made[name].as_str().unwrap().to_owned();
+    (format!("/api/links/{}", text("short")), text("manage_key"))
+}
+
+#[test]
+fn a_deletion_that_is_sent_twice_at_once_is_answered_alike() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for _ in 0..ROUNDS {
+        let (path, key) = managed(&server, &json!({ "target": "example.org" }));
+        let answers = twice(|| server.ask("DELETE", &path).bearer(&key).once("k").send());
+        assert_eq!(answers.map(|answer| answer.status), [204, 204]);
+    }
+}
+
+#[test]
+fn a_new_manage_key_that_is_asked_for_twice_at_once_is_one() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for _ in 0..ROUNDS {
+        let (path, key) = managed(&server, &json!({ "target": "example.org" }));
+        let edit = json!({ "new_manage_key": true });
+        let [one, other] =
+            twice(|| server.ask("PATCH", &path).bearer(&key).once("k").json(&edit).send());
+        assert_eq!((one.status, one.text()), (other.status, other.text()));
+        assert_eq!(one.status, 200);
+    }
+}
+
+#[test]
+fn a_repeated_bulk_is_answered_line_by_line_as_the_first_time() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_millis(1500);
+    let links = json!({ "links": [
+        { "target": "example.org/1", "expires_at": soon.to_string() },
+        { "target": "javascript:x" },
+        { "target": "example.org/2" },
+    ] });
+    let post = || server.ask("POST", "/api/bulk/links").once("k").json(&links).send();
+    let first = post();
+    assert_eq!((first.status, &first.json()["created"]), (200, &json!(2)));
+    let short = first.json()["results"][0]["link"]["short"].as_str().unwrap().to_owned();
+    eventually_true("the first link expires", || server.get(&format!("/{short}")).status == 410);
+    let again = post();
+    assert_eq!((again.status, again.text()), (200, first.text()));
+}
+
+#[test]
+fn the_limit_of_creations_does_not_count_a_repetition() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1");
+    let server = lodge.start();
+    let post = || {
+        let ask = server.ask("POST", "/api/links").once("k").header("X-Forwarded-For", "192.0.2.1");
+        ask.json(&json!({ "target": "example.org" })).send().status
+    };
+    assert_eq!([post(), post(), post()], [201, 201, 201]);
+}
+
+#[test]
+fn in_replace_mode_every_put_is_taken_and_the_senders_last_one_stays() {
+    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
+    let server = lodge.start();
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let server = &server;
+            scope.spawn(move || {
+                for number in 0..40 {
+                    let path = format!("/?short=gg&long=example.org/{writer}/{number}");
+                    let status = server.ask("PUT", &path).send().status;
+                    assert!(matches!(status, 200 | 201), "{status}");
+                }
+            });
+        }
+    });
+    for number in (0..40).rev() {
+        let path = format!("/?short=mine&long=example.org/{number}");
+        assert_eq!(server.ask("PUT", &path).send().status, 201);
+        let to = format!("https://example.org/{number}");
+        assert_eq!(server.get("/mine").leads(), (307, Some(&*to)));
+    }
+    assert_eq!(server.ask("PUT", "/?short=mine&long=example.org/0").send().status, 200);
+}
+
+#[test]
+fn a_put_tells_nobody_where_a_protected_link_leads() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for (short, link) in [
+        ("secret", json!({ "target": "example.org/x", "short": "secret", "password": "p" })),
+        ("few", json!({ "target": "example.org/x", "short": "few", "max_clicks": 5 })),
+    ] {
+        server.create(&link);
+        let put = |long: &str| server.ask("PUT", &format!("/?short={short}&long={long}")).send();
+        assert_eq!(put("example.org/x").status, 409);
+        assert_eq!(put("example.org/x").text().len(), put("example.org/y").text().len());
+    }
+}
+
+#[test]
+fn clicks_wait_in_memory_while_the_store_takes_none() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let (path, key) = managed(&server, &json!({ "target": "example.org", "short": "busy" }));
+    let database = lodge.database();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for _ in 0..100 {
+        assert_eq!(server.get("/busy").status, 307);
+    }
+    eventually_true("a batch is refused", || {
+        server.metric("lodge_links_click_batches_failed_total") >= 1.0
+    });
+    database.execute_batch("ROLLBACK").unwrap();
+    eventually_true("all clicks are stored", || {
+        let clicks = server.ask("GET", &format!("{path}/clicks")).bearer(&key).send();
+        clicks.json()["total"] == json!(100)
+    });
+}
