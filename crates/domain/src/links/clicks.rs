@@ -34,7 +34,7 @@ const SHARDS: usize = 8;
 const ENTRIES_MAX: usize = 1 << 16;
 
 /// Clicks on one link in one hour with one kind of device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClickCell {
     /// The link.
     pub link: LinkId,
@@ -51,9 +51,9 @@ pub struct ClickBatch {
     pub incarnation: Uuid,
     /// 1, 2, 3, … within the incarnation.
     pub number: u64,
-    /// Clicks.
+    /// Clicks, sorted, so that a store that keeps them by link goes through its pages once.
     pub clicks: Vec<(ClickCell, u64)>,
-    /// Clicks that came from another site, by its host.
+    /// Clicks that came from another site, by its host; sorted too.
     pub referrers: Vec<((LinkId, Box<str>), u64)>,
 }
 
@@ -166,8 +166,10 @@ impl ClickCounter {
             return None;
         }
         let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
-        let (clicks, referrers) =
-            (sum.clicks.into_iter().collect(), sum.referrers.into_iter().collect());
+        let mut clicks: Vec<_> = sum.clicks.into_iter().collect();
+        let mut referrers: Vec<_> = sum.referrers.into_iter().collect();
+        clicks.sort_unstable();
+        referrers.sort_unstable();
         Some(ClickBatch { incarnation: self.incarnation, number, clicks, referrers })
     }
 
