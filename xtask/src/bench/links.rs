@@ -69,12 +69,15 @@ fn beside_nginx(
     path: &str,
     bar: f64,
 ) -> Result<()> {
-    let _nginx = servers::start_nginx(scratch)?;
+    let nginx_process = servers::start_nginx(scratch)?;
     let lodge = servers::start_lodge(scratch, "data")?;
     servers::import(scratch, "data", "r", 10_000)?;
-    let (mut ratios, mut rates, mut nginx_rates, mut cpu) = (vec![], vec![], vec![], vec![]);
+    let (mut ratios, mut rates, mut nginx_rates) = (vec![], vec![], vec![]);
+    let (mut cpu, mut nginx_cpu) = (vec![], vec![]);
     for _ in 0..options.runs {
+        let before = servers::cpu_us(nginx_process.pid())?;
         let nginx = wrk::run(2, 100, options.seconds, script, &format!("http://{NGINX}{path}"))?;
+        nginx_cpu.push((servers::cpu_us(nginx_process.pid())? - before) / nginx.requests);
         let before = servers::cpu_us(lodge.pid())?;
         let run = wrk::run(2, 100, options.seconds, script, &format!("http://{LODGE}{path}"))?;
         cpu.push((servers::cpu_us(lodge.pid())? - before) / run.requests);
@@ -90,7 +93,11 @@ fn beside_nginx(
         options.runs
     );
     println!("{name}: ratio {:.3} (bar {bar}); runs {ratios:.3?}", median(&ratios));
-    println!("{name}: {:.2} µs CPU a redirect (bar 10.5)", median(&cpu));
+    println!(
+        "{name}: {:.2} µs CPU a redirect (bar 10.5); nginx {:.2}",
+        median(&cpu),
+        median(&nginx_cpu)
+    );
     Ok(())
 }
 

@@ -114,13 +114,18 @@ pub(crate) fn counter(line_start: &str) -> Result<u64> {
     Ok(line.rsplit(' ').next().unwrap_or_default().parse()?)
 }
 
-/// CPU time that a process and its children have used, in microseconds.
+/// CPU time that a process and its living children have used, in microseconds.
 pub(crate) fn cpu_us(pid: u32) -> Result<f64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let fields: Vec<&str> =
-        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    let all = children.split_whitespace().map(str::to_owned).chain([pid.to_string()]);
     let per_second: f64 = process::output("getconf", &["CLK_TCK"])?.trim().parse()?;
+    let mut ticks = 0.0;
+    for pid in all {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        let fields: Vec<&str> =
+            stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        ticks += fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
+    }
     Ok(ticks * 1e6 / per_second)
 }
 
