@@ -9,16 +9,19 @@ use askama::Template;
 use axum::{
     Json,
     extract::State,
-    response::{IntoResponse, Response},
+    response::{Html, IntoResponse, Response},
 };
-use http::{Method, StatusCode};
+use bytes::Bytes;
+use http::Method;
+use lodge_domain::Error;
+use moka::sync::Cache;
 use utoipa::openapi::{
     Components, InfoBuilder, OpenApi, OpenApiBuilder, ServerBuilder,
     security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
 use self::outline::{Group, groups, prose};
-use crate::{Site, error::HttpResult, links, pages, request::Asked, routes::Routes};
+use crate::{Site, error::HttpResult, links, request::Asked, routes::Routes};
 
 pub(crate) fn routes() -> Routes {
     Routes::default().on(Method::GET, "/api/openapi.json", openapi).on(
@@ -66,13 +69,25 @@ struct DocsPage<'a> {
     groups: &'a [Group],
 }
 
+/// The page as it was made for each address that this deployment is asked by: to make it takes as long
+/// as a hundred redirects, and it never changes.
+pub(crate) type DocsPages = Cache<String, Bytes>;
+
+/// Addresses for which the page is kept.
+pub(crate) const DOCS_PAGES_MAX: u64 = 16;
+
 /// `GET /api/docs`.
-async fn docs(State(_): State<Arc<Site>>, asked: Asked) -> HttpResult {
-    let document = serde_json::to_value(&*DOCUMENT).map_err(lodge_domain::Error::internal)?;
-    Ok(pages::page(
-        StatusCode::OK,
-        &DocsPage { base_url: &asked.base_url, groups: &groups(&document, &asked.base_url) },
-    )?)
+async fn docs(State(site): State<Arc<Site>>, asked: Asked) -> HttpResult {
+    let base_url = asked.base_url;
+    if let Some(html) = site.docs_pages.get(&base_url) {
+        return Ok(Html(html).into_response());
+    }
+    let document = serde_json::to_value(&*DOCUMENT).map_err(Error::internal)?;
+    let groups = groups(&document, &base_url);
+    let page = DocsPage { base_url: &base_url, groups: &groups };
+    let html = Bytes::from(page.render().map_err(Error::internal)?);
+    site.docs_pages.insert(base_url, html.clone());
+    Ok(Html(html).into_response())
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
 use crate::{
+    api_docs::{DOCS_PAGES_MAX, DocsPages},
     edge::{
         address::{Client, Peer},
         cross_site, headers,
@@ -77,6 +78,7 @@ pub struct Site {
     pub(crate) attempts: Option<AddressLimit>,
     /// Room for bodies that are on their way, in KiB.
     pub(crate) body_room: Arc<Semaphore>,
+    pub(crate) docs_pages: DocsPages,
 }
 
 impl Site {
@@ -91,7 +93,8 @@ impl Site {
         let creations = AddressLimit::per_minute(settings.creations_per_minute);
         let attempts = AddressLimit::per_minute(settings.attempts_per_minute);
         let body_room = Arc::new(Semaphore::new(BODIES_KIB_MAX));
-        Self { links, keys, secret, clock, settings, creations, attempts, body_room }
+        let docs_pages = DocsPages::new(DOCS_PAGES_MAX);
+        Self { links, keys, secret, clock, settings, creations, attempts, body_room, docs_pages }
     }
 
     /// Takes `count` links to create from the client's share. A caller who has a key is known, and can
