@@ -62,6 +62,10 @@ impl Running {
 
     /// Asks it to end, and waits at most `patience`.
     pub(crate) fn terminate(mut self, patience: Duration) -> Result<()> {
+        self.ask_to_end(patience)
+    }
+
+    fn ask_to_end(&mut self, patience: Duration) -> Result<()> {
         output("kill", &["-TERM", &self.pid().to_string()])?;
         let deadline = Instant::now() + patience;
         while self.0.try_wait()?.is_none() {
@@ -76,7 +80,12 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // Asked first: a master that is killed leaves its workers behind, and they keep its port.
+        if matches!(self.0.try_wait(), Ok(None))
+            && self.ask_to_end(Duration::from_secs(15)).is_err()
+        {
+            let _ = self.0.kill();
+        }
         let _ = self.0.wait();
     }
 }
