@@ -69,8 +69,8 @@ struct DocsPage<'a> {
     groups: &'a [Group],
 }
 
-/// The page as it was made for each address that this deployment is asked by: to make it takes as long
-/// as a hundred redirects, and it never changes.
+/// The page as it was made for each address that this deployment is asked by: it never changes, so
+/// it is made once.
 pub(crate) type DocsPages = Cache<String, Bytes>;
 
 /// Addresses for which the page is kept.
