@@ -42,8 +42,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let mut ends = Ends::listen()?;
     let hangups = signal(SignalKind::hangup())?;
     let services = Arc::new(wiring::services(&config)?);
-    let public = bind(config.http.listen).await?;
-    let ops = bind(config.ops.listen).await?;
+    let (public, ops) = (bind(config.http.listen)?, bind(config.ops.listen)?);
     let (address, ops_address) = (public.local_addr()?, ops.local_addr()?);
 
     let (stop, stop_ops) = (CancellationToken::new(), CancellationToken::new());
@@ -84,8 +83,8 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     Ok(())
 }
 
-async fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
+    server::listen(address).with_context(|| format!("cannot listen on {address}"))
 }
 
 /// The signals that end a server.

@@ -116,6 +116,34 @@ fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
 }
 
 #[test]
+fn a_peer_that_asks_and_does_not_read_is_not_served_ahead() {
+    const ASKED: usize = 500;
+    let lodge = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1");
+    let server = lodge.start();
+    let mut deaf = Wire::connect(server.address).unwrap();
+    deaf.write(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED)).unwrap();
+    let answered = || {
+        let series = "lodge_http_requests_total{method=\"GET\",route=\"/api/docs\",status=\"200\"}";
+        server.metric(series)
+    };
+    eventually_true("it is asked", || answered() > 0.0);
+    eventually_true("it is cut off", || server.metric("lodge_http_connections ") < 1.5);
+    // A page is 22 KB; a socket's send buffer grows to megabytes unless it is bounded.
+    assert!(answered() < 50.0, "{} pages were made for nobody", answered());
+}
+
+#[test]
+fn a_silent_connection_costs_little_more_than_its_place() {
+    const SILENT: u64 = 2000;
+    let server = Lodge::new().start();
+    let before = server.memory_bytes();
+    let silent: Vec<_> = (0..SILENT).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    eventually_true("all are there", || server.metric("lodge_http_connections ") >= 2000.0);
+    let each = server.memory_bytes().saturating_sub(before) / SILENT;
+    assert!(each < 6 * 1024, "{each} bytes for each of {}", silent.len());
+}
+
+#[test]
 fn hashing_is_refused_past_its_queue_and_redirects_go_on() {
     let lodge =
         Lodge::new().with("LODGE_PASSWORDS_THREADS", "1").with("LODGE_PASSWORDS_QUEUE_MAX", "2");

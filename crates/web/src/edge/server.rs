@@ -1,17 +1,14 @@
 //! The listener: every connection is counted, bounded and timed.
 
-use std::{convert::Infallible, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use http::{Request, Response};
-use hyper::{
-    body::Incoming,
-    server::conn::http1,
-    service::{Service, service_fn},
-};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::SockRef;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
     time::timeout,
 };
@@ -35,6 +32,14 @@ pub struct ConnectionLimits {
 /// that for the headers.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 
+/// Connections that may wait for the accept loop, so that a rush of them is not met with lost packets;
+/// the kernel may bound it lower.
+const BACKLOG: u32 = 4096;
+
+/// Bytes that the kernel holds for a peer beyond what is on its way to it. Without this bound a peer that
+/// asks and does not read costs megabytes, and the time to write them.
+const UNSENT_BYTES_MAX: u32 = 64 * 1024;
+
 const TOO_MANY_CONNECTIONS: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
@@ -46,6 +51,20 @@ pub trait Answer: Clone + Send + Sync + 'static {
         peer: SocketAddr,
         request: Request<Incoming>,
     ) -> impl Future<Output = Response<Body>> + Send;
+}
+
+/// Listens. What is set here, every accepted connection inherits.
+///
+/// # Errors
+///
+/// When the address is taken or not this machine's.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.set_nodelay(true)?;
+    SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Accepts and serves connections until `stop`, then lets what runs finish within the grace time.
@@ -75,10 +94,11 @@ pub async fn serve(
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
             // A token of its own, so that connections do not meet at one lock at every wake-up.
             let (site, limits, stop) = (site.clone(), limits.clone(), stop.child_token());
-            connections.spawn(async move {
+            let f = async move {
                 connection(stream, peer, site, limits, stop).await;
                 drop(place);
-            });
+            };
+            connections.spawn(f);
         } else {
             refused.increment(1);
             refuse(&stream);
@@ -106,34 +126,41 @@ async fn connection(
     limits: ConnectionLimits,
     stop: CancellationToken,
 ) {
-    let _ = stream.set_nodelay(true);
     let gauge = metrics::gauge!("lodge_http_connections");
     gauge.increment(1);
+    let mut first = [0];
+    // Nothing but its place is kept for a peer that says nothing.
+    let spoke = tokio::select! {
+        biased;
+        peeked = timeout(limits.header_timeout, stream.peek(&mut first)) => matches!(peeked, Ok(Ok(1))),
+        () = stop.cancelled() => false,
+    };
+    if spoke {
+        let f = Box::pin(http1_connection(stream, peer, site, limits, stop));
+        let served = f.await;
+        if let Err(error) = served {
+            tracing::debug!(%peer, %error, "connection ended");
+        }
+    }
+    gauge.decrement(1);
+}
+
+async fn http1_connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    site: impl Answer,
+    limits: ConnectionLimits,
+    stop: CancellationToken,
+) -> hyper::Result<()> {
     let mut stream = Box::pin(TimeoutStream::new(stream));
     stream.as_mut().set_write_timeout_pinned(Some(limits.write_timeout));
     let service = service_fn(move |request| {
         let site = site.clone();
         async move { Ok::<_, Infallible>(site.answer(peer, request).await) }
     });
-    let served = http1_connection(stream, service, limits.header_timeout, stop).await;
-    if let Err(error) = served {
-        tracing::debug!(%peer, %error, "connection ended");
-    }
-    gauge.decrement(1);
-}
-
-async fn http1_connection<S>(
-    stream: std::pin::Pin<Box<TimeoutStream<TcpStream>>>,
-    service: S,
-    header_timeout: Duration,
-    stop: CancellationToken,
-) -> hyper::Result<()>
-where
-    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
-{
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(header_timeout)
+        .header_read_timeout(limits.header_timeout)
         .max_buf_size(HEAD_BYTES_MAX)
         // Answers are small: one copied buffer costs the kernel less than a vector of two.
         .writev(false)
