@@ -3,13 +3,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    Options, median,
+    Options,
+    crowd::{self, Crowd},
+    median,
     servers::{self, LODGE, NGINX, Scratch},
     wrk,
 };
@@ -32,13 +35,14 @@ type Part = fn(&Options) -> Result<()>;
 pub(crate) fn run(options: &Options) -> Result<()> {
     system::provide(&FOR_BENCHES)?;
     process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
-    let parts: [(&str, Part); 7] = [
+    let parts: [(&str, Part); 8] = [
         ("hot", hot),
         ("random", random),
         ("open-loop", open_loop),
         ("creation", creation),
         ("clicks", clicks),
         ("memory", memory),
+        ("overload", overload),
         ("seeds", seeds),
     ];
     for (name, part) in parts {
@@ -180,10 +184,43 @@ fn memory(options: &Options) -> Result<()> {
 /// From the start to the first answer, with the links of the memory measurement.
 fn restart_is_quick(scratch: &Scratch, lodge: Running) -> Result<()> {
     lodge.terminate(Duration::from_secs(15))?;
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let _lodge = servers::start_lodge(scratch, "data")?;
     servers::get(LODGE, "/r0")?;
     println!("ready {:.0} ms after the start (bar 500)", began.elapsed().as_secs_f64() * 1e3);
+    Ok(())
+}
+
+/// Healthy clients at 2,000/s, alone and in the middle of a crowd that means ill.
+fn overload(options: &Options) -> Result<()> {
+    let scratch = Scratch::new()?;
+    let lodge = servers::start_lodge(&scratch, "data")?;
+    servers::import(&scratch, "data", "r", 1)?;
+    let healthy = || -> Result<f64> {
+        let arguments = ["links-get", "--rate", "2000", "--connections", "20", "--links", "100"];
+        let report = load(&scratch, options, &arguments)?;
+        ensure!(number(&report, "/total/all/errors")? == 0.0, "healthy clients met errors");
+        number(&report, "/total/all/latency_ms/p99")
+    };
+    let (mut alone, mut crowded) = (vec![], vec![]);
+    for run in 1..=options.runs {
+        alone.push(healthy()?);
+        let before = servers::resident_mb(lodge.pid())?;
+        let crowd = Crowd::gather(LODGE.parse()?)?;
+        wait_until("the crowd is there", || crowd.connected() >= crowd::SIZE * 9 / 10)?;
+        crowded.push(healthy()?);
+        let amid = servers::resident_mb(lodge.pid())?;
+        let connected = crowd.connected();
+        drop(crowd);
+        println!(
+            "overload, run {run}: {before:.0} MB before, {amid:.0} MB with {connected} more connections"
+        );
+    }
+    println!(
+        "p99 of healthy clients, 2,000/s, open loop: {:.2} ms alone, {:.2} ms in the crowd (bar: twice, or less than 2 ms apart); alone {alone:.2?}, crowded {crowded:.2?}",
+        median(&alone),
+        median(&crowded)
+    );
     Ok(())
 }
 
@@ -232,6 +269,15 @@ fn ab_lines(text: &str) -> String {
     ];
     let lines = text.lines().filter(|line| wanted.iter().any(|start| line.starts_with(start)));
     lines.map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn wait_until(what: &str, done: impl Fn() -> bool) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        ensure!(Instant::now() < deadline, "{what}: not within a minute");
+        thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
 }
 
 fn script(scratch: &Scratch, text: &str) -> Result<PathBuf> {

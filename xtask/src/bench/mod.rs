@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the figures of the README, each beside its bar, on this machine.
 
+mod crowd;
 mod links;
 mod servers;
 mod wrk;
@@ -25,7 +26,7 @@ pub(crate) struct Options {
     /// Links in the memory measurement.
     #[arg(long, default_value_t = 1_000_000)]
     links: u32,
-    /// Only the part of this name: hot, random, open-loop, creation, clicks, memory, seeds.
+    /// Only the part of this name: hot, random, open-loop, creation, clicks, memory, overload, seeds.
     #[arg(long)]
     only: Option<String>,
 }
