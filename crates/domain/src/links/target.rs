@@ -44,9 +44,7 @@ impl Target {
         if !matches!(url.scheme(), "http" | "https") {
             return refuse("must be an http or https URL");
         }
-        if url.host_str().is_none_or(|host| host.trim_matches('.').is_empty()) {
-            return refuse("has no host");
-        }
+        check_host(url.host_str().unwrap_or_default())?;
         if percent_decode_str(url.path()).any(|byte| byte.is_ascii_control()) {
             return refuse("holds an encoded control character in its path");
         }
@@ -105,6 +103,21 @@ impl Origin {
         let host = url.host_str()?.trim_end_matches('.').to_owned();
         Some(Self { host, port: url.port_or_known_default()? })
     }
+}
+
+/// What the URL standard lets through and no name server can answer.
+fn check_host(host: &str) -> Result<()> {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let why = if name.trim_matches('.').is_empty() {
+        "has no host"
+    } else if name.split('.').any(str::is_empty) {
+        "has a host with two dots in a row, or one in front"
+    } else if matches!(name, "http" | "https") {
+        "lacks the colon after its scheme"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid("target", why))
 }
 
 fn refuse(why: &'static str) -> Result<Target> {
@@ -185,6 +198,11 @@ mod tests {
             "https://./",
             "..",
             "http:",
+            "https//example.org",
+            "http/example.org",
+            "example..org",
+            ".example.org",
+            "example.org..",
             "",
             "  ",
         ];

@@ -19,7 +19,7 @@ fn is_problem(answer: &Answer, status: u16, field: &str, what: &str) {
         assert_eq!(problem["field"], field, "{what}");
     }
     assert_eq!(problem["request_id"].as_str(), answer.header("x-request-id"), "{what}");
-    for internal in ["panick", "sqlite", "rusqlite", "src/", "Error {", "serde"] {
+    for internal in ["panick", "sqlite", "rusqlite", "src/", "Error {", "serde", "struct "] {
         assert!(!answer.text().contains(internal), "{what}: {detail}");
     }
 }
@@ -45,6 +45,8 @@ fn bad_targets() -> Vec<String> {
         "https://",
         "https://exa mple.org/",
         "https://./",
+        "https//example.org/",
+        "https://example..org/",
         "https://example.org:99999/",
         "https://example.org/\r\nSet-Cookie: a=b",
         "https://example.org/\u{0}",

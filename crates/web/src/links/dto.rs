@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 /// A link to create.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object that describes a link")]
 pub(crate) struct CreateLink {
     /// Where it leads: an http or https URL of at most 8 KiB; without a scheme it gets https.
     #[schema(example = "https://example.org/a/long/path")]
@@ -37,7 +37,7 @@ pub(crate) struct CreateLink {
 
 /// What to change; what is absent stays, and null takes away.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object of what is to change")]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub(crate) struct EditLink {
     /// Where it leads.
@@ -130,7 +130,7 @@ pub(crate) struct ClickLineJson {
 
 /// Many links to create, each on its own.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with a list of links")]
 pub(crate) struct BulkCreate {
     /// 1 to 1,000 links, each as for `POST /api/links`.
     #[schema(value_type = Vec<CreateLink>)]
