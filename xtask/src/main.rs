@@ -1,11 +1,15 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench links`, `cargo xtask fuzz`.
+//! What a developer runs: `cargo xtask test`, `cargo xtask bench links`, `cargo xtask cluster up`,
+//! `cargo xtask fuzz`.
 
 mod bench;
 mod check;
+mod cluster;
 mod fuzz;
 mod process;
 mod system;
 mod test;
+
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -24,6 +28,10 @@ enum Command {
     /// Measure.
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// A real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, HAProxy, and
+    /// three web processes.
+    #[command(subcommand)]
+    Cluster(cluster::Command),
     /// Run every fuzz target for a while; needs a nightly toolchain and cargo-fuzz.
     Fuzz {
         /// Seconds for each target.
@@ -32,10 +40,21 @@ enum Command {
     },
 }
 
-fn main() -> Result<()> {
-    match Cli::parse().command {
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
         Command::Test => test::run(),
         Command::Bench(bench) => bench::run(&bench),
+        Command::Cluster(command) => cluster::run(&command),
         Command::Fuzz { seconds } => fuzz::run(seconds),
     }
 }

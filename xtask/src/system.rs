@@ -20,6 +20,15 @@ pub(crate) const FOR_TESTS: [Tool; 2] = [
     Tool { programs: &["chromedriver"], package: "chromium-driver" },
 ];
 
+/// For `cargo xtask cluster`, and the tests on it.
+pub(crate) const FOR_CLUSTERS: [Tool; 5] = [
+    Tool { programs: &["redis-server"], package: "redis-server" },
+    Tool { programs: &["java"], package: "openjdk-17-jre-headless" },
+    Tool { programs: &["mvn"], package: "maven" },
+    Tool { programs: &["/usr/lib/rabbitmq/bin/rabbitmq-server"], package: "rabbitmq-server" },
+    Tool { programs: &["/usr/sbin/haproxy"], package: "haproxy" },
+];
+
 /// For `cargo xtask bench`.
 pub(crate) const FOR_BENCHES: [Tool; 3] = [
     Tool { programs: &["wrk"], package: "wrk" },

@@ -27,6 +27,9 @@ pub(crate) const SIZE: usize = 9_900;
 const ROUND: Duration = Duration::from_millis(5);
 const ROUNDS: usize = 200;
 
+/// A piece of a body.
+const BODY: &[u8] = &[b' '; 64 * 1024];
+
 /// What a member does with its connection.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
@@ -123,7 +126,7 @@ impl Manner {
             Self::SlowHead => is_open(stream).and_then(|()| send(stream, b"a")),
             // To look would be to read.
             Self::Deaf => stream.take_error()?.map_or(Ok(()), Err),
-            Self::Pouring => is_open(stream).and_then(|()| send(stream, &[b' '; 64 * 1024])),
+            Self::Pouring => is_open(stream).and_then(|()| send(stream, BODY)),
         }
     }
 }

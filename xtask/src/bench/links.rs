@@ -272,7 +272,7 @@ fn ab_lines(text: &str) -> String {
 }
 
 fn wait_until(what: &str, done: impl Fn() -> bool) -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while !done() {
         ensure!(Instant::now() < deadline, "{what}: not within a minute");
         thread::sleep(Duration::from_millis(50));

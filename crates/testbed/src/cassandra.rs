@@ -1,0 +1,111 @@
+//! Apache Cassandra, three nodes with fixed tokens, so that all of them start at once in any order.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::Result;
+
+use crate::{
+    layout::Layout,
+    member::{Kind, Member},
+    process,
+};
+
+const MAVEN_PLUGIN: &str =
+    "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
+const POM: &str = include_str!("../cassandra/pom.xml");
+const LOGBACK: &str = include_str!("../cassandra/logback.xml");
+const JVM_ARGUMENTS: &str = include_str!("../cassandra/jvm.args");
+
+/// Virtual nodes a node.
+const TOKENS: u32 = 16;
+
+/// Downloads Cassandra, unless it is there.
+pub(crate) fn download(layout: &Layout) -> Result<()> {
+    let libraries = libraries(layout);
+    if libraries.join("complete").exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(&libraries)?;
+    let pom = layout.cache().join("cassandra-pom.xml");
+    fs::write(&pom, POM)?;
+    let mut command = Command::new("mvn");
+    command.args(["-q", "-B", "-f"]).arg(pom).arg(MAVEN_PLUGIN).arg("-DincludeScope=runtime");
+    command.arg(option("-DoutputDirectory=", &libraries));
+    process::run(&mut command)?;
+    Ok(fs::write(libraries.join("complete"), "")?)
+}
+
+/// Writes a node's configuration.
+pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
+    let (folder, ip) = (layout.folder(member), layout.ip(member));
+    let seeds: Vec<String> =
+        Member::of(Kind::Cassandra).map(|seed| format!("{}:7000", layout.ip(seed))).collect();
+    let settings = format!(
+        "cluster_name: lodge\npartitioner: org.apache.cassandra.dht.Murmur3Partitioner\n\
+         num_tokens: {TOKENS}\ninitial_token: {}\nauto_bootstrap: false\n\
+         seed_provider:\n  - class_name: org.apache.cassandra.locator.SimpleSeedProvider\n    parameters:\n      - seeds: \"{}\"\n\
+         listen_address: {ip}\nrpc_address: {ip}\nnative_transport_port: 9042\nstorage_port: 7000\n\
+         endpoint_snitch: GossipingPropertyFileSnitch\nphi_convict_threshold: 5\n\
+         commitlog_sync: periodic\ncommitlog_sync_period: 1000ms\ncommitlog_segment_size: 8MiB\n\
+         data_file_directories: [{folder}/data]\ncommitlog_directory: {folder}/commitlog\n\
+         saved_caches_directory: {folder}/caches\nhints_directory: {folder}/hints\ncdc_raw_directory: {folder}/cdc\n\
+         disk_access_mode: mmap_index_only\npaxos_variant: v2\n\
+         key_cache_size: 8MiB\nrow_cache_size: 0MiB\ncounter_cache_size: 0MiB\nfile_cache_size: 32MiB\n\
+         networking_cache_size: 16MiB\nmemtable_heap_space: 64MiB\nmemtable_offheap_space: 32MiB\n\
+         concurrent_reads: 16\nconcurrent_writes: 16\nconcurrent_compactors: 1\n\
+         read_request_timeout: 3000ms\nwrite_request_timeout: 3000ms\ncas_contention_timeout: 2000ms\n",
+        tokens(member),
+        seeds.join(","),
+        folder = folder.display(),
+    );
+    fs::write(folder.join("cassandra.yaml"), settings)?;
+    let rack = format!("dc=dc1\nrack=rack{}\n", member.number);
+    fs::write(folder.join("rackdc.properties"), rack)?;
+    fs::write(folder.join("logback.xml"), LOGBACK)?;
+    Ok(fs::write(folder.join("jvm.args"), JVM_ARGUMENTS)?)
+}
+
+/// How a node is started.
+pub(crate) fn server(layout: &Layout, member: Member) -> Command {
+    let (folder, libraries) = (layout.folder(member), libraries(layout));
+    let mut command = Command::new("java");
+    command.env("MALLOC_ARENA_MAX", "2");
+    command.arg(option("@", &folder.join("jvm.args")));
+    command.arg(option("-javaagent:", &libraries.join("jamm-0.4.0.jar")));
+    command.arg(option("-Dcassandra.config=file://", &folder.join("cassandra.yaml")));
+    let rack = folder.join("rackdc.properties");
+    command.arg(option("-Dcassandra-rackdc.properties=file://", &rack));
+    command.arg(option("-Dlogback.configurationFile=", &folder.join("logback.xml")));
+    command.arg(option("-Dcassandra.logdir=", &folder));
+    command.arg(option("-Dcassandra.storagedir=", &folder));
+    command.arg(format!("-Dcassandra.jmx.local.port={}", 7198 + u16::from(member.number)));
+    command.arg("-cp").arg(libraries.join("*"));
+    command.arg("org.apache.cassandra.service.CassandraDaemon");
+    command
+}
+
+fn libraries(layout: &Layout) -> PathBuf {
+    layout.cache().join("cassandra")
+}
+
+fn option(start: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(start);
+    option.push(path);
+    option
+}
+
+/// A node's tokens, evenly interleaved with the others'.
+fn tokens(member: Member) -> String {
+    let nodes = u32::from(Kind::Cassandra.count());
+    let token = |index: u32| {
+        let place = u128::from(index * nodes + u32::from(member.number) - 1);
+        let offset = place * (1 << 64) / u128::from(TOKENS * nodes);
+        i128::from(i64::MIN) + i128::try_from(offset).unwrap_or_default()
+    };
+    (0..TOKENS).map(|index| token(index).to_string()).collect::<Vec<_>>().join(",")
+}

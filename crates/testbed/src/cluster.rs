@@ -1,0 +1,236 @@
+//! The cluster as a whole.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use rand::{RngExt as _, distr::Alphanumeric};
+use rustix::process::Signal;
+
+use crate::{
+    cassandra, haproxy,
+    layout::Layout,
+    member::{Kind, Member},
+    process::{self, Tracked, wait_until},
+    rabbitmq, redis, web,
+};
+
+/// How long a process may take to be ready.
+const START: Duration = Duration::from_secs(90);
+
+/// How long one may take to end by itself.
+const END: Duration = Duration::from_secs(10);
+
+/// A cluster, up or not.
+#[derive(Debug, Clone)]
+pub struct Cluster {
+    layout: Layout,
+    lodge: PathBuf,
+}
+
+impl Cluster {
+    /// The cluster at a place, with this Lodge as its web processes.
+    pub fn new(layout: Layout, lodge: impl Into<PathBuf>) -> Self {
+        Self { layout, lodge: lodge.into() }
+    }
+
+    /// Where everything is.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Brings up what is not, and waits until all of it can be used.
+    ///
+    /// # Errors
+    ///
+    /// When something cannot be downloaded or started, or is not ready in 90 s; its log says why.
+    pub fn up(&self) -> Result<()> {
+        cassandra::download(&self.layout)?;
+        self.prepare()?;
+        let all: Vec<Member> = Member::all().collect();
+        for member in all.iter().filter(|member| self.pid(**member).is_none()) {
+            self.launch(*member)?;
+        }
+        for member in all {
+            self.wait_ready(member)?;
+        }
+        wait_until("the sentinels' meeting", START, || redis::can_fail_over(&self.layout))
+    }
+
+    /// Ends every process and removes the cluster's folder.
+    ///
+    /// # Errors
+    ///
+    /// When a process withstands SIGKILL, or the folder cannot be removed.
+    pub fn down(&self) -> Result<()> {
+        let names =
+            Member::all().map(|member| member.to_string()).chain([rabbitmq::EPMD.to_owned()]);
+        let running: Vec<Tracked> =
+            names.filter_map(|name| Tracked::find(&self.layout.record(&name))).collect();
+        for process in running.iter().rev() {
+            // A stopped process would not hear of it.
+            process.signal(Signal::CONT)?;
+            process.signal(Signal::TERM)?;
+        }
+        for process in running {
+            if process.wait_gone(END).is_err() {
+                process.signal(Signal::KILL)?;
+                process.wait_gone(END)?;
+            }
+        }
+        let root = self.layout.root();
+        match fs::remove_dir_all(root) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("{} cannot be removed", root.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The process id of one that runs.
+    pub fn pid(&self, member: Member) -> Option<u32> {
+        self.tracked(member).map(Tracked::pid)
+    }
+
+    /// Starts one that is down, and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// When it runs already, the cluster was never up, or it is not ready in 90 s.
+    pub fn start(&self, member: Member) -> Result<()> {
+        if self.pid(member).is_some() {
+            bail!("{member} is up");
+        }
+        self.launch(member)?;
+        self.wait_ready(member)
+    }
+
+    /// Kills one with SIGKILL.
+    ///
+    /// # Errors
+    ///
+    /// When it is down.
+    pub fn kill(&self, member: Member) -> Result<()> {
+        let process = self.running(member)?;
+        process.signal(Signal::KILL)?;
+        process.wait_gone(END)
+    }
+
+    /// Makes one hang with SIGSTOP.
+    ///
+    /// # Errors
+    ///
+    /// When it is down.
+    pub fn pause(&self, member: Member) -> Result<()> {
+        self.running(member)?.signal(Signal::STOP)
+    }
+
+    /// Lets one that hangs go on.
+    ///
+    /// # Errors
+    ///
+    /// When it is down.
+    pub fn resume(&self, member: Member) -> Result<()> {
+        self.running(member)?.signal(Signal::CONT)
+    }
+
+    /// The Redis master, as the sentinels say.
+    pub fn redis_master(&self) -> Option<Member> {
+        let address = redis::master(&self.layout)?;
+        Member::of(Kind::Redis).find(|member| self.layout.address(*member) == address)
+    }
+
+    fn tracked(&self, member: Member) -> Option<Tracked> {
+        Tracked::find(&self.layout.record(&member.to_string()))
+    }
+
+    fn running(&self, member: Member) -> Result<Tracked> {
+        self.tracked(member).with_context(|| format!("{member} is down"))
+    }
+
+    fn launch(&self, member: Member) -> Result<()> {
+        let layout = &self.layout;
+        if member.kind == Kind::Rabbitmq {
+            rabbitmq::start_epmd(layout)?;
+        }
+        let mut command = self.command(member);
+        // Where a crash leaves its dump.
+        command.current_dir(layout.folder(member));
+        let name = member.to_string();
+        Tracked::start(&mut command, &layout.log(&name), &layout.record(&name))
+            .with_context(|| format!("{member} cannot be started; is the cluster up?"))?;
+        Ok(())
+    }
+
+    fn command(&self, member: Member) -> Command {
+        let layout = &self.layout;
+        match member.kind {
+            Kind::Redis => redis::server(layout, member),
+            Kind::Sentinel => redis::sentinel(layout, member),
+            Kind::Cassandra => cassandra::server(layout, member),
+            Kind::Rabbitmq => rabbitmq::server(layout, member),
+            Kind::Haproxy => haproxy::server(layout, member),
+            Kind::Web => web::server(layout, member, &self.lodge),
+        }
+    }
+
+    fn wait_ready(&self, member: Member) -> Result<()> {
+        let log = self.layout.log(&member.to_string());
+        let ready = || match member.kind {
+            Kind::Redis | Kind::Sentinel => redis::is_ready(&self.layout, member),
+            Kind::Web => web::is_ready(&self.layout, member),
+            _ => process::listens(self.layout.address(member)),
+        };
+        let mut died = false;
+        let mut ready_or_dead = || {
+            died = self.pid(member).is_none();
+            died || ready()
+        };
+        wait_until(&member.to_string(), START, &mut ready_or_dead)
+            .with_context(|| format!("see {}", log.display()))?;
+        if died {
+            bail!("{member} ended at once; see {}", log.display());
+        }
+        Ok(())
+    }
+
+    /// Makes the folders, secrets and configurations of those that have none.
+    fn prepare(&self) -> Result<()> {
+        let layout = &self.layout;
+        for folder in ["log", "run", "secrets"] {
+            fs::create_dir_all(layout.root().join(folder))?;
+        }
+        fs::set_permissions(layout.root().join("secrets"), fs::Permissions::from_mode(0o700))?;
+        for kind in [Kind::Redis, Kind::Rabbitmq] {
+            make_secret(&layout.secret_file(kind))?;
+        }
+        for member in Member::all().filter(|member| !layout.folder(*member).exists()) {
+            fs::create_dir_all(layout.folder(member))?;
+            match member.kind {
+                Kind::Redis => redis::prepare_server(layout, member),
+                Kind::Sentinel => redis::prepare_sentinel(layout, member),
+                Kind::Cassandra => cassandra::prepare(layout, member),
+                Kind::Rabbitmq => rabbitmq::prepare(layout, member),
+                Kind::Haproxy => haproxy::prepare(layout, member),
+                Kind::Web => Ok(()),
+            }
+            .with_context(|| format!("{member} cannot be configured"))?;
+        }
+        Ok(())
+    }
+}
+
+fn make_secret(file: &Path) -> Result<()> {
+    if file.exists() {
+        return Ok(());
+    }
+    let secret: String = rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect();
+    let mut file = fs::File::options().create_new(true).write(true).mode(0o600).open(file)?;
+    Ok(file.write_all(secret.as_bytes())?)
+}

@@ -1,0 +1,94 @@
+//! Where everything is: folders and addresses.
+
+use std::{
+    fs,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use crate::member::{Kind, Member};
+
+/// A cluster's folder and its block of loopback addresses, so that several can be up at once.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    root: PathBuf,
+    cache: PathBuf,
+    block: u8,
+}
+
+impl Layout {
+    /// A cluster with its state under `root`, on the addresses 127.`block`.*.*; what is downloaded for
+    /// it is kept under `cache`.
+    pub fn new(root: impl Into<PathBuf>, cache: impl Into<PathBuf>, block: u8) -> Self {
+        Self { root: root.into(), cache: cache.into(), block }
+    }
+
+    /// The folder that holds all of the cluster's state.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn cache(&self) -> &Path {
+        &self.cache
+    }
+
+    /// The folder of one process.
+    pub fn folder(&self, member: Member) -> PathBuf {
+        self.root.join(member.to_string())
+    }
+
+    pub(crate) fn log(&self, name: &str) -> PathBuf {
+        self.root.join("log").join(format!("{name}.log"))
+    }
+
+    pub(crate) fn record(&self, name: &str) -> PathBuf {
+        self.root.join("run").join(name)
+    }
+
+    /// The address that a process listens on for its clients.
+    pub fn address(&self, member: Member) -> SocketAddr {
+        let port = match member.kind {
+            Kind::Redis => 6379,
+            Kind::Sentinel => 26379,
+            Kind::Cassandra => 9042,
+            Kind::Rabbitmq => 5672,
+            Kind::Haproxy | Kind::Web => 8080,
+        };
+        SocketAddr::new(self.ip(member), port)
+    }
+
+    /// The address of a process's host, as it were.
+    pub fn ip(&self, member: Member) -> IpAddr {
+        let net = match member.kind {
+            // A sentinel stands beside each server, as it would on a host of its own.
+            Kind::Redis | Kind::Sentinel => 1,
+            Kind::Cassandra => 2,
+            Kind::Rabbitmq => 3,
+            Kind::Web => 4,
+            Kind::Haproxy => 5,
+        };
+        Ipv4Addr::new(127, self.block, net, member.number).into()
+    }
+
+    /// The addresses of all of a kind.
+    pub fn addresses(&self, kind: Kind) -> Vec<SocketAddr> {
+        Member::of(kind).map(|member| self.address(member)).collect()
+    }
+
+    /// The file that holds the password of Redis, or of RabbitMQ.
+    pub fn secret_file(&self, kind: Kind) -> PathBuf {
+        self.root.join("secrets").join(Member { kind, number: 1 }.to_string())
+    }
+
+    /// The password of Redis, or of RabbitMQ.
+    ///
+    /// # Errors
+    ///
+    /// When the cluster was never up.
+    pub fn secret(&self, kind: Kind) -> Result<String> {
+        let file = self.secret_file(kind);
+        fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))
+    }
+}

@@ -1,0 +1,17 @@
+//! A real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, HAProxy and Lodge's
+//! own web processes, from packages, with no container. All of its state is under one folder, and every
+//! process is known by its id and start time, so that a later command, or another program, finds it.
+
+mod cassandra;
+mod cluster;
+mod haproxy;
+mod layout;
+mod member;
+mod process;
+mod rabbitmq;
+mod redis;
+mod web;
+
+pub use cluster::Cluster;
+pub use layout::Layout;
+pub use member::{Kind, Member};

@@ -1,0 +1,92 @@
+//! RabbitMQ, three nodes in one cluster.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Command, time::Duration};
+
+use anyhow::Result;
+
+use crate::{
+    layout::Layout,
+    member::{Kind, Member},
+    process::{self, Tracked, wait_until},
+};
+
+/// Erlang's name server, which outlives the nodes that ask it.
+pub(crate) const EPMD: &str = "epmd";
+
+const EPMD_PORT: &str = "4369";
+
+/// Where the package keeps its scripts; the ones on the `PATH` change the user.
+const SCRIPTS: &str = "/usr/lib/rabbitmq/bin";
+
+const USER: &str = "lodge";
+
+/// Writes a node's configuration.
+pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
+    let (folder, ip) = (layout.folder(member), layout.ip(member));
+    let nodes = Member::of(Kind::Rabbitmq).map(|peer| {
+        let number = peer.number;
+        format!("cluster_formation.classic_config.nodes.{number} = {}\n", node(layout, peer))
+    });
+    let text = format!(
+        "listeners.tcp.1 = {ip}:5672\n\
+         default_user = {USER}\ndefault_pass = {}\nloopback_users = none\n\
+         cluster_formation.peer_discovery_backend = rabbit_peer_discovery_classic_config\n{}\
+         cluster_partition_handling = pause_minority\nnet_ticktime = 5\n\
+         vm_memory_high_watermark.absolute = 512MB\ndisk_free_limit.absolute = 50MB\n",
+        layout.secret(Kind::Rabbitmq)?,
+        nodes.collect::<String>()
+    );
+    fs::write(folder.join("rabbitmq.conf"), text)?;
+    fs::write(folder.join("enabled_plugins"), "[].\n")?;
+    let cookie = folder.join(".erlang.cookie");
+    fs::write(&cookie, layout.secret(Kind::Rabbitmq)?)?;
+    fs::set_permissions(cookie, fs::Permissions::from_mode(0o400))?;
+    Ok(())
+}
+
+/// Starts the name server, unless it runs.
+pub(crate) fn start_epmd(layout: &Layout) -> Result<()> {
+    let record = layout.record(EPMD);
+    if Tracked::find(&record).is_some() {
+        return Ok(());
+    }
+    let addresses = Member::of(Kind::Rabbitmq).map(|member| layout.ip(member).to_string());
+    let addresses: Vec<String> = addresses.collect();
+    let mut command = Command::new("epmd");
+    command.args(["-address", &addresses.join(","), "-port", EPMD_PORT]);
+    Tracked::start(&mut command, &layout.log(EPMD), &record)?;
+    let address = format!("{}:{EPMD_PORT}", addresses[0]).parse()?;
+    wait_until("epmd", Duration::from_secs(5), || process::listens(address))
+}
+
+/// How a node is started.
+pub(crate) fn server(layout: &Layout, member: Member) -> Command {
+    let folder = layout.folder(member);
+    let mut command = Command::new(format!("{SCRIPTS}/rabbitmq-server"));
+    let interface = layout.ip(member).to_string().replace('.', ",");
+    let erlang = format!(
+        "-kernel inet_dist_use_interface {{{interface}}} +S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none"
+    );
+    command
+        .env("HOME", &folder)
+        // Without it the package's own settings would make it listen on every interface.
+        .env("RABBITMQ_CONF_ENV_FILE", "/dev/null")
+        .env("RABBITMQ_USE_LONGNAME", "true")
+        .env("RABBITMQ_NODENAME", node(layout, member))
+        .env("RABBITMQ_DIST_PORT", (25671 + u16::from(member.number)).to_string())
+        .env("RABBITMQ_CONFIG_FILE", folder.join("rabbitmq.conf"))
+        .env("RABBITMQ_ENABLED_PLUGINS_FILE", folder.join("enabled_plugins"))
+        .env("RABBITMQ_MNESIA_BASE", folder.join("data"))
+        .env("RABBITMQ_LOG_BASE", folder.join("log"))
+        .env("RABBITMQ_PID_FILE", folder.join("pid"))
+        .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", erlang)
+        .env("ERL_EPMD_ADDRESS", layout.ip(member).to_string())
+        .env("ERL_EPMD_PORT", EPMD_PORT)
+        // The script becomes the node, instead of waiting for it: one process to signal.
+        .env("RUNNING_UNDER_SYSTEMD", "true");
+    command
+}
+
+fn node(layout: &Layout, member: Member) -> String {
+    format!("lodge{}@{}", member.number, layout.ip(member))
+}
