@@ -177,7 +177,7 @@ pub async fn a_search_takes_its_words_literally(fixture: &Fixture) {
     assert!(fixture.links.list(long).await.is_err());
 }
 
-/// Once each, in order, but not the deleted ones.
+/// Once each, but not the deleted ones.
 pub async fn an_export_pages_through_every_link(fixture: &Fixture) {
     let mut expected = BTreeSet::new();
     for number in 0..23 {
@@ -190,12 +190,13 @@ pub async fn an_export_pages_through_every_link(fixture: &Fixture) {
         }
     }
     let mut after: Option<Short> = None;
+    let mut walked = BTreeSet::new();
     let mut seen = BTreeSet::new();
     loop {
         let page = fixture.links.page(after.clone(), 5).await.unwrap();
         let Some(last) = page.last() else { break };
-        assert!(page.len() <= 5 && page.is_sorted_by_key(|link| &link.short));
-        assert!(after.as_ref().is_none_or(|after| page[0].short > *after));
+        assert!(page.len() <= 5);
+        assert!(page.iter().all(|link| walked.insert(link.short.clone())), "twice");
         after = Some(last.short.clone());
         seen.extend(
             page.iter()

@@ -21,25 +21,21 @@ pub(crate) const KEEP: &str =
 /// How a write's result stands among the outcomes.
 pub(crate) struct Form<T> {
     wrap: fn(T) -> Outcome,
-    unwrap: fn(Outcome) -> Option<T>,
+    unwrap: fn(Outcome) -> lodge_domain::Result<T>,
 }
 
 /// The form of claims.
 pub(crate) fn claims() -> Form<Vec<Claim>> {
-    let unwrap = |outcome| if let Outcome::Claims(claims) = outcome { Some(claims) } else { None };
-    Form { wrap: Outcome::Claims, unwrap }
+    Form { wrap: Outcome::Claims, unwrap: Outcome::claims }
 }
 
 /// The form of a replacement.
 pub(crate) fn replaced() -> Form<Replaced> {
-    let unwrap =
-        |outcome| if let Outcome::Replaced(replaced) = outcome { Some(replaced) } else { None };
-    Form { wrap: Outcome::Replaced, unwrap }
+    Form { wrap: Outcome::Replaced, unwrap: Outcome::replaced }
 }
 
 fn changed() -> Form<Link> {
-    let unwrap = |outcome| if let Outcome::Changed(link) = outcome { Some(link) } else { None };
-    Form { wrap: Outcome::Changed, unwrap }
+    Form { wrap: Outcome::Changed, unwrap: Outcome::changed }
 }
 
 /// Runs `write`, or answers with what it came to when this attempt was made before.
@@ -51,7 +47,7 @@ pub(crate) fn once<T: Clone>(
 ) -> Result<Done<T>, Failure> {
     let Some(attempt) = attempt else { return Ok(Done::now(write()?)) };
     if let Some(earlier) = recall(connection, attempt)? {
-        let outcome = (form.unwrap)(earlier).ok_or(Error::KeyReused)?;
+        let outcome = (form.unwrap)(earlier)?;
         return Ok(Done { outcome, replayed: true });
     }
     let outcome = write()?;

@@ -107,11 +107,8 @@ impl Links {
     }
 
     async fn recall_change(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Link>>> {
-        match self.recall(attempt).await? {
-            None => Ok(None),
-            Some(Outcome::Changed(link)) => Ok(Some(Done { outcome: link, replayed: true })),
-            Some(_) => Err(Error::KeyReused),
-        }
+        let outcome = self.recall(attempt).await?.map(Outcome::changed).transpose()?;
+        Ok(outcome.map(|outcome| Done { outcome, replayed: true }))
     }
 
     async fn change(

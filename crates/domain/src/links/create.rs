@@ -73,7 +73,7 @@ impl Links {
         attempt: Option<Attempt>,
     ) -> Result<Done<Link>> {
         let done = if let Some(outcome) = self.recall(attempt.as_ref()).await? {
-            Done { outcome: claims_of(outcome)?, replayed: true }
+            Done { outcome: outcome.claims()?, replayed: true }
         } else {
             self.may_create(caller)?;
             let candidate = self.candidate(new, caller, here).await?;
@@ -91,7 +91,7 @@ impl Links {
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Result<Link>>>> {
         if let Some(outcome) = self.recall(attempt.as_ref()).await? {
-            return Ok(Done { outcome: retold(wishes, claims_of(outcome)?), replayed: true });
+            return Ok(Done { outcome: retold(wishes, outcome.claims()?), replayed: true });
         }
         self.may_create(caller)?;
         check_bulk(&wishes)?;
@@ -254,13 +254,6 @@ fn check_bulk(wishes: &[Result<NewLink>]) -> Result<()> {
         return Err(Error::invalid("links", reason));
     }
     Ok(())
-}
-
-fn claims_of(outcome: Outcome) -> Result<Vec<Claim>> {
-    match outcome {
-        Outcome::Claims(claims) => Ok(claims),
-        Outcome::Replaced(_) | Outcome::Changed(_) => Err(Error::KeyReused),
-    }
 }
 
 /// Gives each wish of a repeated request its first answer. Wishes that the rules refused at first left

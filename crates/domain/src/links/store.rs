@@ -10,7 +10,7 @@ use super::{
     link::{Link, LinkId, Owner},
     short::Short,
 };
-use crate::{Attempt, Done, Result};
+use crate::{Attempt, Done, Error, Result};
 
 /// A link that wants a short.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +61,27 @@ pub enum Outcome {
     Changed(Link),
 }
 
+impl Outcome {
+    /// What came of claims.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyReused`] if it is of another kind of write; so with the other two.
+    pub fn claims(self) -> Result<Vec<Claim>> {
+        if let Self::Claims(claims) = self { Ok(claims) } else { Err(Error::KeyReused) }
+    }
+
+    /// What came of a `PUT`.
+    pub fn replaced(self) -> Result<Replaced> {
+        if let Self::Replaced(replaced) = self { Ok(replaced) } else { Err(Error::KeyReused) }
+    }
+
+    /// What came of a change.
+    pub fn changed(self) -> Result<Link> {
+        if let Self::Changed(link) = self { Ok(link) } else { Err(Error::KeyReused) }
+    }
+}
+
 /// Which of an owner's links, newest first.
 #[derive(Debug, Clone)]
 pub struct LinkQuery {
@@ -90,8 +111,7 @@ pub trait LinkStore: Send + Sync {
 
     /// Claims each candidate's short, or the first free one of its spares; a short is free unless a
     /// link that is not forgotten (see [`Link::is_forgotten`], at the claiming link's `created_at`)
-    /// has it. A forgotten link goes, with its clicks. All in one commit; each outcome stands at its
-    /// candidate's place.
+    /// has it. A forgotten link goes, with its clicks. Each outcome stands at its candidate's place.
     async fn claim(
         &self,
         candidates: Vec<Candidate>,
@@ -124,7 +144,7 @@ pub trait LinkStore: Send + Sync {
     /// An owner's links, newest first; deleted ones left out.
     async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>>;
 
-    /// Every link that is not deleted, in the order of shorts, those after `after`, at most `limit`;
-    /// for export.
+    /// Every link that is not deleted, in an order of the store's own that stays the same, those after
+    /// `after`, at most `limit`; for export.
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>>;
 }

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::{
     find::by_short,
-    row::{index, storable, update},
+    row::{index, update},
 };
 use crate::failure::Failure;
 
@@ -17,16 +17,7 @@ pub(crate) const TAKE_CLICK: &str = "UPDATE links SET clicks_used = clicks_used 
 /// Stores `link` in place of its former version; `None` if that is not what is there.
 pub(crate) fn change(connection: &Connection, link: Link) -> Result<Option<Link>, Failure> {
     let Some(was) = by_short(connection, &link.short)? else { return Ok(None) };
-    if was.link.id != link.id || was.link.version + 1 != link.version {
-        return Ok(None);
-    }
-    let mut is = link;
-    if let (Some(limit), Some(was)) = (&mut is.click_limit, was.link.click_limit) {
-        let is_over = was.used >= limit.max;
-        limit.used = was.used;
-        limit.exhausted_at = is_over.then(|| was.exhausted_at.unwrap_or(is.changed_at));
-    }
-    let is = storable(is);
+    let Some(is) = link.following(&was.link) else { return Ok(None) };
     update(connection, &is)?;
     index(connection, was.row, Some(&was.link), Some(&is))?;
     Ok(Some(is))

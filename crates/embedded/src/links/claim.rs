@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::{
     find::by_short,
-    row::{DELETE, Stored, index, insert, storable},
+    row::{DELETE, Stored, index, insert},
 };
 use crate::failure::Failure;
 
@@ -34,7 +34,7 @@ fn claim(
     candidate: Candidate,
     reserved: SignedDuration,
 ) -> Result<Claim, Failure> {
-    let mut link = storable(candidate.link);
+    let mut link = candidate.link.storable();
     let Some(holder) = claim_short(connection, &link, reserved)? else {
         return Ok(Claim::Created(link));
     };

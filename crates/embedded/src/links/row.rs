@@ -108,21 +108,6 @@ fn write(connection: &Connection, sql: &str, link: &Link) -> Result<bool> {
     Ok(connection.prepare_cached(sql)?.execute(values)? > 0)
 }
 
-/// The link with what the table does not keep taken off: parts of a millisecond. A limit that came in
-/// used up gets its time, which an index of its own looks for.
-pub(crate) fn storable(mut link: Link) -> Link {
-    let whole = |at: Timestamp| Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
-    link.created_at = whole(link.created_at);
-    link.changed_at = whole(link.changed_at);
-    link.deleted_at = link.deleted_at.map(whole);
-    link.expires_at = link.expires_at.map(whole);
-    if let Some(limit) = &mut link.click_limit {
-        let used_up = (limit.used >= limit.max).then_some(link.changed_at);
-        limit.exhausted_at = limit.exhausted_at.map(whole).or(used_up);
-    }
-    link
-}
-
 /// Brings the tables for lists and search from what the row `was` to what it `is`: only owners' links
 /// that are not deleted are in them.
 pub(crate) fn index(
