@@ -11,9 +11,6 @@ use crate::{
     system::{self, FOR_CLUSTERS},
 };
 
-/// The cluster's addresses are 127.77.*.*.
-const BLOCK: u8 = 77;
-
 /// What to do with it.
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -37,7 +34,8 @@ pub(crate) enum Command {
 
 /// Does it.
 pub(crate) fn run(command: &Command) -> Result<()> {
-    let cluster = Cluster::new(layout(), process::root().join("target/release/lodge"));
+    let cluster =
+        Cluster::new(Layout::of(&process::root()), process::root().join("target/release/lodge"));
     match command {
         Command::Up => up(&cluster),
         Command::Down => cluster.down(),
@@ -45,11 +43,6 @@ pub(crate) fn run(command: &Command) -> Result<()> {
         Command::Kill { member } => cluster.kill(*member),
         Command::Start { member } => cluster.start(*member),
     }
-}
-
-fn layout() -> Layout {
-    let target = process::root().join("target/testbed");
-    Layout::new(target.join("cluster"), target.join("cache"), BLOCK)
 }
 
 fn up(cluster: &Cluster) -> Result<()> {

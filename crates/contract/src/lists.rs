@@ -125,7 +125,8 @@ pub async fn a_list_follows_changes(fixture: &Fixture) {
         assert_eq!(shorts(store, found_by("example.com")).await, [""; 0]);
     }
     change(store, &second, |link| link.deleted_at = Some(at(5))).await;
-    for query in [all_of(owner), tagged("new"), found_by("renamed"), found_by("re")] {
+    let searches = [found_by("renamed"), found_by("re")].into_iter().filter(|_| fixture.can_search);
+    for query in [all_of(owner), tagged("new")].into_iter().chain(searches) {
         assert_eq!(shorts(store, query).await, [""; 0]);
     }
     let later = at(6 + RESERVED.as_secs());

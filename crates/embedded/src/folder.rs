@@ -66,14 +66,18 @@ pub enum OpenError {
 
 /// A locked data folder; the lock goes with it.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     path: PathBuf,
     _lock: File,
 }
 
 impl Folder {
     /// Makes the folder if there is none, for its owner alone, and locks it.
-    pub(crate) fn lock(path: &Path) -> Result<Self, OpenError> {
+    ///
+    /// # Errors
+    ///
+    /// When another process has it, or it cannot be made.
+    pub fn lock(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let lock_path = path.join("lodge.lock");

@@ -38,7 +38,7 @@ use lodge_domain::{
 pub use crate::{
     backup::{BackupError, restore},
     cache::{keys::CachedKeys, links::CachedLinks},
-    folder::OpenError,
+    folder::{Folder, OpenError},
     inspect::{Inspected, inspect},
     options::Options,
     passwords::Argon2Pool,

@@ -41,7 +41,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     // Listened for from the start: whoever sees "ready" may send one at once.
     let mut ends = Ends::listen()?;
     let hangups = signal(SignalKind::hangup())?;
-    let services = Arc::new(wiring::services(&config)?);
+    let services = Arc::new(wiring::services(&config).await?);
     let (public, ops) = (bind(config.http.listen)?, bind(config.ops.listen)?);
     let (address, ops_address) = (public.local_addr()?, ops.local_addr()?);
 

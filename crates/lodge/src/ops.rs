@@ -11,12 +11,13 @@ use axum::{
 };
 use http::StatusCode;
 use hyper::body::Incoming;
-use lodge_embedded::Embedded;
 use lodge_web::edge::server::Answer;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+
+use crate::wiring::Engine;
 
 /// How long the store may take to answer a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -27,7 +28,7 @@ pub(crate) struct Ops(Router);
 
 struct Inner {
     metrics: PrometheusHandle,
-    engine: Embedded,
+    engine: Engine,
     stopping: CancellationToken,
 }
 
@@ -35,7 +36,7 @@ impl Ops {
     /// Answers with these metrics, and is ready while `engine` answers and nothing is `stopping`.
     pub(crate) fn new(
         metrics: PrometheusHandle,
-        engine: Embedded,
+        engine: Engine,
         stopping: CancellationToken,
     ) -> Self {
         let router = Router::new()

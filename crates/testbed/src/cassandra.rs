@@ -83,7 +83,7 @@ pub(crate) fn server(layout: &Layout, member: Member) -> Command {
     command.arg(option("-Dlogback.configurationFile=", &folder.join("logback.xml")));
     command.arg(option("-Dcassandra.logdir=", &folder));
     command.arg(option("-Dcassandra.storagedir=", &folder));
-    command.arg(format!("-Dcassandra.jmx.local.port={}", 7198 + u16::from(member.number)));
+    command.arg(format!("-Dcassandra.jmx.local.port={}", layout.local_port(member)));
     command.arg("-cp").arg(libraries.join("*"));
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command

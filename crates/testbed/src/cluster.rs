@@ -53,14 +53,21 @@ impl Cluster {
     pub fn up(&self) -> Result<()> {
         cassandra::download(&self.layout)?;
         self.prepare()?;
-        let all: Vec<Member> = Member::all().collect();
-        for member in all.iter().filter(|member| self.pid(**member).is_none()) {
+        let (webs, others): (Vec<Member>, Vec<Member>) =
+            Member::all().partition(|member| member.kind == Kind::Web);
+        // The web processes need the others.
+        self.launch_all(&others)?;
+        self.launch_all(&webs)?;
+        wait_until("the sentinels' meeting", START, || redis::can_fail_over(&self.layout))?;
+        let balancer = self.layout.address(Member { kind: Kind::Haproxy, number: 1 });
+        wait_until("the balancer's first checks", START, || web::is_well(balancer, "/"))
+    }
+
+    fn launch_all(&self, members: &[Member]) -> Result<()> {
+        for member in members.iter().filter(|member| self.pid(**member).is_none()) {
             self.launch(*member)?;
         }
-        for member in all {
-            self.wait_ready(member)?;
-        }
-        wait_until("the sentinels' meeting", START, || redis::can_fail_over(&self.layout))
+        members.iter().try_for_each(|member| self.wait_ready(*member))
     }
 
     /// Ends every process and removes the cluster's folder.

@@ -25,6 +25,14 @@ impl Layout {
         Self { root: root.into(), cache: cache.into(), block }
     }
 
+    /// The cluster of a checkout of Lodge at `workspace`, on 127.77.*.* unless `LODGE_TESTBED_BLOCK` has
+    /// another number, so that several can be up at once.
+    pub fn of(workspace: &Path) -> Self {
+        let block = std::env::var("LODGE_TESTBED_BLOCK").ok().and_then(|block| block.parse().ok());
+        let (folder, block) = (workspace.join("target/testbed"), block.unwrap_or(77));
+        Self::new(folder.join(format!("cluster-{block}")), folder.join("cache"), block)
+    }
+
     /// The folder that holds all of the cluster's state.
     pub fn root(&self) -> &Path {
         &self.root
@@ -70,6 +78,11 @@ impl Layout {
             Kind::Haproxy => 5,
         };
         Ipv4Addr::new(127, self.block, net, member.number).into()
+    }
+
+    /// A port on 127.0.0.1 for what cannot be told another address.
+    pub(crate) fn local_port(&self, member: Member) -> u16 {
+        20_000 + 10 * u16::from(self.block) + u16::from(member.number)
     }
 
     /// The addresses of all of a kind.

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{layout::Layout, member::Member};
+use crate::{
+    layout::Layout,
+    member::{Kind, Member},
+};
 
 /// How one is started.
 pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
@@ -17,19 +20,29 @@ pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
     command.arg("--listen").arg(layout.address(member).to_string());
     command.arg("--ops-listen").arg(ops(layout, member).to_string());
     command.arg("--data").arg(layout.folder(member));
+    let nodes: Vec<String> =
+        layout.addresses(Kind::Cassandra).iter().map(ToString::to_string).collect();
+    // Through the balancer everybody has one address.
+    command.env("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1000000");
+    command.env("LODGE_LINKS_STORE", "cassandra").env("LODGE_CASSANDRA_NODES", nodes.join(","));
     command
 }
 
 /// Whether it says that it is ready.
 pub(crate) fn is_ready(layout: &Layout, member: Member) -> bool {
+    is_well(ops(layout, member), "/health/ready")
+}
+
+/// Whether a GET is answered with 200.
+pub(crate) fn is_well(address: SocketAddr, path: &str) -> bool {
     let ask = || -> std::io::Result<String> {
-        let patience = Duration::from_millis(500);
-        let mut stream = TcpStream::connect_timeout(&ops(layout, member), patience)?;
+        let patience = Duration::from_secs(1);
+        let mut stream = TcpStream::connect_timeout(&address, patience)?;
         stream.set_read_timeout(Some(patience))?;
-        stream.write_all(b"GET /health/ready HTTP/1.0\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
     };
     ask().is_ok_and(|answer| answer.split(' ').nth(1) == Some("200"))
 }

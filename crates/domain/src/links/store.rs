@@ -99,6 +99,15 @@ pub struct LinkQuery {
     pub limit: usize,
 }
 
+impl LinkQuery {
+    /// Whether a link of this owner belongs in the list, as far as its tags and short say.
+    pub fn takes(&self, link: &Link) -> bool {
+        let tagged = |tag: &String| link.tags.as_slice().contains(tag);
+        self.tag.as_ref().is_none_or(tagged)
+            && self.prefix.as_ref().is_none_or(|prefix| link.short.as_str().starts_with(prefix))
+    }
+}
+
 /// Keeps links. Whatever a method answers with `Ok` survives the loss of the process. Where an
 /// [`Attempt`] comes with a write, its outcome is kept with the write, atomically, for
 /// [`crate::once::KEPT_SECONDS`], as an [`Outcome`]; the same attempt again answers with it, and

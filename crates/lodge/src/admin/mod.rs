@@ -47,7 +47,8 @@ impl Administrator {
             ));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Self::Here { services: Box::new(wiring::services(config)?), runtime })
+        let services = Box::new(runtime.block_on(wiring::services(config))?);
+        Ok(Self::Here { services, runtime })
     }
 
     /// Carries out one command.

@@ -32,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) log: Log,
     pub(crate) links: LinksConfig,
     pub(crate) embedded: EmbeddedConfig,
+    pub(crate) cassandra: CassandraConfig,
     pub(crate) passwords: PasswordsConfig,
 }
 
@@ -77,10 +78,27 @@ pub(crate) enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LinksConfig {
+    pub(crate) store: Store,
     pub(crate) mode: Mode,
     pub(crate) reserved_days: u32,
     pub(crate) anonymous_creation: bool,
     pub(crate) blocklist: PathBuf,
+}
+
+/// Where an app keeps what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Store {
+    Embedded,
+    Cassandra,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct CassandraConfig {
+    pub(crate) nodes: Vec<String>,
+    pub(crate) keyspace: String,
+    pub(crate) copies: u8,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,6 +129,7 @@ impl Default for Config {
             log: Log::default(),
             links: LinksConfig::default(),
             embedded: EmbeddedConfig::default(),
+            cassandra: CassandraConfig::default(),
             passwords: PasswordsConfig::default(),
         }
     }
@@ -144,13 +163,14 @@ impl Default for Limits {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { format: LogFormat::Human, filter: "info".to_owned(), requests: false }
+        Self { format: LogFormat::Human, filter: "info,scylla=warn".to_owned(), requests: false }
     }
 }
 
 impl Default for LinksConfig {
     fn default() -> Self {
         Self {
+            store: Store::Embedded,
             mode: Mode::Claim,
             reserved_days: 30,
             anonymous_creation: true,
@@ -162,6 +182,12 @@ impl Default for LinksConfig {
 impl Default for EmbeddedConfig {
     fn default() -> Self {
         Self { link_cache_mib: 16, page_cache_mib: 8, readers: 2, queue_max: 4096 }
+    }
+}
+
+impl Default for CassandraConfig {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), keyspace: "lodge".to_owned(), copies: 3 }
     }
 }
 

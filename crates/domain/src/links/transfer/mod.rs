@@ -41,7 +41,7 @@ pub struct ExportRow {
 }
 
 impl Links {
-    /// Links that are not deleted, in the order of shorts, those after `after`; fewer than
+    /// Links that are not deleted, in the order of the store, those after `after`; fewer than
     /// [`PAGE_MAX`] are the last.
     pub async fn export(&self, after: Option<Short>) -> Result<Vec<ExportRow>> {
         let links = self.store.page(after, PAGE_MAX).await?;

@@ -1,5 +1,7 @@
 //! The one place where engines are chosen and services are put together.
 
+mod engine;
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
@@ -7,46 +9,122 @@ use jiff::SignedDuration;
 use lodge_domain::{
     Clock, OsRandom, Random, SystemClock,
     keys::{KeyStore, Keys},
-    links::{Blocklist, ClickCounter, Links, LinksSettings, ManageKeys, Origin},
+    links::{
+        Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksSettings, ManageKeys, Origin,
+    },
+    secret::InstallationSecret,
 };
 use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
 use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
 
-use crate::{config::Config, descriptors};
+pub(crate) use self::engine::Engine;
+use crate::{
+    config::{Config, Store},
+    descriptors,
+};
 
 /// The services over their engines.
 pub(crate) struct Services {
-    /// The embedded engine: opened here, closed last.
-    pub(crate) engine: Embedded,
+    /// The engine: opened here, closed last.
+    pub(crate) engine: Engine,
     /// Short links.
     pub(crate) links: Arc<Links>,
     /// API keys.
     pub(crate) keys: Keys,
     /// Says what time it is.
     pub(crate) clock: Arc<dyn Clock>,
+    secret: InstallationSecret,
+}
+
+/// An engine's side of each port.
+struct Ports {
+    engine: Engine,
+    links: Arc<dyn LinkStore>,
+    clicks: Arc<dyn ClickStore>,
+    keys: Arc<dyn KeyStore>,
+    secret: InstallationSecret,
 }
 
 /// Opens the engine and puts the services on it.
-pub(crate) fn services(config: &Config) -> Result<Services> {
-    let engine = Embedded::open(&config.data, &options(config))?;
+pub(crate) async fn services(config: &Config) -> Result<Services> {
+    let ports = match config.links.store {
+        Store::Embedded => embedded(config)?,
+        Store::Cassandra => cassandra(config).await?,
+    };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
-    let cache_bytes = u64::from(config.embedded.link_cache_mib) << 20;
-    let key_store: Arc<dyn KeyStore> = Arc::new(CachedKeys::new(engine.keys()));
     let links = Links {
-        store: Arc::new(CachedLinks::new(engine.links(), cache_bytes)),
-        click_store: engine.clicks(),
+        store: ports.links,
+        click_store: ports.clicks,
         counter: Arc::new(ClickCounter::new(&*random, clock.now())),
         passwords: Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?),
         blocklist: Arc::new(Blocklist::default()),
-        manage_keys: ManageKeys::new(engine.secret()),
+        manage_keys: ManageKeys::new(ports.secret.clone()),
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
         settings: links_settings(config),
     };
     reload_blocklist(&links.blocklist, &config.links.blocklist)?;
-    let keys = Keys::new(key_store, Arc::clone(&clock), random);
-    Ok(Services { engine, links: Arc::new(links), keys, clock })
+    let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
+    let (engine, secret) = (ports.engine, ports.secret);
+    Ok(Services { engine, links: Arc::new(links), keys, clock, secret })
+}
+
+fn embedded(config: &Config) -> Result<Ports> {
+    let engine = Embedded::open(&config.data, &options(config))?;
+    let cache_bytes = u64::from(config.embedded.link_cache_mib) << 20;
+    Ok(Ports {
+        links: Arc::new(CachedLinks::new(engine.links(), cache_bytes)),
+        clicks: engine.clicks(),
+        keys: Arc::new(CachedKeys::new(engine.keys())),
+        secret: engine.secret(),
+        engine: Engine::Embedded(engine),
+    })
+}
+
+/// Nothing is cached: no process hears yet of what another has changed.
+#[cfg(feature = "cluster")]
+async fn cassandra(config: &Config) -> Result<Ports> {
+    use lodge_embedded::Folder;
+    use lodge_engines::cassandra::{Cassandra, Options};
+
+    let folder = Arc::new(Folder::lock(&config.data)?);
+    let settings = &config.cassandra;
+    let (nodes, keyspace) = (settings.nodes.clone(), settings.keyspace.clone());
+    let options = Options { nodes, keyspace, copies: settings.copies };
+    if settings.copies < 3 {
+        tracing::warn!(
+            copies = settings.copies,
+            "with fewer than three copies the loss of one Cassandra node refuses reads and writes, and may lose what was acknowledged"
+        );
+    }
+    let cluster = Cassandra::connect(&options).await.map_err(explained)?;
+    let mut fresh = [0; 32];
+    OsRandom.fill(&mut fresh);
+    Ok(Ports {
+        links: cluster.links(),
+        clicks: cluster.clicks(),
+        keys: cluster.keys(),
+        secret: cluster.secret(fresh).await.map_err(explained)?,
+        engine: Engine::Cassandra { cluster, _folder: folder },
+    })
+}
+
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "in the place of one that waits")]
+async fn cassandra(_: &Config) -> Result<Ports> {
+    anyhow::bail!("links.store: this Lodge was built without the feature `cluster`")
+}
+
+/// An operator may read the cause, which a caller may not.
+#[cfg(feature = "cluster")]
+fn explained(error: lodge_domain::Error) -> anyhow::Error {
+    match error {
+        lodge_domain::Error::Unavailable { cause, .. } | lodge_domain::Error::Internal(cause) => {
+            anyhow::anyhow!(cause).context("Cassandra cannot be used")
+        }
+        error => error.into(),
+    }
 }
 
 /// The site over the services.
@@ -60,7 +138,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
     };
     let (links, keys, clock) =
         (Arc::clone(&services.links), services.keys.clone(), Arc::clone(&services.clock));
-    Site::new(links, keys, services.engine.secret(), clock, settings)
+    Site::new(links, keys, services.secret.clone(), clock, settings)
 }
 
 /// The bounds of a listener.

@@ -1,0 +1,201 @@
+//! Writes with an Idempotency-Key. No transaction spans an attempt's row and a link's, so the attempt
+//! comes first, with its plan: the very links that are to be written, ids and made-up shorts and all.
+//! A repetition, and whoever comes after a crash, carries out the same plan, and each of its steps
+//! finds whether it was done. The outcome is kept last.
+
+use jiff::SignedDuration;
+use lodge_domain::{
+    Attempt, Done, Error, Result,
+    links::{Candidate, Link, Outcome, Short},
+    once::KEPT_SECONDS,
+};
+use scylla::{DeserializeRow, value::CqlTimestamp};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{failure::Failure, links::CassandraLinks, row::milliseconds};
+
+/// How often a proposal is made again when others make one at the same time.
+const TRIES: usize = 8;
+
+/// What is to be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Plan {
+    /// Shorts are claimed.
+    Claim {
+        /// For these.
+        #[serde(with = "candidates")]
+        candidates: Vec<Candidate>,
+        /// How long a short stays taken after its link is over.
+        reserved_seconds: i64,
+    },
+    /// A link is put.
+    Replace {
+        /// This one.
+        link: Link,
+    },
+    /// A link is changed.
+    Change {
+        /// To this.
+        link: Link,
+        /// By this write.
+        write: Uuid,
+    },
+}
+
+impl Plan {
+    /// The plan to claim shorts.
+    pub(crate) fn claim(candidates: Vec<Candidate>, reserved: SignedDuration) -> Self {
+        Self::Claim { candidates, reserved_seconds: reserved.as_secs() }
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// An attempt's row.
+#[derive(DeserializeRow)]
+struct AttemptRow {
+    fingerprint: Option<Vec<u8>>,
+    at: Option<CqlTimestamp>,
+    plan: Option<String>,
+    outcome: Option<String>,
+}
+
+/// Whose plan is to be carried out.
+enum Standing {
+    Ours,
+    Theirs { plan: String, outcome: Option<String> },
+}
+
+impl CassandraLinks {
+    /// What an earlier write with this attempt came to.
+    pub(super) async fn outcome_of(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        let row = self.standing(attempt).await?.filter(|row| row.counts(attempt));
+        let Some(row) = row else { return Ok(None) };
+        row.check(attempt)?;
+        row.outcome.as_deref().map(parsed).transpose()
+    }
+
+    /// Carries out a plan, once for all repetitions of the attempt; `None` if it was a change that was
+    /// refused, which is not kept.
+    pub(super) async fn once(
+        &self,
+        attempt: Option<Attempt>,
+        plan: Plan,
+    ) -> Result<Option<Done<Outcome>>> {
+        let Some(attempt) = attempt else {
+            return Ok(self.execute(&plan).await?.map(Done::now));
+        };
+        let _turn = self.attempts.of(&attempt.id).await;
+        let text = serde_json::to_string(&plan).map_err(Error::internal)?;
+        let (plan, text, replayed) = match self.propose(&attempt, &text).await? {
+            Standing::Ours => (plan, text, false),
+            Standing::Theirs { plan: theirs, outcome } => {
+                let earlier: Plan = parsed(&theirs)?;
+                if !earlier.is_like(&plan) {
+                    return Err(Error::KeyReused);
+                }
+                if let Some(outcome) = outcome {
+                    return Ok(Some(Done { outcome: parsed(&outcome)?, replayed: true }));
+                }
+                (earlier, theirs, true)
+            }
+        };
+        let outcome = self.execute(&plan).await?;
+        self.keep(&attempt, &text, outcome.as_ref()).await?;
+        Ok(outcome.map(|outcome| Done { outcome, replayed }))
+    }
+
+    async fn propose(&self, attempt: &Attempt, plan: &str) -> Result<Standing> {
+        let statements = &self.session().statements;
+        let (id, print, at) = (&attempt.id[..], &attempt.fingerprint[..], milliseconds(attempt.at));
+        for _ in 0..TRIES {
+            let values = (id, print, at, plan);
+            // An unknown outcome is settled by what is there.
+            match self.session().transact(&statements.propose, values).await {
+                Ok(true) => return Ok(Standing::Ours),
+                Ok(false) | Err(Failure::Unknown(_)) => {}
+                Err(failure) => return Err(failure.into()),
+            }
+            let Some(row) = self.standing(attempt).await? else { continue };
+            let Some(was) = row.plan.clone() else { continue };
+            if row.counts(attempt) {
+                row.check(attempt)?;
+                if was == plan {
+                    return Ok(Standing::Ours);
+                }
+                return Ok(Standing::Theirs { plan: was, outcome: row.outcome });
+            }
+            let values = (print, at, plan, id, was);
+            let anew = self.session().transact(&statements.propose_anew, values).await;
+            if matches!(anew, Ok(true)) {
+                return Ok(Standing::Ours);
+            }
+        }
+        Err(Error::unavailable("others made the same attempt again and again"))
+    }
+
+    /// Keeps what came of a plan, or withdraws it if nothing did.
+    async fn keep(&self, attempt: &Attempt, plan: &str, outcome: Option<&Outcome>) -> Result<()> {
+        let (statements, id) = (&self.session().statements, &attempt.id[..]);
+        let kept = match outcome.map(serde_json::to_string).transpose().map_err(Error::internal)? {
+            Some(outcome) => {
+                self.session().transact(&statements.keep_outcome, (outcome, id, plan)).await
+            }
+            None => self.session().transact(&statements.withdraw, (id, plan)).await,
+        };
+        // Without it a repetition carries out the plan, and finds all of it done.
+        if let Err(error) = kept {
+            tracing::debug!(%error, "an outcome could not be kept");
+        }
+        Ok(())
+    }
+
+    async fn standing(&self, attempt: &Attempt) -> Result<Option<AttemptRow>> {
+        Ok(self.session().first(&self.session().statements.recall, (&attempt.id[..],)).await?)
+    }
+}
+
+impl AttemptRow {
+    /// Whether it is recent enough to count.
+    fn counts(&self, attempt: &Attempt) -> bool {
+        let since = attempt.at.as_millisecond().saturating_sub(KEPT_SECONDS * 1000);
+        self.at.is_some_and(|at| at.0 > since)
+    }
+
+    fn check(&self, attempt: &Attempt) -> Result<()> {
+        if self.fingerprint.as_deref() == Some(&attempt.fingerprint[..]) {
+            Ok(())
+        } else {
+            Err(Error::KeyReused)
+        }
+    }
+}
+
+fn parsed<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(Error::internal)
+}
+
+/// Candidates as pairs of a link and its spares.
+mod candidates {
+    use serde::{Deserializer, Serializer};
+
+    use super::{Candidate, Deserialize, Link, Short};
+
+    pub(super) fn serialize<S: Serializer>(
+        candidates: &[Candidate],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(candidates.iter().map(|it| (&it.link, &it.spares)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Candidate>, D::Error> {
+        let pairs = Vec::<(Link, Vec<Short>)>::deserialize(deserializer)?;
+        Ok(pairs.into_iter().map(|(link, spares)| Candidate { link, spares }).collect())
+    }
+}

@@ -1,0 +1,109 @@
+//! API keys.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Error, Result,
+    keys::{ApiKey, KeyId, KeyStore},
+};
+use scylla::{DeserializeRow, value::CqlTimestamp};
+use uuid::Uuid;
+
+use super::{
+    failure::Failure,
+    row::{instant, milliseconds},
+    session::Session,
+};
+
+/// API keys in the cluster. A key is its row by name; the other two tables only lead there, are written
+/// first, and prove nothing.
+pub(crate) struct CassandraKeys(pub(crate) Arc<Session>);
+
+#[derive(DeserializeRow)]
+struct KeyRow {
+    name: String,
+    id: i64,
+    created_at: CqlTimestamp,
+    revoked_at: Option<CqlTimestamp>,
+    digest: Vec<u8>,
+}
+
+#[async_trait]
+impl KeyStore for CassandraKeys {
+    async fn add(&self, name: &str, digest: [u8; 32], at: Timestamp) -> Result<ApiKey> {
+        let statements = &self.0.statements;
+        // Not negative, and spread: no counter is shared.
+        let id = i64::from_be_bytes(first_bytes(Uuid::new_v4())) & i64::MAX;
+        self.0.run(&statements.index_digest, (&digest[..], name)).await?;
+        self.0.run(&statements.index_id, (id, name)).await?;
+        let added =
+            self.0.transact(&statements.add_key, (name, id, &digest[..], milliseconds(at))).await;
+        match self.row(name).await? {
+            Some(row) if row.digest == digest => row.key(),
+            Some(_) => Err(Error::Conflict("there is an API key of that name")),
+            None => Err(added.err().map_or_else(|| Error::internal("a key vanished"), Error::from)),
+        }
+    }
+
+    async fn find(&self, digest: [u8; 32]) -> Result<Option<ApiKey>> {
+        let name = self.0.first(&self.0.statements.name_by_digest, (&digest[..],)).await?;
+        self.named(name, |row| row.digest == digest).await
+    }
+
+    async fn get(&self, id: KeyId) -> Result<Option<ApiKey>> {
+        let name = self.0.first(&self.0.statements.name_by_id, (id.0,)).await?;
+        self.named(name, |row| row.id == id.0).await
+    }
+
+    async fn list(&self) -> Result<Vec<ApiKey>> {
+        let rows: Vec<KeyRow> = self.0.all(&self.0.statements.keys, ()).await?;
+        let mut keys = rows.into_iter().map(KeyRow::key).collect::<Result<Vec<_>>>()?;
+        keys.sort_by(|one, other| {
+            (one.created_at, &one.name).cmp(&(other.created_at, &other.name))
+        });
+        Ok(keys)
+    }
+
+    async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<ApiKey>> {
+        let Some(row) = self.row(name).await? else { return Ok(None) };
+        let values = (milliseconds(at), name, row.id);
+        let revoked = self.0.transact(&self.0.statements.revoke_key, values).await;
+        let row = self.row(name).await?;
+        match row {
+            Some(row) if row.revoked_at.is_none() => Err(revoked
+                .err()
+                .map_or_else(|| Error::internal("a key was not revoked"), Error::from)),
+            row => row.map(KeyRow::key).transpose(),
+        }
+    }
+}
+
+impl CassandraKeys {
+    async fn row(&self, name: &str) -> Result<Option<KeyRow>, Failure> {
+        self.0.first(&self.0.statements.key_by_name, (name,)).await
+    }
+
+    async fn named(
+        &self,
+        name: Option<(String,)>,
+        fits: impl Fn(&KeyRow) -> bool,
+    ) -> Result<Option<ApiKey>> {
+        let Some((name,)) = name else { return Ok(None) };
+        self.row(&name).await?.filter(fits).map(KeyRow::key).transpose()
+    }
+}
+
+impl KeyRow {
+    fn key(self) -> Result<ApiKey> {
+        const TABLE: &str = "keys_by_name";
+        let revoked_at = self.revoked_at.map(|at| instant(TABLE, at)).transpose()?;
+        let created_at = instant(TABLE, self.created_at)?;
+        Ok(ApiKey { id: KeyId(self.id), name: self.name, created_at, revoked_at })
+    }
+}
+
+fn first_bytes(id: Uuid) -> [u8; 8] {
+    id.as_u128().to_be_bytes()[..8].try_into().unwrap_or_default()
+}

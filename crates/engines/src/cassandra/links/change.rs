@@ -1,0 +1,84 @@
+//! Changes of a link, and the clicks of a limited one.
+
+use jiff::Timestamp;
+use lodge_domain::{
+    Result,
+    links::{Link, LinkId, Short, State, TakenClick},
+};
+use uuid::Uuid;
+
+use super::{CassandraLinks, LinkRow, contend};
+
+impl CassandraLinks {
+    /// Stores `link` in place of its former version; `None` if that is not what is there. The same
+    /// write again is found in the row and not repeated.
+    pub(super) async fn rewrite_as(&self, link: Link, write: Uuid) -> Result<Option<Link>> {
+        let _turn = self.rows.of(link.short.as_str().as_bytes()).await;
+        let (was, is) = match contend(|| self.try_rewrite(&link, write)).await? {
+            Rewritten::Now(both) => *both,
+            Rewritten::Before(link) => return Ok(Some(*link)),
+            Rewritten::Refused => return Ok(None),
+        };
+        self.reindex(&was, &is).await;
+        Ok(Some(is))
+    }
+
+    async fn try_rewrite(
+        &self,
+        link: &Link,
+        write: Uuid,
+    ) -> Result<Option<Rewritten>, super::Failure> {
+        let Some(row) = self.current(&link.short).await? else {
+            return Ok(Some(Rewritten::Refused));
+        };
+        if row.has(write) {
+            return Ok(Some(Rewritten::Before(Box::new(link.clone().storable()))));
+        }
+        let was = row.clone().link()?;
+        let Some(is) = link.clone().following(&was) else {
+            return Ok(Some(Rewritten::Refused));
+        };
+        // A list leads to the link before the link can be found by it.
+        self.index(&is).await?;
+        let done = self.rewrite(&row, &LinkRow::of(&is).written(write, Some(&row))).await?;
+        Ok(done.then(|| Rewritten::Now(Box::new((was, is)))))
+    }
+
+    /// Commits one click of a limited link.
+    pub(super) async fn take(
+        &self,
+        short: &Short,
+        id: LinkId,
+        at: Timestamp,
+    ) -> Result<TakenClick> {
+        let _turn = self.rows.of(short.as_str().as_bytes()).await;
+        contend(|| self.try_take(short, id, at)).await
+    }
+
+    async fn try_take(
+        &self,
+        short: &Short,
+        id: LinkId,
+        at: Timestamp,
+    ) -> Result<Option<TakenClick>, super::Failure> {
+        let Some(row) = self.current(short).await? else { return Ok(Some(TakenClick::No)) };
+        let mut link = row.clone().link()?;
+        let is_live = link.id == id && link.state(at).0 == State::Live;
+        let Some(limit) = link.click_limit.as_mut().filter(|_| is_live) else {
+            return Ok(Some(TakenClick::No));
+        };
+        limit.used += 1;
+        limit.exhausted_at = (limit.used >= limit.max).then_some(at);
+        let taken = LinkRow::of(&link).written(Uuid::new_v4(), Some(&row));
+        Ok(self.rewrite(&row, &taken).await?.then_some(TakenClick::Yes))
+    }
+}
+
+enum Rewritten {
+    /// What was there, and what is there now.
+    Now(Box<(Link, Link)>),
+    /// This very write was done earlier.
+    Before(Box<Link>),
+    /// Another version is there.
+    Refused,
+}

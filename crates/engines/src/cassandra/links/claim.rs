@@ -1,0 +1,85 @@
+//! Claiming shorts.
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::SignedDuration;
+use lodge_domain::{
+    Result,
+    links::{Candidate, Claim, Link},
+};
+use uuid::Uuid;
+
+use super::{AT_ONCE, CassandraLinks, LinkRow, contend};
+use crate::cassandra::failure::Failure;
+
+impl CassandraLinks {
+    /// Claims a short for each candidate; those that want the same one take turns in their order.
+    pub(super) async fn claim_all(
+        &self,
+        candidates: Vec<Candidate>,
+        reserved: SignedDuration,
+    ) -> Result<Vec<Claim>> {
+        let claims = candidates.into_iter().map(|candidate| self.claim_one(candidate, reserved));
+        stream::iter(claims).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn claim_one(&self, candidate: Candidate, reserved: SignedDuration) -> Result<Claim> {
+        let mut holder = None;
+        for short in std::iter::once(&candidate.link.short).chain(&candidate.spares) {
+            let link = Link { short: short.clone(), ..candidate.link.clone() };
+            match self.claim_short(link, reserved).await? {
+                Claim::Created(link) => return Ok(Claim::Created(link)),
+                Claim::Exists(link) => holder = holder.or(Some(link)),
+            }
+        }
+        holder.map(Claim::Exists).ok_or_else(|| lodge_domain::Error::internal("nothing to claim"))
+    }
+
+    async fn claim_short(&self, link: Link, reserved: SignedDuration) -> Result<Claim> {
+        let _turn = self.rows.of(link.short.as_str().as_bytes()).await;
+        // Lists lead to a link, and are checked against it: what leads nowhere is passed over.
+        self.index(&link).await?;
+        let claim = contend(|| self.try_claim(&link, reserved)).await?;
+        if let Claim::Exists(_) = claim {
+            self.unindex(&link).await;
+        }
+        Ok(claim)
+    }
+
+    async fn try_claim(
+        &self,
+        link: &Link,
+        reserved: SignedDuration,
+    ) -> Result<Option<Claim>, Failure> {
+        let created = || Some(Claim::Created(link.clone()));
+        let row = LinkRow::of(link).written(Uuid::new_v4(), None);
+        // Mostly the short is free, so the insert comes before the look.
+        if self.insert(&row).await? {
+            return Ok(created());
+        }
+        let Some(was) = self.current(&link.short).await? else { return Ok(None) };
+        let holder = was.clone().link()?;
+        if holder.id == link.id {
+            // A repetition of the plan that made it.
+            return Ok(created());
+        }
+        if !holder.is_forgotten(link.created_at, reserved) {
+            return Ok(Some(Claim::Exists(holder)));
+        }
+        if !self.rewrite(&was, &row).await? {
+            return Ok(None);
+        }
+        self.unindex(&holder).await;
+        self.forget_clicks(holder.id).await?;
+        Ok(created())
+    }
+
+    async fn forget_clicks(&self, link: lodge_domain::links::LinkId) -> Result<(), Failure> {
+        let statements = &self.session.statements;
+        for forget in
+            [&statements.forget_hours, &statements.forget_days, &statements.forget_referrers]
+        {
+            self.session.run(forget, (link.0,)).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Lists. Their rows only lead to links, which are read and checked: a row that leads nowhere is passed
+//! over, so that a list need not change in one step with its link.
+
+use std::{pin::pin, sync::Arc};
+
+use futures_util::{StreamExt as _, TryStreamExt as _, future};
+use lodge_domain::{
+    Error, Result,
+    links::{Link, LinkQuery, Short, Tags},
+};
+use uuid::Uuid;
+
+use super::{AT_ONCE, CassandraLinks, LinkRow};
+use crate::cassandra::{failure::Failure, row::owner_number};
+
+impl CassandraLinks {
+    /// An owner's links, newest first.
+    pub(super) async fn owned(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        if query.search.as_ref().is_some_and(|words| !words.trim().is_empty()) {
+            return Err(Error::invalid("search", "needs the embedded engine; use tag or prefix"));
+        }
+        let statements = &self.session.statements;
+        let owner = owner_number(query.owner);
+        let below = query.after.map_or(Uuid::max(), |id| id.0);
+        let rows = match &query.tag {
+            Some(tag) => self.session.rows(&statements.tagged, (owner, tag, below)).await?,
+            None => self.session.rows(&statements.owned, (owner, below)).await?,
+        };
+        let rows = rows.rows_stream::<(Uuid, String)>().map_err(Error::internal)?;
+        let prefix = query.prefix.clone().unwrap_or_default();
+        let links = rows
+            .map_err(|error| Error::from(Failure::from(error)))
+            .try_filter(|(_, short)| future::ready(short.starts_with(&prefix)))
+            .map_ok(|(id, short)| self.listed(id, short))
+            .try_buffered(AT_ONCE)
+            .try_filter_map(|link| future::ready(Ok(link)))
+            .try_filter(|link| future::ready(query.takes(link)))
+            .take(query.limit);
+        links.try_collect().await
+    }
+
+    /// The link that a list's row leads to, if it is still there.
+    async fn listed(&self, id: Uuid, short: String) -> Result<Option<Arc<Link>>> {
+        let link = lodge_domain::links::LinkStore::find(self, &Short::stored(short)).await?;
+        Ok(link.filter(|link| link.id.0 == id && link.deleted_at.is_none()))
+    }
+
+    /// Every link that is not deleted, in the order of their hashes.
+    pub(super) async fn all_after(
+        &self,
+        after: Option<Short>,
+        limit: usize,
+    ) -> Result<Vec<Arc<Link>>> {
+        let statements = &self.session.statements;
+        let rows = match &after {
+            Some(short) => self.session.rows(&statements.page, (short.as_str(),)).await?,
+            None => self.session.rows(&statements.first_page, ()).await?,
+        };
+        let rows = pin!(rows.rows_stream::<LinkRow>().map_err(Error::internal)?);
+        let links = rows
+            .map_err(Failure::from)
+            .and_then(|row| future::ready(row.link()))
+            .try_filter(|link| future::ready(link.deleted_at.is_none()))
+            .map_ok(Arc::new)
+            .take(limit);
+        Ok(links.try_collect().await?)
+    }
+
+    /// Has the owner's lists lead to the link.
+    pub(super) async fn index(&self, link: &Link) -> Result<(), Failure> {
+        let Some(owner) = link.owner.map(owner_number).filter(|_| link.deleted_at.is_none()) else {
+            return Ok(());
+        };
+        let (statements, id, short) = (&self.session.statements, link.id.0, link.short.as_str());
+        self.session.run(&statements.own, (owner, id, short)).await?;
+        for tag in link.tags.as_slice() {
+            self.session.run(&statements.tag, (owner, tag, id, short)).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the link off the owner's lists. What stays behind because of a failure is passed over.
+    pub(super) async fn unindex(&self, link: &Link) {
+        let Some(owner) = link.owner.map(owner_number) else { return };
+        let disowned = self.session.run(&self.session.statements.disown, (owner, link.id.0)).await;
+        if let Err(error) = disowned {
+            tracing::debug!(%error, "a list's row stays behind");
+        }
+        self.untag(link, &Tags::default()).await;
+    }
+
+    /// Brings the lists from what a link `was` to what it `is`.
+    pub(super) async fn reindex(&self, was: &Link, is: &Link) {
+        if is.deleted_at.is_some() {
+            self.unindex(was).await;
+        } else {
+            self.untag(was, &is.tags).await;
+        }
+    }
+
+    async fn untag(&self, link: &Link, but: &Tags) {
+        let Some(owner) = link.owner.map(owner_number) else { return };
+        for tag in link.tags.as_slice().iter().filter(|tag| !but.as_slice().contains(tag)) {
+            let values = (owner, tag, link.id.0);
+            if let Err(error) = self.session.run(&self.session.statements.untag, values).await {
+                tracing::debug!(%error, "a list's row stays behind");
+            }
+        }
+    }
+}

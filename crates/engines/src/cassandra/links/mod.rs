@@ -1,0 +1,168 @@
+//! Links.
+
+mod change;
+mod claim;
+mod list;
+mod replace;
+
+use std::{future::Future, sync::Arc};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Attempt, Done, Error, Result,
+    links::{
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+    },
+};
+use scylla::SerializeRow;
+use uuid::Uuid;
+
+use super::{attempts::Plan, failure::Failure, row::LinkRow, session::Session, turns::Turns};
+
+/// How often a transaction is begun again when others write the same row, or its outcome was unknown
+/// and turned out to be "not done".
+const TRIES: usize = 8;
+
+/// Rows that are asked for at once for one request.
+const AT_ONCE: usize = 16;
+
+/// Links in the cluster.
+pub(crate) struct CassandraLinks {
+    session: Arc<Session>,
+    rows: Turns,
+    pub(super) attempts: Turns,
+}
+
+/// A row over its former self.
+#[derive(SerializeRow)]
+struct Rewrite<'a> {
+    #[scylla(flatten)]
+    row: &'a LinkRow,
+    was_id: Uuid,
+    was_version: i64,
+    was_used: Option<i64>,
+}
+
+impl CassandraLinks {
+    pub(crate) fn new(session: Arc<Session>) -> Self {
+        Self { session, rows: Turns::new(), attempts: Turns::new() }
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The row as the last transaction left it.
+    async fn current(&self, short: &Short) -> Result<Option<LinkRow>, Failure> {
+        self.session.first(&self.session.statements.find_serial, (short.as_str(),)).await
+    }
+
+    /// Adds a row where none is. An unknown outcome is settled by what is there then.
+    async fn insert(&self, row: &LinkRow) -> Result<bool, Failure> {
+        let inserted = self.session.transact(&self.session.statements.insert, row).await;
+        self.settle(row, inserted).await
+    }
+
+    /// Puts a row over its former self, if that is still there.
+    async fn rewrite(&self, was: &LinkRow, row: &LinkRow) -> Result<bool, Failure> {
+        let (was_id, was_version, was_used) = (was.id, was.version, was.clicks_used);
+        let values = Rewrite { row, was_id, was_version, was_used };
+        let written = self.session.transact(&self.session.statements.rewrite, values).await;
+        self.settle(row, written).await
+    }
+
+    /// What a transaction came to: a failure says nothing about it, but the row remembers its writes. A
+    /// serial read ends the transaction one way or the other, so that it cannot be done later.
+    async fn settle(&self, row: &LinkRow, done: Result<bool, Failure>) -> Result<bool, Failure> {
+        let Err(Failure::Unknown(_)) = &done else { return done };
+        let write = row.writes.as_ref().and_then(|writes| writes.first()).copied();
+        let Ok(is) = self.current(&Short::stored(row.short.clone())).await else { return done };
+        Ok(is.is_some_and(|is| write.is_some_and(|write| is.has(write))))
+    }
+
+    /// Carries out a plan; `None` if it is a change that is refused.
+    pub(super) async fn execute(&self, plan: &Plan) -> Result<Option<Outcome>> {
+        match plan {
+            Plan::Claim { candidates, reserved_seconds } => {
+                let reserved = SignedDuration::from_secs(*reserved_seconds);
+                self.claim_all(candidates.clone(), reserved).await.map(Outcome::Claims).map(Some)
+            }
+            Plan::Replace { link } => self.put(link.clone()).await.map(Outcome::Replaced).map(Some),
+            Plan::Change { link, write } => {
+                Ok(self.rewrite_as(link.clone(), *write).await?.map(Outcome::Changed))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl LinkStore for CassandraLinks {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        self.outcome_of(attempt).await
+    }
+
+    async fn claim(
+        &self,
+        candidates: Vec<Candidate>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>> {
+        let candidates = candidates.into_iter().map(|candidate| Candidate {
+            link: candidate.link.storable(),
+            spares: candidate.spares,
+        });
+        let plan = Plan::claim(candidates.collect(), reserved);
+        finished(self.once(attempt, plan).await?, Outcome::claims)
+    }
+
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+        finished(self.once(attempt, Plan::Replace { link }).await?, Outcome::replaced)
+    }
+
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let statement = &self.session.statements.find;
+        let row: Option<LinkRow> = self.session.first(statement, (short.as_str(),)).await?;
+        Ok(row.map(LinkRow::link).transpose()?.map(Arc::new))
+    }
+
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+        let plan = Plan::Change { link, write: Uuid::new_v4() };
+        let done = self.once(attempt, plan).await?;
+        done.map(|done| finished(Some(done), Outcome::changed)).transpose()
+    }
+
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
+        self.take(short, id, at).await
+    }
+
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        self.owned(query).await
+    }
+
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
+        self.all_after(after, limit).await
+    }
+}
+
+/// The outcome of a write that is never refused, in its own form.
+fn finished<T>(
+    done: Option<Done<Outcome>>,
+    form: impl FnOnce(Outcome) -> Result<T>,
+) -> Result<Done<T>> {
+    let done = done.ok_or_else(|| Error::internal("a write without an outcome"))?;
+    Ok(Done { outcome: form(done.outcome)?, replayed: done.replayed })
+}
+
+/// Begins again, a while later each time, until something comes of it; others write the row meanwhile.
+async fn contend<T, F: Future<Output = Result<Option<T>, Failure>>>(
+    mut attempt: impl FnMut() -> F,
+) -> Result<T> {
+    for pause_ms in (0..TRIES).map(|tried| (1_u64 << tried) - 1) {
+        tokio::time::sleep(std::time::Duration::from_millis(pause_ms)).await;
+        if let Some(done) = attempt().await? {
+            return Ok(done);
+        }
+    }
+    Err(Error::unavailable("others wrote this row again and again"))
+}

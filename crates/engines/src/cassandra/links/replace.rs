@@ -1,0 +1,37 @@
+//! The newest `PUT` wins: plain writes, ordered by the time that was minted for them, so that it does
+//! not matter in which order they arrive, or how often.
+
+use lodge_domain::{
+    Result,
+    links::{Link, Replaced, Replacement},
+};
+use scylla::SerializeRow;
+
+use super::{CassandraLinks, LinkRow};
+
+#[derive(SerializeRow)]
+struct Put<'a> {
+    #[scylla(flatten)]
+    row: &'a LinkRow,
+    /// Microseconds since 1970.
+    at: i64,
+}
+
+impl CassandraLinks {
+    /// Puts `link` where its short leads, unless what is there is newer.
+    pub(super) async fn put(&self, link: Link) -> Result<Replaced> {
+        let _turn = self.rows.of(link.short.as_str().as_bytes()).await;
+        let statements = &self.session.statements;
+        let was: Option<LinkRow> =
+            self.session.first(&statements.find, (link.short.as_str(),)).await?;
+        match link.replacing(was.map(LinkRow::link).transpose()?) {
+            Replacement::Stays(is) => Ok(is),
+            Replacement::Becomes(is) => {
+                let row = LinkRow::of(&is.link);
+                let at = is.link.changed_at.as_microsecond();
+                self.session.run(&statements.put, Put { row: &row, at }).await?;
+                Ok(is)
+            }
+        }
+    }
+}

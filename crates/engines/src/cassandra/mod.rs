@@ -1,0 +1,80 @@
+//! Links, clicks and keys in Cassandra.
+//!
+//! Every row has one writer protocol, never two, because a lightweight transaction and a plain write on
+//! one row lose updates: links are written by lightweight transactions in claim mode and by plain writes
+//! with the minted time in replace mode; attempts, keys and settings by lightweight transactions alone.
+//! What is read is read at QUORUM, what is written is written at QUORUM, so that with three copies one
+//! node can go without a loss and without a refusal.
+
+mod attempts;
+mod clicks;
+mod failure;
+mod keys;
+mod links;
+mod row;
+mod schema;
+mod session;
+mod statements;
+mod turns;
+
+use std::sync::Arc;
+
+use lodge_domain::{
+    Result,
+    keys::KeyStore,
+    links::{ClickStore, LinkStore},
+    secret::InstallationSecret,
+};
+
+pub use session::Options;
+
+use self::{clicks::CassandraClicks, keys::CassandraKeys, links::CassandraLinks, session::Session};
+
+/// An open connection to a cluster.
+#[derive(Clone)]
+pub struct Cassandra(Arc<Session>);
+
+impl Cassandra {
+    /// Connects, and brings the schema up to date.
+    ///
+    /// # Errors
+    ///
+    /// [`lodge_domain::Error::Unavailable`] when the cluster cannot be used for a minute;
+    /// [`lodge_domain::Error::Internal`] when a newer Lodge has made its schema. The cause says why.
+    pub async fn connect(options: &Options) -> Result<Self> {
+        Ok(Self(Arc::new(Session::connect(options).await?)))
+    }
+
+    /// Links.
+    pub fn links(&self) -> Arc<dyn LinkStore> {
+        Arc::new(CassandraLinks::new(Arc::clone(&self.0)))
+    }
+
+    /// Clicks.
+    pub fn clicks(&self) -> Arc<dyn ClickStore> {
+        Arc::new(CassandraClicks::new(Arc::clone(&self.0)))
+    }
+
+    /// API keys.
+    pub fn keys(&self) -> Arc<dyn KeyStore> {
+        Arc::new(CassandraKeys(Arc::clone(&self.0)))
+    }
+
+    /// The installation's secret: `fresh`, or the one that was kept first.
+    ///
+    /// # Errors
+    ///
+    /// When it can be neither kept nor read.
+    pub async fn secret(&self, fresh: [u8; 32]) -> Result<InstallationSecret> {
+        self.0.secret(fresh).await.map(InstallationSecret::new)
+    }
+
+    /// Whether the cluster answers.
+    ///
+    /// # Errors
+    ///
+    /// When it does not.
+    pub async fn ping(&self) -> Result<()> {
+        self.0.ping().await
+    }
+}

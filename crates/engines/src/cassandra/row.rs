@@ -1,0 +1,124 @@
+//! A link as a row of the table `links`.
+
+use jiff::Timestamp;
+use lodge_domain::{
+    keys::KeyId,
+    links::{ClickLimit, Link, LinkId, Owner, RedirectCode, Short, Tags, Target},
+    passwords::PasswordHash,
+};
+use scylla::{DeserializeRow, SerializeRow, value::CqlTimestamp};
+use uuid::Uuid;
+
+use super::failure::Failure;
+
+/// The columns of [`LinkRow`], in its order.
+pub(crate) const COLUMNS: &str = "short, id, target, redirect, version, key_version, owner, created_at, changed_at, \
+    deleted_at, expires_at, clicks_max, clicks_used, exhausted_at, password, tags, writes";
+
+/// How many of its last writes a row remembers. A writer who does not know whether its write was done
+/// looks for it here, after others may have written, too.
+const WRITES_KEPT: usize = 16;
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq, SerializeRow, DeserializeRow)]
+pub(crate) struct LinkRow {
+    pub(crate) short: String,
+    pub(crate) id: Uuid,
+    target: String,
+    redirect: i32,
+    pub(crate) version: i64,
+    key_version: i32,
+    owner: Option<i64>,
+    created_at: CqlTimestamp,
+    changed_at: CqlTimestamp,
+    deleted_at: Option<CqlTimestamp>,
+    expires_at: Option<CqlTimestamp>,
+    clicks_max: Option<i64>,
+    pub(crate) clicks_used: Option<i64>,
+    exhausted_at: Option<CqlTimestamp>,
+    password: Option<String>,
+    tags: Option<Vec<String>>,
+    /// The newest first.
+    pub(crate) writes: Option<Vec<Uuid>>,
+}
+
+impl LinkRow {
+    /// The row of a link.
+    pub(crate) fn of(link: &Link) -> Self {
+        let limit = link.click_limit;
+        let tags = link.tags.as_slice();
+        Self {
+            short: link.short.as_str().to_owned(),
+            id: link.id.0,
+            target: link.target.as_str().to_owned(),
+            redirect: u16::from(link.redirect).into(),
+            version: link.version.cast_signed(),
+            key_version: link.key_version.cast_signed(),
+            owner: link.owner.map(owner_number),
+            created_at: milliseconds(link.created_at),
+            changed_at: milliseconds(link.changed_at),
+            deleted_at: link.deleted_at.map(milliseconds),
+            expires_at: link.expires_at.map(milliseconds),
+            clicks_max: limit.map(|limit| limit.max.cast_signed()),
+            clicks_used: limit.map(|limit| limit.used.cast_signed()),
+            exhausted_at: limit.and_then(|limit| limit.exhausted_at).map(milliseconds),
+            password: link.password.as_ref().map(|hash| hash.0.clone()),
+            tags: (!tags.is_empty()).then(|| tags.to_vec()),
+            writes: None,
+        }
+    }
+
+    /// The same, written by `write` over `was`.
+    pub(crate) fn written(mut self, write: Uuid, was: Option<&Self>) -> Self {
+        let earlier = was.and_then(|was| was.writes.as_deref()).unwrap_or_default();
+        self.writes =
+            Some(std::iter::once(write).chain(earlier.iter().copied()).take(WRITES_KEPT).collect());
+        self
+    }
+
+    /// Whether `write` is among the last ones.
+    pub(crate) fn has(&self, write: Uuid) -> bool {
+        self.writes.as_ref().is_some_and(|writes| writes.contains(&write))
+    }
+
+    /// The link in it.
+    pub(crate) fn link(self) -> Result<Link, Failure> {
+        let unreadable = |what: &dyn std::fmt::Display| Failure::unreadable("links", what);
+        let time = |at: CqlTimestamp| instant("links", at);
+        let used = self.clicks_used.unwrap_or_default().cast_unsigned();
+        let exhausted_at = self.exhausted_at.map(time).transpose()?;
+        let limit = |max: i64| ClickLimit { max: max.cast_unsigned(), used, exhausted_at };
+        Ok(Link {
+            id: LinkId(self.id),
+            short: Short::stored(self.short),
+            target: Target::stored(self.target),
+            redirect: u16::try_from(self.redirect).map_err(|error| unreadable(&error)).and_then(
+                |code| RedirectCode::try_from(code).map_err(|error| unreadable(&error)),
+            )?,
+            version: self.version.cast_unsigned(),
+            key_version: self.key_version.cast_unsigned(),
+            owner: self.owner.map(|id| Owner::Key(KeyId(id))),
+            created_at: time(self.created_at)?,
+            changed_at: time(self.changed_at)?,
+            deleted_at: self.deleted_at.map(time).transpose()?,
+            expires_at: self.expires_at.map(time).transpose()?,
+            click_limit: self.clicks_max.map(limit),
+            password: self.password.map(PasswordHash),
+            tags: Tags::parse(self.tags.unwrap_or_default()).map_err(|error| unreadable(&error))?,
+        })
+    }
+}
+
+/// How an owner stands in the columns `owner`.
+pub(crate) fn owner_number(owner: Owner) -> i64 {
+    let Owner::Key(id) = owner;
+    id.0
+}
+
+pub(crate) fn milliseconds(at: Timestamp) -> CqlTimestamp {
+    CqlTimestamp(at.as_millisecond())
+}
+
+pub(crate) fn instant(table: &'static str, at: CqlTimestamp) -> Result<Timestamp, Failure> {
+    Timestamp::from_millisecond(at.0).map_err(|error| Failure::unreadable(table, &error))
+}

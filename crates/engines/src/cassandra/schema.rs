@@ -1,0 +1,145 @@
+//! The schema and its versions.
+
+use std::time::{Duration, Instant};
+
+use lodge_domain::{Error, Result};
+use scylla::{
+    client::session::Session,
+    response::query_result::QueryResult,
+    statement::{Consistency, Statement},
+};
+use uuid::Uuid;
+
+use super::{
+    failure::Failure,
+    session::{Options, is_applied},
+};
+
+/// The tables that bring a keyspace from each version to the next. In a statement `@` stands before
+/// every table, for the keyspace.
+const MIGRATIONS: [&[&str]; 1] = [&[
+    "links (short text PRIMARY KEY, id uuid, target text, redirect int, version bigint, key_version int, \
+     owner bigint, created_at timestamp, changed_at timestamp, deleted_at timestamp, expires_at timestamp, \
+     clicks_max bigint, clicks_used bigint, exhausted_at timestamp, password text, tags frozen<list<text>>, \
+     writes frozen<list<uuid>>)",
+    "links_by_owner (owner bigint, id uuid, short text, PRIMARY KEY (owner, id)) \
+     WITH CLUSTERING ORDER BY (id DESC)",
+    "links_by_tag (owner bigint, tag text, id uuid, short text, PRIMARY KEY ((owner, tag), id)) \
+     WITH CLUSTERING ORDER BY (id DESC)",
+    "attempts (id blob PRIMARY KEY, fingerprint blob, at timestamp, plan text, outcome text)",
+    "clicks_by_hour (link uuid, hour bigint, device text, incarnation uuid, number bigint, clicks bigint, \
+     PRIMARY KEY (link, hour, device, incarnation))",
+    "clicks_by_day (link uuid, day bigint, device text, incarnation uuid, number bigint, clicks bigint, \
+     PRIMARY KEY (link, day, device, incarnation))",
+    "clicks_by_referrer (link uuid, host text, incarnation uuid, number bigint, clicks bigint, \
+     PRIMARY KEY (link, host, incarnation))",
+    "keys_by_name (name text PRIMARY KEY, id bigint, digest blob, created_at timestamp, revoked_at timestamp)",
+    "keys_by_digest (digest blob PRIMARY KEY, name text)",
+    "keys_by_id (id bigint PRIMARY KEY, name text)",
+    "settings (name text PRIMARY KEY, value blob)",
+]];
+
+/// Seconds after which the lock of somebody who died is free.
+const LOCK_SECONDS: u32 = 60;
+
+/// How long one step may take: tables are made one by one, and a busy machine needs seconds for each.
+const STEP: Duration = Duration::from_secs(30);
+
+/// Creates the keyspace, and brings it to this Lodge's version; of processes that start together, one
+/// does so and the others wait.
+pub(crate) async fn migrate(session: &Session, options: &Options) -> Result<()> {
+    let migration = Migration { session, keyspace: &options.keyspace };
+    let (keyspace, copies) = (&options.keyspace, options.copies);
+    migration
+        .run(&format!(
+            "CREATE KEYSPACE IF NOT EXISTS \"{keyspace}\" WITH replication = \
+             {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
+        ))
+        .await?;
+    // With an id of its own, because two that are made at once would get two, and never agree.
+    migration
+        .run(
+            "CREATE TABLE IF NOT EXISTS @schema_versions (name text PRIMARY KEY, holder uuid, version int) \
+             WITH ID = 6c6f6467-6500-4000-8000-000000000001",
+        )
+        .await?;
+    if migration.version().await? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let holder = Uuid::new_v4();
+    let deadline = Instant::now() + Duration::from_secs(2 * u64::from(LOCK_SECONDS));
+    while !migration.lock(holder).await? {
+        if Instant::now() > deadline {
+            return Err(Error::unavailable("another process holds the schema's lock"));
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let migrated = migration.bring_up().await;
+    let unlock = format!("DELETE FROM @schema_versions WHERE name = 'lock' IF holder = {holder}");
+    migration.run(&unlock).await?;
+    migrated
+}
+
+struct Migration<'a> {
+    session: &'a Session,
+    keyspace: &'a str,
+}
+
+impl Migration<'_> {
+    async fn bring_up(&self) -> Result<()> {
+        let version = self.version().await?;
+        let Some(missing) = MIGRATIONS.get(version..) else {
+            return Err(Error::internal(format!(
+                "the keyspace was made by a newer Lodge (its schema is {version}, this one knows {})",
+                MIGRATIONS.len()
+            )));
+        };
+        for (tables, next) in missing.iter().zip(version + 1..) {
+            for table in *tables {
+                // One that broke off may have made some of them.
+                self.run(&format!("CREATE TABLE IF NOT EXISTS @{table}")).await?;
+            }
+            let note = if next == 1 {
+                "INSERT INTO @schema_versions (name, version) VALUES ('schema', 1) IF NOT EXISTS"
+                    .to_owned()
+            } else {
+                format!(
+                    "UPDATE @schema_versions SET version = {next} WHERE name = 'schema' IF version = {}",
+                    next - 1
+                )
+            };
+            self.run(&note).await?;
+        }
+        Ok(())
+    }
+
+    async fn version(&self) -> Result<usize> {
+        let mut question =
+            self.statement("SELECT version FROM @schema_versions WHERE name = 'schema'");
+        question.set_consistency(Consistency::Serial);
+        let result = self.session.query_unpaged(question, ()).await.map_err(Failure::from)?;
+        let rows = result.into_rows_result().map_err(Failure::from)?;
+        let row = rows.maybe_first_row::<(Option<i32>,)>().map_err(Failure::from)?;
+        let version = row.and_then(|(version,)| version).unwrap_or(0);
+        Ok(usize::try_from(version).unwrap_or(0))
+    }
+
+    async fn lock(&self, holder: Uuid) -> Result<bool> {
+        let statement = format!(
+            "INSERT INTO @schema_versions (name, holder) VALUES ('lock', {holder}) IF NOT EXISTS USING TTL {LOCK_SECONDS}"
+        );
+        Ok(is_applied(self.run(&statement).await?)?)
+    }
+
+    async fn run(&self, text: &str) -> Result<QueryResult> {
+        let result = self.session.query_unpaged(self.statement(text), ()).await;
+        Ok(result.map_err(Failure::from)?)
+    }
+
+    fn statement(&self, text: &str) -> Statement {
+        let mut statement = Statement::new(text.replace('@', &format!("\"{}\".", self.keyspace)));
+        statement.set_consistency(Consistency::Quorum);
+        statement.set_request_timeout(Some(STEP));
+        statement
+    }
+}

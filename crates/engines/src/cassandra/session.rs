@@ -1,0 +1,173 @@
+//! The connection to the cluster, and how statements are run on it.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::TryStreamExt as _;
+use lodge_domain::{Error, Result};
+use scylla::{
+    client::{execution_profile::ExecutionProfile, session, session_builder::SessionBuilder},
+    deserialize::row::DeserializeRow,
+    policies::speculative_execution::SimpleSpeculativeExecutionPolicy,
+    response::query_result::QueryResult,
+    serialize::row::SerializeRow,
+    statement::prepared::PreparedStatement,
+    value::{CqlValue, Row},
+};
+
+use super::{failure::Failure, schema, statements::Statements};
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long a cluster that cannot be used yet is waited for, and how long between two tries.
+const PATIENCE: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How often a connection is felt for its pulse, and how long one may be without: a node that hangs
+/// takes connections and answers nothing.
+const PULSE: Duration = Duration::from_secs(1);
+
+/// How soon a node answers that is well, even on a busy machine.
+const SOON: Duration = Duration::from_millis(150);
+
+/// Where the cluster is, and what of it is ours.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Nodes to begin with, as `host:port`; the others are learnt from them.
+    pub nodes: Vec<String>,
+    /// The keyspace, 1 to 48 letters, digits and underscores.
+    pub keyspace: String,
+    /// Copies of each row, if the keyspace is yet to be made; 3 keep every promise.
+    pub copies: u8,
+}
+
+/// A connection with its statements.
+pub(crate) struct Session {
+    session: session::Session,
+    pub(crate) statements: Statements,
+}
+
+impl Session {
+    /// Connects, and brings the schema up to date. Nodes that start together with this process refuse
+    /// some of it at first, until they agree on the schema.
+    pub(crate) async fn connect(options: &Options) -> Result<Self> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match Box::pin(Self::try_connect(options)).await {
+                Err(Error::Unavailable { cause, .. }) if Instant::now() < deadline => {
+                    tracing::warn!(error = %cause, "Cassandra cannot be used yet; it is tried again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_connect(options: &Options) -> Result<Self> {
+        let session = SessionBuilder::new()
+            .known_nodes(&options.nodes)
+            .connection_timeout(CONNECT)
+            .keepalive_interval(PULSE)
+            .keepalive_timeout(PULSE)
+            .default_execution_profile_handle(profile().into_handle())
+            .build()
+            .await
+            .map_err(Error::unavailable)?;
+        schema::migrate(&session, options).await?;
+        let statements = Statements::prepare(&session, &options.keyspace).await?;
+        Ok(Self { session, statements })
+    }
+
+    /// Whether the cluster answers.
+    pub(crate) async fn ping(&self) -> Result<()> {
+        self.run(&self.statements.ping, ()).await.map(drop).map_err(Error::from)
+    }
+
+    /// The first row of what a statement reads.
+    pub(crate) async fn first<R>(
+        &self,
+        statement: &PreparedStatement,
+        values: impl SerializeRow,
+    ) -> Result<Option<R>, Failure>
+    where
+        R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata>,
+    {
+        let rows = self.run(statement, values).await?.into_rows_result()?;
+        Ok(rows.maybe_first_row::<R>()?)
+    }
+
+    /// All rows of what a statement reads.
+    pub(crate) async fn all<R>(
+        &self,
+        statement: &PreparedStatement,
+        values: impl SerializeRow,
+    ) -> Result<Vec<R>, Failure>
+    where
+        R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata> + 'static,
+    {
+        let rows = self.rows(statement, values).await?;
+        let rows = rows.rows_stream::<R>().map_err(Error::internal)?;
+        Ok(rows.try_collect().await?)
+    }
+
+    /// The same, page by page.
+    pub(crate) async fn rows(
+        &self,
+        statement: &PreparedStatement,
+        values: impl SerializeRow,
+    ) -> Result<scylla::client::pager::QueryPager, Failure> {
+        Ok(self.session.execute_iter(statement.clone(), values).await?)
+    }
+
+    /// Runs a statement whose answer is of no interest.
+    pub(crate) async fn run(
+        &self,
+        statement: &PreparedStatement,
+        values: impl SerializeRow,
+    ) -> Result<QueryResult, Failure> {
+        Ok(self.session.execute_unpaged(statement, values).await?)
+    }
+
+    /// Runs a lightweight transaction; whether its condition held.
+    pub(crate) async fn transact(
+        &self,
+        statement: &PreparedStatement,
+        values: impl SerializeRow,
+    ) -> Result<bool, Failure> {
+        is_applied(self.run(statement, values).await?)
+    }
+
+    /// The installation's secret: `fresh`, or the one that was kept first.
+    pub(crate) async fn secret(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
+        const NAME: &str = "secret";
+        let statements = &self.statements;
+        // Whether it was done is read from what is there.
+        let kept = self.transact(&statements.add_setting, (NAME, &fresh[..])).await;
+        let (value,): (Vec<u8>,) = match self.first(&statements.setting, (NAME,)).await? {
+            Some(row) => row,
+            None => {
+                return Err(kept.err().map_or_else(|| Error::internal("no secret"), Error::from));
+            }
+        };
+        value.try_into().map_err(|_| Error::internal("the installation's secret is not 32 bytes"))
+    }
+}
+
+/// A node that does not answer soon is not waited for alone: another is asked as well, unless what is
+/// asked must not be done twice.
+fn profile() -> ExecutionProfile {
+    let policy = SimpleSpeculativeExecutionPolicy { max_retry_count: 2, retry_interval: SOON };
+    ExecutionProfile::builder().speculative_execution_policy(Some(Arc::new(policy))).build()
+}
+
+/// What a lightweight transaction answers: `[applied]` comes first, and where it is false, what stood
+/// against it.
+pub(crate) fn is_applied(result: QueryResult) -> Result<bool, Failure> {
+    let rows = result.into_rows_result()?;
+    let row = rows.maybe_first_row::<Row>()?;
+    let applied = row.as_ref().and_then(|row| row.columns.first()?.as_ref());
+    Ok(matches!(applied, Some(CqlValue::Boolean(true))))
+}

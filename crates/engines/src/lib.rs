@@ -1,0 +1,4 @@
+//! The engines of many machines: the same ports as the embedded engine's, on what grows. A driver is
+//! named only here, in the folder of its engine.
+
+pub mod cassandra;

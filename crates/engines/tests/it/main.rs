@@ -1,0 +1,6 @@
+//! The engines against the real thing: `cargo xtask cluster up` brings it up.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod cassandra;
+mod testbed;

@@ -1,0 +1,90 @@
+//! Every process answers alike.
+
+use std::net::SocketAddr;
+
+use serde_json::json;
+
+use crate::{
+    client::{Answer, Ask},
+    testbed::{cluster, fresh, webs},
+};
+
+fn get(web: SocketAddr, short: &str) -> Answer {
+    Ask::new(web, "GET", &format!("/{short}")).send()
+}
+
+#[test]
+fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
+    let webs = webs(&cluster());
+    for (turn, maker) in webs.iter().enumerate() {
+        for _ in 0..10 {
+            let short = fresh("made");
+            let put = format!("/?short={short}&long=example.org/{turn}");
+            assert_eq!(Ask::new(*maker, "PUT", &put).send().status, 201);
+            let target = format!("https://example.org/{turn}");
+            for web in &webs {
+                assert_eq!(get(*web, &short).leads(), (307, Some(target.as_str())), "{web}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other() {
+    let webs = webs(&cluster());
+    let short = fresh("edited");
+    let link = json!({ "target": "example.org", "short": short });
+    let made = Ask::new(webs[0], "POST", "/api/links").json(&link).send();
+    assert_eq!(made.status, 201, "{made:?}");
+    let key = made.json()["manage_key"].as_str().unwrap().to_owned();
+    for (turn, editor) in webs.iter().enumerate() {
+        let path = format!("/api/links/{short}");
+        let target = format!("https://example.org/{turn}");
+        let edit = Ask::new(*editor, "PATCH", &path).bearer(&key);
+        assert_eq!(edit.json(&json!({ "target": target })).send().status, 200);
+        for web in &webs {
+            assert_eq!(get(*web, &short).leads(), (307, Some(target.as_str())), "{web}");
+        }
+    }
+    let delete = Ask::new(webs[1], "DELETE", &format!("/api/links/{short}")).bearer(&key).send();
+    assert!((200..300).contains(&delete.status), "{delete:?}");
+    for web in &webs {
+        assert_eq!(get(*web, &short).status, 410, "{web}");
+    }
+}
+
+#[test]
+fn a_write_that_is_sent_again_to_another_process_is_answered_as_the_first() {
+    let webs = webs(&cluster());
+    let key = fresh("key");
+    let link = json!({ "target": "example.org" });
+    let make = |web: SocketAddr| Ask::new(web, "POST", "/api/links").once(&key).json(&link).send();
+    let first = make(webs[0]);
+    assert_eq!(first.status, 201, "{first:?}");
+    for web in &webs {
+        let again = make(*web);
+        assert_eq!(again.header("idempotency-replayed"), Some("true"), "{web}");
+        assert_eq!(again.json()["short"], first.json()["short"], "{web}");
+        assert_eq!(again.json()["manage_key"], first.json()["manage_key"], "{web}");
+    }
+}
+
+#[test]
+fn a_click_limit_holds_across_processes() {
+    let webs = webs(&cluster());
+    let short = fresh("few");
+    let link = json!({ "target": "example.org", "short": short, "max_clicks": 5 });
+    assert_eq!(Ask::new(webs[0], "POST", "/api/links").json(&link).send().status, 201);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let askers: Vec<_> = (0..30)
+            .map(|turn| {
+                let (web, short) = (webs[turn % webs.len()], &short);
+                scope.spawn(move || get(web, short).status)
+            })
+            .collect();
+        askers.into_iter().map(|asker| asker.join().unwrap()).collect()
+    });
+    let led = statuses.iter().filter(|status| **status == 307).count();
+    let refused = statuses.iter().filter(|status| **status == 410).count();
+    assert_eq!((led, refused), (5, 25), "{statuses:?}");
+}

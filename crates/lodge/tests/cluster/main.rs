@@ -1,0 +1,10 @@
+//! What Lodge promises of several machines, tried on a real cluster: `cargo xtask cluster up` brings
+//! it up, and these tests fail without it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
+
+#[path = "../it/client.rs"]
+#[expect(dead_code, reason = "one machine is asked for more")]
+mod client;
+mod coherence;
+mod testbed;

@@ -1,0 +1,27 @@
+//! The checkout's cluster.
+
+use std::{net::SocketAddr, path::Path};
+
+use lodge_testbed::{Cluster, Kind, Layout, Member};
+use uuid::Uuid;
+
+/// The cluster; a test on it cannot pass while any of it is down.
+pub(crate) fn cluster() -> Cluster {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let lodge = workspace.join("target/release/lodge");
+    let cluster = Cluster::new(Layout::of(&workspace), lodge);
+    for member in Member::all() {
+        assert!(cluster.pid(member).is_some(), "{member} is down: cargo xtask cluster up");
+    }
+    cluster
+}
+
+/// Where the web processes listen.
+pub(crate) fn webs(cluster: &Cluster) -> Vec<SocketAddr> {
+    cluster.layout().addresses(Kind::Web)
+}
+
+/// A short that no other test has.
+pub(crate) fn fresh(name: &str) -> String {
+    format!("{name}-{}", Uuid::now_v7().simple())
+}
