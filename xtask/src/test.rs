@@ -28,7 +28,7 @@ pub(crate) fn run() -> Result<()> {
     )?;
     process::run("cargo", &["test", "--workspace", "--no-run"], &[])?;
     process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
-    let block = [("LODGE_TESTBED_BLOCK", BLOCK)];
+    let block = [("TESTBED_BLOCK", BLOCK)];
     // Not the one that a developer may have up: it is made anew, and goes in the end.
     process::run("cargo", &["xtask", "cluster", "down"], &block)?;
     let tested = process::run("cargo", &["xtask", "cluster", "up"], &block)

@@ -55,6 +55,10 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     if let Some(socket) = admin::listen(&config.data) {
         tasks.spawn(admin::serve(socket, Arc::clone(&services), stop_ops.clone()));
     }
+    tasks.spawn({
+        let (services, stop) = (Arc::clone(&services), stop_ops.clone());
+        async move { stop.run_until_cancelled(services.follow()).await }
+    });
     tasks.spawn(upkeep(metrics, stop_ops.clone()));
     tasks.spawn(tidy(config.clone(), Arc::clone(&services), stop_ops.clone()));
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));

@@ -17,9 +17,14 @@ pub(crate) const UPKEEP: Duration = Duration::from_secs(1);
 /// no request.
 const LINES_WAITING_MAX: usize = 8_192;
 
+/// What drivers say unless `log.filter` says otherwise: the Cassandra driver tells of every connection,
+/// and warns of the quick pulse that finds a node that hangs.
+const DRIVERS: &str = "scylla=warn,scylla::client::session_builder=error";
+
 /// Starts logging to standard error. What waits is written when the guard goes.
 pub(crate) fn start_logs(log: &Log) -> Result<WorkerGuard> {
-    let filter = EnvFilter::try_new(&log.filter).context("log.filter cannot be read")?;
+    let filter = EnvFilter::try_new(format!("{DRIVERS},{}", log.filter));
+    let filter = filter.context("log.filter cannot be read")?;
     let (writer, guard) = NonBlockingBuilder::default()
         .lossy(true)
         .buffered_lines_limit(LINES_WAITING_MAX)

@@ -199,12 +199,11 @@ impl Cluster {
             died = self.pid(member).is_none();
             died || ready()
         };
-        wait_until(&member.to_string(), START, &mut ready_or_dead)
-            .with_context(|| format!("see {}", log.display()))?;
+        let waited = wait_until(&member.to_string(), START, &mut ready_or_dead);
         if died {
-            bail!("{member} ended at once; see {}", log.display());
+            bail!("{member} ended at once; its log ends: {}", end_of(&log));
         }
-        Ok(())
+        waited.with_context(|| format!("its log ends: {}", end_of(&log)))
     }
 
     /// Makes the folders, secrets and configurations of those that have none.
@@ -231,6 +230,13 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// The last lines of a log.
+fn end_of(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(2_000)..]).into_owned();
+    text.trim_end().to_owned()
 }
 
 fn make_secret(file: &Path) -> Result<()> {

@@ -25,10 +25,10 @@ impl Layout {
         Self { root: root.into(), cache: cache.into(), block }
     }
 
-    /// The cluster of a checkout of Lodge at `workspace`, on 127.77.*.* unless `LODGE_TESTBED_BLOCK` has
+    /// The cluster of a checkout of Lodge at `workspace`, on 127.77.*.* unless `TESTBED_BLOCK` has
     /// another number, so that several can be up at once.
     pub fn of(workspace: &Path) -> Self {
-        let block = std::env::var("LODGE_TESTBED_BLOCK").ok().and_then(|block| block.parse().ok());
+        let block = std::env::var("TESTBED_BLOCK").ok().and_then(|block| block.parse().ok());
         let (folder, block) = (workspace.join("target/testbed"), block.unwrap_or(77));
         Self::new(folder.join(format!("cluster-{block}")), folder.join("cache"), block)
     }

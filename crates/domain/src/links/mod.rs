@@ -22,7 +22,9 @@ pub use create::{NewLink, Put};
 pub use link::{ClickLimit, Link, LinkId, Owner, RedirectCode, State, Tags};
 pub use service::{Follow, Links, LinksSettings, Mode, View};
 pub use short::Short;
-pub use store::{Candidate, Claim, LinkQuery, LinkStore, Outcome, Replaced, TakenClick};
+pub use store::{
+    Candidate, ChangeFeed, Claim, LinkQuery, LinkStore, Outcome, Replaced, TakenClick,
+};
 pub use succession::Replacement;
 pub use target::{Origin, Target};
 pub use visit::{Device, Visit};

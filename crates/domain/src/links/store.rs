@@ -108,6 +108,14 @@ impl LinkQuery {
     }
 }
 
+/// Tells what other processes have changed, so that what this one remembers can be forgotten.
+#[async_trait]
+pub trait ChangeFeed: Send + Sync {
+    /// The shorts whose links other processes have changed since the last call that went well, as far
+    /// as they were acknowledged when this call began; some may come twice.
+    async fn changed(&self) -> Result<Vec<Short>>;
+}
+
 /// Keeps links. Whatever a method answers with `Ok` survives the loss of the process. Where an
 /// [`Attempt`] comes with a write, its outcome is kept with the write, atomically, for
 /// [`crate::once::KEPT_SECONDS`], as an [`Outcome`]; the same attempt again answers with it, and

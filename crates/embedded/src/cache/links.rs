@@ -1,19 +1,22 @@
 //! Links in memory. What is in the cache is what the store has: every write of this process passes
-//! through here, and nothing that was read before a write's end gets in after it.
+//! through here, and nothing that was read before a write's end gets in after it. Where other processes
+//! write as well, what they change is forgotten as it is heard of; while nothing can be heard, the store
+//! is asked, and only if it is silent too is served what may be out of date.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt, Done, Result,
+    Attempt, Done, Error, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+        Candidate, ChangeFeed, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short,
+        TakenClick,
     },
 };
 use quick_cache::{Weighter, sync::Cache};
 
-use super::{epochs::Epochs, finish::Finish, flights::Flights};
+use super::{epochs::Epochs, finish::Finish, flights::Flights, following::Hearing};
 
 /// Lookups that may go to the store at once; further ones are refused.
 const LOOKUPS_MAX: usize = 1_024;
@@ -28,11 +31,21 @@ pub struct CachedLinks {
     store: Arc<dyn LinkStore>,
     cache: Arc<Entries>,
     flights: Flights<Short, Option<Arc<Link>>>,
+    feed: Option<Arc<dyn ChangeFeed>>,
 }
 
 struct Entries {
-    links: Cache<Short, Arc<Link>, Weight>,
+    links: Cache<Short, Entry, Weight>,
     epochs: Epochs,
+    /// Where other processes write as well.
+    hearing: Option<Hearing>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    link: Arc<Link>,
+    /// By the clock of [`Hearing`].
+    until_ms: u64,
 }
 
 /// Says how many bytes an entry takes.
@@ -43,12 +56,38 @@ struct Weight;
 type Noted = (Short, u64);
 
 impl CachedLinks {
-    /// At most about `capacity_bytes` of links of `store` in memory.
+    /// At most about `capacity_bytes` of links of `store` in memory, where nobody else writes.
     pub fn new(store: Arc<dyn LinkStore>, capacity_bytes: u64) -> Self {
+        Self::with(store, capacity_bytes, None)
+    }
+
+    /// The same where others write as well, and `feed` tells of it. Until [`Self::follow`] runs, and
+    /// whenever it hears nothing, everything is asked of the store.
+    pub fn among_others(
+        store: Arc<dyn LinkStore>,
+        capacity_bytes: u64,
+        feed: Arc<dyn ChangeFeed>,
+    ) -> Self {
+        Self::with(store, capacity_bytes, Some(feed))
+    }
+
+    fn with(
+        store: Arc<dyn LinkStore>,
+        capacity_bytes: u64,
+        feed: Option<Arc<dyn ChangeFeed>>,
+    ) -> Self {
         let items = usize::try_from(capacity_bytes).unwrap_or(usize::MAX) / ENTRY_BYTES;
         let links = Cache::with_weighter(items, capacity_bytes, Weight);
-        let cache = Arc::new(Entries { links, epochs: Epochs::new() });
-        Self { store, cache, flights: Flights::new(LOOKUPS_MAX) }
+        let hearing = feed.as_ref().map(|_| Hearing::new());
+        let cache = Arc::new(Entries { links, epochs: Epochs::new(), hearing });
+        Self { store, cache, flights: Flights::new(LOOKUPS_MAX), feed }
+    }
+
+    /// Forgets what others change, for as long as it is polled; at once done where nobody else writes.
+    pub async fn follow(&self) {
+        if let (Some(feed), Some(hearing)) = (&self.feed, &self.cache.hearing) {
+            hearing.follow(&**feed, |short| self.cache.forget(short)).await;
+        }
     }
 
     /// Runs a write that concerns `shorts` to its end, even if the caller goes away, and then brings
@@ -119,7 +158,7 @@ impl LinkStore for CachedLinks {
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        if let Some(link) = self.cache.links.get(short) {
+        if let Some(link) = self.cache.get(short.as_str()) {
             return Ok(Some(link));
         }
         let noted = self.cache.note(short.clone());
@@ -132,11 +171,16 @@ impl LinkStore for CachedLinks {
             }
             Ok(found)
         };
-        self.flights.join(short, epoch, look_up).await
+        match self.flights.join(short, epoch, look_up).await {
+            Err(error @ Error::Unavailable { .. }) => {
+                self.cache.stale(short).map(Some).ok_or(error)
+            }
+            found => found,
+        }
     }
 
     fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
-        self.cache.links.get(short)
+        self.cache.get(short)
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
@@ -184,6 +228,20 @@ fn of_this_attempt<T>(done: &Done<T>) -> Option<&T> {
 }
 
 impl Entries {
+    /// What is known to be current.
+    fn get(&self, short: &str) -> Option<Arc<Link>> {
+        let entry = self.links.get(short)?;
+        let is_current = |hearing: &Hearing| hearing.trusts(entry.until_ms);
+        self.hearing.as_ref().is_none_or(is_current).then_some(entry.link)
+    }
+
+    /// What was current once, for when nobody can be asked.
+    fn stale(&self, short: &Short) -> Option<Arc<Link>> {
+        let entry = self.hearing.as_ref().and_then(|_| self.links.get(short))?;
+        metrics::counter!("lodge_links_stale_total").increment(1);
+        Some(entry.link)
+    }
+
     fn note(&self, short: Short) -> Noted {
         let epoch = self.epochs.of(&short);
         (short, epoch)
@@ -207,7 +265,8 @@ impl Entries {
     /// Keeps what a lookup found, unless a write has ended since it began.
     fn fill(&self, (short, noted): &Noted, link: &Arc<Link>) {
         let epoch = self.epochs.lock(short);
-        let is_newer = |cached: Arc<Link>| cached.id == link.id && cached.version > link.version;
+        let is_newer =
+            |cached: Entry| cached.link.id == link.id && cached.link.version > link.version;
         if *epoch == *noted && !self.links.peek(short).is_some_and(is_newer) {
             self.put(Arc::clone(link));
         }
@@ -221,12 +280,12 @@ impl Entries {
 
     /// Called under the lock of the short's epoch.
     fn put(&self, link: Arc<Link>) {
-        if link.click_limit.is_some()
-            || Weight.weight(&link.short, &link) > self.links.shard_capacity()
-        {
+        if link.click_limit.is_some() || Weight.of(&link) > self.links.shard_capacity() {
             return self.remove(&link.short);
         }
-        self.links.insert(link.short.clone(), link);
+        let spread = link.id.0.as_u64_pair().1;
+        let until_ms = self.hearing.as_ref().map_or(0, |hearing| hearing.kept_until_ms(spread));
+        self.links.insert(link.short.clone(), Entry { link, until_ms });
     }
 
     fn remove(&self, short: &Short) {
@@ -234,12 +293,19 @@ impl Entries {
     }
 }
 
-impl Weighter<Short, Arc<Link>> for Weight {
-    fn weight(&self, short: &Short, link: &Arc<Link>) -> u64 {
+impl Weighter<Short, Entry> for Weight {
+    fn weight(&self, _short: &Short, entry: &Entry) -> u64 {
+        self.of(&entry.link)
+    }
+}
+
+impl Weight {
+    #[expect(clippy::unused_self, reason = "it is what weighs")]
+    fn of(&self, link: &Link) -> u64 {
         let tags: usize =
             link.tags.as_slice().iter().map(|tag| tag.len() + size_of::<String>()).sum();
         let password = link.password.as_ref().map_or(0, |hash| hash.0.len());
-        (ENTRY_BYTES + 2 * short.as_str().len() + link.target.as_str().len() + tags + password)
+        (ENTRY_BYTES + 2 * link.short.as_str().len() + link.target.as_str().len() + tags + password)
             as u64
     }
 }

@@ -3,5 +3,6 @@
 mod epochs;
 mod finish;
 mod flights;
+mod following;
 pub(crate) mod keys;
 pub(crate) mod links;

@@ -9,6 +9,7 @@
 mod attempts;
 mod clicks;
 mod failure;
+mod feed;
 mod keys;
 mod links;
 mod row;
@@ -22,13 +23,16 @@ use std::sync::Arc;
 use lodge_domain::{
     Result,
     keys::KeyStore,
-    links::{ClickStore, LinkStore},
+    links::{ChangeFeed, ClickStore, LinkStore},
     secret::InstallationSecret,
 };
 
 pub use session::Options;
 
-use self::{clicks::CassandraClicks, keys::CassandraKeys, links::CassandraLinks, session::Session};
+use self::{
+    clicks::CassandraClicks, feed::Feed, keys::CassandraKeys, links::CassandraLinks,
+    session::Session,
+};
 
 /// An open connection to a cluster.
 #[derive(Clone)]
@@ -45,9 +49,19 @@ impl Cassandra {
         Ok(Self(Arc::new(Session::connect(options).await?)))
     }
 
-    /// Links.
-    pub fn links(&self) -> Arc<dyn LinkStore> {
-        Arc::new(CassandraLinks::new(Arc::clone(&self.0)))
+    /// How many nodes the cluster has, as far as one of them knows; nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`lodge_domain::Error::Unavailable`] when no node can be reached; the cause says why.
+    pub async fn probe(options: &Options) -> Result<usize> {
+        Box::pin(session::probe(options)).await
+    }
+
+    /// Links, and what tells which of them other processes change.
+    pub fn links(&self) -> (Arc<dyn LinkStore>, Arc<dyn ChangeFeed>) {
+        let feed = Arc::new(Feed::new(Arc::clone(&self.0)));
+        (Arc::new(CassandraLinks::new(Arc::clone(&self.0), Arc::clone(&feed))), feed)
     }
 
     /// Clicks.
@@ -67,14 +81,5 @@ impl Cassandra {
     /// When it can be neither kept nor read.
     pub async fn secret(&self, fresh: [u8; 32]) -> Result<InstallationSecret> {
         self.0.secret(fresh).await.map(InstallationSecret::new)
-    }
-
-    /// Whether the cluster answers.
-    ///
-    /// # Errors
-    ///
-    /// When it does not.
-    pub async fn ping(&self) -> Result<()> {
-        self.0.ping().await
     }
 }

@@ -26,6 +26,8 @@ const MIGRATIONS: [&[&str]; 1] = [&[
      WITH CLUSTERING ORDER BY (id DESC)",
     "links_by_tag (owner bigint, tag text, id uuid, short text, PRIMARY KEY ((owner, tag), id)) \
      WITH CLUSTERING ORDER BY (id DESC)",
+    "link_changes (bucket bigint, at timestamp, id uuid, short text, PRIMARY KEY (bucket, at, id)) \
+     WITH default_time_to_live = 600",
     "attempts (id blob PRIMARY KEY, fingerprint blob, at timestamp, plan text, outcome text)",
     "clicks_by_hour (link uuid, hour bigint, device text, incarnation uuid, number bigint, clicks bigint, \
      PRIMARY KEY (link, hour, device, incarnation))",
@@ -39,16 +41,22 @@ const MIGRATIONS: [&[&str]; 1] = [&[
     "settings (name text PRIMARY KEY, value blob)",
 ]];
 
+/// What ids of tables are derived in.
+const TABLES: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0001);
+
 /// Seconds after which the lock of somebody who died is free.
-const LOCK_SECONDS: u32 = 60;
+const LOCK_SECONDS: u32 = 30;
 
 /// How long one step may take: tables are made one by one, and a busy machine needs seconds for each.
 const STEP: Duration = Duration::from_secs(30);
 
 /// Creates the keyspace, and brings it to this Lodge's version; of processes that start together, one
 /// does so and the others wait.
-pub(crate) async fn migrate(session: &Session, options: &Options) -> Result<()> {
-    let migration = Migration { session, keyspace: &options.keyspace };
+///
+/// `holder` is who asks for the lock: the same in every try of one process, so that it has what an
+/// earlier try was given without hearing of it.
+pub(crate) async fn migrate(session: &Session, options: &Options, holder: Uuid) -> Result<()> {
+    let migration = Migration { session, keyspace: &options.keyspace, holder };
     let (keyspace, copies) = (&options.keyspace, options.copies);
     migration
         .run(&format!(
@@ -56,19 +64,20 @@ pub(crate) async fn migrate(session: &Session, options: &Options) -> Result<()> 
              {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
         ))
         .await?;
-    // With an id of its own, because two that are made at once would get two, and never agree.
+    // With an id that follows from its name, because two that are made at once would get two, and
+    // never agree.
+    let id = Uuid::new_v5(&TABLES, keyspace.as_bytes());
     migration
-        .run(
+        .run(&format!(
             "CREATE TABLE IF NOT EXISTS @schema_versions (name text PRIMARY KEY, holder uuid, version int) \
-             WITH ID = 6c6f6467-6500-4000-8000-000000000001",
-        )
+             WITH ID = {id}"
+        ))
         .await?;
     if migration.version().await? == MIGRATIONS.len() {
         return Ok(());
     }
-    let holder = Uuid::new_v4();
     let deadline = Instant::now() + Duration::from_secs(2 * u64::from(LOCK_SECONDS));
-    while !migration.lock(holder).await? {
+    while !migration.lock().await? {
         if Instant::now() > deadline {
             return Err(Error::unavailable("another process holds the schema's lock"));
         }
@@ -83,6 +92,7 @@ pub(crate) async fn migrate(session: &Session, options: &Options) -> Result<()> 
 struct Migration<'a> {
     session: &'a Session,
     keyspace: &'a str,
+    holder: Uuid,
 }
 
 impl Migration<'_> {
@@ -96,6 +106,9 @@ impl Migration<'_> {
         };
         for (tables, next) in missing.iter().zip(version + 1..) {
             for table in *tables {
+                if !self.lock().await? {
+                    return Err(Error::unavailable("the schema's lock was lost"));
+                }
                 // One that broke off may have made some of them.
                 self.run(&format!("CREATE TABLE IF NOT EXISTS @{table}")).await?;
             }
@@ -124,11 +137,16 @@ impl Migration<'_> {
         Ok(usize::try_from(version).unwrap_or(0))
     }
 
-    async fn lock(&self, holder: Uuid) -> Result<bool> {
-        let statement = format!(
+    /// Takes the lock, or keeps it for longer.
+    async fn lock(&self) -> Result<bool> {
+        let holder = self.holder;
+        let keep = format!(
+            "UPDATE @schema_versions USING TTL {LOCK_SECONDS} SET holder = {holder} WHERE name = 'lock' IF holder = {holder}"
+        );
+        let take = format!(
             "INSERT INTO @schema_versions (name, holder) VALUES ('lock', {holder}) IF NOT EXISTS USING TTL {LOCK_SECONDS}"
         );
-        Ok(is_applied(self.run(&statement).await?)?)
+        Ok(is_applied(self.run(&keep).await?)? || is_applied(self.run(&take).await?)?)
     }
 
     async fn run(&self, text: &str) -> Result<QueryResult> {

@@ -17,13 +17,15 @@ use scylla::{
     value::{CqlValue, Row},
 };
 
+use uuid::Uuid;
+
 use super::{failure::Failure, schema, statements::Statements};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long a cluster that cannot be used yet is waited for, and how long between two tries.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(80);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// How often a connection is felt for its pulse, and how long one may be without: a node that hangs
@@ -54,9 +56,9 @@ impl Session {
     /// Connects, and brings the schema up to date. Nodes that start together with this process refuse
     /// some of it at first, until they agree on the schema.
     pub(crate) async fn connect(options: &Options) -> Result<Self> {
-        let deadline = Instant::now() + PATIENCE;
+        let (deadline, holder) = (Instant::now() + PATIENCE, Uuid::new_v4());
         loop {
-            match Box::pin(Self::try_connect(options)).await {
+            match Box::pin(Self::try_connect(options, holder)).await {
                 Err(Error::Unavailable { cause, .. }) if Instant::now() < deadline => {
                     tracing::warn!(error = %cause, "Cassandra cannot be used yet; it is tried again");
                     tokio::time::sleep(PAUSE).await;
@@ -66,24 +68,11 @@ impl Session {
         }
     }
 
-    async fn try_connect(options: &Options) -> Result<Self> {
-        let session = SessionBuilder::new()
-            .known_nodes(&options.nodes)
-            .connection_timeout(CONNECT)
-            .keepalive_interval(PULSE)
-            .keepalive_timeout(PULSE)
-            .default_execution_profile_handle(profile().into_handle())
-            .build()
-            .await
-            .map_err(Error::unavailable)?;
-        schema::migrate(&session, options).await?;
+    async fn try_connect(options: &Options, holder: Uuid) -> Result<Self> {
+        let session = open(options).await?;
+        schema::migrate(&session, options, holder).await?;
         let statements = Statements::prepare(&session, &options.keyspace).await?;
         Ok(Self { session, statements })
-    }
-
-    /// Whether the cluster answers.
-    pub(crate) async fn ping(&self) -> Result<()> {
-        self.run(&self.statements.ping, ()).await.map(drop).map_err(Error::from)
     }
 
     /// The first row of what a statement reads.
@@ -154,6 +143,23 @@ impl Session {
         };
         value.try_into().map_err(|_| Error::internal("the installation's secret is not 32 bytes"))
     }
+}
+
+/// How many nodes the cluster has, as far as one of them knows; nothing is changed.
+pub(crate) async fn probe(options: &Options) -> Result<usize> {
+    Ok(open(options).await?.get_cluster_state().get_nodes_info().len())
+}
+
+async fn open(options: &Options) -> Result<session::Session> {
+    SessionBuilder::new()
+        .known_nodes(&options.nodes)
+        .connection_timeout(CONNECT)
+        .keepalive_interval(PULSE)
+        .keepalive_timeout(PULSE)
+        .default_execution_profile_handle(profile().into_handle())
+        .build()
+        .await
+        .map_err(Error::unavailable)
 }
 
 /// A node that does not answer soon is not waited for alone: another is asked as well, unless what is

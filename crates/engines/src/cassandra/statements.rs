@@ -56,7 +56,6 @@ enum Kind {
 }
 
 statements! {
-    ping: Read "SELECT version FROM @schema_versions WHERE name = 'schema'";
     find: Read format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     find_serial: Serial format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     first_page: Read format!("SELECT {COLUMNS} FROM @links");
@@ -65,6 +64,8 @@ statements! {
     rewrite: Transaction format!("UPDATE @links SET {} WHERE short = ? \
         IF id = :was_id AND version = :was_version AND clicks_used = :was_used", assignments(COLUMNS));
     put: Write format!("INSERT INTO @links ({COLUMNS}) VALUES ({}) USING TIMESTAMP :at", marks(COLUMNS));
+    tell_change: Write "INSERT INTO @link_changes (bucket, at, id, short) VALUES (?, ?, ?, ?)";
+    changes: Read "SELECT id, short FROM @link_changes WHERE bucket = ? AND at >= ?";
     own: Write "INSERT INTO @links_by_owner (owner, id, short) VALUES (?, ?, ?)";
     disown: Write "DELETE FROM @links_by_owner WHERE owner = ? AND id = ?";
     owned: Read "SELECT id, short FROM @links_by_owner WHERE owner = ? AND id < ?";

@@ -14,7 +14,7 @@ async fn stores() -> Fixture {
         copies: 3,
     };
     let engine = Cassandra::connect(&options).await.unwrap();
-    let (links, clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
+    let ((links, _), clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
     Fixture { links, clicks, keys, can_search: false, guard: Box::new(engine) }
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let good = [
         folder_is_good,
         check_blocklist(&config),
+        check_servers(&config)?,
         check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
     ];
@@ -66,6 +67,21 @@ fn check_blocklist(config: &Config) -> bool {
             false
         }
     }
+}
+
+fn check_servers(config: &Config) -> Result<bool> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut all_good = true;
+    for probed in runtime.block_on(wiring::probe(config)) {
+        match probed {
+            Ok(found) => println!("ok    {found}"),
+            Err(error) => {
+                all_good = false;
+                println!("BAD   {error:#}");
+            }
+        }
+    }
+    Ok(all_good)
 }
 
 fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -> bool {

@@ -163,7 +163,7 @@ impl Default for Limits {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { format: LogFormat::Human, filter: "info,scylla=warn".to_owned(), requests: false }
+        Self { format: LogFormat::Human, filter: "info".to_owned(), requests: false }
     }
 }
 

@@ -15,11 +15,13 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
+#[cfg(feature = "cluster")]
+use lodge_engines::cassandra::{Cassandra, Options as CassandraOptions};
 use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
 
 pub(crate) use self::engine::Engine;
 use crate::{
-    config::{Config, Store},
+    config::{CassandraConfig, Config, Store},
     descriptors,
 };
 
@@ -34,12 +36,20 @@ pub(crate) struct Services {
     /// Says what time it is.
     pub(crate) clock: Arc<dyn Clock>,
     secret: InstallationSecret,
+    cache: Arc<CachedLinks>,
+}
+
+impl Services {
+    /// Hears what other processes change, for as long as it is polled.
+    pub(crate) async fn follow(&self) {
+        self.cache.follow().await;
+    }
 }
 
 /// An engine's side of each port.
 struct Ports {
     engine: Engine,
-    links: Arc<dyn LinkStore>,
+    links: Arc<CachedLinks>,
     clicks: Arc<dyn ClickStore>,
     keys: Arc<dyn KeyStore>,
     secret: InstallationSecret,
@@ -54,7 +64,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let links = Links {
-        store: ports.links,
+        store: Arc::clone(&ports.links) as Arc<dyn LinkStore>,
         click_store: ports.clicks,
         counter: Arc::new(ClickCounter::new(&*random, clock.now())),
         passwords: Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?),
@@ -66,15 +76,14 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     };
     reload_blocklist(&links.blocklist, &config.links.blocklist)?;
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
-    let (engine, secret) = (ports.engine, ports.secret);
-    Ok(Services { engine, links: Arc::new(links), keys, clock, secret })
+    let Ports { engine, secret, links: cache, .. } = ports;
+    Ok(Services { engine, links: Arc::new(links), keys, clock, secret, cache })
 }
 
 fn embedded(config: &Config) -> Result<Ports> {
     let engine = Embedded::open(&config.data, &options(config))?;
-    let cache_bytes = u64::from(config.embedded.link_cache_mib) << 20;
     Ok(Ports {
-        links: Arc::new(CachedLinks::new(engine.links(), cache_bytes)),
+        links: Arc::new(CachedLinks::new(engine.links(), cache_bytes(config))),
         clicks: engine.clicks(),
         keys: Arc::new(CachedKeys::new(engine.keys())),
         secret: engine.secret(),
@@ -82,38 +91,66 @@ fn embedded(config: &Config) -> Result<Ports> {
     })
 }
 
-/// Nothing is cached: no process hears yet of what another has changed.
+fn cache_bytes(config: &Config) -> u64 {
+    u64::from(config.embedded.link_cache_mib) << 20
+}
+
 #[cfg(feature = "cluster")]
 async fn cassandra(config: &Config) -> Result<Ports> {
-    use lodge_embedded::Folder;
-    use lodge_engines::cassandra::{Cassandra, Options};
-
-    let folder = Arc::new(Folder::lock(&config.data)?);
-    let settings = &config.cassandra;
-    let (nodes, keyspace) = (settings.nodes.clone(), settings.keyspace.clone());
-    let options = Options { nodes, keyspace, copies: settings.copies };
-    if settings.copies < 3 {
+    let folder = Arc::new(lodge_embedded::Folder::lock(&config.data)?);
+    let options = cassandra_options(config);
+    if options.copies < 3 {
         tracing::warn!(
-            copies = settings.copies,
+            copies = options.copies,
             "with fewer than three copies the loss of one Cassandra node refuses reads and writes, and may lose what was acknowledged"
         );
     }
     let cluster = Cassandra::connect(&options).await.map_err(explained)?;
+    let (links, feed) = cluster.links();
     let mut fresh = [0; 32];
     OsRandom.fill(&mut fresh);
     Ok(Ports {
-        links: cluster.links(),
+        links: Arc::new(CachedLinks::among_others(links, cache_bytes(config), feed)),
         clicks: cluster.clicks(),
-        keys: cluster.keys(),
+        keys: Arc::new(CachedKeys::new(cluster.keys())),
         secret: cluster.secret(fresh).await.map_err(explained)?,
-        engine: Engine::Cassandra { cluster, _folder: folder },
+        engine: Engine::Cassandra { _folder: folder },
     })
+}
+
+#[cfg(feature = "cluster")]
+fn cassandra_options(config: &Config) -> CassandraOptions {
+    let CassandraConfig { nodes, keyspace, copies } = config.cassandra.clone();
+    CassandraOptions { nodes, keyspace, copies }
+}
+
+/// Says in plain words whether each server that the configuration names can be reached; nothing is
+/// changed there.
+#[cfg(feature = "cluster")]
+pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
+    if config.links.store == Store::Embedded {
+        return Vec::new();
+    }
+    let found = Cassandra::probe(&cassandra_options(config)).await.map_err(explained);
+    vec![found.map(|nodes| format!("Cassandra: reached; the cluster has {nodes} nodes"))]
 }
 
 #[cfg(not(feature = "cluster"))]
 #[expect(clippy::unused_async, reason = "in the place of one that waits")]
+pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
+    match config.links.store {
+        Store::Embedded => Vec::new(),
+        Store::Cassandra => vec![Err(anyhow::anyhow!(WITHOUT_CLUSTER))],
+    }
+}
+
+#[cfg(not(feature = "cluster"))]
+const WITHOUT_CLUSTER: &str = "links.store: this Lodge was built without the feature `cluster`";
+
+#[cfg(not(feature = "cluster"))]
+#[expect(clippy::unused_async, reason = "in the place of one that waits")]
 async fn cassandra(_: &Config) -> Result<Ports> {
-    anyhow::bail!("links.store: this Lodge was built without the feature `cluster`")
+    anyhow::bail!(WITHOUT_CLUSTER)
 }
 
 /// An operator may read the cause, which a caller may not.

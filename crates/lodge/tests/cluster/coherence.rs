@@ -1,6 +1,9 @@
 //! Every process answers alike.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
@@ -11,6 +14,14 @@ use crate::{
 
 fn get(web: SocketAddr, short: &str) -> Answer {
     Ask::new(web, "GET", &format!("/{short}")).send()
+}
+
+/// The promise is a second from the acknowledgement, which came just before.
+fn within_a_second(holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(1), "not seen within a second");
+    }
 }
 
 #[test]
@@ -30,7 +41,7 @@ fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
 }
 
 #[test]
-fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other() {
+fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second() {
     let webs = webs(&cluster());
     let short = fresh("edited");
     let link = json!({ "target": "example.org", "short": short });
@@ -43,13 +54,13 @@ fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other() {
         let edit = Ask::new(*editor, "PATCH", &path).bearer(&key);
         assert_eq!(edit.json(&json!({ "target": target })).send().status, 200);
         for web in &webs {
-            assert_eq!(get(*web, &short).leads(), (307, Some(target.as_str())), "{web}");
+            within_a_second(|| get(*web, &short).leads() == (307, Some(target.as_str())));
         }
     }
     let delete = Ask::new(webs[1], "DELETE", &format!("/api/links/{short}")).bearer(&key).send();
     assert!((200..300).contains(&delete.status), "{delete:?}");
     for web in &webs {
-        assert_eq!(get(*web, &short).status, 410, "{web}");
+        within_a_second(|| get(*web, &short).status == 410);
     }
 }
 

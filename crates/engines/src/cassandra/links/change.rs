@@ -16,9 +16,14 @@ impl CassandraLinks {
         let _turn = self.rows.of(link.short.as_str().as_bytes()).await;
         let (was, is) = match contend(|| self.try_rewrite(&link, write)).await? {
             Rewritten::Now(both) => *both,
-            Rewritten::Before(link) => return Ok(Some(*link)),
+            Rewritten::Before(link) => {
+                self.feed.tell(link.short.as_str()).await?;
+                return Ok(Some(*link));
+            }
             Rewritten::Refused => return Ok(None),
         };
+        // Before it is acknowledged, and again if this is a repetition of one that was not.
+        self.feed.tell(is.short.as_str()).await?;
         self.reindex(&was, &is).await;
         Ok(Some(is))
     }

@@ -59,7 +59,8 @@ impl CassandraLinks {
         let Some(was) = self.current(&link.short).await? else { return Ok(None) };
         let holder = was.clone().link()?;
         if holder.id == link.id {
-            // A repetition of the plan that made it.
+            // A repetition of the plan that made it, perhaps over a forgotten one.
+            self.feed.tell(&row.short).await?;
             return Ok(created());
         }
         if !holder.is_forgotten(link.created_at, reserved) {
@@ -68,6 +69,8 @@ impl CassandraLinks {
         if !self.rewrite(&was, &row).await? {
             return Ok(None);
         }
+        // Others may remember the one that was forgotten.
+        self.feed.tell(&row.short).await?;
         self.unindex(&holder).await;
         self.forget_clicks(holder.id).await?;
         Ok(created())

@@ -18,7 +18,9 @@ use lodge_domain::{
 use scylla::SerializeRow;
 use uuid::Uuid;
 
-use super::{attempts::Plan, failure::Failure, row::LinkRow, session::Session, turns::Turns};
+use super::{
+    attempts::Plan, failure::Failure, feed::Feed, row::LinkRow, session::Session, turns::Turns,
+};
 
 /// How often a transaction is begun again when others write the same row, or its outcome was unknown
 /// and turned out to be "not done".
@@ -30,6 +32,7 @@ const AT_ONCE: usize = 16;
 /// Links in the cluster.
 pub(crate) struct CassandraLinks {
     session: Arc<Session>,
+    feed: Arc<Feed>,
     rows: Turns,
     pub(super) attempts: Turns,
 }
@@ -45,8 +48,8 @@ struct Rewrite<'a> {
 }
 
 impl CassandraLinks {
-    pub(crate) fn new(session: Arc<Session>) -> Self {
-        Self { session, rows: Turns::new(), attempts: Turns::new() }
+    pub(crate) fn new(session: Arc<Session>, feed: Arc<Feed>) -> Self {
+        Self { session, feed, rows: Turns::new(), attempts: Turns::new() }
     }
 
     pub(super) fn session(&self) -> &Session {

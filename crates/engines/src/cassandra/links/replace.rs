@@ -30,6 +30,8 @@ impl CassandraLinks {
                 let row = LinkRow::of(&is.link);
                 let at = is.link.changed_at.as_microsecond();
                 self.session.run(&statements.put, Put { row: &row, at }).await?;
+                // Even if nothing was there: somebody else may have put, and remembered, the same.
+                self.feed.tell(&row.short).await?;
                 Ok(is)
             }
         }
