@@ -21,7 +21,7 @@ use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
 
 pub(crate) use self::engine::Engine;
 use crate::{
-    config::{CassandraConfig, Config, Store},
+    config::{Config, Store},
     descriptors,
 };
 
@@ -120,7 +120,7 @@ async fn cassandra(config: &Config) -> Result<Ports> {
 
 #[cfg(feature = "cluster")]
 fn cassandra_options(config: &Config) -> CassandraOptions {
-    let CassandraConfig { nodes, keyspace, copies } = config.cassandra.clone();
+    let crate::config::CassandraConfig { nodes, keyspace, copies } = config.cassandra.clone();
     CassandraOptions { nodes, keyspace, copies }
 }
 
