@@ -1,14 +1,20 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
-use anyhow::Result;
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    ops::RangeInclusive,
+};
+
+use anyhow::{Context, Result};
 
 use crate::{
     check, process,
     system::{self, FOR_CLUSTERS, FOR_TESTS},
 };
 
-/// The tests' own cluster is on 127.78.*.*.
-const BLOCK: &str = "78";
+/// The tests' own cluster is on 127.N.*.* with the first N of these that nobody uses: a developer has
+/// one up at 77, and two checkouts may be tested at once.
+const BLOCKS: RangeInclusive<u8> = 78..=99;
 
 /// Runs every check, the quick ones first.
 pub(crate) fn run() -> Result<()> {
@@ -28,11 +34,18 @@ pub(crate) fn run() -> Result<()> {
     )?;
     process::run("cargo", &["test", "--workspace", "--no-run"], &[])?;
     process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
-    let block = [("TESTBED_BLOCK", BLOCK)];
-    // Not the one that a developer may have up: it is made anew, and goes in the end.
+    let block = free_block()?.to_string();
+    let block = [("TESTBED_BLOCK", block.as_str())];
+    // What an earlier run may have left; its processes are gone.
     process::run("cargo", &["xtask", "cluster", "down"], &block)?;
     let tested = process::run("cargo", &["xtask", "cluster", "up"], &block)
         .and_then(|()| process::run("cargo", &["test", "--workspace", "--no-fail-fast"], &block));
     let gone = process::run("cargo", &["xtask", "cluster", "down"], &block);
     tested.and(gone)
+}
+
+/// A block in which the first Redis server's address is free.
+fn free_block() -> Result<u8> {
+    let is_free = |block: &u8| TcpListener::bind((Ipv4Addr::new(127, *block, 1, 1), 6379)).is_ok();
+    BLOCKS.into_iter().find(is_free).context("every block of addresses for a cluster is in use")
 }
