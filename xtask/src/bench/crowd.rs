@@ -86,15 +86,10 @@ fn mill_about(server: SocketAddr, stop: &AtomicBool, connected: &AtomicUsize) {
             return;
         }
         for (manner, connection) in members.iter_mut().skip(round).step_by(ROUNDS) {
-            let t0 = std::time::Instant::now();
-            let was = connection.is_some();
             *connection = match connection.take() {
                 Some(stream) => manner.go_on(&stream).is_ok().then_some(stream),
                 None => manner.begin(server).ok(),
             };
-            if t0.elapsed().as_millis() > 20 {
-                eprintln!("{manner:?} {was} {:?} {:?}", t0.elapsed(), connection.is_some());
-            }
         }
         let there = members.iter().filter(|(_, connection)| connection.is_some()).count();
         connected.store(there, Ordering::Relaxed);
