@@ -13,7 +13,7 @@ pub struct Options {
     pub queue_per_app: usize,
     /// How long a group of writes goes on taking requests before it commits. Default 10 ms.
     pub group_time: Duration,
-    /// `SQLite`'s page cache, in bytes, of the writer and of each reader. Default 8 MiB.
+    /// `SQLite`'s page cache, in bytes, of the writer and of each reader. Default 4 MiB.
     pub page_cache_bytes: usize,
     /// Length of the write-ahead log, in bytes, from which it is carried into the file. Default 4 MiB.
     pub wal_checkpoint_bytes: u64,
@@ -34,7 +34,7 @@ impl Default for Options {
             reader_queue: 4096,
             queue_per_app: 4096,
             group_time: Duration::from_millis(10),
-            page_cache_bytes: 8 << 20,
+            page_cache_bytes: 4 << 20,
             wal_checkpoint_bytes: 4 << 20,
             wal_restart_bytes: 64 << 20,
             wal_bytes_max: 1 << 30,

@@ -181,7 +181,7 @@ impl Default for LinksConfig {
 
 impl Default for EmbeddedConfig {
     fn default() -> Self {
-        Self { link_cache_mib: 16, page_cache_mib: 8, readers: 2, queue_max: 4096 }
+        Self { link_cache_mib: 16, page_cache_mib: 4, readers: 2, queue_max: 4096 }
     }
 }
 
