@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use lodge_domain::links::{ClickBatch, Links};
-use lodge_web::{Front, edge::server};
+use lodge_web::{
+    Front,
+    edge::{lanes::Lanes, server},
+};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
@@ -50,8 +53,9 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let limits = wiring::connection_limits(&config);
     let front = Front::new(wiring::site(&config, &services));
     let ops_site = Ops::new(metrics.clone(), services.engine.clone(), stop.clone());
-    let server = tokio::spawn(server::serve(public, front, limits.clone(), stop.clone()));
-    tasks.spawn(server::serve(ops, ops_site, limits, stop_ops.clone()));
+    let server =
+        tokio::spawn(server::serve(public, front, limits.clone(), Lanes::start()?, stop.clone()));
+    tasks.spawn(server::serve(ops, ops_site, limits, Lanes::here(), stop_ops.clone()));
     if let Some(socket) = admin::listen(&config.data) {
         tasks.spawn(admin::serve(socket, Arc::clone(&services), stop_ops.clone()));
     }

@@ -5,6 +5,7 @@ pub mod cross_site;
 pub mod headers;
 pub mod idempotency;
 pub mod instruments;
+pub mod lanes;
 pub mod limits;
 pub mod request_id;
 pub mod server;

@@ -15,6 +15,8 @@ use tokio::{
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::lanes::Lanes;
+
 /// Bounds on connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
@@ -72,6 +74,7 @@ pub async fn serve(
     listener: TcpListener,
     site: impl Answer,
     limits: ConnectionLimits,
+    mut lanes: Lanes,
     stop: CancellationToken,
 ) {
     let places = Arc::new(Semaphore::new(limits.connections_max));
@@ -94,11 +97,16 @@ pub async fn serve(
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
             // A token of its own, so that connections do not meet at one lock at every wake-up.
             let (site, limits, stop) = (site.clone(), limits.clone(), stop.child_token());
+            // Away from the accept loop's own runtime.
+            let stream = stream.into_std();
             let f = async move {
-                connection(stream, peer, site, limits, stop).await;
+                match stream.and_then(TcpStream::from_std) {
+                    Ok(stream) => connection(stream, peer, site, limits, stop).await,
+                    Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
+                }
                 drop(place);
             };
-            connections.spawn(f);
+            connections.spawn_on(f, lanes.next());
         } else {
             refused.increment(1);
             refuse(&stream);

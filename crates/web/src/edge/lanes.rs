@@ -1,0 +1,70 @@
+//! Threads on which connections are served.
+//!
+//! A connection stays on one thread for its life: its requests are small, and between threads that
+//! share them the wake-ups and locks cost more than the work that is shared.
+
+use std::{
+    io,
+    num::NonZero,
+    thread::{self, JoinHandle},
+};
+
+use tokio::runtime::{Builder, Handle};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// One thread for each core, each with a runtime of its own. What still runs there when this is dropped
+/// is dropped with it.
+pub struct Lanes {
+    handles: Vec<Handle>,
+    turn: usize,
+    // Dropped before the threads are joined.
+    stop: Option<DropGuard>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Lanes {
+    /// Starts them.
+    ///
+    /// # Errors
+    ///
+    /// When the machine refuses a thread.
+    pub fn start() -> io::Result<Self> {
+        let stop = CancellationToken::new();
+        let mut lanes = Self {
+            handles: vec![],
+            turn: 0,
+            stop: Some(stop.clone().drop_guard()),
+            threads: vec![],
+        };
+        let count = thread::available_parallelism().map_or(1, NonZero::get);
+        for number in 0..count {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            lanes.handles.push(runtime.handle().clone());
+            let stopped = stop.clone().cancelled_owned();
+            let run = move || runtime.block_on(stopped);
+            let name = format!("lodge-lane-{number}");
+            lanes.threads.push(thread::Builder::new().name(name).spawn(run)?);
+        }
+        Ok(lanes)
+    }
+
+    /// The runtime of the caller alone, for a listener that is not asked much.
+    pub fn here() -> Self {
+        Self { handles: vec![Handle::current()], turn: 0, stop: None, threads: vec![] }
+    }
+
+    /// Each in turn.
+    pub(crate) fn next(&mut self) -> &Handle {
+        self.turn = (self.turn + 1) % self.handles.len();
+        &self.handles[self.turn]
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.stop = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
