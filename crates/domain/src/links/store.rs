@@ -114,7 +114,22 @@ pub trait ChangeFeed: Send + Sync {
     /// The shorts whose links other processes have changed since the last call that went well, as far
     /// as they were acknowledged when this call began; some may come twice.
     async fn changed(&self) -> Result<Vec<Short>>;
+
+    /// The shorts whose links any process has changed, as far as it told the feed after `since`, which
+    /// is at most [`FEED_KEPT`] ago; some may come twice, and some that are older.
+    async fn changed_since(&self, since: Timestamp) -> Result<Vec<Short>>;
+
+    /// Returns when something may have changed, so that it is worth asking at once.
+    async fn nudged(&self) {
+        std::future::pending::<()>().await;
+    }
+
+    /// Does what the feed needs done beside, for as long as it is polled.
+    async fn keep(&self) {}
 }
+
+/// How long a change can be read in the feed.
+pub const FEED_KEPT: SignedDuration = SignedDuration::from_secs(600);
 
 /// Keeps links. Whatever a method answers with `Ok` survives the loss of the process. Where an
 /// [`Attempt`] comes with a write, its outcome is kept with the write, atomically, for
@@ -144,7 +159,13 @@ pub trait LinkStore: Send + Sync {
     /// The link of that short, over or deleted too, while it is kept.
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>>;
 
-    /// The same, if it can be answered at once from this process's memory and is known to be current.
+    /// What some part of the store remembers, out of date perhaps: for when [`Self::find`] cannot
+    /// answer. `None` says nothing.
+    async fn find_stale(&self, _short: &Short) -> Result<Option<Arc<Link>>> {
+        Ok(None)
+    }
+
+    /// The same as [`Self::find`], if it can be answered at once from this process's memory and is known to be current.
     fn find_cached(&self, _short: &str) -> Option<Arc<Link>> {
         None
     }

@@ -7,13 +7,13 @@ use std::{
 };
 
 use lodge_domain::links::{ChangeFeed, Short};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 /// How often the feed is asked.
 const EVERY: Duration = Duration::from_millis(400);
 
-/// How long the feed may take to answer.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// How long a nudge waits after the last question.
+const AT_MOST_EVERY: Duration = Duration::from_millis(50);
 
 /// How long ago the feed may have been asked with success. A change is told before it is acknowledged,
 /// so nothing that was acknowledged longer ago than this is unheard of.
@@ -58,16 +58,20 @@ impl Hearing {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            ticks.tick().await;
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = feed.nudged() => {}
+            }
             let asked_ms = self.now_ms();
-            match timeout(PATIENCE, feed.changed()).await {
-                Ok(Ok(changed)) => {
+            // Never given up half-way: what it has told it does not tell again.
+            match feed.changed().await {
+                Ok(changed) => {
                     changed.iter().for_each(&forget);
                     self.heard.store(asked_ms + 1, Ordering::Release);
                 }
-                Ok(Err(error)) => tracing::debug!(%error, "the change feed cannot be read"),
-                Err(_) => tracing::debug!("the change feed does not answer in time"),
+                Err(error) => tracing::debug!(%error, "the change feed cannot be read"),
             }
+            sleep(AT_MOST_EVERY).await;
         }
     }
 }

@@ -86,7 +86,8 @@ impl CachedLinks {
     /// Forgets what others change, for as long as it is polled; at once done where nobody else writes.
     pub async fn follow(&self) {
         if let (Some(feed), Some(hearing)) = (&self.feed, &self.cache.hearing) {
-            hearing.follow(&**feed, |short| self.cache.forget(short)).await;
+            let follow = hearing.follow(&**feed, |short| self.cache.forget(short));
+            tokio::join!(feed.keep(), follow);
         }
     }
 
@@ -173,10 +174,21 @@ impl LinkStore for CachedLinks {
         };
         match self.flights.join(short, epoch, look_up).await {
             Err(error @ Error::Unavailable { .. }) => {
-                self.cache.stale(short).map(Some).ok_or(error)
+                self.find_stale(short).await?.map(Some).ok_or(error)
             }
             found => found,
         }
+    }
+
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let stale = match self.cache.stale(short) {
+            Some(link) => Some(link),
+            None => self.store.find_stale(short).await?,
+        };
+        if stale.is_some() {
+            metrics::counter!("lodge_links_stale_total").increment(1);
+        }
+        Ok(stale)
     }
 
     fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
@@ -237,9 +249,7 @@ impl Entries {
 
     /// What was current once, for when nobody can be asked.
     fn stale(&self, short: &Short) -> Option<Arc<Link>> {
-        let entry = self.hearing.as_ref().and_then(|_| self.links.get(short))?;
-        metrics::counter!("lodge_links_stale_total").increment(1);
-        Some(entry.link)
+        self.hearing.as_ref().and_then(|_| self.links.get(short)).map(|entry| entry.link)
     }
 
     fn note(&self, short: Short) -> Noted {

@@ -98,10 +98,16 @@ impl CassandraClicks {
         let (statements, Count { number, clicks }) = (&self.session.statements, count);
         match cell {
             Cell::Hour(link, hour, device) => {
-                let cell = (link.0, hour, device.name(), incarnation, number, clicks);
-                let (link, hour, device, incarnation, number, clicks) = cell;
-                let values =
-                    (link, hour, device, incarnation, number, clicks, number, HOURS_KEPT_SECONDS);
+                let values = (
+                    link.0,
+                    hour,
+                    device.name(),
+                    incarnation,
+                    number,
+                    clicks,
+                    number,
+                    HOURS_KEPT_SECONDS,
+                );
                 self.session.run(&statements.add_hour, values).await?;
             }
             Cell::Day(link, day, device) => {
@@ -214,16 +220,12 @@ impl Counted {
         for ((link, host), clicks) in &batch.referrers {
             *sums.entry(self.host_cell(batch.incarnation, *link, host)).or_default() += clicks;
         }
-        let known = |cell: Cell| {
-            let count = self.cells.get(&(batch.incarnation, cell.clone())).copied();
-            (cell, count)
+        let with_known = |(cell, more)| {
+            let place = (batch.incarnation, cell);
+            let known = self.cells.get(&place).copied();
+            (place.1, known, more)
         };
-        sums.into_iter()
-            .map(|(cell, more)| {
-                let (cell, count) = known(cell);
-                (cell, count, more)
-            })
-            .collect()
+        sums.into_iter().map(with_known).collect()
     }
 
     /// Where a host is counted: with the others, once there are too many.

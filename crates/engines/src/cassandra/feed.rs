@@ -5,10 +5,11 @@
 use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 use lodge_domain::{
     Result,
-    links::{ChangeFeed, Short},
+    links::{ChangeFeed, FEED_KEPT, Short},
 };
 use parking_lot::Mutex;
 use scylla::value::CqlTimestamp;
@@ -21,6 +22,11 @@ const BUCKET_MS: i64 = 10_000;
 
 /// How far back each reading goes: longer than a write may take, and clocks may differ, together.
 const BACK_MS: i64 = 8_000;
+
+const KEPT_MS: i64 = FEED_KEPT.as_secs() * 1_000;
+
+/// Partitions that are read at once.
+const BUCKETS_AT_ONCE: usize = 8;
 
 /// How far ahead a writer's clock may be.
 const AHEAD_MS: i64 = 2_000;
@@ -50,22 +56,36 @@ impl Feed {
     fn know(&self, id: Uuid, now: i64) -> bool {
         self.known.lock().insert(id, now + BACK_MS + AHEAD_MS).is_none()
     }
+
+    /// The rows since a time, with some that are older.
+    async fn rows(&self, now: i64, since: i64) -> Result<Vec<(Uuid, String)>> {
+        let since = since.max(now - KEPT_MS) - BACK_MS;
+        let buckets = since.div_euclid(BUCKET_MS)..=(now + AHEAD_MS).div_euclid(BUCKET_MS);
+        let read = |bucket| async move {
+            let values = (bucket, CqlTimestamp(since));
+            self.session.all(&self.session.statements.changes, values).await
+        };
+        let rows = stream::iter(buckets).map(read).buffered(BUCKETS_AT_ONCE);
+        let rows: Vec<Vec<(Uuid, String)>> = rows.try_collect().await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
 }
 
 #[async_trait]
 impl ChangeFeed for Feed {
     async fn changed(&self) -> Result<Vec<Short>> {
         let now = Timestamp::now().as_millisecond();
-        let since = now - BACK_MS;
-        let mut changed = Vec::new();
-        for bucket in since.div_euclid(BUCKET_MS)..=(now + AHEAD_MS).div_euclid(BUCKET_MS) {
-            let values = (bucket, CqlTimestamp(since));
-            let rows: Vec<(Uuid, String)> =
-                self.session.all(&self.session.statements.changes, values).await?;
-            let new = rows.into_iter().filter(|(id, _)| self.know(*id, now));
-            changed.extend(new.map(|(_, short)| Short::stored(short)));
-        }
+        let rows = self.rows(now, now).await?;
+        // From here on nothing waits: what is known is told.
+        let new = rows.into_iter().filter(|(id, _)| self.know(*id, now));
+        let changed = new.map(|(_, short)| Short::stored(short)).collect();
         self.known.lock().retain(|_, until| *until > now);
         Ok(changed)
+    }
+
+    async fn changed_since(&self, since: Timestamp) -> Result<Vec<Short>> {
+        let now = Timestamp::now().as_millisecond();
+        let rows = self.rows(now, since.as_millisecond()).await?;
+        Ok(rows.into_iter().map(|(_, short)| Short::stored(short)).collect())
     }
 }

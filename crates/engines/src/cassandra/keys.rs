@@ -35,7 +35,7 @@ impl KeyStore for CassandraKeys {
     async fn add(&self, name: &str, digest: [u8; 32], at: Timestamp) -> Result<ApiKey> {
         let statements = &self.0.statements;
         // Not negative, and spread: no counter is shared.
-        let id = i64::from_be_bytes(first_bytes(Uuid::new_v4())) & i64::MAX;
+        let id = (Uuid::new_v4().as_u64_pair().0 >> 1).cast_signed();
         self.0.run(&statements.index_digest, (&digest[..], name)).await?;
         self.0.run(&statements.index_id, (id, name)).await?;
         let added =
@@ -102,8 +102,4 @@ impl KeyRow {
         let created_at = instant(TABLE, self.created_at)?;
         Ok(ApiKey { id: KeyId(self.id), name: self.name, created_at, revoked_at })
     }
-}
-
-fn first_bytes(id: Uuid) -> [u8; 8] {
-    id.as_u128().to_be_bytes()[..8].try_into().unwrap_or_default()
 }

@@ -7,6 +7,7 @@
 //! node can go without a loss and without a refusal.
 
 mod attempts;
+mod breaker;
 mod clicks;
 mod failure;
 mod feed;

@@ -13,6 +13,9 @@ use super::row::COLUMNS;
 /// How long a read may take.
 const READ: Duration = Duration::from_secs(2);
 
+/// How long a read may take that is no use when it is late.
+const POLL: Duration = Duration::from_millis(400);
+
 /// How long a write may take.
 const WRITE: Duration = Duration::from_secs(3);
 
@@ -47,6 +50,10 @@ macro_rules! statements {
 enum Kind {
     /// Reads, at QUORUM.
     Read,
+    /// Reads at QUORUM, again and again: a late answer is of no use.
+    Poll,
+    /// Reads what any one node has.
+    Anywhere,
     /// Reads what the last lightweight transaction left, and ends one that is under way.
     Serial,
     /// Writes, at QUORUM; the same again changes nothing.
@@ -57,6 +64,7 @@ enum Kind {
 
 statements! {
     find: Read format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
+    find_anywhere: Anywhere format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     find_serial: Serial format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     first_page: Read format!("SELECT {COLUMNS} FROM @links");
     page: Read format!("SELECT {COLUMNS} FROM @links WHERE token(short) > token(?)");
@@ -65,7 +73,7 @@ statements! {
         IF id = :was_id AND version = :was_version AND clicks_used = :was_used", assignments(COLUMNS));
     put: Write format!("INSERT INTO @links ({COLUMNS}) VALUES ({}) USING TIMESTAMP :at", marks(COLUMNS));
     tell_change: Write "INSERT INTO @link_changes (bucket, at, id, short) VALUES (?, ?, ?, ?)";
-    changes: Read "SELECT id, short FROM @link_changes WHERE bucket = ? AND at >= ?";
+    changes: Poll "SELECT id, short FROM @link_changes WHERE bucket = ? AND at >= ?";
     own: Write "INSERT INTO @links_by_owner (owner, id, short) VALUES (?, ?, ?)";
     disown: Write "DELETE FROM @links_by_owner WHERE owner = ? AND id = ?";
     owned: Read "SELECT id, short FROM @links_by_owner WHERE owner = ? AND id < ?";
@@ -111,6 +119,8 @@ async fn prepare(session: &Session, kind: Kind, text: &str) -> Result<PreparedSt
     statement.set_page_size(PAGE);
     let (consistency, deadline, repeatable) = match kind {
         Kind::Read => (Consistency::Quorum, READ, true),
+        Kind::Poll => (Consistency::Quorum, POLL, true),
+        Kind::Anywhere => (Consistency::One, POLL, true),
         Kind::Serial => (Consistency::Serial, TRANSACTION, true),
         Kind::Write => (Consistency::Quorum, WRITE, true),
         Kind::Transaction => (Consistency::Quorum, TRANSACTION, false),

@@ -15,16 +15,19 @@ use lodge_domain::{
         Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
     },
 };
-use scylla::SerializeRow;
+use scylla::{SerializeRow, statement::prepared::PreparedStatement};
 use uuid::Uuid;
 
 use super::{
-    attempts::Plan, failure::Failure, feed::Feed, row::LinkRow, session::Session, turns::Turns,
+    attempts::Plan, breaker::Breaker, failure::Failure, feed::Feed, row::LinkRow, session::Session,
+    turns::Turns,
 };
 
 /// How often a transaction is begun again when others write the same row, or its outcome was unknown
 /// and turned out to be "not done".
 const TRIES: usize = 8;
+
+const SILENT: &str = "Cassandra has not answered for a while; it is not asked by everybody";
 
 /// Rows that are asked for at once for one request.
 const AT_ONCE: usize = 16;
@@ -33,6 +36,7 @@ const AT_ONCE: usize = 16;
 pub(crate) struct CassandraLinks {
     session: Arc<Session>,
     feed: Arc<Feed>,
+    silence: Breaker,
     rows: Turns,
     pub(super) attempts: Turns,
 }
@@ -49,11 +53,26 @@ struct Rewrite<'a> {
 
 impl CassandraLinks {
     pub(crate) fn new(session: Arc<Session>, feed: Arc<Feed>) -> Self {
-        Self { session, feed, rows: Turns::new(), attempts: Turns::new() }
+        Self {
+            session,
+            feed,
+            silence: Breaker::default(),
+            rows: Turns::new(),
+            attempts: Turns::new(),
+        }
     }
 
     pub(super) fn session(&self) -> &Session {
         &self.session
+    }
+
+    async fn read(
+        &self,
+        statement: &PreparedStatement,
+        short: &Short,
+    ) -> Result<Option<Arc<Link>>, Failure> {
+        let row: Option<LinkRow> = self.session.first(statement, (short.as_str(),)).await?;
+        Ok(row.map(LinkRow::link).transpose()?.map(Arc::new))
     }
 
     /// The row as the last transaction left it.
@@ -124,9 +143,14 @@ impl LinkStore for CassandraLinks {
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let statement = &self.session.statements.find;
-        let row: Option<LinkRow> = self.session.first(statement, (short.as_str(),)).await?;
-        Ok(row.map(LinkRow::link).transpose()?.map(Arc::new))
+        let trial = self.silence.trial().ok_or_else(|| Error::unavailable(SILENT))?;
+        let found = self.read(&self.session.statements.find, short).await;
+        trial.ended(!matches!(found, Err(Failure::Unknown(_))));
+        Ok(found?)
+    }
+
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        Ok(self.read(&self.session.statements.find_anywhere, short).await?)
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
@@ -161,11 +185,11 @@ fn finished<T>(
 async fn contend<T, F: Future<Output = Result<Option<T>, Failure>>>(
     mut attempt: impl FnMut() -> F,
 ) -> Result<T> {
-    for pause_ms in (0..TRIES).map(|tried| (1_u64 << tried) - 1) {
-        tokio::time::sleep(std::time::Duration::from_millis(pause_ms)).await;
+    for tried in 0..TRIES {
         if let Some(done) = attempt().await? {
             return Ok(done);
         }
+        tokio::time::sleep(std::time::Duration::from_millis(1 << tried)).await;
     }
     Err(Error::unavailable("others wrote this row again and again"))
 }
