@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
-use lodge_testbed::{Cluster, Layout, Member};
+use lodge_testbed::{Cluster, Member};
 
 use crate::{
     process,
@@ -34,8 +34,7 @@ pub(crate) enum Command {
 
 /// Does it.
 pub(crate) fn run(command: &Command) -> Result<()> {
-    let cluster =
-        Cluster::new(Layout::of(&process::root()), process::root().join("target/release/lodge"));
+    let cluster = Cluster::of(&process::root());
     match command {
         Command::Up => up(&cluster),
         Command::Down => cluster.down(),

@@ -2,3 +2,4 @@
 //! named only here, in the folder of its engine.
 
 pub mod cassandra;
+pub mod redis;

@@ -40,6 +40,26 @@ impl Cluster {
         Self { layout, lodge: lodge.into() }
     }
 
+    /// The cluster of a checkout of Lodge, with the Lodge that was built there in release mode.
+    pub fn of(workspace: &Path) -> Self {
+        Self::new(Layout::of(workspace), workspace.join("target/release/lodge"))
+    }
+
+    /// The same, if all of it that is wanted is up.
+    ///
+    /// # Errors
+    ///
+    /// When one of `wanted` is down; it says how the cluster is brought up.
+    pub fn up_with(workspace: &Path, wanted: impl IntoIterator<Item = Member>) -> Result<Self> {
+        let cluster = Self::of(workspace);
+        for member in wanted {
+            if cluster.pid(member).is_none() {
+                bail!("{member} is down: cargo xtask cluster up");
+            }
+        }
+        Ok(cluster)
+    }
+
     /// Where everything is.
     pub fn layout(&self) -> &Layout {
         &self.layout

@@ -25,6 +25,12 @@ pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
     // Through the balancer everybody has one address.
     command.env("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1000000");
     command.env("LODGE_LINKS_STORE", "cassandra").env("LODGE_CASSANDRA_NODES", nodes.join(","));
+    let sentinels: Vec<String> =
+        layout.addresses(Kind::Sentinel).iter().map(ToString::to_string).collect();
+    let password = layout.secret_file(Kind::Redis);
+    command.env("LODGE_REDIS_SENTINELS", sentinels.join(","));
+    command.env("LODGE_REDIS_PASSWORD_FILE", &password);
+    command.env("LODGE_REDIS_SENTINEL_PASSWORD_FILE", &password);
     command
 }
 

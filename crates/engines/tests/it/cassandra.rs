@@ -6,14 +6,16 @@ use lodge_testbed::Kind;
 
 use crate::testbed::layout;
 
+/// A connection to a keyspace of the tests' own.
+pub(crate) async fn connect(keyspace: &str) -> Cassandra {
+    let nodes = layout(&[Kind::Cassandra]).addresses(Kind::Cassandra);
+    let nodes = nodes.iter().map(ToString::to_string).collect();
+    let options = Options { nodes, keyspace: keyspace.to_owned(), copies: 3 };
+    Cassandra::connect(&options).await.unwrap()
+}
+
 async fn stores() -> Fixture {
-    let nodes = layout(Kind::Cassandra).addresses(Kind::Cassandra);
-    let options = Options {
-        nodes: nodes.iter().map(ToString::to_string).collect(),
-        keyspace: "lodge_contract".to_owned(),
-        copies: 3,
-    };
-    let engine = Cassandra::connect(&options).await.unwrap();
+    let engine = connect("lodge_contract").await;
     let ((links, _), clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
     Fixture { links, clicks, keys, can_search: false, guard: Box::new(engine) }
 }

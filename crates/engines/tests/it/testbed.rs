@@ -4,12 +4,9 @@ use std::path::Path;
 
 use lodge_testbed::{Cluster, Kind, Layout, Member};
 
-/// The checkout's cluster; a test on it cannot pass while it is down.
-pub(crate) fn layout(needed: Kind) -> Layout {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let cluster = Cluster::new(Layout::of(&workspace.canonicalize().unwrap()), "");
-    for member in Member::of(needed) {
-        assert!(cluster.pid(member).is_some(), "{member} is down: cargo xtask cluster up");
-    }
-    cluster.layout().clone()
+/// The checkout's cluster; a test on it cannot pass while what it needs is down.
+pub(crate) fn layout(needed: &[Kind]) -> Layout {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let members = needed.iter().flat_map(|kind| Member::of(*kind));
+    Cluster::up_with(&workspace, members).unwrap().layout().clone()
 }

@@ -1,6 +1,7 @@
 //! The configuration: one TOML file, each of its keys also an environment variable, both documented
 //! with default and unit in `docs/lodge.toml`. It is whole and checked before anything is opened.
 
+mod engines;
 mod sources;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -9,7 +10,10 @@ use clap::ValueEnum;
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use sources::{BadConfig, load};
+pub(crate) use self::{
+    engines::{CassandraConfig, RedisConfig, secret_file},
+    sources::{BadConfig, load},
+};
 
 /// An app that this process serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -33,6 +37,7 @@ pub(crate) struct Config {
     pub(crate) links: LinksConfig,
     pub(crate) embedded: EmbeddedConfig,
     pub(crate) cassandra: CassandraConfig,
+    pub(crate) redis: RedisConfig,
     pub(crate) passwords: PasswordsConfig,
 }
 
@@ -95,14 +100,6 @@ pub(crate) enum Store {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct CassandraConfig {
-    pub(crate) nodes: Vec<String>,
-    pub(crate) keyspace: String,
-    pub(crate) copies: u8,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
 pub(crate) struct EmbeddedConfig {
     pub(crate) link_cache_mib: u32,
     pub(crate) page_cache_mib: u32,
@@ -130,6 +127,7 @@ impl Default for Config {
             links: LinksConfig::default(),
             embedded: EmbeddedConfig::default(),
             cassandra: CassandraConfig::default(),
+            redis: RedisConfig::default(),
             passwords: PasswordsConfig::default(),
         }
     }
@@ -182,12 +180,6 @@ impl Default for LinksConfig {
 impl Default for EmbeddedConfig {
     fn default() -> Self {
         Self { link_cache_mib: 16, page_cache_mib: 4, readers: 2, queue_max: 4096 }
-    }
-}
-
-impl Default for CassandraConfig {
-    fn default() -> Self {
-        Self { nodes: Vec::new(), keyspace: "lodge".to_owned(), copies: 3 }
     }
 }
 

@@ -7,7 +7,7 @@ use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::{CassandraConfig, Config, Store};
+use super::{Config, engines};
 use crate::cli::ConfigOptions;
 
 /// The file that is read if none is named.
@@ -180,26 +180,10 @@ fn check(config: &Config) -> Result<()> {
     if config.http.listen == config.ops.listen && config.http.listen.port() != 0 {
         bail!("http.listen and ops.listen must be two addresses");
     }
-    if config.links.store == Store::Cassandra {
-        check_cassandra(&config.cassandra)?;
-    }
+    engines::check(config)?;
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");
-    }
-    Ok(())
-}
-
-fn check_cassandra(config: &CassandraConfig) -> Result<()> {
-    if config.nodes.is_empty() {
-        bail!("cassandra.nodes must name at least one node, such as \"10.0.0.1:9042\"");
-    }
-    let is_word = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    if !(1..=48).contains(&config.keyspace.len()) || !is_word(&config.keyspace) {
-        bail!("cassandra.keyspace must be 1 to 48 letters, digits and underscores");
-    }
-    if config.copies == 0 {
-        bail!("cassandra.copies must be at least 1");
     }
     Ok(())
 }

@@ -1,5 +1,10 @@
 //! The one place where engines are chosen and services are put together.
 
+#[cfg(feature = "cluster")]
+mod cluster;
+#[cfg(not(feature = "cluster"))]
+#[path = "no_cluster.rs"]
+mod cluster;
 mod engine;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -15,11 +20,9 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
-#[cfg(feature = "cluster")]
-use lodge_engines::cassandra::{Cassandra, Options as CassandraOptions};
 use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
 
-pub(crate) use self::engine::Engine;
+pub(crate) use self::{cluster::probe, engine::Engine};
 use crate::{
     config::{Config, Store},
     descriptors,
@@ -59,7 +62,7 @@ struct Ports {
 pub(crate) async fn services(config: &Config) -> Result<Services> {
     let ports = match config.links.store {
         Store::Embedded => embedded(config)?,
-        Store::Cassandra => cassandra(config).await?,
+        Store::Cassandra => cluster::ports(config).await?,
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
@@ -93,75 +96,6 @@ fn embedded(config: &Config) -> Result<Ports> {
 
 fn cache_bytes(config: &Config) -> u64 {
     u64::from(config.embedded.link_cache_mib) << 20
-}
-
-#[cfg(feature = "cluster")]
-async fn cassandra(config: &Config) -> Result<Ports> {
-    let folder = Arc::new(lodge_embedded::Folder::lock(&config.data)?);
-    let options = cassandra_options(config);
-    if options.copies < 3 {
-        tracing::warn!(
-            copies = options.copies,
-            "with fewer than three copies the loss of one Cassandra node refuses reads and writes, and may lose what was acknowledged"
-        );
-    }
-    let cluster = Cassandra::connect(&options).await.map_err(explained)?;
-    let (links, feed) = cluster.links();
-    let mut fresh = [0; 32];
-    OsRandom.fill(&mut fresh);
-    Ok(Ports {
-        links: Arc::new(CachedLinks::among_others(links, cache_bytes(config), feed)),
-        clicks: cluster.clicks(),
-        keys: Arc::new(CachedKeys::new(cluster.keys())),
-        secret: cluster.secret(fresh).await.map_err(explained)?,
-        engine: Engine::Cassandra { _folder: folder },
-    })
-}
-
-#[cfg(feature = "cluster")]
-fn cassandra_options(config: &Config) -> CassandraOptions {
-    let crate::config::CassandraConfig { nodes, keyspace, copies } = config.cassandra.clone();
-    CassandraOptions { nodes, keyspace, copies }
-}
-
-/// Says in plain words whether each server that the configuration names can be reached; nothing is
-/// changed there.
-#[cfg(feature = "cluster")]
-pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
-    if config.links.store == Store::Embedded {
-        return Vec::new();
-    }
-    let found = Cassandra::probe(&cassandra_options(config)).await.map_err(explained);
-    vec![found.map(|nodes| format!("Cassandra: reached; the cluster has {nodes} nodes"))]
-}
-
-#[cfg(not(feature = "cluster"))]
-#[expect(clippy::unused_async, reason = "in the place of one that waits")]
-pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
-    match config.links.store {
-        Store::Embedded => Vec::new(),
-        Store::Cassandra => vec![Err(anyhow::anyhow!(WITHOUT_CLUSTER))],
-    }
-}
-
-#[cfg(not(feature = "cluster"))]
-const WITHOUT_CLUSTER: &str = "links.store: this Lodge was built without the feature `cluster`";
-
-#[cfg(not(feature = "cluster"))]
-#[expect(clippy::unused_async, reason = "in the place of one that waits")]
-async fn cassandra(_: &Config) -> Result<Ports> {
-    anyhow::bail!(WITHOUT_CLUSTER)
-}
-
-/// An operator may read the cause, which a caller may not.
-#[cfg(feature = "cluster")]
-fn explained(error: lodge_domain::Error) -> anyhow::Error {
-    match error {
-        lodge_domain::Error::Unavailable { cause, .. } | lodge_domain::Error::Internal(cause) => {
-            anyhow::anyhow!(cause).context("Cassandra cannot be used")
-        }
-        error => error.into(),
-    }
 }
 
 /// The site over the services.

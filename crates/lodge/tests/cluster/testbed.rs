@@ -2,18 +2,13 @@
 
 use std::{net::SocketAddr, path::Path};
 
-use lodge_testbed::{Cluster, Kind, Layout, Member};
+use lodge_testbed::{Cluster, Kind, Member};
 use uuid::Uuid;
 
 /// The cluster; a test on it cannot pass while any of it is down.
 pub(crate) fn cluster() -> Cluster {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let lodge = workspace.join("target/release/lodge");
-    let cluster = Cluster::new(Layout::of(&workspace), lodge);
-    for member in Member::all() {
-        assert!(cluster.pid(member).is_some(), "{member} is down: cargo xtask cluster up");
-    }
-    cluster
+    Cluster::up_with(&workspace, Member::all()).unwrap()
 }
 
 /// Where the web processes listen.

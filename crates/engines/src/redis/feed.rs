@@ -1,0 +1,44 @@
+//! The change feed, on its way to this process's memory past Redis.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Result,
+    links::{ChangeFeed, Short},
+};
+
+use super::Shards;
+
+/// A feed of which Redis hears before this process's memory does: what is forgotten here is not found
+/// there any more.
+pub(super) struct RedisFeed {
+    pub(super) feed: Arc<dyn ChangeFeed>,
+    pub(super) shards: Arc<Shards>,
+}
+
+#[async_trait]
+impl ChangeFeed for RedisFeed {
+    async fn changed(&self) -> Result<Vec<Short>> {
+        let asked = self.shards.ask();
+        let changed = self.feed.changed().await?;
+        self.shards.hear(&asked, &changed).await;
+        Ok(changed)
+    }
+
+    async fn changed_since(&self, since: Timestamp) -> Result<Vec<Short>> {
+        self.feed.changed_since(since).await
+    }
+
+    async fn nudged(&self) {
+        tokio::select! {
+            () = self.shards.nudged() => {}
+            () = self.feed.nudged() => {}
+        }
+    }
+
+    async fn keep(&self) {
+        tokio::join!(self.feed.keep(), self.shards.keep(&*self.feed));
+    }
+}

@@ -1,0 +1,118 @@
+//! Copies of links in Redis, before the store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Attempt, Done, Result,
+    links::{
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+    },
+};
+
+use super::{Shards, shard::Found};
+
+/// A store with copies of its links in Redis. What is written here is forgotten there: the next who
+/// asks brings the copy.
+pub(super) struct RedisLinks {
+    store: Arc<dyn LinkStore>,
+    shards: Arc<Shards>,
+}
+
+impl RedisLinks {
+    pub(super) fn new(store: Arc<dyn LinkStore>, shards: Arc<Shards>) -> Self {
+        Self { store, shards }
+    }
+}
+
+#[async_trait]
+impl LinkStore for RedisLinks {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        self.store.recall(attempt).await
+    }
+
+    async fn claim(
+        &self,
+        candidates: Vec<Candidate>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>> {
+        let shorts = candidates
+            .iter()
+            .flat_map(|candidate| std::iter::once(&candidate.link.short).chain(&candidate.spares));
+        let shorts = shorts.cloned().collect();
+        let claimed = self.store.claim(candidates, reserved, attempt).await;
+        self.shards.forget(shorts, false).await;
+        claimed
+    }
+
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+        let short = link.short.clone();
+        let replaced = self.store.replace(link, attempt).await;
+        self.shards.forget(vec![short], false).await;
+        replaced
+    }
+
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let shard = self.shards.of(short);
+        let lease = match shard.find(short).await {
+            Found::Copy(copy) => match decoded(&copy, short) {
+                Some(link) => {
+                    metrics::counter!("lodge_redis_hits_total").increment(1);
+                    return Ok(Some(link));
+                }
+                None => None,
+            },
+            Found::Nothing(lease) => lease,
+        };
+        metrics::counter!("lodge_redis_misses_total").increment(1);
+        let found = self.store.find(short).await?;
+        if let (Some(lease), Some(link)) = (lease, &found)
+            && let Some(copy) = encoded(link)
+        {
+            shard.fill(short, lease, &copy).await;
+        }
+        Ok(found)
+    }
+
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let remembered = self.shards.of(short).remembered(short).await;
+        match remembered.and_then(|copy| decoded(&copy, short)) {
+            Some(link) => Ok(Some(link)),
+            None => self.store.find_stale(short).await,
+        }
+    }
+
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+        let short = link.short.clone();
+        let changed = self.store.change(link, attempt).await;
+        self.shards.forget(vec![short], true).await;
+        changed
+    }
+
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
+        self.store.take_click(short, id, at).await
+    }
+
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        self.store.list(query).await
+    }
+
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
+        self.store.page(after, limit).await
+    }
+}
+
+/// The copy of a link; a password's hash leaves the store for nobody, and clicks that are limited are
+/// counted there.
+fn encoded(link: &Link) -> Option<Vec<u8>> {
+    let is_kept = link.password.is_none() && link.click_limit.is_none();
+    is_kept.then(|| serde_json::to_vec(link).ok()).flatten()
+}
+
+/// What another Lodge wrote may not be readable for this one.
+fn decoded(copy: &[u8], short: &Short) -> Option<Arc<Link>> {
+    let link: Link = serde_json::from_slice(copy).ok()?;
+    (link.short == *short).then(|| Arc::new(link))
+}

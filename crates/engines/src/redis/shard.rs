@@ -1,0 +1,247 @@
+//! One master with its replicas, and whether they can be believed.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use jiff::Timestamp;
+use lodge_domain::links::Short;
+use parking_lot::RwLock;
+use redis::RedisResult;
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use super::{
+    keys::Keys,
+    master::Master,
+    node::{Node, channel},
+    options::{Address, Options},
+    scripts::{FILL, LEASE},
+};
+
+/// How long a copy is kept at most; the change feed reaches further back.
+const COPY_MS: u64 = 480_000;
+
+/// How long a lease lasts: longer than a lookup in the store may take.
+const LEASE_MS: u64 = 5_000;
+
+/// How long a pulse is believed. What was acknowledged longer ago is known to whoever wrote it.
+const PULSE_MS: u64 = 900;
+
+/// Keys that are named in one go.
+const KEYS_AT_ONCE: usize = 500;
+
+/// One master and its replicas, as this process sees them.
+pub(super) struct Shard {
+    /// What the sentinels call the master.
+    pub(super) name: String,
+    pub(super) options: Arc<Options>,
+    pub(super) sentinels: Arc<[Address]>,
+    pub(super) keys: Keys,
+    pub(super) servers: RwLock<Servers>,
+    turn: AtomicUsize,
+    began: Instant,
+    /// The newest pulse that the master has taken; 0 if none.
+    pulse: AtomicU64,
+    /// Told when a server is lost, or the sentinels say that something has happened.
+    pub(super) trouble: Arc<Notify>,
+    /// Told when somebody says that a link has changed.
+    pub(super) nudge: Arc<Notify>,
+}
+
+#[derive(Default, Clone)]
+pub(super) struct Servers {
+    pub(super) master: Option<Arc<Master>>,
+    pub(super) replicas: Arc<[Arc<Node>]>,
+}
+
+/// What is asked of the store when there is no copy.
+pub(super) enum Found {
+    /// A copy that can be believed.
+    Copy(Vec<u8>),
+    /// None; whoever holds the lease may bring one.
+    Nothing(Option<Lease>),
+}
+
+/// The right to fill in a copy that was not there.
+pub(super) struct Lease {
+    token: String,
+    master: Arc<Master>,
+}
+
+/// When the change feed was asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// Milliseconds since the shard began, plus one.
+    pulse: u64,
+    at: Timestamp,
+}
+
+impl Shard {
+    pub(super) fn new(
+        name: String,
+        options: Arc<Options>,
+        sentinels: Arc<[Address]>,
+        nudge: Arc<Notify>,
+    ) -> Self {
+        Self {
+            name,
+            sentinels,
+            keys: Keys::new(&options.prefix),
+            options,
+            servers: RwLock::default(),
+            turn: AtomicUsize::new(0),
+            began: Instant::now(),
+            pulse: AtomicU64::new(0),
+            trouble: Arc::default(),
+            nudge,
+        }
+    }
+
+    /// The copy of a link, if there is one that can be believed.
+    pub(super) async fn find(&self, short: &Short) -> Found {
+        let servers = self.servers.read().clone();
+        let Some(master) = servers.master.filter(|master| self.is_believable(master)) else {
+            return Found::Nothing(None);
+        };
+        let keys = (self.keys.copy(short), self.keys.lease(short));
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let well: Vec<_> = servers.replicas.iter().filter(|replica| replica.is_well()).collect();
+        if let Some(replica) = well.get(turn % well.len().max(1)) {
+            let read = redis::cmd("MGET").arg(&keys.0).arg(&self.keys.pulse).clone();
+            let answer: RedisResult<(Option<Vec<u8>>, Option<u64>)> = replica.ask(&read).await;
+            match answer {
+                Ok((Some(copy), pulse)) if self.believes(&master, pulse) => {
+                    return Found::Copy(copy);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "a replica does not answer; the master is asked");
+                }
+            }
+        }
+        let token = Uuid::new_v4().to_string();
+        let mut script = LEASE.prepare_invoke();
+        script.key(&[&keys.0, &keys.1, &self.keys.pulse]).arg(&token).arg(LEASE_MS);
+        let answer: RedisResult<(Option<u64>, Option<Vec<u8>>, bool)> =
+            master.node.run(&script).await;
+        match answer {
+            Ok((pulse, Some(copy), _)) if self.believes(&master, pulse) => Found::Copy(copy),
+            Ok((_, None, true)) => Found::Nothing(Some(Lease { token, master })),
+            Ok(_) => Found::Nothing(None),
+            Err(error) => {
+                tracing::debug!(%error, "the master does not answer; the store is asked");
+                Found::Nothing(None)
+            }
+        }
+    }
+
+    /// Keeps a copy of what the store has, if nobody has said meanwhile that it has changed.
+    pub(super) async fn fill(&self, short: &Short, lease: Lease, copy: &[u8]) {
+        // So that copies of one moment do not all go at once.
+        let kept_ms = COPY_MS - u64::from(lease.token.as_bytes()[0]) * (COPY_MS / 1_024);
+        let mut script = FILL.prepare_invoke();
+        script.key(&[self.keys.copy(short), self.keys.lease(short)]);
+        script.arg(&lease.token).arg(copy).arg(kept_ms);
+        if let Err(error) = lease.master.node.run::<bool>(&script).await {
+            tracing::debug!(%error, "a copy could not be kept");
+        }
+    }
+
+    /// A copy, even one that cannot be believed.
+    pub(super) async fn remembered(&self, short: &Short) -> Option<Vec<u8>> {
+        let servers = self.servers.read().clone();
+        let read = redis::cmd("GET").arg(self.keys.copy(short)).clone();
+        let nodes = servers
+            .replicas
+            .iter()
+            .map(|replica| &**replica)
+            .chain(servers.master.iter().map(|master| &master.node));
+        for node in nodes.filter(|node| node.is_well()) {
+            if let Ok(Some(copy)) = node.ask(&read).await {
+                return Some(copy);
+            }
+        }
+        None
+    }
+
+    /// Drops the copies of links that this process has written, and lets the others know if `tell`.
+    pub(super) async fn forget(&self, shorts: &[Short], tell: bool) {
+        let Some(master) = self.servers.read().master.clone() else { return };
+        let debt = master.debt();
+        let dropped = self.drop_copies(&master, shorts).await;
+        if dropped.is_ok() {
+            debt.pay();
+            if tell {
+                let publish =
+                    redis::cmd("PUBLISH").arg(channel(&self.options.prefix)).arg("").clone();
+                // Only to be quicker; the feed tells them.
+                let _: RedisResult<()> = master.node.ask(&publish).await;
+            }
+        }
+    }
+
+    /// Now, for the change feed to be asked.
+    pub(super) fn ask(&self) -> Asked {
+        Asked { pulse: self.now_ms() + 1, at: Timestamp::now() }
+    }
+
+    /// Passes on what the feed has told, and then the pulse that says so.
+    pub(super) async fn hear(&self, asked: Asked, changed: &[Short]) {
+        let Some(master) = self.servers.read().master.clone() else { return };
+        let debt = master.debt();
+        if let Err(error) = self.drop_copies(&master, changed).await {
+            tracing::debug!(%error, "Redis could not be told what has changed");
+            return;
+        }
+        debt.pay();
+        if master.is_told() && self.beat(&master, asked).await.is_ok() {
+            self.pulse.store(asked.pulse, Ordering::Release);
+        }
+    }
+
+    async fn beat(&self, master: &Master, asked: Asked) -> RedisResult<()> {
+        let mut pipe = redis::pipe();
+        pipe.cmd("SET")
+            .arg(&self.keys.pulse)
+            .arg(asked.pulse)
+            .arg("PX")
+            .arg(10 * PULSE_MS)
+            .ignore();
+        pipe.cmd("SET").arg(&self.keys.heard).arg(asked.at.as_millisecond()).ignore();
+        master.node.ask_all(&pipe).await
+    }
+
+    pub(super) async fn drop_copies(&self, master: &Master, shorts: &[Short]) -> RedisResult<()> {
+        for shorts in shorts.chunks(KEYS_AT_ONCE) {
+            let mut drop = redis::cmd("UNLINK");
+            for short in shorts {
+                drop.arg(self.keys.copy(short)).arg(self.keys.lease(short));
+            }
+            let _: u64 = master.node.ask(&drop).await?;
+        }
+        Ok(())
+    }
+
+    fn believes(&self, master: &Master, pulse: Option<u64>) -> bool {
+        self.is_believable(master) && pulse.is_some_and(|pulse| pulse >= self.newest())
+    }
+
+    /// Whether the newest pulse is fresh, and the master has been told of everything.
+    fn is_believable(&self, master: &Master) -> bool {
+        let newest = self.newest();
+        newest > 0 && self.now_ms() < newest + PULSE_MS && master.node.is_well() && master.is_told()
+    }
+
+    fn newest(&self) -> u64 {
+        self.pulse.load(Ordering::Acquire)
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,122 @@
+//! Following the master wherever the sentinels say it is.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use lodge_domain::{Error, links::ChangeFeed};
+use redis::RedisResult;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    master::Master,
+    node::Node,
+    options::Address,
+    sentinels::{Located, Sentinels},
+    shard::{Servers, Shard},
+};
+
+/// How often the sentinels are asked, though nothing seems to have happened.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How soon they are asked again.
+const SOON: Duration = Duration::from_millis(50);
+
+impl Shard {
+    /// Follows the master wherever the sentinels say it is, for as long as it is polled.
+    pub(super) async fn keep(&self, feed: &dyn ChangeFeed) {
+        let (options, addresses) = (Arc::clone(&self.options), Arc::clone(&self.sentinels));
+        let mut sentinels = Sentinels::new(options, addresses, Arc::clone(&self.trouble));
+        loop {
+            match sentinels.locate(&self.name).await {
+                Ok(located) => self.connect(located).await,
+                Err(error) => {
+                    tracing::warn!(master = %self.name, %error, "no Redis master is known");
+                }
+            }
+            self.catch_up(feed).await;
+            let _ = timeout(EVERY, self.trouble.notified()).await;
+            sleep(SOON).await;
+        }
+    }
+
+    /// Connects to those that are not connected, and lets go of those that are not there any more.
+    async fn connect(&self, located: Located) {
+        let is = self.servers.read().clone();
+        let kept = is
+            .master
+            .filter(|master| master.node.is_well() && master.node.address == located.master);
+        let master = match kept {
+            Some(master) => Some(master),
+            None => self.dial_master(located.master).await.map(Arc::new),
+        };
+        let replicas = located.replicas.into_iter().map(|address| {
+            let kept = is.replicas.iter().find(|node| node.is_well() && node.address == address);
+            let kept = kept.cloned();
+            async move {
+                match kept {
+                    Some(node) => Some(node),
+                    None => self.dial(address).await.map(Arc::new),
+                }
+            }
+        });
+        let replicas = join_all(replicas).await.into_iter().flatten().collect();
+        *self.servers.write() = Servers { master, replicas };
+    }
+
+    async fn dial_master(&self, address: Address) -> Option<Master> {
+        let node = self.dial(address).await?;
+        // One that was it once may think so still, and the sentinels may have been told late.
+        let is_ready = async {
+            let is_master = node.is_master().await?;
+            if is_master {
+                node.listen(&self.options.prefix).await?;
+            }
+            RedisResult::Ok(is_master)
+        };
+        match is_ready.await {
+            Ok(true) => {
+                tracing::info!(name = %self.name, server = %node.address, "Redis master found");
+                Some(Master::new(node))
+            }
+            Ok(false) => None,
+            Err(error) => {
+                tracing::warn!(server = %node.address, %error, "the Redis master cannot be used");
+                None
+            }
+        }
+    }
+
+    async fn dial(&self, address: Address) -> Option<Node> {
+        let (trouble, nudge) = (Arc::clone(&self.trouble), Arc::clone(&self.nudge));
+        match Node::dial(&self.options, address.clone(), trouble, nudge).await {
+            Ok(node) => Some(node),
+            Err(error) => {
+                tracing::warn!(server = %address, %error, "a Redis server cannot be reached");
+                None
+            }
+        }
+    }
+
+    /// Tells a master that is new here, or missed something, what may have changed since anybody told
+    /// it last: that is in the data that it has.
+    async fn catch_up(&self, feed: &dyn ChangeFeed) {
+        let Some(master) = self.servers.read().master.clone() else { return };
+        let Some(owed) = master.owed() else { return };
+        let caught_up = async {
+            let heard = redis::cmd("GET").arg(&self.keys.heard).clone();
+            let heard: Option<i64> = master.node.ask(&heard).await.map_err(Error::unavailable)?;
+            // Where nobody has told anything yet, nobody has kept a copy.
+            let Some(heard) = heard.and_then(|heard| Timestamp::from_millisecond(heard).ok())
+            else {
+                return Ok(());
+            };
+            let missed = feed.changed_since(heard).await?;
+            self.drop_copies(&master, &missed).await.map_err(Error::unavailable)
+        };
+        match caught_up.await {
+            Ok(()) => master.caught_up(owed),
+            Err(error) => tracing::debug!(%error, "Redis could not be told what it missed"),
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The contract with Redis before the store, and what Redis may and may not do to a reader.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use lodge_contract::{
+    Fixture,
+    samples::{change, create, fresh, link, target},
+};
+use lodge_domain::{
+    Attempt, Done, Result,
+    links::{
+        Candidate, Claim, ClickLimit, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short,
+        TakenClick,
+    },
+};
+use lodge_engines::redis::{Login, Options, Redis};
+use lodge_testbed::Kind;
+use parking_lot::Mutex;
+use tokio::{sync::oneshot, task::JoinHandle};
+
+use crate::{cassandra::connect, testbed::layout};
+
+const KEYSPACE: &str = "lodge_contract_redis";
+
+/// A store that counts how often it is asked for a link, and can be made to hold its answer back.
+struct Watched {
+    store: Arc<dyn LinkStore>,
+    lookups: AtomicUsize,
+    held: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+impl Watched {
+    /// The next answer waits for the returned sender.
+    fn hold_next(&self) -> oneshot::Sender<()> {
+        let (release, held) = oneshot::channel();
+        *self.held.lock() = Some(held);
+        release
+    }
+}
+
+#[async_trait]
+impl LinkStore for Watched {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        self.store.recall(attempt).await
+    }
+    async fn claim(
+        &self,
+        candidates: Vec<Candidate>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>> {
+        self.store.claim(candidates, reserved, attempt).await
+    }
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+        self.store.replace(link, attempt).await
+    }
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let found = self.store.find(short).await;
+        self.lookups.fetch_add(1, Ordering::Relaxed);
+        let held = self.held.lock().take();
+        if let Some(held) = held {
+            held.await.unwrap();
+        }
+        found
+    }
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+        self.store.change(link, attempt).await
+    }
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
+        self.store.take_click(short, id, at).await
+    }
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        self.store.list(query).await
+    }
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
+        self.store.page(after, limit).await
+    }
+}
+
+/// One process's way to the links: Redis before Cassandra, and somebody who follows the changes.
+struct Process {
+    links: Arc<dyn LinkStore>,
+    store: Arc<Watched>,
+    follower: JoinHandle<()>,
+}
+
+impl Process {
+    async fn start() -> Self {
+        let (store, feed) = connect(KEYSPACE).await.links();
+        let store =
+            Arc::new(Watched { store, lookups: AtomicUsize::new(0), held: Mutex::default() });
+        let (links, followed) = redis().before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
+        let task = tokio::spawn(async move {
+            let ask = async {
+                loop {
+                    let _ = followed.changed().await;
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            };
+            tokio::join!(followed.keep(), ask);
+        });
+        Self { links, store, follower: task }
+    }
+
+    /// How often the store was asked for a link.
+    fn lookups(&self) -> usize {
+        self.store.lookups.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.follower.abort();
+    }
+}
+
+fn redis() -> Redis {
+    let layout = layout(&[Kind::Redis, Kind::Sentinel]);
+    let login = || Login {
+        username: String::new(),
+        password: Some(layout.secret(Kind::Redis).unwrap().into()),
+    };
+    let sentinels = layout.addresses(Kind::Sentinel);
+    Redis::new(Options {
+        sentinels: sentinels.iter().map(ToString::to_string).collect(),
+        masters: vec!["lodge".to_owned()],
+        login: login(),
+        sentinel_login: login(),
+        tls: None,
+        deadline: Duration::from_millis(50),
+        prefix: format!("{KEYSPACE}:"),
+    })
+    .unwrap()
+}
+
+async fn stores() -> Fixture {
+    let process = Process::start().await;
+    let engine = connect(KEYSPACE).await;
+    Fixture {
+        links: Arc::clone(&process.links),
+        clicks: engine.clicks(),
+        keys: engine.keys(),
+        can_search: false,
+        guard: Box::new(process),
+    }
+}
+
+mod contract {
+    lodge_contract::promises!(super::stores);
+}
+
+/// Asks until it holds; a promise of a second is given a second.
+async fn within_a_second<F: Future<Output = bool>>(holds: impl Fn() -> F) {
+    let began = Instant::now();
+    while !holds().await {
+        assert!(began.elapsed() < Duration::from_secs(1), "not within a second");
+    }
+}
+
+async fn target_at(process: &Process, short: &Short) -> String {
+    process.links.find(short).await.unwrap().unwrap().target.as_str().to_owned()
+}
+
+/// Until finding it costs the store nothing.
+async fn wait_for_copy(process: &Process, short: &Short) {
+    let began = Instant::now();
+    loop {
+        let before = process.lookups();
+        process.links.find(short).await.unwrap();
+        if process.lookups() == before {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "no copy is kept");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_process_has_read_another_need_not_ask_the_store_for() {
+    let (one, other) = (Process::start().await, Process::start().await);
+    let link = create(&*one.links, link(&fresh("shared"))).await;
+    wait_for_copy(&one, &link.short).await;
+    wait_for_copy(&other, &link.short).await;
+    assert_eq!(*other.links.find(&link.short).await.unwrap().unwrap(), link);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_is_seen_by_another_process_within_a_second() {
+    let (one, other) = (Process::start().await, Process::start().await);
+    let mut link = create(&*one.links, link(&fresh("changed"))).await;
+    for turn in 0..10 {
+        wait_for_copy(&other, &link.short).await;
+        let new = format!("https://example.org/{turn}");
+        link = change(&*one.links, &link, |link| link.target = target(&new)).await;
+        assert_eq!(target_at(&one, &link.short).await, new, "its own change");
+        within_a_second(async || target_at(&other, &link.short).await == new).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_by_a_process_that_cannot_reach_redis_is_seen_within_a_second() {
+    let other = Process::start().await;
+    let (cut_off, _) = connect(KEYSPACE).await.links();
+    let mut link = create(&*cut_off, link(&fresh("cut-off"))).await;
+    for turn in 0..5 {
+        wait_for_copy(&other, &link.short).await;
+        let new = format!("https://example.org/{turn}");
+        link = change(&*cut_off, &link, |link| link.target = target(&new)).await;
+        within_a_second(async || target_at(&other, &link.short).await == new).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_read_before_a_change_is_not_kept_after_it() {
+    let (slow, other) = (Process::start().await, Process::start().await);
+    let old = create(&*slow.links, link(&fresh("slow"))).await;
+    everybody_has_heard(&[&slow, &other]).await;
+    let (release, before) = (slow.store.hold_next(), slow.lookups());
+    let lookup = tokio::spawn({
+        let (links, short) = (Arc::clone(&slow.links), old.short.clone());
+        async move { links.find(&short).await.unwrap() }
+    });
+    within_a_second(async || slow.lookups() > before).await;
+    let new =
+        change(&*other.links, &old, |link| link.target = target("https://new.example/")).await;
+    // So that the feed does not put right what the slow one does.
+    everybody_has_heard(&[&slow, &other]).await;
+    release.send(()).unwrap();
+    assert_eq!(*lookup.await.unwrap().unwrap(), old, "it was read before");
+    wait_for_copy(&other, &new.short).await;
+    assert_eq!(*other.links.find(&new.short).await.unwrap().unwrap(), new);
+}
+
+/// Returns when every process knows of all that was changed before.
+async fn everybody_has_heard(processes: &[&Process]) {
+    let (cut_off, _) = connect(KEYSPACE).await.links();
+    let old = create(&*cut_off, link(&fresh("heard"))).await;
+    for process in processes {
+        wait_for_copy(process, &old.short).await;
+    }
+    let new = change(&*cut_off, &old, |link| link.target = target("https://heard.example/")).await;
+    for process in processes {
+        let heard = async || target_at(process, &new.short).await == new.target.as_str();
+        within_a_second(heard).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_hears_nothing_asks_the_store() {
+    let (one, deaf) = (Process::start().await, Process::start().await);
+    let link = create(&*one.links, link(&fresh("deaf"))).await;
+    wait_for_copy(&deaf, &link.short).await;
+    deaf.follower.abort();
+    let before = deaf.lookups();
+    within_a_second(async || {
+        deaf.links.find(&link.short).await.unwrap();
+        deaf.lookups() > before
+    })
+    .await;
+    let before = deaf.lookups();
+    deaf.links.find(&link.short).await.unwrap();
+    assert_eq!(deaf.lookups(), before + 1, "a copy was believed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_with_a_password_or_a_limit_stay_in_the_store() {
+    let process = Process::start().await;
+    let plain = create(&*process.links, link(&fresh("plain"))).await;
+    wait_for_copy(&process, &plain.short).await;
+    let secret = Link {
+        password: Some(lodge_domain::passwords::PasswordHash("$argon2id$secret".to_owned())),
+        ..link(&fresh("secret"))
+    };
+    let limited = Link { click_limit: ClickLimit::new(3).ok(), ..link(&fresh("limited")) };
+    for link in [create(&*process.links, secret).await, create(&*process.links, limited).await] {
+        let before = process.lookups();
+        for _ in 0..5 {
+            process.links.find(&link.short).await.unwrap();
+        }
+        assert_eq!(process.lookups(), before + 5, "{link:?}");
+    }
+}

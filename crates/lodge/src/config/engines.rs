@@ -1,0 +1,117 @@
+//! The scaled-out engines: where they are, and how to sign in to them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::{Config, Store};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct CassandraConfig {
+    pub(crate) nodes: Vec<String>,
+    pub(crate) keyspace: String,
+    pub(crate) copies: u8,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RedisConfig {
+    pub(crate) sentinels: Vec<String>,
+    pub(crate) masters: Vec<String>,
+    pub(crate) username: String,
+    pub(crate) password_file: PathBuf,
+    pub(crate) sentinel_username: String,
+    pub(crate) sentinel_password_file: PathBuf,
+    pub(crate) tls: bool,
+    pub(crate) ca_file: PathBuf,
+    pub(crate) deadline_ms: u64,
+}
+
+impl Default for CassandraConfig {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), keyspace: "lodge".to_owned(), copies: 3 }
+    }
+}
+
+impl Default for RedisConfig {
+    fn default() -> Self {
+        Self {
+            sentinels: Vec::new(),
+            masters: vec!["lodge".to_owned()],
+            username: String::new(),
+            password_file: PathBuf::new(),
+            sentinel_username: String::new(),
+            sentinel_password_file: PathBuf::new(),
+            tls: false,
+            ca_file: PathBuf::new(),
+            deadline_ms: 50,
+        }
+    }
+}
+
+impl RedisConfig {
+    /// Whether there is to be one.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.sentinels.is_empty()
+    }
+}
+
+/// What a file holds that is named by `key`, such as a password; a last line end is no part of it.
+/// Nothing where no file is named.
+pub(crate) fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(file)
+        .with_context(|| format!("{key}: {} cannot be read", file.display()))?;
+    let secret = text.trim_end_matches(['\r', '\n']);
+    if secret.is_empty() {
+        bail!("{key}: {} is empty", file.display());
+    }
+    Ok(Some(secret.to_owned()))
+}
+
+pub(super) fn check(config: &Config) -> Result<()> {
+    match config.links.store {
+        Store::Cassandra => check_cassandra(&config.cassandra)?,
+        Store::Embedded if config.redis.is_used() => {
+            bail!(
+                "redis.sentinels: Redis holds copies of what Cassandra has; it needs links.store = \"cassandra\""
+            );
+        }
+        Store::Embedded => {}
+    }
+    check_redis(&config.redis)
+}
+
+fn check_cassandra(config: &CassandraConfig) -> Result<()> {
+    if config.nodes.is_empty() {
+        bail!("cassandra.nodes must name at least one node, such as \"10.0.0.1:9042\"");
+    }
+    let is_word = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !(1..=48).contains(&config.keyspace.len()) || !is_word(&config.keyspace) {
+        bail!("cassandra.keyspace must be 1 to 48 letters, digits and underscores");
+    }
+    if config.copies == 0 {
+        bail!("cassandra.copies must be at least 1");
+    }
+    Ok(())
+}
+
+fn check_redis(config: &RedisConfig) -> Result<()> {
+    if config.is_used() && config.masters.is_empty() {
+        bail!("redis.masters must name at least one master, as the sentinels call it");
+    }
+    if config.deadline_ms == 0 {
+        bail!("redis.deadline_ms must be at least 1");
+    }
+    if !config.tls && !config.ca_file.as_os_str().is_empty() {
+        bail!("redis.ca_file is of no use without redis.tls = true");
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! In the place of the scaled-out engines, where this Lodge was built without them.
+
+use anyhow::Result;
+
+use super::Ports;
+use crate::config::{Config, Store};
+
+const MISSING: &str = "links.store: this Lodge was built without the feature `cluster`";
+
+#[expect(clippy::unused_async, reason = "in the place of one that waits")]
+pub(super) async fn ports(_: &Config) -> Result<Ports> {
+    anyhow::bail!(MISSING)
+}
+
+/// Says that what the configuration names cannot be reached.
+#[expect(clippy::unused_async, reason = "in the place of one that waits")]
+pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
+    match config.links.store {
+        Store::Embedded => Vec::new(),
+        Store::Cassandra => vec![Err(anyhow::anyhow!(MISSING))],
+    }
+}
