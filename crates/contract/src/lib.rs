@@ -39,6 +39,8 @@ pub struct Fixture {
     pub keys: Arc<dyn KeyStore>,
     /// Whether lists can be searched.
     pub can_search: bool,
+    /// Whether what replaces a link is stored after the answer, which then guesses its version.
+    pub stores_later: bool,
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
 }

@@ -1,5 +1,7 @@
 //! The engines of many machines: the same ports as the embedded engine's, on what grows. A driver is
 //! named only here, in the folder of its engine.
 
+pub mod behind;
 pub mod cassandra;
+pub mod rabbitmq;
 pub mod redis;

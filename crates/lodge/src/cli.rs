@@ -4,7 +4,10 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{commands::admin::AdminOptions, config::App};
+use crate::{
+    commands::admin::AdminOptions,
+    config::{App, Role},
+};
 
 /// Short links in one binary that starts with nothing else installed.
 #[derive(Debug, Parser)]
@@ -45,4 +48,7 @@ pub(crate) struct ConfigOptions {
     /// The apps to run, between commas. [default: links]
     #[arg(long, value_delimiter = ',', value_name = "APP")]
     pub(crate) apps: Option<Vec<App>>,
+    /// What this process does; can be given more than once. [default: web, worker]
+    #[arg(long = "role", value_delimiter = ',', value_name = "ROLE")]
+    pub(crate) roles: Option<Vec<Role>>,
 }

@@ -12,13 +12,14 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
+    task::JoinHandle,
     time::{MissedTickBehavior, interval},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     admin,
-    config::Config,
+    config::{Config, Role},
     ops::Ops,
     telemetry,
     wiring::{self, Services},
@@ -45,16 +46,18 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let mut ends = Ends::listen()?;
     let hangups = signal(SignalKind::hangup())?;
     let services = Arc::new(wiring::services(&config).await?);
-    let (public, ops) = (bind(config.http.listen)?, bind(config.ops.listen)?);
-    let (address, ops_address) = (public.local_addr()?, ops.local_addr()?);
+    let is_web = config.roles.contains(&Role::Web);
+    let public = is_web.then(|| bind(config.http.listen)).transpose()?;
+    let address = public.as_ref().map(TcpListener::local_addr).transpose()?;
+    let ops = bind(config.ops.listen)?;
+    let ops_address = ops.local_addr()?;
 
     let (stop, stop_ops) = (CancellationToken::new(), CancellationToken::new());
     let tasks = TaskTracker::new();
     let limits = wiring::connection_limits(&config);
-    let front = Front::new(wiring::site(&config, &services));
     let ops_site = Ops::new(metrics.clone(), services.engine.clone(), stop.clone());
     let server =
-        tokio::spawn(server::serve(public, front, limits.clone(), Lanes::start()?, stop.clone()));
+        public.map(|public| serve_public(public, &config, &services, &stop)).transpose()?;
     tasks.spawn(server::serve(ops, ops_site, limits, Lanes::here(), stop_ops.clone()));
     if let Some(socket) = admin::listen(&config.data) {
         tasks.spawn(admin::serve(socket, Arc::clone(&services), stop_ops.clone()));
@@ -67,13 +70,16 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     tasks.spawn(tidy(config.clone(), Arc::clone(&services), stop_ops.clone()));
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
-    tracing::info!(address = %format!("http://{address}"), ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
+    let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
+    tracing::info!(address, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
 
     ends.next().await;
     tracing::info!("stopping; a second signal stops at once");
     let orderly = async {
         stop.cancel();
-        server.await.context("the server failed")?;
+        if let Some(server) = server {
+            server.await.context("the server failed")?;
+        }
         stop_ops.cancel();
         tasks.close();
         clicks.await.context("clicks could not be stored")?;
@@ -89,6 +95,19 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Answers the public until `stop`.
+fn serve_public(
+    listener: TcpListener,
+    config: &Config,
+    services: &Services,
+    stop: &CancellationToken,
+) -> Result<JoinHandle<()>> {
+    let (front, limits) =
+        (Front::new(wiring::site(config, services)), wiring::connection_limits(config));
+    let lanes = Lanes::start().context("a thread could not be started")?;
+    Ok(tokio::spawn(server::serve(listener, front, limits, lanes, stop.clone())))
 }
 
 fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {

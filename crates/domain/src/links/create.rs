@@ -174,7 +174,7 @@ impl Links {
         }
         // Newer than what its sender may have seen, even within a millisecond, or if the clock was
         // set back.
-        if let Some(was) = self.store.find(&link.short).await? {
+        if let Some(was) = self.store.find_lately(&link.short).await? {
             let next = was.changed_at.saturating_add(SignedDuration::from_millis(1));
             link.changed_at = link.changed_at.max(next.unwrap_or(Timestamp::MAX));
         }
@@ -216,8 +216,13 @@ impl Links {
             ),
         };
         let now = self.clock.now();
+        let id = match self.settings.mode {
+            Mode::Claim => LinkId(time_ordered_id(&*self.random, now)),
+            // A row keeps its id, whoever writes it first.
+            Mode::Replace => LinkId::of(&short),
+        };
         let link = Link {
-            id: LinkId(time_ordered_id(&*self.random, now)),
+            id,
             short,
             target: new.target,
             redirect: new.redirect,

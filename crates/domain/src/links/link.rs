@@ -14,6 +14,14 @@ use crate::{Error, Result, keys::KeyId, passwords::PasswordHash};
 #[serde(transparent)]
 pub struct LinkId(pub Uuid);
 
+impl LinkId {
+    /// The id of the row of a short that nobody claims, the same wherever it is made up (UUID v5).
+    pub fn of(short: &Short) -> Self {
+        const SHORTS: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0002);
+        Self(Uuid::new_v5(&SHORTS, short.as_str().as_bytes()))
+    }
+}
+
 /// Whose a link is, beside whoever holds its manage key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -159,6 +159,17 @@ pub trait LinkStore: Send + Sync {
     /// The link of that short, over or deleted too, while it is kept.
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>>;
 
+    /// The link of that short as it was read or written lately, if that is quicker to know than the
+    /// truth; else the truth. `None` says nothing.
+    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        self.find(short).await
+    }
+
+    /// The link of that short if a copy is at hand that is known to be current; the store is not asked.
+    async fn find_copy(&self, _short: &Short) -> Result<Option<Arc<Link>>> {
+        Ok(None)
+    }
+
     /// What some part of the store remembers, out of date perhaps: for when [`Self::find`] cannot
     /// answer. `None` says nothing.
     async fn find_stale(&self, _short: &Short) -> Result<Option<Arc<Link>>> {

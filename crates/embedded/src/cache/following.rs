@@ -19,20 +19,19 @@ const AT_MOST_EVERY: Duration = Duration::from_millis(50);
 /// so nothing that was acknowledged longer ago than this is unheard of.
 const TRUSTED_MS: u64 = 900;
 
-/// How long an entry is kept at most. A process that dies between a change and telling it leaves
-/// others with what they remember; nobody was told that the change was made.
-const KEPT_MS: u64 = 60_000;
-
 /// When the feed was asked last with success.
 pub(crate) struct Hearing {
     began: Instant,
+    /// How long an entry is kept at most.
+    kept_ms: u64,
     /// Milliseconds since `began`, plus one; 0 if never.
     heard: AtomicU64,
 }
 
 impl Hearing {
-    pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), heard: AtomicU64::new(0) }
+    pub(crate) fn new(kept: Duration) -> Self {
+        let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX).max(1);
+        Self { began: Instant::now(), kept_ms, heard: AtomicU64::new(0) }
     }
 
     /// Whether everything that was acknowledged a second ago has been heard of, and an entry that is
@@ -50,7 +49,7 @@ impl Hearing {
     /// Until when an entry of now is kept. Entries of one moment go over a quarter of the time, so that
     /// the store is not asked for all of them at once.
     pub(crate) fn kept_until_ms(&self, spread: u64) -> u64 {
-        self.now_ms() + KEPT_MS - spread % (KEPT_MS / 4)
+        self.now_ms() + self.kept_ms - spread % self.kept_ms.div_ceil(4)
     }
 
     /// Asks the feed for ever, and has `forget` drop what others have changed.

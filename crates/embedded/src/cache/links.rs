@@ -3,7 +3,7 @@
 //! write as well, what they change is forgotten as it is heard of; while nothing can be heard, the store
 //! is asked, and only if it is silent too is served what may be out of date.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -61,24 +61,32 @@ impl CachedLinks {
         Self::with(store, capacity_bytes, None)
     }
 
-    /// The same where others write as well, and `feed` tells of it. Until [`Self::follow`] runs, and
+    /// How long a link is remembered at most where others write as well. A process that dies between a
+    /// change and telling it leaves them with what they remember; nobody was told that the change was
+    /// made.
+    pub const KEPT: Duration = Duration::from_mins(1);
+
+    /// The same where others write as well, and `feed` tells of it; nothing is remembered for longer than
+    /// `kept`. Until [`Self::follow`] runs, and
     /// whenever it hears nothing, everything is asked of the store.
     pub fn among_others(
         store: Arc<dyn LinkStore>,
         capacity_bytes: u64,
         feed: Arc<dyn ChangeFeed>,
+        kept: Duration,
     ) -> Self {
-        Self::with(store, capacity_bytes, Some(feed))
+        let hearing = Hearing::new(kept);
+        Self::with(store, capacity_bytes, Some((feed, hearing)))
     }
 
     fn with(
         store: Arc<dyn LinkStore>,
         capacity_bytes: u64,
-        feed: Option<Arc<dyn ChangeFeed>>,
+        others: Option<(Arc<dyn ChangeFeed>, Hearing)>,
     ) -> Self {
         let items = usize::try_from(capacity_bytes).unwrap_or(usize::MAX) / ENTRY_BYTES;
         let links = Cache::with_weighter(items, capacity_bytes, Weight);
-        let hearing = feed.as_ref().map(|_| Hearing::new());
+        let (feed, hearing) = others.unzip();
         let cache = Arc::new(Entries { links, epochs: Epochs::new(), hearing });
         Self { store, cache, flights: Flights::new(LOOKUPS_MAX), feed }
     }
@@ -177,6 +185,13 @@ impl LinkStore for CachedLinks {
                 self.find_stale(short).await?.map(Some).ok_or(error)
             }
             found => found,
+        }
+    }
+
+    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.cache.get(short.as_str()) {
+            Some(link) => Ok(Some(link)),
+            None => self.store.find_lately(short).await,
         }
     }
 

@@ -15,7 +15,14 @@ async fn bare_stores() -> Fixture {
 fn stores() -> Fixture {
     let (engine, folder) = open();
     let (links, clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
-    Fixture { links, clicks, keys, can_search: true, guard: Box::new((engine, folder)) }
+    Fixture {
+        links,
+        clicks,
+        keys,
+        can_search: true,
+        stores_later: false,
+        guard: Box::new((engine, folder)),
+    }
 }
 
 #[expect(clippy::unused_async, reason = "as above")]

@@ -10,12 +10,25 @@ pub(super) struct Keys {
     pub(super) pulse: String,
     /// Of all processes: when the feed was asked last of what they have told, in milliseconds since 1970.
     pub(super) heard: String,
+    /// There while nothing that is held can have been lost.
+    pub(super) whole: String,
+    /// Shorts that are held, by the time since when.
+    pub(super) held_at: String,
+    /// The workers that were heard of lately.
+    pub(super) workers: String,
 }
 
 impl Keys {
     pub(super) fn new(prefix: &str) -> Self {
-        let pulse = format!("{prefix}pulse:{}", Uuid::new_v4());
-        Self { pulse, heard: format!("{prefix}heard"), prefix: prefix.to_owned() }
+        let key = |name: &str| format!("{prefix}{name}");
+        Self {
+            pulse: key(&format!("pulse:{}", Uuid::new_v4())),
+            heard: key("heard"),
+            whole: key("whole"),
+            held_at: key("held-at"),
+            workers: key("workers"),
+            prefix: prefix.to_owned(),
+        }
     }
 
     pub(super) fn copy(&self, short: &Short) -> String {
@@ -24,5 +37,13 @@ impl Keys {
 
     pub(super) fn lease(&self, short: &Short) -> String {
         format!("{}lease:{}", self.prefix, short.as_str())
+    }
+
+    pub(super) fn held(&self, short: &Short) -> String {
+        format!("{}held:{}", self.prefix, short.as_str())
+    }
+
+    pub(super) fn worker(&self, id: Uuid) -> String {
+        format!("{}worker:{id}", self.prefix)
     }
 }

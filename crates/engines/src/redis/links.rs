@@ -76,6 +76,13 @@ impl LinkStore for RedisLinks {
         Ok(found)
     }
 
+    async fn find_copy(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.shards.of(short).find(short).await {
+            Found::Copy(copy) => Ok(decoded(&copy, short)),
+            Found::Nothing(_) => Ok(None),
+        }
+    }
+
     async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         let remembered = self.shards.of(short).remembered(short).await;
         match remembered.and_then(|copy| decoded(&copy, short)) {

@@ -1,12 +1,18 @@
 //! A master, and what it must be told before it is believed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use redis::{FromRedisValue, RedisResult, ScriptInvocation};
+use tokio::sync::Mutex;
 
 use super::node::Node;
 
 /// A master, and whether it has been told of everything that this process knows to have changed.
 pub(super) struct Master {
     pub(super) node: Node,
+    /// Connections for those who wait for a replica, each for one at a time.
+    writers: Vec<(Mutex<()>, Node)>,
+    turn: AtomicUsize,
     /// Rises when it may have missed something.
     owed: AtomicU64,
     /// What `owed` was when it was last told all that it may have missed.
@@ -14,8 +20,29 @@ pub(super) struct Master {
 }
 
 impl Master {
-    pub(super) fn new(node: Node) -> Self {
-        Self { node, owed: AtomicU64::new(1), told: AtomicU64::new(0) }
+    pub(super) fn new(node: Node, writers: Vec<Node>) -> Self {
+        let writers = writers.into_iter().map(|node| (Mutex::default(), node)).collect();
+        let (turn, owed, told) = (AtomicUsize::new(0), AtomicU64::new(1), AtomicU64::new(0));
+        Self { node, writers, turn, owed, told }
+    }
+
+    /// Writes, and waits at most `wait_ms` until a replica has it.
+    pub(super) async fn write<T: FromRedisValue>(
+        &self,
+        script: &ScriptInvocation<'_>,
+        wait_ms: u64,
+    ) -> RedisResult<T> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let Some((turns, node)) = self.writers.get(turn % self.writers.len().max(1)) else {
+            return Err((redis::ErrorKind::Client, "there is no connection for writes").into());
+        };
+        let _turn = turns.lock().await;
+        let answer = node.run(script).await?;
+        let replicas: u64 = node.ask(redis::cmd("WAIT").arg(1).arg(wait_ms)).await?;
+        if replicas == 0 {
+            return Err((redis::ErrorKind::Client, "no replica has taken the write in time").into());
+        }
+        Ok(answer)
     }
 
     pub(super) fn is_told(&self) -> bool {

@@ -17,6 +17,7 @@
 //! Keys: `link:SHORT` (a copy), `lease:SHORT`, `pulse:PROCESS`, `heard`, each after the prefix.
 
 mod feed;
+mod held;
 mod keys;
 mod links;
 mod master;
@@ -39,8 +40,11 @@ use tokio::sync::Notify;
 
 pub use options::{Login, Options, Tls};
 
+use crate::behind::HeldLinks;
+
 use self::{
     feed::RedisFeed,
+    held::RedisHeld,
     links::RedisLinks,
     sentinels::Sentinels,
     shard::{Asked, Shard},
@@ -77,6 +81,11 @@ impl Redis {
         let shards = Arc::clone(&self.0);
         let links = RedisLinks::new(store, Arc::clone(&shards));
         (Arc::new(links), Arc::new(RedisFeed { feed, shards }))
+    }
+
+    /// Where links are held that are stored later.
+    pub fn held(&self) -> Arc<dyn HeldLinks> {
+        Arc::new(RedisHeld(Arc::clone(&self.0)))
     }
 
     /// The master of each name, as the sentinels say, and how many replicas can be asked; nothing is

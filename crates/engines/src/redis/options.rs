@@ -30,6 +30,8 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// How long a server may take to answer; past it the answer is had elsewhere.
     pub deadline: Duration,
+    /// Connections for writes that wait for a replica; 0 if nothing is written behind.
+    pub writers: usize,
     /// What every key begins with, so that several deployments can share a Redis.
     pub prefix: String,
 }

@@ -24,3 +24,31 @@ pub(super) static FILL: LazyLock<Script> = LazyLock::new(|| {
          return 1",
     )
 });
+
+/// Holds a link, unless a newer one is held or was stored lately, which is answered.
+pub(super) static HOLD: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local is = redis.call('HMGET', KEYS[1], 'at', 'target', 'link')
+         local at, new = tonumber(is[1] or '-1'), tonumber(ARGV[2])
+         if at > new or (at == new and is[2] >= ARGV[3]) then return is[3] end
+         redis.call('HSET', KEYS[1], 'at', ARGV[2], 'target', ARGV[3], 'link', ARGV[4])
+         redis.call('HDEL', KEYS[1], 'stored')
+         redis.call('PERSIST', KEYS[1])
+         redis.call('ZADD', KEYS[2], ARGV[5], ARGV[1])
+         return false",
+    )
+});
+
+/// Lets go of what is held, unless it is newer than what is stored. It is remembered for a while, so that
+/// what comes late is not held over it.
+pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local is = redis.call('HMGET', KEYS[1], 'at', 'target')
+         local at, stored = tonumber(is[1] or '-1'), tonumber(ARGV[2])
+         if at > stored or (at == stored and is[2] > ARGV[3]) then return 0 end
+         redis.call('HSET', KEYS[1], 'at', ARGV[2], 'target', ARGV[3], 'link', ARGV[4], 'stored', 1)
+         redis.call('PEXPIRE', KEYS[1], ARGV[5])
+         redis.call('ZREM', KEYS[2], ARGV[1])
+         return 1",
+    )
+});

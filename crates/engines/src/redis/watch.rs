@@ -77,7 +77,9 @@ impl Shard {
         match is_ready.await {
             Ok(true) => {
                 tracing::info!(name = %self.name, server = %node.address, "Redis master found");
-                Some(Master::new(node))
+                let writers = (0..self.options.writers).map(|_| self.dial(node.address.clone()));
+                let writers = join_all(writers).await.into_iter().flatten().collect();
+                Some(Master::new(node, writers))
             }
             Ok(false) => None,
             Err(error) => {

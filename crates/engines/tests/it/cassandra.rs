@@ -17,7 +17,7 @@ pub(crate) async fn connect(keyspace: &str) -> Cassandra {
 async fn stores() -> Fixture {
     let engine = connect("lodge_contract").await;
     let ((links, _), clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
-    Fixture { links, clicks, keys, can_search: false, guard: Box::new(engine) }
+    Fixture { links, clicks, keys, can_search: false, stores_later: false, guard: Box::new(engine) }
 }
 
 lodge_contract::promises!(stores);

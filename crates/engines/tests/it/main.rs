@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod behind;
 mod cassandra;
 mod redis;
 mod testbed;

@@ -97,7 +97,8 @@ impl Process {
         let (store, feed) = connect(KEYSPACE).await.links();
         let store =
             Arc::new(Watched { store, lookups: AtomicUsize::new(0), held: Mutex::default() });
-        let (links, followed) = redis().before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
+        let (links, followed) =
+            redis(KEYSPACE).before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
         let task = tokio::spawn(async move {
             let ask = async {
                 loop {
@@ -122,7 +123,8 @@ impl Drop for Process {
     }
 }
 
-fn redis() -> Redis {
+/// Redis with keys of that prefix.
+pub(crate) fn redis(prefix: &str) -> Redis {
     let layout = layout(&[Kind::Redis, Kind::Sentinel]);
     let login = || Login {
         username: String::new(),
@@ -136,7 +138,8 @@ fn redis() -> Redis {
         sentinel_login: login(),
         tls: None,
         deadline: Duration::from_millis(50),
-        prefix: format!("{KEYSPACE}:"),
+        writers: 2,
+        prefix: format!("{prefix}:"),
     })
     .unwrap()
 }
@@ -149,6 +152,7 @@ async fn stores() -> Fixture {
         clicks: engine.clicks(),
         keys: engine.keys(),
         can_search: false,
+        stores_later: false,
         guard: Box::new(process),
     }
 }
@@ -157,12 +161,18 @@ mod contract {
     lodge_contract::promises!(super::stores);
 }
 
-/// Asks until it holds; a promise of a second is given a second.
-async fn within_a_second<F: Future<Output = bool>>(holds: impl Fn() -> F) {
+/// Asks until it holds.
+pub(crate) async fn within<F: Future<Output = bool>>(time: Duration, holds: impl Fn() -> F) {
     let began = Instant::now();
     while !holds().await {
-        assert!(began.elapsed() < Duration::from_secs(1), "not within a second");
+        assert!(began.elapsed() < time, "not within {time:?}");
+        tokio::task::yield_now().await;
     }
+}
+
+/// The same for what is promised within a second.
+pub(crate) async fn within_a_second<F: Future<Output = bool>>(holds: impl Fn() -> F) {
+    within(Duration::from_secs(1), holds).await;
 }
 
 async fn target_at(process: &Process, short: &Short) -> String {

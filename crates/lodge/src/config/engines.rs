@@ -6,9 +6,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, Store};
+use super::{Config, Store, Writes};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -32,6 +33,18 @@ pub(crate) struct RedisConfig {
     pub(crate) deadline_ms: u64,
 }
 
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RabbitmqConfig {
+    pub(crate) nodes: Vec<String>,
+    pub(crate) vhost: String,
+    pub(crate) username: String,
+    pub(crate) password_file: PathBuf,
+    pub(crate) tls: bool,
+    pub(crate) ca_file: PathBuf,
+    pub(crate) copies: u8,
+}
+
 impl Default for CassandraConfig {
     fn default() -> Self {
         Self { nodes: Vec::new(), keyspace: "lodge".to_owned(), copies: 3 }
@@ -50,6 +63,20 @@ impl Default for RedisConfig {
             tls: false,
             ca_file: PathBuf::new(),
             deadline_ms: 50,
+        }
+    }
+}
+
+impl Default for RabbitmqConfig {
+    fn default() -> Self {
+        Self {
+            nodes: Vec::new(),
+            vhost: "/".to_owned(),
+            username: "lodge".to_owned(),
+            password_file: PathBuf::new(),
+            tls: false,
+            ca_file: PathBuf::new(),
+            copies: 3,
         }
     }
 }
@@ -86,7 +113,8 @@ pub(super) fn check(config: &Config) -> Result<()> {
         }
         Store::Embedded => {}
     }
-    check_redis(&config.redis)
+    check_redis(&config.redis)?;
+    check_writes(config)
 }
 
 fn check_cassandra(config: &CassandraConfig) -> Result<()> {
@@ -112,6 +140,27 @@ fn check_redis(config: &RedisConfig) -> Result<()> {
     }
     if !config.tls && !config.ca_file.as_os_str().is_empty() {
         bail!("redis.ca_file is of no use without redis.tls = true");
+    }
+    Ok(())
+}
+
+fn check_writes(config: &Config) -> Result<()> {
+    if config.links.writes == Writes::Through {
+        return Ok(());
+    }
+    if config.links.mode != Mode::Replace {
+        bail!(
+            "links.writes = \"behind\" needs links.mode = \"replace\": who came first is decided in the store"
+        );
+    }
+    if !config.redis.is_used() || config.rabbitmq.nodes.is_empty() {
+        bail!("links.writes = \"behind\" needs redis.sentinels and rabbitmq.nodes");
+    }
+    if config.rabbitmq.copies == 0 {
+        bail!("rabbitmq.copies must be at least 1");
+    }
+    if !config.rabbitmq.tls && !config.rabbitmq.ca_file.as_os_str().is_empty() {
+        bail!("rabbitmq.ca_file is of no use without rabbitmq.tls = true");
     }
     Ok(())
 }

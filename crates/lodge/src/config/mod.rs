@@ -11,7 +11,7 @@ use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    engines::{CassandraConfig, RedisConfig, secret_file},
+    engines::{CassandraConfig, RabbitmqConfig, RedisConfig, secret_file},
     sources::{BadConfig, load},
 };
 
@@ -23,11 +23,22 @@ pub(crate) enum App {
     Links,
 }
 
+/// What this process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    /// Answers the public.
+    Web,
+    /// Stores what waits in queues.
+    Worker,
+}
+
 /// Everything that an operator decides. What each key means is said in `docs/lodge.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
     pub(crate) apps: Vec<App>,
+    pub(crate) roles: Vec<Role>,
     pub(crate) public_url: String,
     pub(crate) data: PathBuf,
     pub(crate) http: Http,
@@ -38,6 +49,7 @@ pub(crate) struct Config {
     pub(crate) embedded: EmbeddedConfig,
     pub(crate) cassandra: CassandraConfig,
     pub(crate) redis: RedisConfig,
+    pub(crate) rabbitmq: RabbitmqConfig,
     pub(crate) passwords: PasswordsConfig,
 }
 
@@ -85,6 +97,7 @@ pub(crate) enum LogFormat {
 pub(crate) struct LinksConfig {
     pub(crate) store: Store,
     pub(crate) mode: Mode,
+    pub(crate) writes: Writes,
     pub(crate) reserved_days: u32,
     pub(crate) anonymous_creation: bool,
     pub(crate) blocklist: PathBuf,
@@ -96,6 +109,16 @@ pub(crate) struct LinksConfig {
 pub(crate) enum Store {
     Embedded,
     Cassandra,
+}
+
+/// When a write is in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Writes {
+    /// Before it is acknowledged.
+    Through,
+    /// A little later.
+    Behind,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,6 +141,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             apps: vec![App::Links],
+            roles: vec![Role::Web, Role::Worker],
             public_url: String::new(),
             data: "lodge-data".into(),
             http: Http::default(),
@@ -128,6 +152,7 @@ impl Default for Config {
             embedded: EmbeddedConfig::default(),
             cassandra: CassandraConfig::default(),
             redis: RedisConfig::default(),
+            rabbitmq: RabbitmqConfig::default(),
             passwords: PasswordsConfig::default(),
         }
     }
@@ -170,6 +195,7 @@ impl Default for LinksConfig {
         Self {
             store: Store::Embedded,
             mode: Mode::Claim,
+            writes: Writes::Through,
             reserved_days: 30,
             anonymous_creation: true,
             blocklist: PathBuf::new(),

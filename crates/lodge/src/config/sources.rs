@@ -147,6 +147,9 @@ fn apply(config: &mut Config, options: &ConfigOptions) {
     if let Some(apps) = &options.apps {
         config.apps.clone_from(apps);
     }
+    if let Some(roles) = &options.roles {
+        config.roles.clone_from(roles);
+    }
 }
 
 fn check(config: &Config) -> Result<()> {
@@ -184,6 +187,9 @@ fn check(config: &Config) -> Result<()> {
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");
+    }
+    if config.roles.is_empty() {
+        bail!("roles must name at least one role");
     }
     Ok(())
 }

@@ -1,17 +1,24 @@
 //! The scaled-out engines, one upon the other.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
-use lodge_domain::{Error, OsRandom, Random};
+use futures_util::future::BoxFuture;
+use lodge_domain::{Error, OsRandom, Random, SystemClock, links::LinkStore};
 use lodge_embedded::{CachedKeys, CachedLinks, Folder};
 use lodge_engines::{
+    behind::{self, Drain, HeldLinks, LinkQueue, WriteBehind},
     cassandra::{Cassandra, Options as CassandraOptions},
+    rabbitmq,
     redis::{Login, Options as RedisOptions, Redis, Tls},
 };
+use uuid::Uuid;
 
 use super::{Engine, Ports, cache_bytes};
-use crate::config::{CassandraConfig, Config, RedisConfig, Store, secret_file};
+use crate::config::{CassandraConfig, Config, RedisConfig, Role, Store, Writes, secret_file};
+
+/// Connections to a Redis master for writes that wait for a replica.
+const REDIS_WRITERS: usize = 4;
 
 /// Connects to Cassandra, and puts Redis before it if there is to be one.
 pub(super) async fn ports(config: &Config) -> Result<Ports> {
@@ -24,22 +31,73 @@ pub(super) async fn ports(config: &Config) -> Result<Ports> {
         );
     }
     let redis = redis(config)?;
+    let queue = queue(config)?;
     let cluster =
         Cassandra::connect(&options).await.map_err(|error| explained("Cassandra", error))?;
-    let links = cluster.links();
-    let (links, feed) = match redis {
-        Some(redis) => redis.before(links),
-        None => links,
+    let (store, feed) = match &redis {
+        Some(redis) => redis.before(cluster.links()),
+        None => cluster.links(),
+    };
+    let behind = redis.zip(queue).map(|(redis, queue)| Behind::new(redis.held(), queue, &store));
+    let (links, kept) = match &behind {
+        Some(behind) => (behind.links(), SEEN_WITHIN),
+        None => (store, CachedLinks::KEPT),
     };
     let mut fresh = [0; 32];
     OsRandom.fill(&mut fresh);
     Ok(Ports {
-        links: Arc::new(CachedLinks::among_others(links, cache_bytes(config), feed)),
+        links: Arc::new(CachedLinks::among_others(links, cache_bytes(config), feed, kept)),
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
         secret: cluster.secret(fresh).await.map_err(|error| explained("Cassandra", error))?,
         engine: Engine::Cassandra { _folder: folder },
+        behind: behind.map(|behind| behind.running(config)),
     })
+}
+
+/// How long a link is remembered where writes are stored later: the feed tells only of what is stored.
+const SEEN_WITHIN: Duration = Duration::from_millis(800);
+
+/// The parts of writing behind.
+struct Behind {
+    held: Arc<dyn HeldLinks>,
+    queue: Arc<dyn LinkQueue>,
+    store: Arc<dyn LinkStore>,
+}
+
+impl Behind {
+    fn new(
+        held: Arc<dyn HeldLinks>,
+        queue: Arc<dyn LinkQueue>,
+        store: &Arc<dyn LinkStore>,
+    ) -> Self {
+        Self { held, queue, store: Arc::clone(store) }
+    }
+
+    /// The store as it is seen with what is not stored yet.
+    fn links(&self) -> Arc<dyn LinkStore> {
+        let (store, held, queue) =
+            (Arc::clone(&self.store), Arc::clone(&self.held), Arc::clone(&self.queue));
+        Arc::new(WriteBehind { store, held, queue })
+    }
+
+    /// What goes on beside the requests.
+    fn running(self, config: &Config) -> BoxFuture<'static, ()> {
+        let Self { held, queue, store } = self;
+        let works = config.roles.contains(&Role::Worker);
+        let drain = works.then(|| {
+            let (queue, held) = (Arc::clone(&queue), Arc::clone(&held));
+            Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4())
+        });
+        Box::pin(async move {
+            let drained = async {
+                if let Some(drain) = &drain {
+                    drain.run().await;
+                }
+            };
+            tokio::join!(behind::keep(&*queue, &*held), drained);
+        })
+    }
 }
 
 /// Says in plain words whether each server that the configuration names can be reached; nothing is
@@ -57,7 +115,16 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     if config.redis.is_used() {
         found.push(probe_redis(config).await);
     }
+    if config.links.writes == Writes::Behind {
+        found.push(probe_rabbitmq(config).await);
+    }
     found
+}
+
+async fn probe_rabbitmq(config: &Config) -> Result<String> {
+    let node = rabbitmq::probe(&rabbitmq_options(config)?).await;
+    let node = node.map_err(|error| explained("RabbitMQ", error))?;
+    Ok(format!("RabbitMQ: reached at {node}"))
 }
 
 async fn probe_redis(config: &Config) -> Result<String> {
@@ -85,26 +152,49 @@ fn redis_options(config: &Config) -> Result<RedisOptions> {
         Ok(Login { username: user.to_owned(), password })
     };
     let file = &redis.sentinel_password_file;
+    let authorities_pem = authorities("redis.ca_file", &redis.ca_file)?;
     Ok(RedisOptions {
         sentinels: redis.sentinels.clone(),
         masters: redis.masters.clone(),
         login: login(&redis.username, "redis.password_file", &redis.password_file)?,
         sentinel_login: login(&redis.sentinel_username, "redis.sentinel_password_file", file)?,
-        tls: redis.tls.then(|| tls(redis)).transpose()?,
+        tls: redis.tls.then_some(Tls { authorities_pem: authorities_pem.map(Into::into) }),
         deadline: Duration::from_millis(redis.deadline_ms),
+        writers: if config.links.writes == Writes::Behind { REDIS_WRITERS } else { 0 },
         // The deployments that share a Cassandra differ in this.
         prefix: format!("{}:", config.cassandra.keyspace),
     })
 }
 
-fn tls(redis: &RedisConfig) -> Result<Tls> {
-    let file = &redis.ca_file;
-    if file.as_os_str().is_empty() {
-        return Ok(Tls { authorities_pem: None });
+fn queue(config: &Config) -> Result<Option<Arc<dyn LinkQueue>>> {
+    if config.links.writes == Writes::Through {
+        return Ok(None);
     }
-    let pem = fs::read(file)
-        .with_context(|| format!("redis.ca_file: {} cannot be read", file.display()))?;
-    Ok(Tls { authorities_pem: Some(pem) })
+    Ok(Some(rabbitmq::queue(rabbitmq_options(config)?)))
+}
+
+fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
+    let rabbit = &config.rabbitmq;
+    let authorities_pem = authorities("rabbitmq.ca_file", &rabbit.ca_file)?;
+    let password = secret_file("rabbitmq.password_file", &rabbit.password_file)?;
+    Ok(rabbitmq::Options {
+        nodes: rabbit.nodes.clone(),
+        vhost: rabbit.vhost.clone(),
+        username: rabbit.username.clone(),
+        password: password.unwrap_or_default().into(),
+        tls: rabbit.tls.then_some(rabbitmq::Tls { authorities_pem }),
+        queue: format!("{}.links", config.cassandra.keyspace),
+        copies: rabbit.copies,
+    })
+}
+
+/// The certificates in a file; nothing where none is named.
+fn authorities(key: &str, file: &Path) -> Result<Option<String>> {
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let pem = fs::read_to_string(file);
+    pem.map(Some).with_context(|| format!("{key}: {} cannot be read", file.display()))
 }
 
 /// An operator may read the cause, which a caller may not.

@@ -10,6 +10,7 @@ mod engine;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
+use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 use lodge_domain::{
     Clock, OsRandom, Random, SystemClock,
@@ -21,6 +22,7 @@ use lodge_domain::{
 };
 use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
 use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
+use parking_lot::Mutex;
 
 pub(crate) use self::{cluster::probe, engine::Engine};
 use crate::{
@@ -40,12 +42,20 @@ pub(crate) struct Services {
     pub(crate) clock: Arc<dyn Clock>,
     secret: InstallationSecret,
     cache: Arc<CachedLinks>,
+    behind: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 impl Services {
-    /// Hears what other processes change, for as long as it is polled.
+    /// Hears what other processes change, and stores what is to be stored later, for as long as it is
+    /// polled; called once.
     pub(crate) async fn follow(&self) {
-        self.cache.follow().await;
+        let behind = self.behind.lock().take();
+        let behind = async {
+            if let Some(behind) = behind {
+                behind.await;
+            }
+        };
+        tokio::join!(self.cache.follow(), behind);
     }
 }
 
@@ -56,6 +66,8 @@ struct Ports {
     clicks: Arc<dyn ClickStore>,
     keys: Arc<dyn KeyStore>,
     secret: InstallationSecret,
+    /// What stores later, if that is wanted.
+    behind: Option<BoxFuture<'static, ()>>,
 }
 
 /// Opens the engine and puts the services on it.
@@ -79,8 +91,9 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     };
     reload_blocklist(&links.blocklist, &config.links.blocklist)?;
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
-    let Ports { engine, secret, links: cache, .. } = ports;
-    Ok(Services { engine, links: Arc::new(links), keys, clock, secret, cache })
+    let Ports { engine, secret, links: cache, behind, .. } = ports;
+    let behind = Mutex::new(behind);
+    Ok(Services { engine, links: Arc::new(links), keys, clock, secret, cache, behind })
 }
 
 fn embedded(config: &Config) -> Result<Ports> {
@@ -91,6 +104,7 @@ fn embedded(config: &Config) -> Result<Ports> {
         keys: Arc::new(CachedKeys::new(engine.keys())),
         secret: engine.secret(),
         engine: Engine::Embedded(engine),
+        behind: None,
     })
 }
 

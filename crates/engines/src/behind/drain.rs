@@ -1,0 +1,158 @@
+//! Storing what was acknowledged.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream};
+use jiff::SignedDuration;
+use lodge_domain::{
+    Clock, Error, Result,
+    links::{Link, LinkStore},
+};
+use tokio::time::{Instant, interval, sleep};
+use uuid::Uuid;
+
+use super::{Batch, HeldLinks, LinkQueue};
+
+/// Links that are stored at once.
+const AT_ONCE: usize = 64;
+
+/// Pauses between two tries, doubled up to the longest.
+const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// How often the worker looks around.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long the queue and every worker's hands must have been empty for nothing to be missing: longer
+/// than a queue needs to take back what a worker held that has died or hangs.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// How long a link may be held; past it somebody died between holding it and queueing it, or between
+/// storing it and letting go of it.
+const OVERDUE: SignedDuration = SignedDuration::from_secs(60);
+
+/// A worker: takes links off the queue into the store.
+pub struct Drain {
+    queue: Arc<dyn LinkQueue>,
+    held: Arc<dyn HeldLinks>,
+    store: Arc<dyn LinkStore>,
+    clock: Arc<dyn Clock>,
+    id: Uuid,
+    in_hand: AtomicU64,
+}
+
+impl Drain {
+    /// A worker with a name of its own, `id`.
+    pub fn new(
+        queue: Arc<dyn LinkQueue>,
+        held: Arc<dyn HeldLinks>,
+        store: Arc<dyn LinkStore>,
+        clock: Arc<dyn Clock>,
+        id: Uuid,
+    ) -> Self {
+        Self { queue, held, store, clock, id, in_hand: AtomicU64::new(0) }
+    }
+
+    /// Works for as long as it is polled. A link that is in hand when that ends comes again to somebody.
+    pub async fn run(&self) {
+        tokio::join!(self.store_batches(), self.look_around());
+    }
+
+    async fn store_batches(&self) {
+        let mut pause = PAUSE;
+        loop {
+            match self.store_next().await {
+                Ok(()) => pause = PAUSE,
+                Err(error) => {
+                    tracing::warn!(%error, "nothing is taken off the queue at the moment");
+                    sleep(pause).await;
+                    pause = PAUSE_MAX.min(2 * pause);
+                }
+            }
+        }
+    }
+
+    async fn store_next(&self) -> Result<()> {
+        let batch = self.queue.receive().await?;
+        self.in_hand.store(batch.links.len() as u64, Ordering::Release);
+        let stored = self.store_all(&batch).await;
+        if stored.is_ok() {
+            metrics::counter!("lodge_links_drained_total").increment(batch.links.len() as u64);
+            self.queue.stored(batch).await?;
+        }
+        self.in_hand.store(0, Ordering::Release);
+        stored
+    }
+
+    /// Stores until all are, however long the store is away: they wait here as well as in the queue.
+    async fn store_all(&self, batch: &Batch) -> Result<()> {
+        let store = |link: &Link| {
+            let link = link.clone();
+            async move { self.store_one(link).await }
+        };
+        let mut done = stream::iter(&batch.links).map(store).buffer_unordered(AT_ONCE);
+        while let Some(stored) = done.next().await {
+            stored?;
+        }
+        Ok(())
+    }
+
+    async fn store_one(&self, link: Link) -> Result<()> {
+        let mut pause = PAUSE;
+        loop {
+            match self.store.replace(link.clone(), None).await {
+                Err(Error::Unavailable { .. }) => {
+                    sleep(pause).await;
+                    pause = PAUSE_MAX.min(2 * pause);
+                }
+                Err(error) => return Err(error),
+                Ok(done) => {
+                    let lag = self.clock.now().duration_since(link.changed_at);
+                    metrics::histogram!("lodge_links_drain_lag_seconds").record(lag.as_secs_f64());
+                    if let Err(error) = self.held.release(&done.outcome.link).await {
+                        // It is overdue later.
+                        tracing::debug!(%error, "what is stored is still held");
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    async fn look_around(&self) {
+        let (mut ticks, mut quiet_since) = (interval(LOOK), None);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = self.look(&mut quiet_since).await {
+                quiet_since = None;
+                tracing::debug!(%error, "what waits to be stored cannot be seen");
+            }
+        }
+    }
+
+    async fn look(&self, quiet_since: &mut Option<Instant>) -> Result<()> {
+        let in_hands = self.held.attend(self.id, self.in_hand.load(Ordering::Acquire)).await?;
+        let waiting = self.queue.waiting().await?;
+        #[expect(clippy::cast_precision_loss, reason = "a metric")]
+        metrics::gauge!("lodge_links_waiting").set((waiting + in_hands) as f64);
+        for link in self.held.overdue(self.clock.now() - OVERDUE).await? {
+            self.store_one(link).await?;
+        }
+        if self.held.is_whole().await? || waiting + in_hands > 0 {
+            *quiet_since = None;
+            return Ok(());
+        }
+        let since = *quiet_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= QUIET {
+            tracing::info!("everything that was queued is stored; what is held is whole again");
+            self.held.vouch().await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Write-behind, for replace mode: a `PUT` is acknowledged when a queue has it for good and every process
+//! can see it, and is stored a little later.
+//!
+//! What is held is seen before what is stored. Where it cannot be seen, or some of it may have been lost
+//! while the queue still has it, nobody can say that a short leads nowhere: that is
+//! [`lodge_domain::Error::Unavailable`] then, never an absence.
+
+mod drain;
+mod write;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Result,
+    links::{Link, Short},
+};
+use uuid::Uuid;
+
+pub use self::{drain::Drain, write::WriteBehind};
+
+/// How soon it is tried again whether a queue is new.
+const SOON: Duration = Duration::from_millis(200);
+
+/// What is held of one short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// The newest link that was acknowledged and is not known to be stored.
+    Link(Arc<Link>),
+    /// None.
+    Nothing,
+    /// None, but something may have been lost.
+    Unknown,
+}
+
+/// Holds what was acknowledged and is not stored yet, where every process can see it.
+#[async_trait]
+pub trait HeldLinks: Send + Sync {
+    /// Holds a link, unless a newer one of its short is held or was stored lately, which comes back. With
+    /// `Ok` it survives the loss of any one server.
+    async fn hold(&self, link: &Link) -> Result<Option<Link>>;
+
+    /// What is held of a short.
+    async fn find(&self, short: &Short) -> Result<Held>;
+
+    /// Lets go of what is held of the link's short, now that this link is stored, unless that is newer.
+    async fn release(&self, link: &Link) -> Result<()>;
+
+    /// Links that were held before `since` and still are; some of them at least, if there are any.
+    async fn overdue(&self, since: Timestamp) -> Result<Vec<Link>>;
+
+    /// Whether nothing can have been lost since it was last vouched for.
+    async fn is_whole(&self) -> Result<bool>;
+
+    /// Vouches that nothing is missing.
+    async fn vouch(&self) -> Result<()>;
+
+    /// Says how many links this worker has received and not stored yet; how many all workers together
+    /// have that are known to be alive.
+    async fn attend(&self, worker: Uuid, in_hand: u64) -> Result<u64>;
+}
+
+/// Keeps links in the order in which they came until they are stored.
+#[async_trait]
+pub trait LinkQueue: Send + Sync {
+    /// Whether it was made just now, so that nothing can be waiting in it.
+    async fn is_new(&self) -> Result<bool>;
+
+    /// Adds a link. With `Ok` it survives the loss of any one server.
+    async fn publish(&self, link: &Link) -> Result<()>;
+
+    /// The next links, as soon as there is one; they come again to somebody unless they are stored.
+    async fn receive(&self) -> Result<Batch>;
+
+    /// Takes a batch off the queue.
+    async fn stored(&self, batch: Batch) -> Result<()>;
+
+    /// How many links wait to be received.
+    async fn waiting(&self) -> Result<u64>;
+
+    /// Keeps the connection, for as long as it is polled.
+    async fn keep(&self);
+}
+
+/// Links that were received together.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The links.
+    pub links: Vec<Link>,
+    /// By which the queue knows them.
+    pub receipt: Receipt,
+}
+
+/// Which connection received a batch, and the number of its last link there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// The connection.
+    pub connection: Uuid,
+    /// The number.
+    pub last: u64,
+}
+
+/// Keeps the queue's connection, for as long as it is polled. If the queue was made by this process,
+/// nothing can be missing from what is held.
+pub async fn keep(queue: &dyn LinkQueue, held: &dyn HeldLinks) {
+    let vouch_if_new = async {
+        loop {
+            match queue.is_new().await {
+                Ok(true) if held.vouch().await.is_ok() => return,
+                Ok(false) => return,
+                _ => tokio::time::sleep(SOON).await,
+            }
+        }
+    };
+    tokio::join!(queue.keep(), vouch_if_new);
+}

@@ -1,0 +1,191 @@
+//! A connection with its channels, as long as it lasts.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use lapin::{
+    BasicProperties, Channel, Confirmation, Connection, ConnectionProperties, Consumer,
+    options::{
+        BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions,
+        QueueDeclareOptions,
+    },
+    runtime::default_runtime,
+    tcp::OwnedTLSConfig,
+    types::{AMQPValue, FieldTable, ShortString},
+};
+use lodge_domain::{Error, Result};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::Options;
+
+/// How long a connection may take to come about, with its channels.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long a confirm may stay away. A node that hangs is known to after twice the heartbeat.
+const CONFIRM: Duration = Duration::from_secs(3);
+
+/// Messages that may be with a worker at once.
+const PREFETCH: u16 = 1_024;
+
+/// Stored in memory and on disk.
+const PERSISTENT: u8 = 2;
+
+/// An open connection, and the queue declared.
+pub(super) struct Link {
+    pub(super) id: Uuid,
+    /// Kept open.
+    connection: Connection,
+    publisher: Channel,
+    looker: Channel,
+    queue: ShortString,
+    /// Whether the queue was not there before.
+    pub(super) made_queue: bool,
+    is_lost: AtomicBool,
+}
+
+impl Link {
+    /// Connects to one node.
+    pub(super) async fn open(options: &Options, node: &str) -> Result<Self> {
+        timeout(CONNECT, Self::try_open(options, node))
+            .await
+            .map_err(|_| Error::unavailable("RabbitMQ does not answer in time"))?
+    }
+
+    async fn try_open(options: &Options, node: &str) -> Result<Self> {
+        let connection = connect(options, node).await?;
+        let made_queue = declare(&connection, options).await.map_err(Error::unavailable)?;
+        let channels = async {
+            let publisher = connection.create_channel().await?;
+            publisher.confirm_select(ConfirmSelectOptions::default()).await?;
+            lapin::Result::Ok((publisher, connection.create_channel().await?))
+        };
+        let (publisher, looker) = channels.await.map_err(Error::unavailable)?;
+        let (id, queue) = (Uuid::new_v4(), options.queue.as_str().into());
+        let is_lost = AtomicBool::new(false);
+        Ok(Self { id, connection, publisher, looker, queue, made_queue, is_lost })
+    }
+
+    /// Whether it is worth using.
+    pub(super) fn is_well(&self) -> bool {
+        !self.is_lost.load(Ordering::Acquire) && self.connection.status().connected()
+    }
+
+    /// Gives it up.
+    pub(super) fn give_up(&self) {
+        self.is_lost.store(true, Ordering::Release);
+    }
+
+    /// Publishes, and waits until the queue has it on a majority of its nodes.
+    pub(super) async fn publish(&self, message: &[u8]) -> Result<()> {
+        let published = async {
+            // Mandatory: a message that no queue takes comes back, and is confirmed all the same.
+            let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
+            let properties = BasicProperties::default().with_delivery_mode(PERSISTENT);
+            let queue = self.queue.clone();
+            self.publisher
+                .basic_publish("".into(), queue, options, message, properties)
+                .await?
+                .await
+        };
+        match timeout(CONFIRM, published).await {
+            Ok(Ok(Confirmation::Ack(None))) => Ok(()),
+            Ok(Ok(Confirmation::Ack(Some(_)))) => Err(Error::unavailable("no queue takes it")),
+            Ok(Ok(_)) => Err(Error::unavailable("the queue has refused it")),
+            Ok(Err(error)) => {
+                self.give_up();
+                Err(Error::unavailable(error))
+            }
+            Err(_) => {
+                self.give_up();
+                Err(Error::unavailable("a confirm stayed away"))
+            }
+        }
+    }
+
+    /// How many messages wait.
+    pub(super) async fn waiting(&self) -> Result<u64> {
+        let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
+        let declared =
+            self.looker.queue_declare(self.queue.clone(), options, FieldTable::default());
+        match timeout(CONFIRM, declared).await {
+            Ok(Ok(queue)) => Ok(u64::from(queue.message_count())),
+            Ok(Err(error)) => {
+                self.give_up();
+                Err(Error::unavailable(error))
+            }
+            Err(_) => {
+                self.give_up();
+                Err(Error::unavailable("RabbitMQ does not answer in time"))
+            }
+        }
+    }
+
+    /// Begins to receive, on a channel of its own.
+    pub(super) async fn consume(&self) -> Result<(Channel, Consumer)> {
+        let consume = async {
+            let channel = self.connection.create_channel().await?;
+            channel.basic_qos(PREFETCH, BasicQosOptions::default()).await?;
+            let (queue, tag) = (self.queue.clone(), self.id.to_string().into());
+            let options = BasicConsumeOptions::default();
+            let consumer =
+                channel.basic_consume(queue, tag, options, FieldTable::default()).await?;
+            lapin::Result::Ok((channel, consumer))
+        };
+        timeout(CONNECT, consume)
+            .await
+            .map_err(|_| Error::unavailable("RabbitMQ does not answer in time"))?
+            .map_err(Error::unavailable)
+    }
+}
+
+/// Connects to one of the nodes and lets go again; which one.
+pub(super) async fn probe(options: &Options) -> Result<String> {
+    let mut last = Error::unavailable("no node is named");
+    for node in &options.nodes {
+        match timeout(CONNECT, connect(options, node)).await {
+            Ok(Ok(connection)) => {
+                let _ = connection.close(200, "probed".into()).await;
+                return Ok(node.clone());
+            }
+            Ok(Err(error)) => last = error,
+            Err(_) => last = Error::unavailable("RabbitMQ does not answer in time"),
+        }
+    }
+    Err(last)
+}
+
+async fn connect(options: &Options, node: &str) -> Result<Connection> {
+    let runtime = default_runtime().map_err(Error::unavailable)?;
+    let authorities = options.tls.as_ref().and_then(|tls| tls.authorities_pem.clone());
+    let tls = OwnedTLSConfig { identity: None, cert_chain: authorities };
+    let properties = ConnectionProperties::default().with_connection_name("lodge".into());
+    let uri = options.uri(node)?;
+    let connected = Connection::connect_uri_with_config(uri, properties, tls, runtime).await;
+    connected.map_err(Error::unavailable)
+}
+
+/// Makes the queues, unless they are there; whether ours was not.
+async fn declare(connection: &Connection, options: &Options) -> lapin::Result<bool> {
+    let name: ShortString = options.queue.as_str().into();
+    let dead = format!("{}.dead", options.queue);
+    // A passive declaration that fails takes its channel with it.
+    let channel = connection.create_channel().await?;
+    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
+    if channel.queue_declare(name.clone(), passive, FieldTable::default()).await.is_ok() {
+        return Ok(false);
+    }
+    let channel = connection.create_channel().await?;
+    let mut quorum = FieldTable::default();
+    quorum.insert("x-queue-type".into(), AMQPValue::LongString("quorum".into()));
+    let copies = i32::from(options.copies);
+    quorum.insert("x-quorum-initial-group-size".into(), AMQPValue::LongInt(copies));
+    let durable = QueueDeclareOptions::durable();
+    channel.queue_declare(dead.as_str().into(), durable, quorum.clone()).await?;
+    quorum.insert("x-dead-letter-exchange".into(), AMQPValue::LongString("".into()));
+    quorum.insert("x-dead-letter-routing-key".into(), AMQPValue::LongString(dead.into()));
+    channel.queue_declare(name, durable, quorum).await?;
+    Ok(true)
+}

@@ -1,0 +1,190 @@
+//! The queue, whatever becomes of its connections.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::{FutureExt as _, StreamExt as _};
+use lapin::{
+    Channel, Consumer,
+    message::Delivery,
+    options::{BasicAckOptions, BasicNackOptions},
+};
+use lodge_domain::{Error, Result, links::Link as ShortLink};
+use parking_lot::RwLock;
+use tokio::{
+    sync::{Mutex, Notify, Semaphore},
+    time::{sleep, timeout},
+};
+
+use super::{Options, channel::Link};
+use crate::behind::{Batch, LinkQueue, Receipt};
+
+/// Messages that may be on their way to a confirm; further ones wait, and past [`PATIENCE`] are refused.
+const WINDOW: usize = 4_096;
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Links in one batch.
+const BATCH_MAX: usize = 256;
+
+/// How often the connection is looked at, though nothing seems to have happened.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How soon another node is tried.
+const SOON: Duration = Duration::from_millis(100);
+
+/// A queue of links.
+pub(super) struct RabbitQueue {
+    options: Options,
+    link: RwLock<Option<Arc<Link>>>,
+    window: Semaphore,
+    receiving: Mutex<Option<Receiving>>,
+    /// Told when the connection is lost.
+    trouble: Notify,
+}
+
+/// What a worker receives by.
+struct Receiving {
+    link: Arc<Link>,
+    channel: Channel,
+    consumer: Consumer,
+}
+
+impl RabbitQueue {
+    pub(super) fn new(options: Options) -> Self {
+        Self {
+            options,
+            link: RwLock::default(),
+            window: Semaphore::new(WINDOW),
+            receiving: Mutex::default(),
+            trouble: Notify::new(),
+        }
+    }
+
+    fn link(&self) -> Result<Arc<Link>> {
+        let link = self.link.read().clone().filter(|link| link.is_well());
+        link.ok_or_else(|| {
+            self.trouble.notify_one();
+            Error::unavailable("there is no connection to RabbitMQ")
+        })
+    }
+
+    /// Connects to the first node that can be used, beginning with the one whose turn it is.
+    async fn connect(&self, turn: &mut usize) {
+        for _ in 0..self.options.nodes.len() {
+            let node = &self.options.nodes[*turn % self.options.nodes.len()];
+            match Link::open(&self.options, node).await {
+                Ok(link) => {
+                    tracing::info!(node, "RabbitMQ reached");
+                    *self.link.write() = Some(Arc::new(link));
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(node, %error, "RabbitMQ cannot be used");
+                    *turn += 1;
+                }
+            }
+        }
+    }
+}
+
+impl Receiving {
+    async fn begin(link: Arc<Link>) -> Result<Self> {
+        let (channel, consumer) = link.consume().await?;
+        Ok(Self { link, channel, consumer })
+    }
+
+    /// What is there, as soon as something is.
+    async fn next(&mut self) -> Result<Batch> {
+        let gone = || Error::unavailable("the connection to RabbitMQ is lost");
+        let mut links = Vec::new();
+        loop {
+            let first = self.consumer.next().await.ok_or_else(gone)?.map_err(Error::unavailable)?;
+            let mut last = first.delivery_tag;
+            links.extend(read(first).await?);
+            while links.len() < BATCH_MAX {
+                let Some(Some(next)) = self.consumer.next().now_or_never() else { break };
+                let next = next.map_err(Error::unavailable)?;
+                last = next.delivery_tag;
+                links.extend(read(next).await?);
+            }
+            if !links.is_empty() {
+                return Ok(Batch { links, receipt: Receipt { connection: self.link.id, last } });
+            }
+        }
+    }
+}
+
+/// The link that a message carries; one that carries none is put with the dead.
+async fn read(message: Delivery) -> Result<Option<ShortLink>> {
+    match serde_json::from_slice(&message.data) {
+        Ok(link) => Ok(Some(link)),
+        Err(error) => {
+            tracing::error!(%error, "a message that cannot be read goes to the dead");
+            metrics::counter!("lodge_links_dead_letters_total").increment(1);
+            let bury = BasicNackOptions { requeue: false, multiple: false };
+            message.nack(bury).await.map_err(Error::unavailable)?;
+            Ok(None)
+        }
+    }
+}
+
+#[async_trait]
+impl LinkQueue for RabbitQueue {
+    async fn is_new(&self) -> Result<bool> {
+        Ok(self.link()?.made_queue)
+    }
+
+    async fn publish(&self, link: &ShortLink) -> Result<()> {
+        let message = serde_json::to_vec(link).map_err(Error::internal)?;
+        let _place = timeout(PATIENCE, self.window.acquire())
+            .await
+            .map_err(|_| Error::unavailable("too many messages wait for their confirms"))?
+            .map_err(Error::internal)?;
+        let published = self.link()?.publish(&message).await;
+        if published.is_err() {
+            self.trouble.notify_one();
+        }
+        published
+    }
+
+    async fn receive(&self) -> Result<Batch> {
+        let link = self.link()?;
+        let mut receiving = self.receiving.lock().await;
+        let mut current = match receiving.take().filter(|current| Arc::ptr_eq(&current.link, &link))
+        {
+            Some(current) => current,
+            None => Receiving::begin(link).await?,
+        };
+        let batch = current.next().await?;
+        *receiving = Some(current);
+        Ok(batch)
+    }
+
+    async fn stored(&self, batch: Batch) -> Result<()> {
+        let receiving = self.receiving.lock().await;
+        // Where the connection is another, they come again; to store them again changes nothing.
+        if let Some(current) = receiving.as_ref()
+            && current.link.id == batch.receipt.connection
+        {
+            let all_until = BasicAckOptions { multiple: true };
+            let taken = current.channel.basic_ack(batch.receipt.last, all_until).await;
+            taken.map_err(Error::unavailable)?;
+        }
+        Ok(())
+    }
+
+    async fn waiting(&self) -> Result<u64> {
+        self.link()?.waiting().await
+    }
+
+    async fn keep(&self) {
+        let mut turn = 0;
+        loop {
+            if self.link.read().as_ref().is_none_or(|link| !link.is_well()) {
+                self.connect(&mut turn).await;
+            }
+            let _ = timeout(EVERY, self.trouble.notified()).await;
+            sleep(SOON).await;
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Links that were acknowledged and are not stored yet, in Redis.
+//!
+//! Keys, each after the prefix: `held:SHORT` (a hash: `at` in milliseconds since 1970, `target`, `link`,
+//! and `stored` once it is), which goes by itself only when it is stored; `held-at` (a sorted set of shorts by the time since when they are held);
+//! `whole` (there while nothing can have been lost); `worker:ID` (how many links a worker has in hand).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::try_join_all;
+use jiff::Timestamp;
+use lodge_domain::{
+    Error, Result,
+    links::{Link, Short},
+};
+use redis::{RedisResult, ScriptInvocation};
+use uuid::Uuid;
+
+use super::{
+    Shards,
+    master::Master,
+    scripts::{HOLD, RELEASE},
+    shard::Shard,
+};
+use crate::behind::{Held, HeldLinks};
+
+/// How long a write may wait for a replica to have it.
+const REPLICA_MS: u64 = 40;
+
+/// How long a worker that is heard of no more is counted.
+const WORKER_MS: u64 = 60_000;
+
+/// How long it is remembered what was stored: longer than a `PUT` may be on its way.
+const STORED_MS: u64 = 60_000;
+
+/// Links that are looked at in one go.
+const OVERDUE_MAX: isize = 100;
+
+/// What is held, over every master.
+pub(super) struct RedisHeld(pub(super) Arc<Shards>);
+
+#[async_trait]
+impl HeldLinks for RedisHeld {
+    async fn hold(&self, link: &Link) -> Result<Option<Link>> {
+        let shard = self.0.of(&link.short);
+        let master = shard.held_master()?;
+        let mut script = HOLD.prepare_invoke();
+        told(&mut script, shard, link)?.arg(Timestamp::now().as_millisecond());
+        // On a connection of its own: whoever waits for a replica holds up all who come after.
+        let newer: Option<Vec<u8>> =
+            master.write(&script, REPLICA_MS).await.map_err(Error::unavailable)?;
+        newer.map(|json| serde_json::from_slice(&json).map_err(Error::internal)).transpose()
+    }
+
+    async fn find(&self, short: &Short) -> Result<Held> {
+        let shard = self.0.of(short);
+        let mut read = redis::pipe();
+        read.cmd("HMGET").arg(shard.keys.held(short)).arg("link").arg("stored");
+        read.cmd("EXISTS").arg(&shard.keys.whole);
+        let answer: RedisResult<((Option<Vec<u8>>, Option<u8>), bool)> =
+            shard.held_master()?.node.ask_all(&read).await;
+        match answer.map_err(Error::unavailable)? {
+            ((Some(json), None), _) => {
+                let link: Link = serde_json::from_slice(&json).map_err(Error::internal)?;
+                Ok(Held::Link(Arc::new(link)))
+            }
+            (_, true) => Ok(Held::Nothing),
+            (_, false) => Ok(Held::Unknown),
+        }
+    }
+
+    async fn release(&self, link: &Link) -> Result<()> {
+        let shard = self.0.of(&link.short);
+        let mut script = RELEASE.prepare_invoke();
+        told(&mut script, shard, link)?.arg(STORED_MS);
+        shard.held_master()?.node.run(&script).await.map_err(Error::unavailable)
+    }
+
+    async fn overdue(&self, since: Timestamp) -> Result<Vec<Link>> {
+        let overdue = try_join_all(self.0.shards.iter().map(|shard| overdue(shard, since))).await?;
+        Ok(overdue.into_iter().flatten().collect())
+    }
+
+    async fn is_whole(&self) -> Result<bool> {
+        let whole = self.0.shards.iter().map(async |shard| {
+            let exists = redis::cmd("EXISTS").arg(&shard.keys.whole).clone();
+            shard.held_master()?.node.ask::<bool>(&exists).await.map_err(Error::unavailable)
+        });
+        Ok(try_join_all(whole).await?.into_iter().all(|whole| whole))
+    }
+
+    async fn vouch(&self) -> Result<()> {
+        let vouched = self.0.shards.iter().map(async |shard| {
+            let set = redis::cmd("SET").arg(&shard.keys.whole).arg(1).clone();
+            shard.held_master()?.node.ask::<()>(&set).await.map_err(Error::unavailable)
+        });
+        try_join_all(vouched).await.map(drop)
+    }
+
+    async fn attend(&self, worker: Uuid, in_hand: u64) -> Result<u64> {
+        let Some(shard) = self.0.shards.first() else { return Ok(in_hand) };
+        let node = &shard.held_master()?.node;
+        let mine = shard.keys.worker(worker);
+        let mut write = redis::pipe();
+        write.cmd("SET").arg(&mine).arg(in_hand).arg("PX").arg(WORKER_MS).ignore();
+        write
+            .cmd("ZADD")
+            .arg(&shard.keys.workers)
+            .arg(Timestamp::now().as_millisecond())
+            .arg(&mine)
+            .ignore();
+        let long_ago = Timestamp::now().as_millisecond() - WORKER_MS.cast_signed();
+        write.cmd("ZREMRANGEBYSCORE").arg(&shard.keys.workers).arg("-inf").arg(long_ago).ignore();
+        write.cmd("ZRANGE").arg(&shard.keys.workers).arg(0).arg(-1);
+        let (workers,): (Vec<String>,) = node.ask_all(&write).await.map_err(Error::unavailable)?;
+        let read = redis::cmd("MGET").arg(workers).clone();
+        let in_hands: Vec<Option<u64>> = node.ask(&read).await.map_err(Error::unavailable)?;
+        Ok(in_hands.into_iter().flatten().sum())
+    }
+}
+
+/// What both scripts are told of a link.
+fn told<'a, 'b>(
+    script: &'a mut ScriptInvocation<'b>,
+    shard: &Shard,
+    link: &Link,
+) -> Result<&'a mut ScriptInvocation<'b>> {
+    let json = serde_json::to_vec(link).map_err(Error::internal)?;
+    script.key(shard.keys.held(&link.short)).key(&shard.keys.held_at);
+    script.arg(link.short.as_str()).arg(link.changed_at.as_millisecond());
+    Ok(script.arg(link.target.as_str()).arg(json))
+}
+
+async fn overdue(shard: &Shard, since: Timestamp) -> Result<Vec<Link>> {
+    let node = &shard.held_master()?.node;
+    let range = redis::cmd("ZRANGE")
+        .arg(&shard.keys.held_at)
+        .arg("-inf")
+        .arg(since.as_millisecond())
+        .arg("BYSCORE")
+        .arg("LIMIT")
+        .arg(0)
+        .arg(OVERDUE_MAX)
+        .clone();
+    let shorts: Vec<String> = node.ask(&range).await.map_err(Error::unavailable)?;
+    let mut links = Vec::new();
+    for short in shorts {
+        let read =
+            redis::cmd("HGET").arg(shard.keys.held(&Short::stored(short))).arg("link").clone();
+        let json: Option<Vec<u8>> = node.ask(&read).await.map_err(Error::unavailable)?;
+        if let Some(json) = json {
+            links.push(serde_json::from_slice(&json).map_err(Error::internal)?);
+        }
+    }
+    Ok(links)
+}
+
+impl Shard {
+    /// The master; what is held is asked of no other.
+    fn held_master(&self) -> Result<Arc<Master>> {
+        let master = self.servers.read().master.clone();
+        let well = master.filter(|master| master.node.is_well());
+        well.ok_or_else(|| Error::unavailable("no Redis master can be reached"))
+    }
+}

@@ -1,0 +1,171 @@
+//! The contract with writes that are stored later, and what becomes of them.
+
+use std::{process::Command, sync::Arc, time::Duration};
+
+use lodge_contract::{
+    Fixture,
+    samples::{at, fresh, link, target},
+};
+use lodge_domain::{
+    Error, SystemClock,
+    links::{Link, LinkStore},
+};
+use lodge_engines::{
+    behind::{self, Drain, Held, HeldLinks, LinkQueue, WriteBehind},
+    rabbitmq,
+};
+use lodge_testbed::Kind;
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::{
+    cassandra::connect,
+    redis::{redis, within, within_a_second},
+    testbed::{layout, master},
+};
+
+const KEYSPACE: &str = "lodge_contract_behind";
+
+/// One process that writes behind, and its parts.
+struct Process {
+    links: Arc<dyn LinkStore>,
+    store: Arc<dyn LinkStore>,
+    held: Arc<dyn HeldLinks>,
+    queue: Arc<dyn LinkQueue>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Process {
+    /// With a queue and keys of its own, so that nobody else drains it.
+    async fn start(name: &str) -> Self {
+        let (store, feed) = connect(KEYSPACE).await.links();
+        let redis = redis(name);
+        let (store, feed) = redis.before((store, feed));
+        let (held, queue) = (redis.held(), rabbitmq::queue(rabbit_options(name)));
+        let links = WriteBehind {
+            store: Arc::clone(&store),
+            held: Arc::clone(&held),
+            queue: Arc::clone(&queue),
+        };
+        let (kept_queue, kept_held) = (Arc::clone(&queue), Arc::clone(&held));
+        let tasks = vec![
+            tokio::spawn(async move { feed.keep().await }),
+            tokio::spawn(async move { behind::keep(&*kept_queue, &*kept_held).await }),
+        ];
+        let process = Self { links: Arc::new(links), store, held, queue, tasks };
+        let is_whole = async || process.held.is_whole().await.unwrap_or(false);
+        within(Duration::from_secs(30), is_whole).await;
+        process
+    }
+
+    /// Begins to drain.
+    fn drain(&mut self) {
+        let (queue, held, store) =
+            (Arc::clone(&self.queue), Arc::clone(&self.held), Arc::clone(&self.store));
+        let drain = Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4());
+        self.tasks.push(tokio::spawn(async move { drain.run().await }));
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+fn rabbit_options(name: &str) -> rabbitmq::Options {
+    let layout = layout(&[Kind::Rabbitmq]);
+    let nodes = layout.addresses(Kind::Rabbitmq);
+    rabbitmq::Options {
+        nodes: nodes.iter().map(ToString::to_string).collect(),
+        vhost: "/".to_owned(),
+        username: "lodge".to_owned(),
+        password: layout.secret(Kind::Rabbitmq).unwrap().into(),
+        tls: None,
+        queue: format!("{name}.links"),
+        copies: 3,
+    }
+}
+
+fn fresh_name() -> String {
+    format!("behind-{}", Uuid::new_v4().simple())
+}
+
+async fn stores() -> Fixture {
+    let mut process = Process::start(KEYSPACE).await;
+    process.drain();
+    let engine = connect(KEYSPACE).await;
+    Fixture {
+        links: Arc::clone(&process.links),
+        clicks: engine.clicks(),
+        keys: engine.keys(),
+        can_search: false,
+        stores_later: true,
+        guard: Box::new(process),
+    }
+}
+
+mod contract {
+    lodge_contract::promises!(super::stores);
+}
+
+async fn stored(process: &Process, link: &Link) -> bool {
+    let found = process.store.find(&link.short).await.unwrap();
+    found.is_some_and(|found| found.target == link.target)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_waits_to_be_stored_is_found() {
+    let mut process = Process::start(&fresh_name()).await;
+    let link = link(&fresh("waits"));
+    process.links.replace(link.clone(), None).await.unwrap();
+    assert!(!stored(&process, &link).await, "it was stored at once");
+    let found = process.links.find(&link.short).await.unwrap().unwrap();
+    assert_eq!((&found.target, found.id), (&link.target, link.id));
+    assert_eq!(process.queue.waiting().await.unwrap(), 1);
+    process.drain();
+    within_a_second(async || stored(&process, &link).await).await;
+    within_a_second(async || process.held.find(&link.short).await.unwrap() == Held::Nothing).await;
+    assert_eq!(process.links.find(&link.short).await.unwrap().unwrap().target, link.target);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_newest_of_those_that_wait_is_found_and_stored() {
+    let mut process = Process::start(&fresh_name()).await;
+    let first = Link { changed_at: at(10), ..link(&fresh("newest")) };
+    let put = async |seconds: i64, url: &str| {
+        let link = Link { changed_at: at(seconds), target: target(url), ..first.clone() };
+        process.links.replace(link.clone(), None).await.unwrap();
+        link
+    };
+    put(10, "https://first.example/").await;
+    let newest = put(30, "https://newest.example/").await;
+    put(20, "https://late.example/").await;
+    assert_eq!(process.links.find(&first.short).await.unwrap().unwrap().target, newest.target);
+    process.drain();
+    within_a_second(async || stored(&process, &newest).await).await;
+    within_a_second(async || process.held.find(&first.short).await.unwrap() == Held::Nothing).await;
+    assert!(stored(&process, &newest).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_what_waits_may_be_lost_from_sight_nothing_is_called_absent() {
+    let name = fresh_name();
+    let process = Process::start(&name).await;
+    let waiting = link(&fresh("unseen"));
+    process.links.replace(waiting.clone(), None).await.unwrap();
+    flush(&name);
+    let missing = process.links.find(&waiting.short).await;
+    assert!(matches!(missing, Err(Error::Unavailable { .. })), "{missing:?}");
+}
+
+/// Takes from Redis all that this process has there, as a flush does.
+fn flush(name: &str) {
+    let (layout, master) = master();
+    let all = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end";
+    let status = Command::new("redis-cli")
+        .env("REDISCLI_AUTH", layout.secret(Kind::Redis).unwrap())
+        .args(["-h", &layout.ip(master).to_string(), "EVAL", all, "0", &format!("{name}:*")])
+        .status();
+    assert!(status.unwrap().success());
+}
