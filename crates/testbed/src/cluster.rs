@@ -236,6 +236,9 @@ impl Cluster {
         for kind in [Kind::Redis, Kind::Rabbitmq] {
             make_secret(&layout.secret_file(kind))?;
         }
+        if !layout.authority().key().exists() {
+            layout.authority().make(Member::of(Kind::Rabbitmq).map(|member| layout.ip(member)))?;
+        }
         for member in Member::all().filter(|member| !layout.folder(*member).exists()) {
             fs::create_dir_all(layout.folder(member))?;
             match member.kind {

@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::member::{Kind, Member};
+use crate::{
+    authority::Authority,
+    member::{Kind, Member},
+};
 
 /// A cluster's folder and its block of loopback addresses, so that several can be up at once.
 #[derive(Debug, Clone)]
@@ -93,6 +96,16 @@ impl Layout {
     /// The file that holds the password of Redis, or of RabbitMQ.
     pub fn secret_file(&self, kind: Kind) -> PathBuf {
         self.root.join("secrets").join(Member { kind, number: 1 }.to_string())
+    }
+
+    /// The certificates of the nodes that speak TLS.
+    pub fn authority(&self) -> Authority {
+        Authority::at(self.root.join("secrets"))
+    }
+
+    /// Where a RabbitMQ node listens for those who speak TLS.
+    pub fn tls_address(&self, member: Member) -> SocketAddr {
+        SocketAddr::new(self.ip(member), 5671)
     }
 
     /// The password of Redis, or of RabbitMQ.

@@ -2,6 +2,7 @@
 //! own web processes, from packages, with no container. All of its state is under one folder, and every
 //! process is known by its id and start time, so that a later command, or another program, finds it.
 
+mod authority;
 mod cassandra;
 mod cluster;
 mod haproxy;
@@ -12,6 +13,7 @@ mod rabbitmq;
 mod redis;
 mod web;
 
+pub use authority::Authority;
 pub use cluster::Cluster;
 pub use layout::Layout;
 pub use member::{Kind, Member};

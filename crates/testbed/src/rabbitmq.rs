@@ -23,16 +23,23 @@ const USER: &str = "lodge";
 /// Writes a node's configuration.
 pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
     let (folder, ip) = (layout.folder(member), layout.ip(member));
+    let authority = layout.authority();
     let nodes = Member::of(Kind::Rabbitmq).map(|peer| {
         let number = peer.number;
         format!("cluster_formation.classic_config.nodes.{number} = {}\n", node(layout, peer))
     });
     let text = format!(
-        "listeners.tcp.1 = {ip}:5672\n\
+        "listeners.tcp.1 = {ip}:5672\nlisteners.ssl.1 = {}\n\
+         ssl_options.cacertfile = {}\nssl_options.certfile = {}\nssl_options.keyfile = {}\n\
+         ssl_options.verify = verify_none\nssl_options.fail_if_no_peer_cert = false\n\
          default_user = {USER}\ndefault_pass = {}\nloopback_users = none\n\
          cluster_formation.peer_discovery_backend = rabbit_peer_discovery_classic_config\n{}\
          cluster_partition_handling = pause_minority\nnet_ticktime = 5\n\
          vm_memory_high_watermark.absolute = 512MB\ndisk_free_limit.absolute = 50MB\n",
+        layout.tls_address(member),
+        authority.root().display(),
+        authority.certificate().display(),
+        authority.key().display(),
         layout.secret(Kind::Rabbitmq)?,
         nodes.collect::<String>()
     );

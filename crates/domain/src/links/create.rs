@@ -174,12 +174,16 @@ impl Links {
         }
         // Newer than what its sender may have seen, even within a millisecond, or if the clock was
         // set back.
-        if let Some(was) = self.store.find_lately(&link.short).await? {
+        let was = self.store.find_lately(&link.short).await?;
+        if let Some(was) = &was {
             let next = was.changed_at.saturating_add(SignedDuration::from_millis(1));
             link.changed_at = link.changed_at.max(next.unwrap_or(Timestamp::MAX));
         }
+        // A store that stores later may not know.
+        let already = was.is_some_and(|was| was.already_leads(&link));
         link.owner = None;
-        Ok(self.store.replace(link, attempt).await?.map(Outcome::Replaced))
+        let done = self.store.replace(link, attempt).await?;
+        Ok(done.map(|is| Outcome::Replaced(Replaced { already: is.already || already, ..is })))
     }
 
     fn may_create(&self, caller: &Caller) -> Result<()> {

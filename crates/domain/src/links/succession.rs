@@ -48,6 +48,14 @@ impl Link {
         Some(self.storable())
     }
 
+    /// Whether putting `link` here changes nothing for those who follow it.
+    #[must_use]
+    pub fn already_leads(&self, link: &Self) -> bool {
+        self.target == link.target
+            && self.is_plain()
+            && self.state(link.changed_at).0 == State::Live
+    }
+
     /// What comes of putting this link where `was` is.
     #[must_use]
     pub fn replacing(self, was: Option<Self>) -> Replacement {
@@ -55,9 +63,7 @@ impl Link {
         let Some(was) = was else {
             return Replacement::Becomes(Replaced { link, already: false });
         };
-        let already = was.target == link.target
-            && was.is_plain()
-            && was.state(link.changed_at).0 == State::Live;
+        let already = was.already_leads(&link);
         // The same time on two machines: any order will do, as long as it is the same everywhere.
         if (was.changed_at, was.target.as_str()) > (link.changed_at, link.target.as_str()) {
             return Replacement::Stays(Replaced { link: was, already });

@@ -73,7 +73,7 @@ impl Drop for Process {
     }
 }
 
-fn rabbit_options(name: &str) -> rabbitmq::Options {
+pub(crate) fn rabbit_options(name: &str) -> rabbitmq::Options {
     let layout = layout(&[Kind::Rabbitmq]);
     let nodes = layout.addresses(Kind::Rabbitmq);
     rabbitmq::Options {

@@ -1,8 +1,9 @@
 //! The engines against the real thing: `cargo xtask cluster up` brings it up.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod behind;
 mod cassandra;
 mod redis;
 mod testbed;
+mod tls;

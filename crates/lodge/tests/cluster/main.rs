@@ -3,8 +3,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
+mod behind;
 #[path = "../it/client.rs"]
 #[expect(dead_code, reason = "one machine is asked for more")]
 mod client;
 mod coherence;
+mod secrecy;
+#[path = "../it/server.rs"]
+#[expect(dead_code, reason = "one machine is asked for more")]
+mod server;
 mod testbed;

@@ -168,10 +168,11 @@ fn wait_until_ready(lines: &Receiver<String>) -> (SocketAddr, SocketAddr) {
         let address = |field: &str| {
             event[field].as_str()?.strip_prefix("http://")?.parse::<SocketAddr>().ok()
         };
-        if let ("ready", Some(public), Some(ops)) =
-            (event["message"].as_str().unwrap_or_default(), address("address"), address("ops"))
+        if let ("ready", Some(ops)) =
+            (event["message"].as_str().unwrap_or_default(), address("ops"))
         {
-            return (public, ops);
+            // A worker has no public listener.
+            return (address("address").unwrap_or(ops), ops);
         }
         said.push(line);
     }

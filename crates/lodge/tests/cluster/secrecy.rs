@@ -1,0 +1,42 @@
+//! No secret of the configuration is ever seen.
+
+use lodge_testbed::Kind;
+
+use crate::{
+    behind::writing_behind,
+    client::Ask,
+    testbed::{cluster, fresh},
+};
+
+#[test]
+fn no_password_is_in_a_log_or_an_answer_or_what_check_says() {
+    let cluster = cluster();
+    let secrets = [Kind::Redis, Kind::Rabbitmq].map(|kind| cluster.layout().secret(kind).unwrap());
+    let lodge = writing_behind(&cluster, "web,worker").with("LODGE_LOG_FILTER", "trace");
+    let server = lodge.start();
+    let put = format!("/?short={}&long=example.org", fresh("secret"));
+    assert_eq!(Ask::new(server.address, "PUT", &put).send().status, 201);
+    let metrics = Ask::new(server.ops, "GET", "/metrics").send().text();
+    let log = server.log();
+    assert_eq!(server.stop(), Some(0));
+    let check = lodge.run(&["check"]);
+    assert_eq!(check.code, 0, "{check:?}");
+    let refused = lodge
+        .with("LODGE_RABBITMQ_USERNAME", "nobody")
+        .with("LODGE_REDIS_USERNAME", "nobody")
+        .run(&["check"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert!(log.contains("TRACE"), "the log tells everything: {log}");
+    for secret in &secrets {
+        for (what, text) in [
+            ("log", &log),
+            ("metrics", &metrics),
+            ("check", &check.out),
+            ("check", &check.err),
+            ("refused", &refused.out),
+            ("refused", &refused.err),
+        ] {
+            assert!(!text.contains(secret), "{what} holds a password");
+        }
+    }
+}
