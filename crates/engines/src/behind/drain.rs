@@ -17,7 +17,7 @@ use lodge_domain::{
 use tokio::time::{Instant, interval, sleep};
 use uuid::Uuid;
 
-use super::{Batch, HeldLinks, LinkQueue};
+use super::{HeldLinks, LinkQueue, Received};
 
 /// Links that are stored at once.
 const AT_ONCE: usize = 64;
@@ -80,29 +80,29 @@ impl Drain {
 
     async fn store_next(&self) -> Result<()> {
         let batch = self.queue.receive().await?;
-        self.in_hand.store(batch.links.len() as u64, Ordering::Release);
-        let stored = self.store_all(&batch).await;
-        if stored.is_ok() {
-            metrics::counter!("lodge_links_drained_total").increment(batch.links.len() as u64);
-            self.queue.stored(batch).await?;
-        }
+        let count = batch.0.len() as u64;
+        self.in_hand.store(count, Ordering::Release);
+        // However long the store is away: they wait here as well as in the queue.
+        stream::iter(&batch.0)
+            .for_each_concurrent(AT_ONCE, |received| self.store_or_bury(received))
+            .await;
+        metrics::counter!("lodge_links_drained_total").increment(count);
+        let taken = self.queue.stored(batch).await;
         self.in_hand.store(0, Ordering::Release);
-        stored
+        taken
     }
 
-    /// Stores until all are, however long the store is away: they wait here as well as in the queue.
-    async fn store_all(&self, batch: &Batch) -> Result<()> {
-        let store = |link: &Link| {
-            let link = link.clone();
-            async move { self.store_one(link).await }
-        };
-        let mut done = stream::iter(&batch.links).map(store).buffer_unordered(AT_ONCE);
-        while let Some(stored) = done.next().await {
-            stored?;
+    async fn store_or_bury(&self, received: &Received) {
+        let Err(error) = self.store_one(received.link.clone()).await else { return };
+        tracing::error!(short = received.link.short.as_str(), %error, "a link that cannot be stored goes to the dead");
+        metrics::counter!("lodge_links_dead_letters_total").increment(1);
+        if let Err(error) = self.queue.bury(received.receipt).await {
+            // The connection is lost, and the link comes again.
+            tracing::warn!(%error, "it could not be buried");
         }
-        Ok(())
     }
 
+    /// Stores a link, as often as the store is away; an error says that it never will.
     async fn store_one(&self, link: Link) -> Result<()> {
         let mut pause = PAUSE;
         loop {

@@ -73,8 +73,11 @@ pub trait LinkQueue: Send + Sync {
     /// The next links, as soon as there is one; they come again to somebody unless they are stored.
     async fn receive(&self) -> Result<Batch>;
 
-    /// Takes a batch off the queue.
+    /// Takes a batch off the queue, all of it.
     async fn stored(&self, batch: Batch) -> Result<()>;
+
+    /// Puts a link that no store will ever take with the dead, for a person to look at.
+    async fn bury(&self, receipt: Receipt) -> Result<()>;
 
     /// How many links wait to be received.
     async fn waiting(&self) -> Result<u64>;
@@ -83,22 +86,26 @@ pub trait LinkQueue: Send + Sync {
     async fn keep(&self);
 }
 
-/// Links that were received together.
+/// Links that were received together, in their order; at least one.
 #[derive(Debug, Clone)]
-pub struct Batch {
-    /// The links.
-    pub links: Vec<Link>,
-    /// By which the queue knows them.
+pub struct Batch(pub Vec<Received>);
+
+/// A link that was received.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// The link.
+    pub link: Link,
+    /// By which the queue knows it.
     pub receipt: Receipt,
 }
 
-/// Which connection received a batch, and the number of its last link there.
+/// Which connection received a link, and the link's number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     /// The connection.
     pub connection: Uuid,
-    /// The number.
-    pub last: u64,
+    /// The number; it rises.
+    pub number: u64,
 }
 
 /// Keeps the queue's connection, for as long as it is polled. If the queue was made by this process,

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{Options, channel::Link};
-use crate::behind::{Batch, LinkQueue, Receipt};
+use crate::behind::{Batch, LinkQueue, Receipt, Received};
 
 /// Messages that may be on their way to a confirm; further ones wait, and past [`PATIENCE`] are refused.
 const WINDOW: usize = 4_096;
@@ -96,35 +96,37 @@ impl Receiving {
     /// What is there, as soon as something is.
     async fn next(&mut self) -> Result<Batch> {
         let gone = || Error::unavailable("the connection to RabbitMQ is lost");
-        let mut links = Vec::new();
-        loop {
+        let mut batch = Vec::new();
+        while batch.is_empty() {
             let first = self.consumer.next().await.ok_or_else(gone)?.map_err(Error::unavailable)?;
-            let mut last = first.delivery_tag;
-            links.extend(read(first).await?);
-            while links.len() < BATCH_MAX {
+            batch.extend(self.read(first).await?);
+            while batch.len() < BATCH_MAX {
                 let Some(Some(next)) = self.consumer.next().now_or_never() else { break };
-                let next = next.map_err(Error::unavailable)?;
-                last = next.delivery_tag;
-                links.extend(read(next).await?);
+                batch.extend(self.read(next.map_err(Error::unavailable)?).await?);
             }
-            if !links.is_empty() {
-                return Ok(Batch { links, receipt: Receipt { connection: self.link.id, last } });
+        }
+        Ok(Batch(batch))
+    }
+
+    /// The link that a message carries; one that carries none is put with the dead.
+    async fn read(&self, message: Delivery) -> Result<Option<Received>> {
+        match serde_json::from_slice(&message.data) {
+            Ok(link) => {
+                let (connection, number) = (self.link.id, message.delivery_tag);
+                Ok(Some(Received { link, receipt: Receipt { connection, number } }))
+            }
+            Err(error) => {
+                tracing::error!(%error, "a message that cannot be read goes to the dead");
+                metrics::counter!("lodge_links_dead_letters_total").increment(1);
+                self.bury(message.delivery_tag).await?;
+                Ok(None)
             }
         }
     }
-}
 
-/// The link that a message carries; one that carries none is put with the dead.
-async fn read(message: Delivery) -> Result<Option<ShortLink>> {
-    match serde_json::from_slice(&message.data) {
-        Ok(link) => Ok(Some(link)),
-        Err(error) => {
-            tracing::error!(%error, "a message that cannot be read goes to the dead");
-            metrics::counter!("lodge_links_dead_letters_total").increment(1);
-            let bury = BasicNackOptions { requeue: false, multiple: false };
-            message.nack(bury).await.map_err(Error::unavailable)?;
-            Ok(None)
-        }
+    async fn bury(&self, number: u64) -> Result<()> {
+        let bury = BasicNackOptions { requeue: false, multiple: false };
+        self.channel.basic_nack(number, bury).await.map_err(Error::unavailable)
     }
 }
 
@@ -161,16 +163,23 @@ impl LinkQueue for RabbitQueue {
     }
 
     async fn stored(&self, batch: Batch) -> Result<()> {
+        let Some(last) = batch.0.last() else { return Ok(()) };
         let receiving = self.receiving.lock().await;
         // Where the connection is another, they come again; to store them again changes nothing.
-        if let Some(current) = receiving.as_ref()
-            && current.link.id == batch.receipt.connection
-        {
+        if let Some(current) = current(receiving.as_ref(), last.receipt) {
             let all_until = BasicAckOptions { multiple: true };
-            let taken = current.channel.basic_ack(batch.receipt.last, all_until).await;
+            let taken = current.channel.basic_ack(last.receipt.number, all_until).await;
             taken.map_err(Error::unavailable)?;
         }
         Ok(())
+    }
+
+    async fn bury(&self, receipt: Receipt) -> Result<()> {
+        let receiving = self.receiving.lock().await;
+        match current(receiving.as_ref(), receipt) {
+            Some(current) => current.bury(receipt.number).await,
+            None => Ok(()),
+        }
     }
 
     async fn waiting(&self) -> Result<u64> {
@@ -187,4 +196,9 @@ impl LinkQueue for RabbitQueue {
             sleep(SOON).await;
         }
     }
+}
+
+/// The receiving that a receipt is of, if it goes on.
+fn current(receiving: Option<&Receiving>, receipt: Receipt) -> Option<&Receiving> {
+    receiving.filter(|current| current.link.id == receipt.connection)
 }

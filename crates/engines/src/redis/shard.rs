@@ -145,7 +145,7 @@ impl Shard {
         // So that copies of one moment do not all go at once.
         let kept_ms = COPY_MS - u64::from(lease.token.as_bytes()[0]) * (COPY_MS / 1_024);
         let mut script = FILL.prepare_invoke();
-        script.key(&[self.keys.copy(short), self.keys.lease(short)]);
+        script.key(self.keys.copy(short)).key(self.keys.lease(short)).key(&self.keys.heard);
         script.arg(&lease.token).arg(copy).arg(kept_ms);
         if let Err(error) = lease.master.node.run::<bool>(&script).await {
             tracing::debug!(%error, "a copy could not be kept");

@@ -2,6 +2,11 @@
 
 use std::{process::Command, sync::Arc, time::Duration};
 
+use lapin::{
+    BasicProperties, Channel, Connection, ConnectionProperties,
+    options::{BasicPublishOptions, QueueDeclareOptions},
+    types::FieldTable,
+};
 use lodge_contract::{
     Fixture,
     samples::{at, fresh, link, target},
@@ -168,4 +173,37 @@ fn flush(name: &str) {
         .args(["-h", &layout.ip(master).to_string(), "EVAL", all, "0", &format!("{name}:*")])
         .status();
     assert!(status.unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_cannot_be_read_goes_to_the_dead_and_holds_nothing_up() {
+    let name = fresh_name();
+    let mut process = Process::start(&name).await;
+    let channel = raw_channel().await;
+    let publish = BasicPublishOptions::default();
+    let (queue, dead) = (format!("{name}.links"), format!("{name}.links.dead"));
+    let properties = BasicProperties::default();
+    let garbage = b"no link at all";
+    let sent = channel.basic_publish("".into(), queue.into(), publish, garbage, properties).await;
+    sent.unwrap().await.unwrap();
+    let link = link(&fresh("after-garbage"));
+    process.links.replace(link.clone(), None).await.unwrap();
+    process.drain();
+    within_a_second(async || stored(&process, &link).await).await;
+    let is_buried = async || {
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
+        let queue = channel.queue_declare(dead.as_str().into(), passive, FieldTable::default());
+        queue.await.unwrap().message_count() == 1
+    };
+    within(Duration::from_secs(5), is_buried).await;
+}
+
+/// A channel that publishes whatever it is told to.
+async fn raw_channel() -> Channel {
+    let layout = layout(&[Kind::Rabbitmq]);
+    let (secret, node) =
+        (layout.secret(Kind::Rabbitmq).unwrap(), layout.addresses(Kind::Rabbitmq)[0]);
+    let uri = format!("amqp://lodge:{secret}@{node}/%2f");
+    let connection = Connection::connect(&uri, ConnectionProperties::default()).await.unwrap();
+    connection.create_channel().await.unwrap()
 }

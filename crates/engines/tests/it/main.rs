@@ -4,6 +4,7 @@
 
 mod behind;
 mod cassandra;
+mod own_redis;
 mod redis;
 mod testbed;
 mod tls;

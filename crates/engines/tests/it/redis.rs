@@ -26,7 +26,7 @@ use lodge_testbed::Kind;
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, task::JoinHandle};
 
-use crate::{cassandra::connect, testbed::layout};
+use crate::{cassandra::connect, own_redis::OwnRedis, testbed::layout};
 
 const KEYSPACE: &str = "lodge_contract_redis";
 
@@ -94,11 +94,14 @@ struct Process {
 
 impl Process {
     async fn start() -> Self {
+        Self::with(&redis(KEYSPACE)).await
+    }
+
+    async fn with(redis: &Redis) -> Self {
         let (store, feed) = connect(KEYSPACE).await.links();
         let store =
             Arc::new(Watched { store, lookups: AtomicUsize::new(0), held: Mutex::default() });
-        let (links, followed) =
-            redis(KEYSPACE).before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
+        let (links, followed) = redis.before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
         let task = tokio::spawn(async move {
             let ask = async {
                 loop {
@@ -296,4 +299,31 @@ async fn links_with_a_password_or_a_limit_stay_in_the_store() {
         }
         assert_eq!(process.lookups(), before + 5, "{link:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_master_that_is_lost_takes_its_own_links_copies_and_no_others() {
+    let mut servers = OwnRedis::start(&["first", "second"], false);
+    let options = servers.options(fresh("two").as_str());
+    let process = Process::with(&Redis::new(options).unwrap()).await;
+    let mut shorts = Vec::new();
+    for _ in 0..20 {
+        shorts.push(create(&*process.links, link(&fresh("hashed"))).await.short);
+    }
+    for short in &shorts {
+        wait_for_copy(&process, short).await;
+    }
+    servers.kill(1);
+    let mut asked = 0;
+    for short in &shorts {
+        let before = process.lookups();
+        assert!(process.links.find(short).await.unwrap().is_some(), "{short}");
+        asked += process.lookups() - before;
+    }
+    assert!((1..20).contains(&asked), "{asked} of 20 are asked of the store");
+    let again = process.lookups();
+    for short in &shorts {
+        process.links.find(short).await.unwrap();
+    }
+    assert_eq!(process.lookups() - again, asked, "those of the other master are copied still");
 }

@@ -1,11 +1,6 @@
 //! Signing in, and TLS: who has not the password, or does not trust the authority, gets nowhere.
 
-use std::{
-    fs,
-    net::{Ipv4Addr, SocketAddr, TcpListener},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::{fs, net::Ipv4Addr, time::Duration};
 
 use lodge_domain::{Error, Result};
 use lodge_engines::{
@@ -13,82 +8,13 @@ use lodge_engines::{
     redis::{Login, Options, Redis, Tls},
 };
 use lodge_testbed::{Authority, Kind, Member};
-use tempfile::TempDir;
 
-use crate::{behind::rabbit_options, redis::within, testbed::layout};
-
-const PASSWORD: &str = "wz9-right-password";
-
-/// A Redis server and its sentinel, which speak nothing but TLS.
-struct SafeRedis {
-    sentinel: SocketAddr,
-    authority: Authority,
-    processes: Vec<Child>,
-    _folder: TempDir,
-}
-
-impl SafeRedis {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let authority = Authority::at(folder.path());
-        authority.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
-        let (server, sentinel) = (free_address(), free_address());
-        let common = |address: SocketAddr| {
-            format!(
-                "bind 127.0.0.1\nport 0\ntls-port {}\ntls-auth-clients no\ntls-replication yes\n\
-                 tls-cert-file {}\ntls-key-file {}\ntls-ca-cert-file {}\n\
-                 requirepass {PASSWORD}\ndir {}\n",
-                address.port(),
-                authority.certificate().display(),
-                authority.key().display(),
-                authority.root().display(),
-                folder.path().display()
-            )
-        };
-        let watch = format!(
-            "sentinel monitor lodge 127.0.0.1 {} 1\nsentinel auth-pass lodge {PASSWORD}\n",
-            server.port()
-        );
-        let start = |name: &str, text: String, flag: &[&str]| {
-            let file = folder.path().join(name);
-            fs::write(&file, text).unwrap();
-            let mut command = Command::new("redis-server");
-            command.arg(file).args(flag).stdout(Stdio::null()).spawn().unwrap()
-        };
-        let processes = vec![
-            start("server.conf", common(server) + "save \"\"\n", &[]),
-            start("sentinel.conf", common(sentinel) + &watch, &["--sentinel"]),
-        ];
-        Self { sentinel, authority, processes, _folder: folder }
-    }
-
-    fn options(&self) -> Options {
-        let login = Login { username: String::new(), password: Some(PASSWORD.into()) };
-        Options {
-            sentinels: vec![self.sentinel.to_string()],
-            masters: vec!["lodge".to_owned()],
-            login: login.clone(),
-            sentinel_login: login,
-            tls: Some(Tls { authorities_pem: Some(fs::read(self.authority.root()).unwrap()) }),
-            deadline: Duration::from_millis(500),
-            writers: 0,
-            prefix: "tls:".to_owned(),
-        }
-    }
-}
-
-impl Drop for SafeRedis {
-    fn drop(&mut self) {
-        for process in &mut self.processes {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-    }
-}
-
-fn free_address() -> SocketAddr {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
-}
+use crate::{
+    behind::rabbit_options,
+    own_redis::{OwnRedis, PASSWORD},
+    redis::within,
+    testbed::layout,
+};
 
 /// The certificate of an authority that nobody knows.
 fn strangers_root() -> String {
@@ -108,8 +34,8 @@ fn refused<T: std::fmt::Debug>(probed: &Result<T>, what: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_is_reached_over_tls_with_the_password_alone() {
-    let redis = SafeRedis::start();
-    let right = redis.options();
+    let redis = OwnRedis::start(&["lodge"], true);
+    let right = redis.options("tls");
     within(Duration::from_secs(10), async || Redis::probe(right.clone()).await.is_ok()).await;
     let wrong = Login { password: Some("wrong-password-of-mine".into()), ..right.login.clone() };
     let stranger = Tls { authorities_pem: Some(strangers_root().into_bytes()) };

@@ -1,0 +1,108 @@
+//! Redis servers of a test's own: with TLS, or several masters, or to be killed.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use lodge_engines::redis::{Login, Options, Tls};
+use lodge_testbed::Authority;
+use tempfile::TempDir;
+
+/// Of the servers and the sentinel.
+pub(crate) const PASSWORD: &str = "wz9-right-password";
+
+/// Masters without replicas, and one sentinel that watches them.
+pub(crate) struct OwnRedis {
+    masters: Vec<String>,
+    sentinel: SocketAddr,
+    pub(crate) authority: Authority,
+    tls: bool,
+    servers: Vec<Child>,
+    folder: TempDir,
+}
+
+impl OwnRedis {
+    /// Starts a master of each name; nothing but TLS is spoken with `tls`.
+    pub(crate) fn start(masters: &[&str], tls: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Authority::at(folder.path());
+        authority.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
+        let masters = masters.iter().map(|name| (*name).to_owned()).collect();
+        let (sentinel, servers) = (free_address(), Vec::new());
+        let mut redis = Self { masters, sentinel, authority, tls, servers, folder };
+        let mut watch = redis.common(sentinel);
+        for name in redis.masters.clone() {
+            let address = free_address();
+            redis.launch(&name, &(redis.common(address) + "save \"\"\n"), &[]);
+            let port = address.port();
+            let monitor = format!("sentinel monitor {name} 127.0.0.1 {port} 1\n");
+            watch = [watch, monitor, format!("sentinel auth-pass {name} {PASSWORD}\n")].concat();
+        }
+        redis.launch("sentinel", &watch, &["--sentinel"]);
+        redis
+    }
+
+    /// Kills the master at that place.
+    pub(crate) fn kill(&mut self, place: usize) {
+        self.servers[place].kill().unwrap();
+        self.servers[place].wait().unwrap();
+    }
+
+    /// How it is reached.
+    pub(crate) fn options(&self, prefix: &str) -> Options {
+        let login = Login { username: String::new(), password: Some(PASSWORD.into()) };
+        let authorities_pem = Some(fs::read(self.authority.root()).unwrap());
+        Options {
+            sentinels: vec![self.sentinel.to_string()],
+            masters: self.masters.clone(),
+            login: login.clone(),
+            sentinel_login: login,
+            tls: self.tls.then_some(Tls { authorities_pem }),
+            deadline: Duration::from_millis(500),
+            writers: 0,
+            prefix: format!("{prefix}:"),
+        }
+    }
+
+    fn common(&self, address: SocketAddr) -> String {
+        let port = address.port();
+        let listen = if self.tls {
+            format!(
+                "port 0\ntls-port {port}\ntls-auth-clients no\ntls-replication yes\n\
+                 tls-cert-file {}\ntls-key-file {}\ntls-ca-cert-file {}\n",
+                self.authority.certificate().display(),
+                self.authority.key().display(),
+                self.authority.root().display(),
+            )
+        } else {
+            format!("port {port}\n")
+        };
+        let folder = self.folder.path().display();
+        format!("bind 127.0.0.1\n{listen}requirepass {PASSWORD}\ndir {folder}\n")
+    }
+
+    fn launch(&mut self, name: &str, text: &str, flags: &[&str]) {
+        let file = Path::new(self.folder.path()).join(format!("{name}.conf"));
+        fs::write(&file, text).unwrap();
+        let mut command = Command::new("redis-server");
+        let command = command.arg(file).args(flags).stdout(Stdio::null());
+        self.servers.push(command.spawn().unwrap());
+    }
+}
+
+impl Drop for OwnRedis {
+    fn drop(&mut self) {
+        for server in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+fn free_address() -> SocketAddr {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+}
