@@ -98,6 +98,38 @@ impl Layout {
         self.root.join("secrets").join(Member { kind, number: 1 }.to_string())
     }
 
+    /// The settings, as environment variables, of a Lodge that keeps its links on this cluster.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let list = |kind| {
+            let addresses: Vec<String> =
+                self.addresses(kind).iter().map(ToString::to_string).collect();
+            addresses.join(",")
+        };
+        let secret = |kind| self.secret_file(kind).display().to_string();
+        vec![
+            ("LODGE_LINKS_STORE", "cassandra".to_owned()),
+            ("LODGE_CASSANDRA_NODES", list(Kind::Cassandra)),
+            ("LODGE_REDIS_SENTINELS", list(Kind::Sentinel)),
+            ("LODGE_REDIS_PASSWORD_FILE", secret(Kind::Redis)),
+            ("LODGE_REDIS_SENTINEL_PASSWORD_FILE", secret(Kind::Redis)),
+        ]
+    }
+
+    /// What there is to set more for writes that are stored later.
+    pub fn settings_behind(&self) -> Vec<(&'static str, String)> {
+        let nodes = self.addresses(Kind::Rabbitmq);
+        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        vec![
+            ("LODGE_LINKS_MODE", "replace".to_owned()),
+            ("LODGE_LINKS_WRITES", "behind".to_owned()),
+            ("LODGE_RABBITMQ_NODES", nodes.join(",")),
+            (
+                "LODGE_RABBITMQ_PASSWORD_FILE",
+                self.secret_file(Kind::Rabbitmq).display().to_string(),
+            ),
+        ]
+    }
+
     /// The certificates of the nodes that speak TLS.
     pub fn authority(&self) -> Authority {
         Authority::at(self.root.join("secrets"))

@@ -8,10 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    layout::Layout,
-    member::{Kind, Member},
-};
+use crate::{layout::Layout, member::Member};
 
 /// How one is started.
 pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
@@ -20,17 +17,9 @@ pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {
     command.arg("--listen").arg(layout.address(member).to_string());
     command.arg("--ops-listen").arg(ops(layout, member).to_string());
     command.arg("--data").arg(layout.folder(member));
-    let nodes: Vec<String> =
-        layout.addresses(Kind::Cassandra).iter().map(ToString::to_string).collect();
     // Through the balancer everybody has one address.
     command.env("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1000000");
-    command.env("LODGE_LINKS_STORE", "cassandra").env("LODGE_CASSANDRA_NODES", nodes.join(","));
-    let sentinels: Vec<String> =
-        layout.addresses(Kind::Sentinel).iter().map(ToString::to_string).collect();
-    let password = layout.secret_file(Kind::Redis);
-    command.env("LODGE_REDIS_SENTINELS", sentinels.join(","));
-    command.env("LODGE_REDIS_PASSWORD_FILE", &password);
-    command.env("LODGE_REDIS_SENTINEL_PASSWORD_FILE", &password);
+    command.envs(layout.settings());
     command
 }
 

@@ -287,7 +287,11 @@ fn script(scratch: &Scratch, text: &str) -> Result<PathBuf> {
 }
 
 /// A run of `lodge load`, as its JSON report.
-fn load(scratch: &Scratch, options: &Options, arguments: &[&str]) -> Result<serde_json::Value> {
+pub(crate) fn load(
+    scratch: &Scratch,
+    options: &Options,
+    arguments: &[&str],
+) -> Result<serde_json::Value> {
     let (url, duration, json) =
         (format!("http://{LODGE}"), format!("{}s", options.seconds), scratch.path("report.json"));
     let report = json.display().to_string();
@@ -304,7 +308,7 @@ fn p99_ms(scratch: &Scratch, options: &Options, arguments: &[&str], part: &str) 
     number(&report, &format!("{part}/latency_ms/p99"))
 }
 
-fn number(report: &serde_json::Value, pointer: &str) -> Result<f64> {
+pub(crate) fn number(report: &serde_json::Value, pointer: &str) -> Result<f64> {
     report
         .pointer(pointer)
         .and_then(serde_json::Value::as_f64)

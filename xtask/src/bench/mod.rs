@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the figures of the README, each beside its bar, on this machine.
 
+mod cluster;
 mod crowd;
 mod links;
 mod servers;
@@ -13,6 +14,8 @@ use clap::{Args, Subcommand};
 pub(crate) enum Bench {
     /// Short links, beside nginx's bare `return 307`.
     Links(Options),
+    /// The same on many machines' engines, beside the embedded one; brings the cluster up if need be.
+    Cluster(Options),
 }
 
 #[derive(Args)]
@@ -26,7 +29,8 @@ pub(crate) struct Options {
     /// Links in the memory measurement.
     #[arg(long, default_value_t = 1_000_000)]
     links: u32,
-    /// Only the part of this name: hot, random, open-loop, creation, clicks, memory, overload, seeds.
+    /// Only the part of this name: for links hot, random, open-loop, creation, clicks, memory, overload,
+    /// seeds; for the cluster hot, paths, creation.
     #[arg(long)]
     only: Option<String>,
 }
@@ -35,6 +39,7 @@ pub(crate) struct Options {
 pub(crate) fn run(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Links(options) => links::run(options),
+        Bench::Cluster(options) => cluster::run(options),
     }
 }
 

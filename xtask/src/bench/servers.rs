@@ -68,10 +68,20 @@ pub(crate) fn start_nginx(scratch: &Scratch) -> Result<Running> {
 
 /// Lodge as shipped, on a data folder of the scratch.
 pub(crate) fn start_lodge(scratch: &Scratch, data: &str) -> Result<Running> {
+    start_lodge_with(scratch, data, &[])
+}
+
+/// The same with these environment variables.
+pub(crate) fn start_lodge_with(
+    scratch: &Scratch,
+    data: &str,
+    settings: &[(&str, String)],
+) -> Result<Running> {
     let mut command = Command::new(lodge_binary());
     command
         .args(["serve", "--listen", LODGE, "--ops-listen", LODGE_OPS, "--data"])
         .arg(scratch.path(data))
+        .envs(settings.iter().map(|(name, value)| (name, value)))
         .stderr(Stdio::null());
     let running = Running::start(&mut command)?;
     wait_for(LODGE)?;
@@ -139,10 +149,23 @@ pub(crate) fn resident_mb(pid: u32) -> Result<f64> {
 
 /// One GET, whole.
 pub(crate) fn get(address: &str, path: &str) -> Result<String> {
+    ask(address, "GET", path)
+}
+
+/// One `PUT` to Lodge, which must be taken.
+pub(crate) fn put(path: &str) -> Result<()> {
+    let answer = ask(LODGE, "PUT", path)?;
+    let status = answer.split(' ').nth(1).unwrap_or_default();
+    anyhow::ensure!(matches!(status, "200" | "201"), "PUT {path}: {answer}");
+    Ok(())
+}
+
+fn ask(address: &str, method: &str, path: &str) -> Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     stream.write_all(
-        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
+        format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
+            .as_bytes(),
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
@@ -150,7 +173,8 @@ pub(crate) fn get(address: &str, path: &str) -> Result<String> {
 }
 
 fn wait_for(address: &str) -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    // A cluster may have to make its tables first.
+    let deadline = Instant::now() + Duration::from_mins(1);
     while TcpStream::connect(address).is_err() {
         if Instant::now() > deadline {
             bail!("nothing listens on {address}");

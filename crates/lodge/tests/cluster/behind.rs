@@ -1,6 +1,6 @@
 //! Writes that are acknowledged before they are stored.
 
-use lodge_testbed::{Cluster, Kind};
+use lodge_testbed::Cluster;
 
 use crate::{
     client::Ask,
@@ -11,24 +11,10 @@ use crate::{
 /// Processes of the tests' own, on the cluster's engines, which write behind.
 pub(crate) fn writing_behind(cluster: &Cluster, role: &str) -> Lodge {
     let layout = cluster.layout();
-    let list = |kind| {
-        let addresses: Vec<String> =
-            layout.addresses(kind).iter().map(ToString::to_string).collect();
-        addresses.join(",")
-    };
-    let secret = |kind| layout.secret_file(kind).display().to_string();
-    Lodge::new()
-        .with("LODGE_LINKS_STORE", "cassandra")
-        .with("LODGE_LINKS_MODE", "replace")
-        .with("LODGE_LINKS_WRITES", "behind")
-        .with("LODGE_CASSANDRA_NODES", &list(Kind::Cassandra))
-        .with("LODGE_CASSANDRA_KEYSPACE", "lodge_behind")
-        .with("LODGE_REDIS_SENTINELS", &list(Kind::Sentinel))
-        .with("LODGE_REDIS_PASSWORD_FILE", &secret(Kind::Redis))
-        .with("LODGE_REDIS_SENTINEL_PASSWORD_FILE", &secret(Kind::Redis))
-        .with("LODGE_RABBITMQ_NODES", &list(Kind::Rabbitmq))
-        .with("LODGE_RABBITMQ_PASSWORD_FILE", &secret(Kind::Rabbitmq))
-        .with("LODGE_ROLES", role)
+    let own =
+        [("LODGE_CASSANDRA_KEYSPACE", "lodge_behind".to_owned()), ("LODGE_ROLES", role.to_owned())];
+    let settings = layout.settings().into_iter().chain(layout.settings_behind()).chain(own);
+    settings.fold(Lodge::new(), |lodge, (name, value)| lodge.with(name, &value))
 }
 
 /// How many links a process has stored for others.
