@@ -17,6 +17,11 @@ impl InstallationSecret {
         Self(bytes)
     }
 
+    /// The bytes, for a store that is to keep them.
+    pub fn reveal(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// HMAC-SHA-256 over `purpose` and `parts`, each with its length, so that no two calls with
     /// other arguments share their input.
     pub fn sign(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {

@@ -6,6 +6,7 @@ pub mod change;
 pub mod clicks;
 pub mod create;
 pub mod link;
+pub mod moving;
 pub mod service;
 pub mod short;
 pub mod store;

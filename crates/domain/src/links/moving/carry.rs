@@ -1,0 +1,205 @@
+//! The move itself: what goes first, where it goes on, how much at once.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+
+use super::{
+    Destination, Differences, Extent, MovingLink, ReadBack, Record, Source, Standing, Step,
+    compare::Comparison,
+};
+use crate::{Error, Result, links::Short, once::KEPT_SECONDS, secret::InstallationSecret};
+
+/// What is said of a destination that has another installation's secret.
+pub const BELONGS_TO_ANOTHER: &str = "the destination belongs to another installation, whose secret it has; move into an empty one, on which no server was started before";
+
+/// What the incarnations of moves are derived in.
+const INCARNATIONS: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0002);
+
+/// A move.
+pub struct Move {
+    /// From where.
+    pub source: Arc<dyn Source>,
+    /// To where.
+    pub destination: Arc<dyn Destination>,
+    /// The destination, to read back.
+    pub read_back: Arc<dyn ReadBack>,
+    /// How much at once.
+    pub pace: Pace,
+}
+
+/// How much is done at once, and how much between two notes of how far it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Rows that are read at once.
+    pub page: usize,
+    /// Rows that are on their way at once.
+    pub at_once: usize,
+    /// Rows after which the next page is followed by a note.
+    pub note_every: usize,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { page: 500, at_once: 48, note_every: 2_000 }
+    }
+}
+
+/// What is done at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Links are put.
+    Links,
+    /// Outcomes are put.
+    Outcomes,
+    /// Links are read back.
+    Comparing,
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is done.
+    pub phase: Phase,
+    /// Rows that are done.
+    pub done: u64,
+    /// Rows that there are, if it is known.
+    pub of: Option<u64>,
+}
+
+/// What came of a move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// What there was to move.
+    pub extent: Extent,
+    /// Links that an earlier start had put already.
+    pub put_before: u64,
+    /// What is not the same on both sides.
+    pub differences: Differences,
+}
+
+/// Whoever watches.
+pub(super) type Watch<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+
+impl Move {
+    /// Moves what is not moved yet, compares all of it, and tells `watch` of the progress.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] before anything is written, if the destination is somebody else's or the
+    /// source has changed since the move began. After any other error the move can be started again.
+    pub async fn run(&self, now: Timestamp, watch: Watch<'_>) -> Result<Moved> {
+        let (secret, extent) = (self.source.secret().await?, self.source.extent().await?);
+        let step = self.begin(&secret, &extent).await?;
+        let put_before = match step {
+            Step::Links { put, .. } => put,
+            Step::Outcomes { .. } | Step::Through => extent.links,
+        };
+        let incarnation = Uuid::new_v5(&INCARNATIONS, &secret.sign("move", &[]));
+        Carrier { of: self, extent: &extent, incarnation, now, watch }.go_on_from(step).await?;
+        let differences = Comparison::new(self, &extent, now, watch).run().await?;
+        Ok(Moved { extent, put_before, differences })
+    }
+
+    /// Makes the destination ours, unless it is somebody else's; where to go on.
+    async fn begin(&self, secret: &InstallationSecret, extent: &Extent) -> Result<Step> {
+        let Standing { secret: theirs, record, is_used } = self.destination.standing().await?;
+        if theirs.is_some_and(|theirs| theirs.reveal() != secret.reveal()) {
+            return Err(Error::Conflict(BELONGS_TO_ANOTHER));
+        }
+        match record {
+            Some(record) if record.extent == *extent => Ok(record.step),
+            Some(_) => Err(Error::Conflict(
+                "the source has changed since this move began, so a server ran on it; move it into an empty destination",
+            )),
+            None if is_used => Err(Error::Conflict(
+                "the destination holds links or API keys of its own; move into an empty one",
+            )),
+            None => {
+                let step = Step::Links { after: None, put: 0 };
+                let record = Record { extent: extent.clone(), step };
+                self.destination.begin(secret, &record).await?;
+                Ok(record.step)
+            }
+        }
+    }
+}
+
+/// One run of a move.
+struct Carrier<'a> {
+    of: &'a Move,
+    extent: &'a Extent,
+    incarnation: Uuid,
+    now: Timestamp,
+    watch: Watch<'a>,
+}
+
+impl Carrier<'_> {
+    /// Puts everything that is not put, and notes now and then how far it has come.
+    async fn go_on_from(&self, mut step: Step) -> Result<()> {
+        if step != Step::Through {
+            self.put_keys().await?;
+        }
+        loop {
+            step = match step {
+                Step::Links { after, put } => self.put_links(after, put).await?,
+                Step::Outcomes { after } => self.put_outcomes(after).await?,
+                Step::Through => return Ok(()),
+            };
+            let record = Record { extent: self.extent.clone(), step: step.clone() };
+            self.of.destination.note(&record).await?;
+        }
+    }
+
+    async fn put_keys(&self) -> Result<()> {
+        let keys = self.of.source.keys().await?;
+        self.all(keys.iter().map(|key| self.of.destination.put_key(key))).await
+    }
+
+    /// Puts links until it is time for a note.
+    async fn put_links(&self, mut after: Option<Short>, mut put: u64) -> Result<Step> {
+        let Pace { page, note_every, .. } = self.of.pace;
+        let mut unnoted = 0;
+        while unnoted < note_every {
+            (self.watch)(Progress { phase: Phase::Links, done: put, of: Some(self.extent.links) });
+            let links = self.of.source.links(after.clone(), page).await?;
+            let Some(last) = links.last().map(|last| last.link.short.clone()) else {
+                return Ok(Step::Outcomes { after: i64::MIN });
+            };
+            unnoted += links.len();
+            put += links.len() as u64;
+            self.all(links.into_iter().map(|link| self.put_link(link))).await?;
+            after = Some(last);
+        }
+        Ok(Step::Links { after, put })
+    }
+
+    async fn put_link(&self, link: MovingLink) -> Result<()> {
+        let link = MovingLink { clicks: link.clicks.at(self.now), ..link };
+        self.of.destination.put_link(&link, self.incarnation).await
+    }
+
+    /// Puts outcomes until it is time for a note.
+    async fn put_outcomes(&self, mut after: i64) -> Result<Step> {
+        let Pace { page, note_every, .. } = self.of.pace;
+        let kept = SignedDuration::from_secs(KEPT_SECONDS);
+        let since = self.now.saturating_sub(kept).unwrap_or(Timestamp::MIN);
+        let mut unnoted = 0;
+        while unnoted < note_every {
+            (self.watch)(Progress { phase: Phase::Outcomes, done: unnoted as u64, of: None });
+            let outcomes = self.of.source.outcomes(after, since, page).await?;
+            let Some(last) = outcomes.last() else { return Ok(Step::Through) };
+            after = last.place;
+            unnoted += outcomes.len();
+            self.all(outcomes.iter().map(|outcome| self.of.destination.put_outcome(outcome)))
+                .await?;
+        }
+        Ok(Step::Outcomes { after })
+    }
+
+    async fn all(&self, puts: impl Iterator<Item: Future<Output = Result<()>>>) -> Result<()> {
+        stream::iter(puts).buffer_unordered(self.of.pace.at_once).try_collect().await
+    }
+}
