@@ -216,7 +216,7 @@ fn device_number(device: Device) -> i64 {
     }
 }
 
-fn device(number: i64) -> Device {
+pub(crate) fn device(number: i64) -> Device {
     match number {
         0 => Device::Desktop,
         1 => Device::Mobile,

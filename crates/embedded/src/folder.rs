@@ -30,6 +30,16 @@ pub enum OpenError {
         /// The newest version that this Lodge reads.
         known: u32,
     },
+    /// An older Lodge wrote it, and it is not to be changed.
+    #[error("{} was written by an older Lodge (its format is {found}, this one reads {needed}); start this one on it once, which brings it there", file.display())]
+    Older {
+        /// The database.
+        file: PathBuf,
+        /// The file's version.
+        found: u32,
+        /// The version that is read.
+        needed: u32,
+    },
     /// The database is not Lodge's.
     #[error("{} is not a database of Lodge's; nothing in it was changed", file.display())]
     Foreign {

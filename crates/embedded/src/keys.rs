@@ -76,7 +76,8 @@ fn one(connection: &Connection, sql: &str, by: impl ToSql) -> Result<Option<ApiK
     Ok(connection.prepare_cached(sql)?.query_row([by], read).optional()?)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+/// Reads the columns that every statement here begins with.
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     let time = |index: usize, at: i64| {
         Timestamp::from_millisecond(at)
             .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, at))

@@ -16,6 +16,7 @@ mod job;
 mod keys;
 mod links;
 mod migrations;
+mod moving;
 mod options;
 mod outcomes;
 mod passwords;
@@ -40,6 +41,7 @@ pub use crate::{
     cache::{keys::CachedKeys, links::CachedLinks},
     folder::{Folder, OpenError},
     inspect::{Inspected, inspect},
+    moving::MovingFolder,
     options::Options,
     passwords::Argon2Pool,
     tidy::Tidied,

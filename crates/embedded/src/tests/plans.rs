@@ -9,7 +9,7 @@ use super::open;
 use crate::{
     Options, clicks, keys,
     links::{Plan, change, find, list, row},
-    outcomes, tidy,
+    moving, outcomes, tidy,
 };
 
 /// The plan of a statement, whatever its parameters are.
@@ -76,6 +76,7 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(keys::STATEMENTS)
     .chain(tidy::STATEMENTS);
     queries.extend(texts.map(str::to_owned));
+    queries.extend(moving::statements());
     let check = move |connection: &Connection| {
         for sql in queries {
             let plan = plan(connection, &sql);

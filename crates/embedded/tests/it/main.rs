@@ -5,6 +5,7 @@
 mod cache;
 mod files;
 mod hashing;
+mod moving;
 mod promises;
 mod rollups;
 mod support;

@@ -1,0 +1,239 @@
+//! A data folder as the source of a move: locked, and only read.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Attempt, Error, Result,
+    links::{
+        Device, LinkId, Short,
+        moving::{Clicks, Extent, MovingLink, Source, StoredKey, StoredOutcome},
+    },
+    secret::InstallationSecret,
+};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+
+use crate::{
+    Options, clicks,
+    failure::Failure,
+    folder::{Folder, OpenError, check_origin, not_sqlite},
+    keys, links,
+    links::row::{COLUMNS, read},
+    migrations,
+    readers::{Readers, Size},
+};
+
+/// Rows of clicks after which a page of links ends: a link may have thousands.
+const CLICK_ROWS_A_PAGE: usize = 20_000;
+
+/// Requests that may wait: the pages of one move come one after the other.
+const QUEUE: usize = 64;
+
+/// A data folder that is locked and only read.
+pub struct MovingFolder {
+    readers: Readers,
+    _folder: Folder,
+}
+
+impl MovingFolder {
+    /// Locks `folder` and opens its database to read it. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When another process has the folder, or there is no database in it that this Lodge's version
+    /// wrote.
+    pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
+        let file = folder.join("lodge.db");
+        // Locking makes a folder where there is none.
+        std::fs::metadata(&file).map_err(|source| failed(&file, source))?;
+        let folder = Folder::lock(folder)?;
+        check_version(&file)?;
+        let size = Size { threads: 1, queue: QUEUE, page_cache_bytes: options.page_cache_bytes };
+        Ok(Self { readers: Readers::start(&file, size, &())?, _folder: folder })
+    }
+}
+
+fn failed(file: &Path, source: std::io::Error) -> OpenError {
+    OpenError::File { path: PathBuf::from(file), source }
+}
+
+fn check_version(file: &Path) -> Result<(), OpenError> {
+    let failed = |source| not_sqlite(file, source);
+    let connection =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+    check_origin(&connection, file)?;
+    let found = migrations::version(&connection).map_err(failed)?;
+    if found < migrations::NEWEST {
+        return Err(OpenError::Older { file: file.to_owned(), found, needed: migrations::NEWEST });
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Source for MovingFolder {
+    async fn secret(&self) -> Result<InstallationSecret> {
+        let secret: Option<[u8; 32]> = self
+            .readers
+            .read(|connection| Ok(connection.query_row(SECRET, [], |row| row.get(0)).optional()?))
+            .await?;
+        secret.map(InstallationSecret::new).ok_or_else(|| Error::internal("no secret is there"))
+    }
+
+    async fn extent(&self) -> Result<Extent> {
+        self.readers.read(extent).await
+    }
+
+    async fn keys(&self) -> Result<Vec<StoredKey>> {
+        let all = |connection: &Connection| {
+            let mut statement = connection.prepare_cached(KEYS)?;
+            let read = |row: &Row<'_>| Ok(StoredKey { key: keys::read(row)?, digest: row.get(4)? });
+            Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
+        };
+        self.readers.read(all).await
+    }
+
+    async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<MovingLink>> {
+        self.readers.read(move |connection| page(connection, after.as_ref(), limit)).await
+    }
+
+    async fn find(&self, shorts: Vec<Short>) -> Result<Vec<Option<MovingLink>>> {
+        let find = move |connection: &Connection| {
+            let find_one = |short: &Short| {
+                let found = links::by_short(connection, short)?;
+                found.map(|stored| with_clicks(connection, stored.link)).transpose()
+            };
+            shorts.iter().map(find_one).collect()
+        };
+        self.readers.read(find).await
+    }
+
+    async fn outcomes(
+        &self,
+        after: i64,
+        since: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredOutcome>> {
+        self.readers.read(move |connection| outcomes(connection, after, since, limit)).await
+    }
+}
+
+const SECRET: &str = "SELECT value FROM meta WHERE name = 'secret'";
+
+const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";
+
+/// What there is, then what changes with everything that a server does: versions rise with each
+/// change, used clicks and counted ones with each redirect, rows with each creation. Tidying makes
+/// fewer rows.
+const EXTENT: &str = "SELECT \
+    (SELECT count(*) FROM links), (SELECT count(*) FROM api_keys), \
+    (SELECT coalesce(sum(clicks), 0) FROM clicks_hour) + (SELECT coalesce(sum(clicks), 0) FROM clicks_day), \
+    (SELECT coalesce(max(row), 0) FROM links), (SELECT coalesce(sum(version), 0) FROM links), \
+    (SELECT coalesce(sum(key_version), 0) FROM links), (SELECT coalesce(max(changed_at), 0) FROM links), \
+    (SELECT coalesce(sum(clicks_used), 0) FROM links), (SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL), \
+    (SELECT count(*) FROM clicks_hour), (SELECT count(*) FROM clicks_day), (SELECT count(*) FROM referrers), \
+    (SELECT coalesce(max(row), 0) FROM outcomes)";
+
+fn extent(connection: &Connection) -> Result<Extent, Failure> {
+    let figures = |row: &Row<'_>| (0..13).map(|column| row.get(column)).collect();
+    let figures: Vec<i64> = connection.query_row(EXTENT, [], figures)?;
+    let count = |place: usize| figures[place].cast_unsigned();
+    Ok(Extent { links: count(0), keys: count(1), clicks: count(2), marks: figures[3..].to_vec() })
+}
+
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT {COLUMNS} FROM links l WHERE l.short > ?1 ORDER BY l.short LIMIT ?2")
+});
+
+/// Links over and deleted, too, in the order of shorts.
+fn page(
+    connection: &Connection,
+    after: Option<&Short>,
+    limit: usize,
+) -> Result<Vec<MovingLink>, Failure> {
+    let mut statement = connection.prepare_cached(&PAGE)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = statement.query((after.map_or("", Short::as_str), limit))?;
+    let (mut links, mut click_rows) = (Vec::new(), 0);
+    while click_rows < CLICK_ROWS_A_PAGE
+        && let Some(row) = rows.next()?
+    {
+        let link = with_clicks(connection, read(row, None)?.link)?;
+        let Clicks { days, hours, referrers } = &link.clicks;
+        click_rows += days.len() + hours.len() + referrers.len();
+        links.push(link);
+    }
+    Ok(links)
+}
+
+const HOURS: &str = "SELECT hour, device, clicks FROM clicks_hour WHERE link = ?1";
+
+/// Days that are not rolled up yet, too.
+const DAYS: &str = "SELECT day, device, clicks FROM clicks_day WHERE link = ?1 \
+    UNION ALL SELECT hour / 24, device, clicks FROM clicks_hour WHERE link = ?1";
+
+const REFERRERS: &str = "SELECT host, clicks FROM referrers WHERE link = ?1";
+
+fn with_clicks(
+    connection: &Connection,
+    link: lodge_domain::links::Link,
+) -> Result<MovingLink, Failure> {
+    let referrers = connection
+        .prepare_cached(REFERRERS)?
+        .query_map([link.id.0.as_bytes()], |row| Ok((row.get(0)?, count(row, 1)?)))?
+        .collect::<Result<_, _>>()?;
+    let days = by_time(connection, DAYS, link.id)?;
+    let hours = by_time(connection, HOURS, link.id)?;
+    Ok(MovingLink { link, clicks: Clicks { days, hours, referrers } })
+}
+
+fn by_time(
+    connection: &Connection,
+    sql: &str,
+    link: LinkId,
+) -> rusqlite::Result<BTreeMap<(i64, Device), u64>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([link.0.as_bytes()])?;
+    let mut sums = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        *sums.entry((row.get(0)?, clicks::device(row.get(1)?))).or_default() += count(row, 2)?;
+    }
+    Ok(sums)
+}
+
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(i64::cast_unsigned)
+}
+
+const OUTCOMES: &str = "SELECT row, attempt, fingerprint, at, outcome FROM outcomes \
+    WHERE row > ?1 AND at > ?2 ORDER BY row LIMIT ?3";
+
+fn outcomes(
+    connection: &Connection,
+    after: i64,
+    since: Timestamp,
+    limit: usize,
+) -> Result<Vec<StoredOutcome>, Failure> {
+    let mut statement = connection.prepare_cached(OUTCOMES)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = statement.query((after, since.as_millisecond(), limit))?;
+    let mut outcomes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let at = Timestamp::from_millisecond(row.get(3)?).map_err(Error::internal)?;
+        let attempt = Attempt { id: row.get(1)?, fingerprint: row.get(2)?, at };
+        let outcome = serde_json::from_str(&row.get::<_, String>(4)?)?;
+        outcomes.push(StoredOutcome { place: row.get(0)?, attempt, outcome });
+    }
+    Ok(outcomes)
+}
+
+/// Those that must find their way by an index; only the extent is counted over all rows.
+#[cfg(test)]
+pub(crate) fn statements() -> Vec<String> {
+    let fixed = [SECRET, HOURS, DAYS, REFERRERS, OUTCOMES].map(str::to_owned);
+    fixed.into_iter().chain([PAGE.clone()]).collect()
+}
