@@ -1,6 +1,8 @@
 //! Clicks. Each process has rows of its own, and writes into them how many clicks it has seen so far,
 //! not how many came: the same write again changes nothing, and nobody adds to what another counts.
 
+mod moving;
+
 use std::{
     collections::{BTreeMap, HashMap},
     pin::pin,
@@ -37,8 +39,8 @@ const LINES_MAX: usize = 1_000;
 const HOUR_SECONDS: i64 = 3_600;
 const DAY_SECONDS: i64 = 86_400;
 
-/// How long hours are kept.
-const HOURS_KEPT_SECONDS: i32 = 32 * 86_400;
+/// How long hours are kept, from their beginning.
+const HOURS_KEPT_SECONDS: i64 = 32 * DAY_SECONDS;
 
 /// Clicks in the cluster.
 pub(crate) struct CassandraClicks {
@@ -106,7 +108,7 @@ impl CassandraClicks {
                     number,
                     clicks,
                     number,
-                    HOURS_KEPT_SECONDS,
+                    seconds_left(*hour),
                 );
                 self.session.run(&statements.add_hour, values).await?;
             }
@@ -241,6 +243,14 @@ impl Counted {
         *hosts += 1;
         cell
     }
+}
+
+/// How long the row of an hour is to be kept from now on.
+fn seconds_left(hour: i64) -> i32 {
+    let end = hour.saturating_mul(HOUR_SECONDS).saturating_add(HOURS_KEPT_SECONDS);
+    let left = end.saturating_sub(Timestamp::now().as_second());
+    // None at all would mean for ever.
+    i32::try_from(left.clamp(1, 2 * HOURS_KEPT_SECONDS)).unwrap_or(1)
 }
 
 /// A row of clicks by time, with its device.

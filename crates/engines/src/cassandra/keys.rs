@@ -1,5 +1,7 @@
 //! API keys.
 
+mod moving;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -13,6 +13,7 @@ mod failure;
 mod feed;
 mod keys;
 mod links;
+mod moving;
 mod row;
 mod schema;
 mod session;
@@ -24,7 +25,10 @@ use std::sync::Arc;
 use lodge_domain::{
     Result,
     keys::KeyStore,
-    links::{ChangeFeed, ClickStore, LinkStore},
+    links::{
+        ChangeFeed, ClickStore, LinkStore, Mode,
+        moving::{Destination, ReadBack},
+    },
     secret::InstallationSecret,
 };
 
@@ -32,7 +36,7 @@ pub use session::Options;
 
 use self::{
     clicks::CassandraClicks, feed::Feed, keys::CassandraKeys, links::CassandraLinks,
-    session::Session,
+    moving::Moving, session::Session,
 };
 
 /// An open connection to a cluster.
@@ -73,6 +77,14 @@ impl Cassandra {
     /// API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(CassandraKeys(Arc::clone(&self.0)))
+    }
+
+    /// The destination of a move into a deployment of this `mode`, and the way to read it back.
+    pub fn moving(&self, mode: Mode) -> (Arc<dyn Destination>, Arc<dyn ReadBack>) {
+        let feed = Arc::new(Feed::new(Arc::clone(&self.0)));
+        let links = CassandraLinks::new(Arc::clone(&self.0), feed);
+        let moving = Arc::new(Moving::new(Arc::clone(&self.0), links, mode));
+        (Arc::clone(&moving) as Arc<dyn Destination>, moving)
     }
 
     /// The installation's secret: `fresh`, or the one that was kept first.

@@ -35,6 +35,9 @@ const PULSE: Duration = Duration::from_secs(1);
 /// How soon a node answers that is well, even on a busy machine.
 const SOON: Duration = Duration::from_millis(150);
 
+/// The setting that holds the installation's secret.
+pub(crate) const SECRET: &str = "secret";
+
 /// Where the cluster is, and what of it is ours.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -129,17 +132,18 @@ impl Session {
         is_applied(self.run(statement, values).await?)
     }
 
+    /// What is kept under a name for the whole installation.
+    pub(crate) async fn setting(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let row: Option<(Vec<u8>,)> = self.first(&self.statements.setting, (name,)).await?;
+        Ok(row.map(|(value,)| value))
+    }
+
     /// The installation's secret: `fresh`, or the one that was kept first.
     pub(crate) async fn secret(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
-        const NAME: &str = "secret";
-        let statements = &self.statements;
         // Whether it was done is read from what is there.
-        let kept = self.transact(&statements.add_setting, (NAME, &fresh[..])).await;
-        let (value,): (Vec<u8>,) = match self.first(&statements.setting, (NAME,)).await? {
-            Some(row) => row,
-            None => {
-                return Err(kept.err().map_or_else(|| Error::internal("no secret"), Error::from));
-            }
+        let kept = self.transact(&self.statements.add_setting, (SECRET, &fresh[..])).await;
+        let Some(value) = self.setting(SECRET).await? else {
+            return Err(kept.err().map_or_else(|| Error::internal("no secret"), Error::from));
         };
         value.try_into().map_err(|_| Error::internal("the installation's secret is not 32 bytes"))
     }

@@ -72,6 +72,7 @@ statements! {
     rewrite: Transaction format!("UPDATE @links SET {} WHERE short = ? \
         IF id = :was_id AND version = :was_version AND clicks_used = :was_used", assignments(COLUMNS));
     put: Write format!("INSERT INTO @links ({COLUMNS}) VALUES ({}) USING TIMESTAMP :at", marks(COLUMNS));
+    any_link: Read "SELECT short FROM @links LIMIT 1";
     tell_change: Write "INSERT INTO @link_changes (bucket, at, id, short) VALUES (?, ?, ?, ?)";
     changes: Poll "SELECT id, short FROM @link_changes WHERE bucket = ? AND at >= ?";
     own: Write "INSERT INTO @links_by_owner (owner, id, short) VALUES (?, ?, ?)";
@@ -85,6 +86,8 @@ statements! {
         IF NOT EXISTS USING TTL {ATTEMPT_SECONDS}");
     propose_anew: Transaction format!("UPDATE @attempts USING TTL {ATTEMPT_SECONDS} \
         SET fingerprint = ?, at = ?, plan = ?, outcome = null WHERE id = ? IF plan = :was_plan");
+    put_outcome: Transaction format!("INSERT INTO @attempts (id, fingerprint, at, plan, outcome) VALUES (?, ?, ?, ?, ?) \
+        IF NOT EXISTS USING TTL {ATTEMPT_SECONDS}");
     keep_outcome: Transaction format!("UPDATE @attempts USING TTL {ATTEMPT_SECONDS} SET outcome = ? WHERE id = ? IF plan = ?");
     withdraw: Transaction "DELETE FROM @attempts WHERE id = ? IF plan = ?";
     add_hour: Write "INSERT INTO @clicks_by_hour (link, hour, device, incarnation, number, clicks) \
@@ -98,11 +101,13 @@ statements! {
     referrer_cell: Read "SELECT number, clicks FROM @clicks_by_referrer WHERE link = ? AND host = ? AND incarnation = ?";
     hours: Read "SELECT hour, device, clicks FROM @clicks_by_hour WHERE link = ? AND hour >= ?";
     days: Read "SELECT day, device, clicks FROM @clicks_by_day WHERE link = ?";
+    all_days: Read "SELECT clicks FROM @clicks_by_day";
     referrers: Read "SELECT host, clicks FROM @clicks_by_referrer WHERE link = ?";
     forget_hours: Write "DELETE FROM @clicks_by_hour WHERE link = ?";
     forget_days: Write "DELETE FROM @clicks_by_day WHERE link = ?";
     forget_referrers: Write "DELETE FROM @clicks_by_referrer WHERE link = ?";
     add_key: Transaction "INSERT INTO @keys_by_name (name, id, digest, created_at) VALUES (?, ?, ?, ?) IF NOT EXISTS";
+    put_key: Transaction "INSERT INTO @keys_by_name (name, id, digest, created_at, revoked_at) VALUES (?, ?, ?, ?, ?) IF NOT EXISTS";
     revoke_key: Transaction "UPDATE @keys_by_name SET revoked_at = ? WHERE name = ? IF revoked_at = null AND id = :was_id";
     key_by_name: Serial "SELECT name, id, created_at, revoked_at, digest FROM @keys_by_name WHERE name = ?";
     keys: Read "SELECT name, id, created_at, revoked_at, digest FROM @keys_by_name";
@@ -111,6 +116,7 @@ statements! {
     name_by_digest: Read "SELECT name FROM @keys_by_digest WHERE digest = ?";
     name_by_id: Read "SELECT name FROM @keys_by_id WHERE id = ?";
     add_setting: Transaction "INSERT INTO @settings (name, value) VALUES (?, ?) IF NOT EXISTS";
+    change_setting: Transaction "UPDATE @settings SET value = ? WHERE name = ? IF value = :was_value";
     setting: Serial "SELECT value FROM @settings WHERE name = ?";
 }
 

@@ -3,6 +3,7 @@
 mod change;
 mod claim;
 mod list;
+mod moving;
 mod replace;
 
 use std::{future::Future, sync::Arc};

@@ -9,12 +9,13 @@ use scylla::SerializeRow;
 
 use super::{CassandraLinks, LinkRow};
 
+/// A row with the time of its write.
 #[derive(SerializeRow)]
-struct Put<'a> {
+pub(super) struct Put<'a> {
     #[scylla(flatten)]
-    row: &'a LinkRow,
+    pub(super) row: &'a LinkRow,
     /// Microseconds since 1970.
-    at: i64,
+    pub(super) at: i64,
 }
 
 impl CassandraLinks {

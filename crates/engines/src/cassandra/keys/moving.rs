@@ -1,0 +1,58 @@
+//! API keys that are put as they are.
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use lodge_domain::{Error, Result, links::moving::StoredKey};
+
+use super::{CassandraKeys, KeyRow};
+use crate::cassandra::{failure::Failure, row::milliseconds};
+
+/// Keys that are looked up at once.
+const AT_ONCE: usize = 16;
+
+impl CassandraKeys {
+    /// Puts a key with its number; a key that has its name stays.
+    pub(in crate::cassandra) async fn put(&self, stored: &StoredKey) -> Result<(), Failure> {
+        let (statements, key, digest) = (&self.0.statements, &stored.key, &stored.digest[..]);
+        let name = key.name.as_str();
+        self.0.run(&statements.index_digest, (digest, name)).await?;
+        self.0.run(&statements.index_id, (key.id.0, name)).await?;
+        let (created_at, revoked_at) =
+            (milliseconds(key.created_at), key.revoked_at.map(milliseconds));
+        let values = (name, key.id.0, digest, created_at, revoked_at);
+        self.0.transact(&statements.put_key, values).await?;
+        Ok(())
+    }
+
+    /// Every key.
+    pub(in crate::cassandra) async fn stored(&self) -> Result<Vec<StoredKey>> {
+        let rows: Vec<KeyRow> = self.0.all(&self.0.statements.keys, ()).await?;
+        rows.into_iter().map(KeyRow::stored).collect()
+    }
+
+    /// Every key that is found by its digest and by its number.
+    pub(in crate::cassandra) async fn reachable(&self) -> Result<Vec<StoredKey>> {
+        let looked = self.stored().await?.into_iter().map(async |stored: StoredKey| {
+            let statements = &self.0.statements;
+            let by_digest: Option<(String,)> =
+                self.0.first(&statements.name_by_digest, (&stored.digest[..],)).await?;
+            let by_id: Option<(String,)> =
+                self.0.first(&statements.name_by_id, (stored.key.id.0,)).await?;
+            let name = Some((stored.key.name.clone(),));
+            Ok((by_digest == name && by_id == name).then_some(stored))
+        });
+        let found: Vec<Option<StoredKey>> = stream::iter(looked)
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await
+            .map_err(|error: Failure| Error::from(error))?;
+        Ok(found.into_iter().flatten().collect())
+    }
+}
+
+impl KeyRow {
+    fn stored(self) -> Result<StoredKey> {
+        let digest = self.digest.as_slice().try_into();
+        let digest = digest.map_err(|error| Failure::unreadable("keys_by_name", &error))?;
+        Ok(StoredKey { digest, key: self.key()? })
+    }
+}

@@ -1,0 +1,219 @@
+//! The cluster as the destination of a move. What is put here is put as servers put it: links by the
+//! protocol of the deployment's mode, keys, outcomes and settings by lightweight transactions, clicks
+//! as the counts of one more process. So it does not matter whether servers run meanwhile, or come
+//! upon a transaction that a killed move has left half-done.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::TryStreamExt as _;
+use lodge_domain::{
+    Error, Result,
+    links::{
+        Link, LinkId, Mode, Outcome, Short,
+        moving::{
+            BELONGS_TO_ANOTHER, Clicks, Destination, MovingLink, ReadBack, Record, Standing,
+            StoredKey, StoredOutcome,
+        },
+    },
+    secret::InstallationSecret,
+};
+use uuid::Uuid;
+
+use super::{
+    attempts::Plan,
+    clicks::CassandraClicks,
+    failure::Failure,
+    keys::CassandraKeys,
+    links::CassandraLinks,
+    row::milliseconds,
+    session::{SECRET, Session},
+};
+
+/// The setting that holds the record of a move.
+const RECORD: &str = "move";
+
+/// How often something is tried that the cluster cannot do at the moment, with pauses that double up
+/// to the longest: half a minute of them.
+const TRIES: u32 = 12;
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The cluster, for a move.
+pub(crate) struct Moving {
+    session: Arc<Session>,
+    links: CassandraLinks,
+    clicks: CassandraClicks,
+    keys: CassandraKeys,
+    mode: Mode,
+}
+
+impl Moving {
+    pub(crate) fn new(session: Arc<Session>, links: CassandraLinks, mode: Mode) -> Self {
+        let clicks = CassandraClicks::new(Arc::clone(&session));
+        let keys = CassandraKeys(Arc::clone(&session));
+        Self { session, links, clicks, keys, mode }
+    }
+
+    async fn record(&self) -> Result<Option<Vec<u8>>> {
+        patiently(|| async { Ok(self.session.setting(RECORD).await?) }).await
+    }
+
+    async fn is_used(&self) -> Result<bool> {
+        let link: Option<(String,)> =
+            self.session.first(&self.session.statements.any_link, ()).await?;
+        Ok(link.is_some() || !self.keys.stored().await?.is_empty())
+    }
+
+    /// Adds an outcome, where there is none of its attempt.
+    async fn add_outcome(&self, stored: &StoredOutcome) -> Result<()> {
+        let plan = text(&plan_of(&stored.outcome))?;
+        let (outcome, attempt) = (text(&stored.outcome)?, &stored.attempt);
+        let (id, print) = (&attempt.id[..], &attempt.fingerprint[..]);
+        let values = (id, print, milliseconds(attempt.at), plan, outcome);
+        self.session.transact(&self.session.statements.put_outcome, values).await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Destination for Moving {
+    async fn standing(&self) -> Result<Standing> {
+        let secret = patiently(|| async { Ok(self.session.setting(SECRET).await?) }).await?;
+        let secret = secret.map(|secret| <[u8; 32]>::try_from(secret).map(InstallationSecret::new));
+        let secret =
+            secret.transpose().map_err(|_| Error::internal("a secret of another length"))?;
+        let record = self.record().await?;
+        let record = record.map(|record| serde_json::from_slice(&record)).transpose();
+        let is_used = patiently(|| async { self.is_used().await }).await?;
+        Ok(Standing { secret, record: record.map_err(Error::internal)?, is_used })
+    }
+
+    async fn begin(&self, secret: &InstallationSecret, record: &Record) -> Result<()> {
+        let kept = patiently(|| async { self.session.secret(*secret.reveal()).await }).await?;
+        if kept != *secret.reveal() {
+            return Err(Error::Conflict(BELONGS_TO_ANOTHER));
+        }
+        let record = serde_json::to_vec(record).map_err(Error::internal)?;
+        patiently(|| async {
+            let values = (RECORD, &record[..]);
+            self.session.transact(&self.session.statements.add_setting, values).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn note(&self, record: &Record) -> Result<()> {
+        let is = serde_json::to_vec(record).map_err(Error::internal)?;
+        patiently(|| async {
+            let was = self.session.setting(RECORD).await?;
+            if was.as_ref() == Some(&is) {
+                return Ok(());
+            }
+            let values = (&is[..], RECORD, was);
+            if self.session.transact(&self.session.statements.change_setting, values).await? {
+                return Ok(());
+            }
+            Err(Error::unavailable("the record of the move was changed meanwhile"))
+        })
+        .await
+    }
+
+    async fn put_key(&self, key: &StoredKey) -> Result<()> {
+        patiently(|| async { Ok(self.keys.put(key).await?) }).await
+    }
+
+    async fn put_link(&self, moving: &MovingLink, incarnation: Uuid) -> Result<()> {
+        patiently(|| async { self.links.put_as_is(&moving.link, self.mode).await }).await?;
+        let (link, clicks) = (moving.link.id, &moving.clicks);
+        patiently(|| async { Ok(self.clicks.put(link, clicks, incarnation).await?) }).await
+    }
+
+    async fn put_outcome(&self, outcome: &StoredOutcome) -> Result<()> {
+        patiently(|| async { self.add_outcome(outcome).await }).await
+    }
+}
+
+#[async_trait]
+impl ReadBack for Moving {
+    async fn keys(&self) -> Result<Vec<StoredKey>> {
+        patiently(|| async { self.keys.reachable().await }).await
+    }
+
+    async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<Link>> {
+        patiently(|| async { self.links.all_kept_after(after.as_ref(), limit).await }).await
+    }
+
+    async fn find(&self, short: &Short) -> Result<Option<Link>> {
+        patiently(|| async { self.links.kept(short).await }).await
+    }
+
+    async fn clicks(&self, link: LinkId) -> Result<Clicks> {
+        patiently(|| async { Ok(self.clicks.of(link).await?) }).await
+    }
+
+    async fn clicks_total(&self) -> Result<u64> {
+        patiently(|| async {
+            let statements = &self.session.statements;
+            let days = self.session.rows(&statements.all_days, ()).await?;
+            let days = days.rows_stream::<(i64,)>().map_err(Error::internal)?;
+            let add =
+                |sum: u64, (clicks,): (i64,)| std::future::ready(Ok(sum + clicks.cast_unsigned()));
+            Ok(days.map_err(Failure::from).try_fold(0, add).await?)
+        })
+        .await
+    }
+}
+
+/// A plan of the kind that comes to such an outcome. It is never carried out, because its outcome is
+/// there.
+fn plan_of(outcome: &Outcome) -> Plan {
+    match outcome {
+        Outcome::Claims(_) => Plan::claim(Vec::new(), jiff::SignedDuration::ZERO),
+        Outcome::Replaced(replaced) => Plan::Replace { link: replaced.link.clone() },
+        Outcome::Changed(link) => Plan::Change { link: link.clone(), write: Uuid::nil() },
+    }
+}
+
+fn text(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(Error::internal)
+}
+
+/// Tries again what cannot be done at the moment, a while later each time.
+async fn patiently<T, F>(mut attempt: impl FnMut() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..TRIES {
+        match attempt().await {
+            Err(Error::Unavailable { .. }) => tokio::time::sleep(pause).await,
+            done => return done,
+        }
+        pause = LONGEST_PAUSE.min(2 * pause);
+    }
+    attempt().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn failing(times: u32, error: impl Fn() -> Error) -> (Result<()>, u32) {
+        let tried = std::sync::atomic::AtomicU32::new(0);
+        let done = patiently(|| async {
+            let before = tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if before < times { Err(error()) } else { Ok(()) }
+        })
+        .await;
+        (done, tried.into_inner())
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_done_at_the_moment_is_tried_again_and_a_defect_is_not() {
+        let (done, tried) = failing(2, || Error::unavailable("busy")).await;
+        assert_eq!((done.is_ok(), tried), (true, 3));
+        let (done, tried) = failing(2, || Error::internal("broken")).await;
+        assert_eq!((done.is_ok(), tried), (false, 1));
+    }
+}
