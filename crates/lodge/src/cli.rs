@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    commands::admin::AdminOptions,
+    commands::{admin::AdminOptions, moving::MoveOptions},
     config::{App, Role},
 };
 
@@ -25,6 +25,9 @@ pub(crate) enum Command {
     Check(ConfigOptions),
     /// Administer a data folder, whether or not a server runs on it.
     Admin(AdminOptions),
+    /// Move everything in a data folder to the Cassandra cluster that the configuration names. No server
+    /// may run on either. It can be broken off and started again, and compares both sides at the end.
+    Move(MoveOptions),
     /// Put load on a server and report what it did.
     #[command(subcommand)]
     Load(Box<lodge_load::LoadCommand>),

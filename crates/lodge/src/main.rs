@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => commands::serve::run(&options),
         Command::Check(options) => commands::check::run(&options),
         Command::Admin(options) => commands::admin::run(options),
+        Command::Move(options) => commands::moving::run(&options),
         Command::Load(command) => commands::load::run(&command),
     };
     done.unwrap_or_else(|error| {

@@ -297,6 +297,7 @@ fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn progress_bar(length: u64, template: &str) -> Result<ProgressBar> {
+/// A bar on the terminal, if there is one.
+pub(super) fn progress_bar(length: u64, template: &str) -> Result<ProgressBar> {
     Ok(ProgressBar::new(length).with_style(ProgressStyle::with_template(template)?))
 }

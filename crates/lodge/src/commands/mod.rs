@@ -3,6 +3,7 @@
 pub(crate) mod admin;
 pub(crate) mod check;
 pub(crate) mod load;
+pub(crate) mod moving;
 pub(crate) mod serve;
 
 use std::process::ExitCode;

@@ -4,8 +4,14 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
-use lodge_domain::{Error, OsRandom, Random, SystemClock, links::LinkStore};
-use lodge_embedded::{CachedKeys, CachedLinks, Folder};
+use lodge_domain::{
+    Error, OsRandom, Random, SystemClock,
+    links::{
+        LinkStore,
+        moving::{Move, Pace},
+    },
+};
+use lodge_embedded::{CachedKeys, CachedLinks, Folder, MovingFolder};
 use lodge_engines::{
     behind::{self, Drain, HeldLinks, LinkQueue, WriteBehind},
     cassandra::{Cassandra, Options as CassandraOptions},
@@ -131,6 +137,16 @@ async fn probe_redis(config: &Config) -> Result<String> {
     let masters = Redis::probe(redis_options(config)?).await;
     let masters = masters.map_err(|error| explained("Redis", error))?;
     Ok(format!("Redis: reached; {}", masters.join("; ")))
+}
+
+/// A move of everything in the data folder `from` to the Cassandra that the configuration names.
+pub(crate) async fn moving(config: &Config, from: &Path) -> Result<Move> {
+    // Locked before anything is made in the cluster.
+    let source = Arc::new(MovingFolder::open(from, &super::options(config))?);
+    let cluster = Cassandra::connect(&cassandra_options(config)).await;
+    let cluster = cluster.map_err(|error| explained("Cassandra", error))?;
+    let (destination, read_back) = cluster.moving(config.links.mode);
+    Ok(Move { source, destination, read_back, pace: Pace::default() })
 }
 
 fn cassandra_options(config: &Config) -> CassandraOptions {

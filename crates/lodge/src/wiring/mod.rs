@@ -24,7 +24,10 @@ use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
 use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
 
-pub(crate) use self::{cluster::probe, engine::Engine};
+pub(crate) use self::{
+    cluster::{moving, probe},
+    engine::Engine,
+};
 use crate::{
     config::{Config, Store},
     descriptors,

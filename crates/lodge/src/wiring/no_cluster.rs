@@ -1,6 +1,9 @@
 //! In the place of the scaled-out engines, where this Lodge was built without them.
 
+use std::path::Path;
+
 use anyhow::Result;
+use lodge_domain::links::moving::Move;
 
 use super::Ports;
 use crate::config::{Config, Store};
@@ -9,6 +12,12 @@ const MISSING: &str = "links.store: this Lodge was built without the feature `cl
 
 #[expect(clippy::unused_async, reason = "in the place of one that waits")]
 pub(super) async fn ports(_: &Config) -> Result<Ports> {
+    anyhow::bail!(MISSING)
+}
+
+/// There is nowhere to move to.
+#[expect(clippy::unused_async, reason = "in the place of one that waits")]
+pub(crate) async fn moving(_: &Config, _: &Path) -> Result<Move> {
     anyhow::bail!(MISSING)
 }
 

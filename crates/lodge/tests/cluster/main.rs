@@ -8,6 +8,8 @@ mod behind;
 #[expect(dead_code, reason = "one machine is asked for more")]
 mod client;
 mod coherence;
+mod keyspace;
+mod moving;
 mod secrecy;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "one machine is asked for more")]

@@ -93,12 +93,17 @@ impl Lodge {
 
     /// Runs a command on the data folder to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_within(DEADLINE, arguments)
+    }
+
+    /// The same, with what may take another time than other commands.
+    pub(crate) fn run_within(&self, deadline: Duration, arguments: &[&str]) -> Ran {
         let mut command = self.command(arguments);
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process(command.spawn().unwrap());
         let out = read(process.0.stdout.take().unwrap());
         let err = read(process.0.stderr.take().unwrap());
-        let status = process.wait();
+        let status = process.wait(deadline);
         let code = status.code().unwrap_or(-1);
         Ran { code, out: out.join().unwrap(), err: err.join().unwrap() }
     }
@@ -130,8 +135,8 @@ impl Lodge {
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .args(arguments)
             .stdin(Stdio::null());
-        // `lodge load` alone knows no data folder.
-        if arguments.first() != Some(&"load") {
+        // `lodge load` knows no data folder, and `lodge move` names its own.
+        if !matches!(arguments.first(), Some(&"load" | &"move")) {
             command.arg("--data").arg(self.data());
         }
         command
@@ -254,13 +259,13 @@ impl Server {
 
     /// Waits for its end; the exit code.
     pub(crate) fn wait(mut self) -> Option<i32> {
-        self.process.wait().code()
+        self.process.wait(DEADLINE).code()
     }
 }
 
 impl Process {
-    fn wait(&mut self) -> ExitStatus {
-        eventually("the process ends", || self.0.try_wait().unwrap())
+    fn wait(&mut self, deadline: Duration) -> ExitStatus {
+        eventually_within(deadline, "the process ends", || self.0.try_wait().unwrap())
     }
 }
 
@@ -280,8 +285,17 @@ impl Drop for Server {
 }
 
 /// Waits until `found` finds something.
-pub(crate) fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + DEADLINE;
+pub(crate) fn eventually<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
+    eventually_within(DEADLINE, what, found)
+}
+
+/// The same, with another deadline.
+pub(crate) fn eventually_within<T>(
+    deadline: Duration,
+    what: &str,
+    mut found: impl FnMut() -> Option<T>,
+) -> T {
+    let deadline = Instant::now() + deadline;
     loop {
         if let Some(found) = found() {
             return found;

@@ -1,0 +1,101 @@
+//! `lodge move`.
+
+use std::{path::PathBuf, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use clap::Args;
+use lodge_domain::{
+    Clock, Error, SystemClock,
+    links::moving::{Differences, Moved, Phase, Progress},
+};
+
+use super::admin::progress_bar;
+use crate::{
+    cli::ConfigOptions,
+    config::{self, BadConfig, Store},
+    wiring,
+};
+
+/// `lodge move`.
+#[derive(Debug, Args)]
+pub(crate) struct MoveOptions {
+    /// The data folder to move. It is locked and stays as it is.
+    #[arg(long, value_name = "FOLDER")]
+    from: PathBuf,
+    /// The configuration file of the servers to come; without it, ./lodge.toml if there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Moves, compares, and says what came of it; 1 if anything is different in the end.
+pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
+    let config = config::load(&ConfigOptions {
+        config: options.config.clone(),
+        ..ConfigOptions::default()
+    })?;
+    check_store(config.links.store).context(BadConfig)?;
+    let began = Instant::now();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let bar = progress_bar(0, "{bar:40} {pos}/{len} {msg}")?;
+    let watch = |progress: Progress| {
+        bar.set_length(progress.of.unwrap_or(progress.done));
+        bar.set_position(progress.done);
+        bar.set_message(match progress.phase {
+            Phase::Links => "links",
+            Phase::Outcomes => "outcomes of the last day",
+            Phase::Comparing => "links compared",
+        });
+    };
+    let moved = runtime.block_on(async {
+        let moving = wiring::moving(&config, &options.from).await?;
+        moving.run(SystemClock.now(), &watch).await.map_err(explained)
+    });
+    bar.finish_and_clear();
+    Ok(report(&moved?, began))
+}
+
+fn check_store(store: Store) -> Result<()> {
+    ensure!(
+        store == Store::Cassandra,
+        "links.store must be \"cassandra\": the configuration names where the links are to go"
+    );
+    Ok(())
+}
+
+fn report(moved: &Moved, began: Instant) -> ExitCode {
+    let Moved { extent, put_before, differences } = moved;
+    if *put_before > 0 {
+        println!("{put_before} links were there already, from an earlier start");
+    }
+    let Differences { shown, count } = differences;
+    for difference in shown {
+        eprintln!("{difference}");
+    }
+    let more = count - shown.len() as u64;
+    if more > 0 {
+        eprintln!("… and {more} more");
+    }
+    let verdict = if *count == 0 {
+        "verified".to_owned()
+    } else {
+        format!("NOT the same: {count} differences")
+    };
+    println!(
+        "{} links, {} keys, {} clicks, {:.1} s, {verdict}",
+        extent.links,
+        extent.keys,
+        extent.clicks,
+        began.elapsed().as_secs_f64()
+    );
+    if *count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// An operator may read the cause, which a caller may not.
+fn explained(error: Error) -> anyhow::Error {
+    match error {
+        Error::Unavailable { cause, .. } => anyhow!(cause)
+            .context("the move broke off; start it again, and it goes on where it was"),
+        Error::Internal(cause) => anyhow!(cause).context("the move broke off"),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,113 @@
+//! A keyspace of one test's own, looked into beside Lodge.
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use lodge_testbed::{Cluster, Kind, Member};
+use scylla::{
+    client::{session::Session, session_builder::SessionBuilder},
+    statement::{Consistency, Statement},
+    value::Row,
+};
+use tokio::runtime::Runtime;
+use uuid::Uuid;
+
+/// The schema of a keyspace takes a while on a busy machine.
+const STEP: Duration = Duration::from_secs(60);
+
+/// Every table that holds what was moved, without what servers tell each other, and the columns
+/// without the ids of writes, which are made up anew by each.
+const TABLES: [(&str, &str); 11] = [
+    (
+        "links",
+        "short, id, target, redirect, version, key_version, owner, created_at, changed_at, deleted_at, \
+         expires_at, clicks_max, clicks_used, exhausted_at, password, tags",
+    ),
+    ("links_by_owner", "owner, id, short"),
+    ("links_by_tag", "owner, tag, id, short"),
+    ("attempts", "id, fingerprint, at, plan, outcome"),
+    ("clicks_by_hour", "link, hour, device, incarnation, number, clicks"),
+    ("clicks_by_day", "link, day, device, incarnation, number, clicks"),
+    ("clicks_by_referrer", "link, host, incarnation, number, clicks"),
+    ("keys_by_name", "name, id, digest, created_at, revoked_at"),
+    ("keys_by_digest", "digest, name"),
+    ("keys_by_id", "id, name"),
+    ("settings", "name, value"),
+];
+
+/// Where the nodes listen; a test on them cannot pass while one is down.
+fn cassandra() -> Vec<SocketAddr> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let cluster = Cluster::up_with(&workspace, Member::of(Kind::Cassandra)).unwrap();
+    cluster.layout().addresses(Kind::Cassandra)
+}
+
+/// A keyspace that is dropped with this.
+pub(crate) struct Keyspace {
+    name: String,
+    session: Session,
+    runtime: Runtime,
+}
+
+impl Keyspace {
+    /// A name that no other test has, and a connection.
+    pub(crate) fn new() -> Self {
+        let runtime = Runtime::new().unwrap();
+        let nodes = SessionBuilder::new().known_nodes_addr(cassandra());
+        let session = runtime.block_on(nodes.build()).unwrap();
+        Self { name: format!("move_{}", Uuid::now_v7().simple()), session, runtime }
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The nodes, as the configuration names them.
+    pub(crate) fn nodes() -> String {
+        let nodes: Vec<String> = cassandra().iter().map(ToString::to_string).collect();
+        nodes.join(",")
+    }
+
+    /// Runs a statement in which `@` stands before every table; what it reads.
+    pub(crate) fn run(&self, text: &str) -> Vec<Row> {
+        self.try_run(text).unwrap()
+    }
+
+    /// The same, where there may be no keyspace yet.
+    pub(crate) fn try_run(&self, text: &str) -> Option<Vec<Row>> {
+        let mut statement = Statement::new(text.replace('@', &format!("{}.", self.name)));
+        statement.set_consistency(Consistency::Quorum);
+        statement.set_request_timeout(Some(STEP));
+        let result = self.runtime.block_on(self.session.query_unpaged(statement, ())).ok()?;
+        if !result.is_rows() {
+            return Some(Vec::new());
+        }
+        let rows = result.into_rows_result().unwrap();
+        Some(rows.rows::<Row>().unwrap().collect::<Result<_, _>>().unwrap())
+    }
+
+    /// Rows in a table.
+    pub(crate) fn count(&self, table: &str) -> usize {
+        self.run(&format!("SELECT * FROM @{table}")).len()
+    }
+
+    /// Everything that was moved, in an order that stays the same.
+    pub(crate) fn dump(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (table, columns) in TABLES {
+            let rows = self.run(&format!("SELECT {columns} FROM @{table}"));
+            lines.extend(rows.iter().map(|row| format!("{table}: {:?}", row.columns)));
+        }
+        lines.sort_unstable();
+        lines
+    }
+}
+
+impl Drop for Keyspace {
+    fn drop(&mut self) {
+        let mut statement = Statement::new(format!("DROP KEYSPACE IF EXISTS {}", self.name));
+        statement.set_request_timeout(Some(STEP));
+        // It is no test's fault if it stays.
+        let _ = self.runtime.block_on(self.session.query_unpaged(statement, ()));
+    }
+}

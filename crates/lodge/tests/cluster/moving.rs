@@ -1,0 +1,359 @@
+//! Everything comes along, once, whatever happens on the way.
+
+use std::{
+    fs,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    keyspace::Keyspace,
+    server::{Lodge, Ran, Server, eventually_true, eventually_within, text},
+};
+
+const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148";
+const BOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1)";
+
+/// How long a move may take, with the making of the keyspace, on a machine that does much else.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// Links of a large source: several times what is put between two notes.
+const MANY: usize = 4_000;
+
+/// The servers to come.
+fn deployment(keyspace: &Keyspace) -> Lodge {
+    Lodge::new()
+        .with("LODGE_LINKS_STORE", "cassandra")
+        .with("LODGE_CASSANDRA_NODES", &Keyspace::nodes())
+        .with("LODGE_CASSANDRA_KEYSPACE", keyspace.name())
+}
+
+fn run_move(deployment: &Lodge, source: &Lodge) -> Ran {
+    deployment.run_within(DEADLINE, &["move", "--from", text(&source.data())])
+}
+
+fn move_into(keyspace: &Keyspace, source: &Lodge) -> Ran {
+    run_move(&deployment(keyspace), source)
+}
+
+fn moved(keyspace: &Keyspace, source: &Lodge) -> String {
+    let ran = move_into(keyspace, source);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.trim_end().ends_with("verified"), "{ran:?}");
+    ran.out
+}
+
+/// A source with so many links, by import; every tenth was followed.
+fn large_source(links: usize) -> Lodge {
+    let source = Lodge::new();
+    let mut csv = "short,target,redirect,created_at,expires_at,max_clicks,clicks_used,password_hash,tags,clicks\n".to_owned();
+    for number in 0..links {
+        let clicks = if number % 10 == 0 { number } else { 0 };
+        csv += &format!(
+            "many-{number},https://example.org/{number},307,2026-01-01T00:00:00Z,,,,,,{clicks}\n"
+        );
+    }
+    let file = source.file("links.csv");
+    fs::write(&file, csv).unwrap();
+    assert_eq!(source.start().stop(), Some(0));
+    source.admin(&["import", text(&file), "--from", "lodge"]);
+    source
+}
+
+/// What callers hold after using the source.
+struct Held {
+    manage_key: String,
+    replaced_key: String,
+    api_key: String,
+    revoked_key: String,
+    reports: Vec<(String, Value)>,
+}
+
+/// Uses a source in every way there is.
+fn used_source() -> (Lodge, Held) {
+    let source = Lodge::new();
+    let server = source.start();
+    let (api_key, revoked_key) = (source.key("me"), source.key("gone"));
+    let plain = json!({ "target": "https://example.org/plain", "short": "plain", "redirect": 301 });
+    let plain = server.ask("POST", "/api/links").once("first").json(&plain).send();
+    let manage_key = plain.json()["manage_key"].as_str().unwrap().to_owned();
+    server.create(&json!({ "target": "example.org/few", "short": "few", "max_clicks": 4 }));
+    server.create(&json!({ "target": "example.org/locked", "short": "locked", "password": "x" }));
+    let rekeyed = server.create(&json!({ "target": "example.org", "short": "rekeyed" }));
+    let edit = server.ask("PATCH", "/api/links/rekeyed").bearer(text_of(&rekeyed, "manage_key"));
+    let rekeyed = edit.json(&json!({ "new_manage_key": true, "target": "example.org/2" })).send();
+    let replaced_key = text_of(&rekeyed.json(), "manage_key").to_owned();
+    for (short, key) in [("mine-1", &api_key), ("mine-2", &api_key), ("theirs", &revoked_key)] {
+        let link = json!({ "target": "example.org", "short": short, "tags": ["a", "b"] });
+        let made = server.ask("POST", "/api/links").bearer(key).json(&link).send();
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+    source.admin(&["key", "revoke", "gone"]);
+    let deleted = server.create(&json!({ "target": "example.org", "short": "deleted" }));
+    let delete = server.ask("DELETE", "/api/links/deleted").bearer(text_of(&deleted, "manage_key"));
+    assert_eq!(delete.send().status, 204);
+    let soon = (Timestamp::now() + Duration::from_millis(1_500)).to_string();
+    server.create(&json!({ "target": "example.org", "short": "expired", "expires_at": soon }));
+    follow(&server);
+    eventually_true("the link expires", || server.get("/expired").status == 410);
+    assert_eq!(server.stop(), Some(0));
+    let server = source.start();
+    let reports = reports(&server, &api_key, &manage_key);
+    assert_eq!(server.stop(), Some(0));
+    (source, Held { manage_key, replaced_key, api_key, revoked_key, reports })
+}
+
+fn follow(server: &Server) {
+    for (device, referrer, count) in
+        [(PHONE, "https://news.example/a", 3), (PHONE, "https://blog.example/", 2), (BOT, "", 4)]
+    {
+        for _ in 0..count {
+            let ask = server.ask("GET", "/plain").header("User-Agent", device);
+            assert_eq!(ask.header("Referer", referrer).send().status, 301);
+        }
+    }
+    assert_eq!((server.get("/few").status, server.get("/few").status), (307, 307));
+    assert_eq!(server.ask("POST", "/locked").form("password=x").send().status, 303);
+    assert_eq!(server.get("/mine-1").status, 307);
+}
+
+/// Every report of the links that one of the keys opens.
+fn reports(server: &Server, api_key: &str, manage_key: &str) -> Vec<(String, Value)> {
+    let mut reports = Vec::new();
+    for (short, key) in [("plain", manage_key), ("mine-1", api_key)] {
+        for by in ["day", "hour", "referrer", "device"] {
+            let path = format!("/api/links/{short}/clicks?by={by}");
+            let answer = server.ask("GET", &path).bearer(key).send();
+            assert_eq!(answer.status, 200, "{answer:?}");
+            reports.push((path, answer.json()));
+        }
+    }
+    reports
+}
+
+fn text_of<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_else(|| panic!("no {field} in {value}"))
+}
+
+/// A move that is under way.
+struct UnderWay(Child);
+
+impl UnderWay {
+    fn start(keyspace: &Keyspace, source: &Lodge) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lodge"));
+        command
+            .env_clear()
+            .current_dir(source.data())
+            .env("LODGE_LINKS_STORE", "cassandra")
+            .env("LODGE_CASSANDRA_NODES", Keyspace::nodes())
+            .env("LODGE_CASSANDRA_KEYSPACE", keyspace.name())
+            .args(["move", "--from", text(&source.data())])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    /// `kill -9`.
+    fn kill(mut self) {
+        assert_eq!(self.0.try_wait().unwrap(), None, "it was over before it was killed");
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Links that the destination knows to be put.
+fn links_noted(keyspace: &Keyspace) -> Option<u64> {
+    let rows = keyspace.try_run("SELECT value FROM @settings WHERE name = 'move'")?;
+    let record = rows.first()?.columns.first()?.as_ref()?.as_blob()?.clone();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    Some(record["step"]["links"]["put"].as_u64().unwrap_or(u64::MAX))
+}
+
+#[test]
+fn a_move_brings_everything_over() {
+    let (source, held) = used_source();
+    let database = fs::read(source.data().join("lodge.db")).unwrap();
+    let keyspace = Keyspace::new();
+    let said = moved(&keyspace, &source);
+    assert!(said.starts_with("9 links, 2 keys, "), "{said}");
+    assert_eq!(database, fs::read(source.data().join("lodge.db")).unwrap(), "the source stays");
+
+    let server = deployment(&keyspace).start();
+    assert_eq!(reports(&server, &held.api_key, &held.manage_key), held.reports);
+    assert_eq!(server.get("/plain").leads(), (301, Some("https://example.org/plain")));
+    assert_eq!(server.get("/locked").location(), None);
+    assert_eq!(server.ask("POST", "/locked").form("password=y").send().status, 403);
+    assert_eq!(server.ask("POST", "/locked").form("password=x").send().status, 303);
+    let few: Vec<u16> = (0..3).map(|_| server.get("/few").status).collect();
+    assert_eq!(few, [307, 307, 410], "two of four clicks were used");
+    for gone in ["deleted", "expired"] {
+        assert_eq!(server.get(&format!("/{gone}")).status, 410, "{gone}");
+        let again = json!({ "target": "example.org", "short": gone });
+        assert_eq!(server.ask("POST", "/api/links").json(&again).send().status, 409, "{gone}");
+    }
+    lists_are_there(&server, &held);
+    keys_open_what_they_opened(&server, &held);
+}
+
+fn lists_are_there(server: &Server, held: &Held) {
+    let list = |query: &str| -> Vec<String> {
+        let answer = server.ask("GET", &format!("/api/links?{query}")).bearer(&held.api_key).send();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let links = answer.json()["links"].as_array().unwrap().clone();
+        links.iter().map(|link| text_of(link, "short").to_owned()).collect()
+    };
+    assert_eq!(list(""), ["mine-2", "mine-1"]);
+    assert_eq!(list("tag=b"), ["mine-2", "mine-1"]);
+    let revoked = server.ask("GET", "/api/links").bearer(&held.revoked_key).send();
+    assert_eq!(revoked.status, 401, "{revoked:?}");
+}
+
+fn keys_open_what_they_opened(server: &Server, held: &Held) {
+    let link = json!({ "target": "https://example.org/plain", "short": "plain", "redirect": 301 });
+    let again: Answer = server.ask("POST", "/api/links").once("first").json(&link).send();
+    assert_eq!(again.header("idempotency-replayed"), Some("true"), "{again:?}");
+    assert_eq!(text_of(&again.json(), "manage_key"), held.manage_key);
+    for (short, key) in [("plain", &held.manage_key), ("rekeyed", &held.replaced_key)] {
+        let edit = server.ask("PATCH", &format!("/api/links/{short}")).bearer(key);
+        let edit = edit.json(&json!({ "target": "https://example.org/new" })).send();
+        assert_eq!(edit.status, 200, "{short}: {edit:?}");
+    }
+}
+
+#[test]
+fn a_killed_move_goes_on_where_it_was_and_ends_the_same() {
+    let source = large_source(MANY);
+    let (killed, whole) = (Keyspace::new(), Keyspace::new());
+    let under_way = UnderWay::start(&killed, &source);
+    let noted = eventually_within(DEADLINE, "a part of the links is put", || {
+        links_noted(&killed).filter(|put| *put > 0)
+    });
+    under_way.kill();
+    assert!(killed.count("links") < MANY, "it was killed half-way");
+    let said = moved(&killed, &source);
+    assert!(said.starts_with(&format!("{noted} links were there already")), "{noted}: {said}");
+    assert!(!moved(&whole, &source).contains("already"));
+    let (killed, whole) = (killed.dump(), whole.dump());
+    assert_eq!(killed.len(), whole.len());
+    let other = killed.iter().zip(&whole).find(|(one, other)| one != other);
+    assert_eq!(other, None);
+}
+
+#[test]
+fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
+    let (source, keyspace) = (large_source(30), Keyspace::new());
+    source.key("me");
+    moved(&keyspace, &source);
+    let before = keyspace.dump();
+    moved(&keyspace, &source);
+    assert_eq!(keyspace.dump(), before);
+
+    let tampered = [
+        "UPDATE @links SET target = 'https://evil.example/' WHERE short = 'many-1' IF EXISTS",
+        "DELETE FROM @links WHERE short = 'many-2' IF EXISTS",
+        "INSERT INTO @links (short, id, target, redirect, version, key_version, created_at, changed_at) \
+         VALUES ('more', uuid(), 'https://example.org/', 307, 1, 1, 0, 0) IF NOT EXISTS",
+        "UPDATE @keys_by_name SET revoked_at = 0 WHERE name = 'me' IF EXISTS",
+    ];
+    for statement in tampered {
+        keyspace.run(statement);
+    }
+    let rows = keyspace.run("SELECT id FROM @links WHERE short = 'many-10'");
+    let id = rows[0].columns[0].as_ref().unwrap().as_uuid().unwrap();
+    keyspace.run(&format!(
+        "INSERT INTO @clicks_by_day (link, day, device, incarnation, number, clicks) \
+         VALUES ({id}, 20000, 'bot', uuid(), 1, 7)"
+    ));
+    let ran = move_into(&keyspace, &source);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for difference in [
+        "API key me: different",
+        "link many-1: different target",
+        "link many-2: missing",
+        "link more: not in the source",
+        "link many-10: different clicks",
+        "links in all: 30 in the source, 29 of them in the destination",
+        "clicks in all: 30 in the source, 37 in the destination",
+    ] {
+        assert!(ran.err.lines().any(|line| line == difference), "no {difference} in {ran:?}");
+    }
+    assert_eq!(ran.err.lines().count(), 7, "{ran:?}");
+    assert!(ran.out.contains("NOT the same: 7 differences"), "{ran:?}");
+}
+
+#[test]
+fn in_replace_mode_the_newest_put_wins_over_what_was_moved() {
+    let (source, keyspace) = (Lodge::new().with("LODGE_LINKS_MODE", "replace"), Keyspace::new());
+    let server = source.start();
+    for turn in ["first", "second"] {
+        let put = server.ask("PUT", &format!("/?short=put&long=example.org/{turn}")).send();
+        assert!((200..300).contains(&put.status), "{put:?}");
+    }
+    assert_eq!(server.stop(), Some(0));
+    let deployment = deployment(&keyspace).with("LODGE_LINKS_MODE", "replace");
+    assert_eq!(run_move(&deployment, &source).code, 0);
+    let before = keyspace.dump();
+    assert_eq!(run_move(&deployment, &source).code, 0);
+    assert_eq!(keyspace.dump(), before);
+    let server = deployment.start();
+    assert_eq!(server.get("/put").location(), Some("https://example.org/second"));
+    let put = server.ask("PUT", "/?short=put&long=example.org/third").send();
+    assert!((200..300).contains(&put.status), "{put:?}");
+    assert_eq!(server.get("/put").location(), Some("https://example.org/third"));
+}
+
+#[test]
+fn a_keyspace_that_is_somebody_elses_is_refused_before_anything_is_written() {
+    let source = large_source(3);
+    let keyspace = Keyspace::new();
+    let refused = |why: &str| {
+        let before = keyspace.dump();
+        let ran = move_into(&keyspace, &source);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.err.contains(why), "no {why:?} in {ran:?}");
+        assert_eq!(keyspace.dump(), before);
+    };
+    let server = deployment(&keyspace).start();
+    refused("another installation");
+    server.create(&json!({ "target": "example.org", "short": "theirs" }));
+    assert_eq!(server.stop(), Some(0));
+    keyspace.run("DELETE FROM @settings WHERE name = 'secret' IF EXISTS");
+    refused("links or API keys of its own");
+}
+
+#[test]
+fn a_source_that_changed_since_the_move_began_is_refused() {
+    let source = large_source(3);
+    let keyspace = Keyspace::new();
+    moved(&keyspace, &source);
+    let server = source.start();
+    let ran = move_into(&keyspace, &source);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("in use by another process"), "{ran:?}");
+    assert_eq!(server.stop(), Some(0));
+    moved(&keyspace, &source);
+    let server = source.start();
+    server.create(&json!({ "target": "example.org", "short": "late" }));
+    assert_eq!(server.stop(), Some(0));
+    let ran = move_into(&keyspace, &source);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("has changed since"), "{ran:?}");
+}
+
+#[test]
+fn a_move_without_a_source_or_a_destination_says_what_is_missing() {
+    let source = large_source(1);
+    let ran = source.run(&["move", "--from", text(&source.data())]);
+    assert_eq!(ran.code, 78, "{ran:?}");
+    assert!(ran.err.contains("links.store must be \"cassandra\""), "{ran:?}");
+    let nowhere = source.file("nowhere");
+    let keyspace = Keyspace::new();
+    let ran = deployment(&keyspace).run(&["move", "--from", text(&nowhere)]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("nowhere") && !nowhere.exists(), "{ran:?}");
+    assert_eq!(keyspace.try_run("SELECT name FROM @settings").map(|rows| rows.len()), None);
+}
