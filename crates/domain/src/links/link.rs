@@ -17,7 +17,7 @@ pub struct LinkId(pub Uuid);
 impl LinkId {
     /// The id of the row of a short that nobody claims, the same wherever it is made up (UUID v5).
     pub fn of(short: &Short) -> Self {
-        const SHORTS: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0002);
+        const SHORTS: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0003);
         Self(Uuid::new_v5(&SHORTS, short.as_str().as_bytes()))
     }
 }

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 /// The schema of a keyspace takes a while on a busy machine.
-const STEP: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_mins(1);
 
 /// Every table that holds what was moved, without what servers tell each other, and the columns
 /// without the ids of writes, which are made up anew by each.

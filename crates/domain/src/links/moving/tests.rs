@@ -44,6 +44,10 @@ impl Memory {
     }
 }
 
+fn signed(number: usize) -> i64 {
+    i64::try_from(number).unwrap()
+}
+
 fn link(number: usize) -> MovingLink {
     let link = Link {
         id: LinkId(Uuid::from_u128(number as u128)),
@@ -62,7 +66,7 @@ fn link(number: usize) -> MovingLink {
         tags: Tags::default(),
     };
     let mut clicks = Clicks::default();
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         clicks.days.insert((20_000, Device::Bot), 1 + number as u64);
         // Long past what every store keeps.
         clicks.hours.insert((20_000 * 24, Device::Bot), 1 + number as u64);
@@ -71,14 +75,14 @@ fn link(number: usize) -> MovingLink {
 }
 
 fn key(number: usize) -> StoredKey {
-    let (id, name) = (KeyId(number as i64), format!("k{number}"));
+    let (id, name) = (KeyId(signed(number)), format!("k{number}"));
     let key = ApiKey { id, name, created_at: NOW, revoked_at: None };
     StoredKey { key, digest: [u8::try_from(number).unwrap(); 32] }
 }
 
 fn outcome(place: usize, link: &Link) -> StoredOutcome {
     let attempt = Attempt::new(&["test"], &place.to_string(), b"", NOW).unwrap();
-    StoredOutcome { place: place as i64, attempt, outcome: Outcome::Changed(link.clone()) }
+    StoredOutcome { place: signed(place), attempt, outcome: Outcome::Changed(link.clone()) }
 }
 
 #[async_trait]
@@ -90,7 +94,7 @@ impl Source for Memory {
     async fn extent(&self) -> Result<Extent> {
         let clicks = self.links.iter().map(|link| link.clicks.total()).sum();
         let (links, keys) = (self.links.len() as u64, self.keys.len() as u64);
-        Ok(Extent { links, keys, clicks, marks: vec![self.outcomes.len() as i64] })
+        Ok(Extent { links, keys, clicks, marks: vec![signed(self.outcomes.len())] })
     }
 
     async fn keys(&self) -> Result<Vec<StoredKey>> {
