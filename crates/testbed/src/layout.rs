@@ -83,9 +83,20 @@ impl Layout {
         Ipv4Addr::new(127, self.block, net, member.number).into()
     }
 
-    /// A port on 127.0.0.1 for what cannot be told another address.
+    /// A port that no other process of any cluster has, for what cannot be told another address than
+    /// 127.0.0.1, or looks for itself on all of them.
     pub(crate) fn local_port(&self, member: Member) -> u16 {
-        20_000 + 10 * u16::from(self.block) + u16::from(member.number)
+        let kind = match member.kind {
+            Kind::Rabbitmq => 3,
+            Kind::Web => 6,
+            _ => 0,
+        };
+        20_000 + 10 * u16::from(self.block) + kind + u16::from(member.number)
+    }
+
+    /// The port of Erlang's name server, which listens on 127.0.0.1 as well, whatever it is told.
+    pub(crate) fn epmd_port(&self) -> u16 {
+        4_292 + u16::from(self.block)
     }
 
     /// The addresses of all of a kind.

@@ -13,8 +13,6 @@ use crate::{
 /// Erlang's name server, which outlives the nodes that ask it.
 pub(crate) const EPMD: &str = "epmd";
 
-const EPMD_PORT: &str = "4369";
-
 /// Where the package keeps its scripts; the ones on the `PATH` change the user.
 const SCRIPTS: &str = "/usr/lib/rabbitmq/bin";
 
@@ -59,10 +57,11 @@ pub(crate) fn start_epmd(layout: &Layout) -> Result<()> {
     }
     let addresses = Member::of(Kind::Rabbitmq).map(|member| layout.ip(member).to_string());
     let addresses: Vec<String> = addresses.collect();
+    let port = layout.epmd_port().to_string();
     let mut command = Command::new("epmd");
-    command.args(["-address", &addresses.join(","), "-port", EPMD_PORT]);
+    command.args(["-address", &addresses.join(","), "-port", &port]);
     Tracked::start(&mut command, &layout.log(EPMD), &record)?;
-    let address = format!("{}:{EPMD_PORT}", addresses[0]).parse()?;
+    let address = format!("{}:{port}", addresses[0]).parse()?;
     wait_until("epmd", Duration::from_secs(5), || process::listens(address))
 }
 
@@ -80,7 +79,7 @@ pub(crate) fn server(layout: &Layout, member: Member) -> Command {
         .env("RABBITMQ_CONF_ENV_FILE", "/dev/null")
         .env("RABBITMQ_USE_LONGNAME", "true")
         .env("RABBITMQ_NODENAME", node(layout, member))
-        .env("RABBITMQ_DIST_PORT", (25671 + u16::from(member.number)).to_string())
+        .env("RABBITMQ_DIST_PORT", layout.local_port(member).to_string())
         .env("RABBITMQ_CONFIG_FILE", folder.join("rabbitmq.conf"))
         .env("RABBITMQ_ENABLED_PLUGINS_FILE", folder.join("enabled_plugins"))
         .env("RABBITMQ_MNESIA_BASE", folder.join("data"))
@@ -88,7 +87,7 @@ pub(crate) fn server(layout: &Layout, member: Member) -> Command {
         .env("RABBITMQ_PID_FILE", folder.join("pid"))
         .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", erlang)
         .env("ERL_EPMD_ADDRESS", layout.ip(member).to_string())
-        .env("ERL_EPMD_PORT", EPMD_PORT)
+        .env("ERL_EPMD_PORT", layout.epmd_port().to_string())
         // The script becomes the node, instead of waiting for it: one process to signal.
         .env("RUNNING_UNDER_SYSTEMD", "true");
     command
