@@ -42,12 +42,40 @@ pub(crate) fn download(layout: &Layout) -> Result<()> {
 
 /// Writes a node's configuration.
 pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
+    let folder = layout.folder(member);
+    let joining = format!("initial_token: {}\nauto_bootstrap: false\n", tokens(member));
+    configure(layout, member, &joining, |_| true)?;
+    let rack = format!("dc=dc1\nrack=rack{}\n", member.number);
+    fs::write(folder.join("rackdc.properties"), rack)?;
+    fs::write(folder.join("logback.xml"), LOGBACK)?;
+    Ok(fs::write(folder.join("jvm.args"), JVM_ARGUMENTS)?)
+}
+
+/// Takes away all that a node has stored, and has it fetch from the others what it is to have: it is no
+/// seed any more, for a seed would not ask.
+pub(crate) fn lose_disk(layout: &Layout, member: Member) -> Result<()> {
+    let folder = layout.folder(member);
+    for lost in ["data", "commitlog", "hints", "caches", "cdc"] {
+        match fs::remove_dir_all(folder.join(lost)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    configure(layout, member, "auto_bootstrap: true\n", |seed| seed != member)
+}
+
+fn configure(
+    layout: &Layout,
+    member: Member,
+    joining: &str,
+    is_seed: impl Fn(Member) -> bool,
+) -> Result<()> {
     let (folder, ip) = (layout.folder(member), layout.ip(member));
-    let seeds: Vec<String> =
-        Member::of(Kind::Cassandra).map(|seed| format!("{}:7000", layout.ip(seed))).collect();
+    let seeds = Member::of(Kind::Cassandra).filter(|node| is_seed(*node));
+    let seeds: Vec<String> = seeds.map(|seed| format!("{}:7000", layout.ip(seed))).collect();
     let settings = format!(
         "cluster_name: lodge\npartitioner: org.apache.cassandra.dht.Murmur3Partitioner\n\
-         num_tokens: {TOKENS}\ninitial_token: {}\nauto_bootstrap: false\n\
+         num_tokens: {TOKENS}\n{joining}\
          seed_provider:\n  - class_name: org.apache.cassandra.locator.SimpleSeedProvider\n    parameters:\n      - seeds: \"{}\"\n\
          listen_address: {ip}\nrpc_address: {ip}\nnative_transport_port: 9042\nstorage_port: 7000\n\
          endpoint_snitch: GossipingPropertyFileSnitch\nphi_convict_threshold: 5\n\
@@ -59,19 +87,24 @@ pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
          networking_cache_size: 16MiB\nmemtable_heap_space: 64MiB\nmemtable_offheap_space: 32MiB\n\
          concurrent_reads: 16\nconcurrent_writes: 16\nconcurrent_compactors: 1\n\
          read_request_timeout: 3000ms\nwrite_request_timeout: 3000ms\ncas_contention_timeout: 2000ms\n",
-        tokens(member),
         seeds.join(","),
         folder = folder.display(),
     );
-    fs::write(folder.join("cassandra.yaml"), settings)?;
-    let rack = format!("dc=dc1\nrack=rack{}\n", member.number);
-    fs::write(folder.join("rackdc.properties"), rack)?;
-    fs::write(folder.join("logback.xml"), LOGBACK)?;
-    Ok(fs::write(folder.join("jvm.args"), JVM_ARGUMENTS)?)
+    Ok(fs::write(folder.join("cassandra.yaml"), settings)?)
+}
+
+/// How a node is started in the place of itself, of which nothing is left.
+pub(crate) fn replacement(layout: &Layout, member: Member) -> Command {
+    let replaces = format!("-Dcassandra.replace_address_first_boot={}", layout.ip(member));
+    server_with(layout, member, &[replaces])
 }
 
 /// How a node is started.
 pub(crate) fn server(layout: &Layout, member: Member) -> Command {
+    server_with(layout, member, &[])
+}
+
+fn server_with(layout: &Layout, member: Member, options: &[String]) -> Command {
     let (folder, libraries) = (layout.folder(member), libraries(layout));
     let mut command = Command::new("java");
     command.env("MALLOC_ARENA_MAX", "2");
@@ -84,6 +117,7 @@ pub(crate) fn server(layout: &Layout, member: Member) -> Command {
     command.arg(option("-Dcassandra.logdir=", &folder));
     command.arg(option("-Dcassandra.storagedir=", &folder));
     command.arg(format!("-Dcassandra.jmx.local.port={}", layout.local_port(member)));
+    command.args(options);
     command.arg("-cp").arg(libraries.join("*"));
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command

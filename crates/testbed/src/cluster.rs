@@ -14,7 +14,7 @@ use rand::{RngExt as _, distr::Alphanumeric};
 use rustix::process::Signal;
 
 use crate::{
-    cassandra, haproxy,
+    cassandra, cut, haproxy,
     layout::Layout,
     member::{Kind, Member},
     process::{self, Tracked, wait_until},
@@ -60,6 +60,11 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// The Lodge that its web processes are.
+    pub fn lodge(&self) -> &Path {
+        &self.lodge
+    }
+
     /// Where everything is.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -73,19 +78,36 @@ impl Cluster {
     pub fn up(&self) -> Result<()> {
         cassandra::download(&self.layout)?;
         self.prepare()?;
-        let (webs, others): (Vec<Member>, Vec<Member>) =
-            Member::all().partition(|member| member.kind == Kind::Web);
-        // The web processes need the others.
-        self.launch_all(&others)?;
-        self.launch_all(&webs)?;
+        self.start_all(Member::all())?;
         wait_until("the sentinels' meeting", START, || redis::can_fail_over(&self.layout))?;
         let balancer = self.layout.address(Member { kind: Kind::Haproxy, number: 1 });
         wait_until("the balancer's first checks", START, || web::is_well(balancer, "/"))
     }
 
+    /// Starts those that are down, and waits until they are ready.
+    ///
+    /// # Errors
+    ///
+    /// When one is not ready in 90 s; its log says why.
+    pub fn start_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
+        let members: Vec<Member> = members.into_iter().collect();
+        // A Redis server asks the sentinels who is master; the web processes need all others.
+        let order = |member: &Member| match member.kind {
+            Kind::Sentinel => 0,
+            Kind::Web => 2,
+            _ => 1,
+        };
+        for step in 0..=2 {
+            let members: Vec<Member> =
+                members.iter().filter(|member| order(member) == step).copied().collect();
+            self.launch_all(&members)?;
+        }
+        Ok(())
+    }
+
     fn launch_all(&self, members: &[Member]) -> Result<()> {
         for member in members.iter().filter(|member| self.pid(**member).is_none()) {
-            self.launch(*member)?;
+            self.launch(*member, self.command(*member))?;
         }
         members.iter().try_for_each(|member| self.wait_ready(*member))
     }
@@ -96,6 +118,7 @@ impl Cluster {
     ///
     /// When a process withstands SIGKILL, or the folder cannot be removed.
     pub fn down(&self) -> Result<()> {
+        cut::mend(&self.layout)?;
         let names =
             Member::all().map(|member| member.to_string()).chain([rabbitmq::EPMD.to_owned()]);
         let running: Vec<Tracked> =
@@ -131,11 +154,35 @@ impl Cluster {
     ///
     /// When it runs already, the cluster was never up, or it is not ready in 90 s.
     pub fn start(&self, member: Member) -> Result<()> {
-        if self.pid(member).is_some() {
-            bail!("{member} is up");
-        }
-        self.launch(member)?;
-        self.wait_ready(member)
+        self.start_as(member, self.command(member))
+    }
+
+    /// Starts a Redis server that is down as what it was, though another may be master now: as whoever
+    /// starts it does who asks no sentinel.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn start_plainly(&self, redis: Member) -> Result<()> {
+        self.start_as(redis, redis::plain_server(&self.layout, redis))
+    }
+
+    /// Takes away what a Cassandra node that is down has stored.
+    ///
+    /// # Errors
+    ///
+    /// When its files cannot be removed.
+    pub fn lose_disk(&self, node: Member) -> Result<()> {
+        cassandra::lose_disk(&self.layout, node)
+    }
+
+    /// Starts a Cassandra node that has lost its disk; the others give it what it is to have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn replace(&self, node: Member) -> Result<()> {
+        self.start_as(node, cassandra::replacement(&self.layout, node))
     }
 
     /// Kills one with SIGKILL.
@@ -144,9 +191,19 @@ impl Cluster {
     ///
     /// When it is down.
     pub fn kill(&self, member: Member) -> Result<()> {
-        let process = self.running(member)?;
-        process.signal(Signal::KILL)?;
-        process.wait_gone(END)
+        self.kill_all([member])
+    }
+
+    /// Kills several at once.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is down; then all live.
+    pub fn kill_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
+        let processes = members.into_iter().map(|member| self.running(member));
+        let processes: Vec<Tracked> = processes.collect::<Result<_>>()?;
+        processes.iter().try_for_each(|process| process.signal(Signal::KILL))?;
+        processes.iter().try_for_each(|process| process.wait_gone(END))
     }
 
     /// Makes one hang with SIGSTOP.
@@ -173,6 +230,43 @@ impl Cluster {
         Member::of(Kind::Redis).find(|member| self.layout.address(*member) == address)
     }
 
+    /// Empties Redis.
+    ///
+    /// # Errors
+    ///
+    /// When no master is known, or it does not obey.
+    pub fn flush_redis(&self) -> Result<()> {
+        redis::flush(&self.layout)
+    }
+
+    /// Drops whatever a web process sends to Redis and the sentinels, until [`Self::mend`].
+    ///
+    /// # Errors
+    ///
+    /// When it may not: that needs root, and iptables.
+    pub fn cut_from_redis(&self, web: Member) -> Result<()> {
+        cut::make(&self.layout, web)
+    }
+
+    /// Lets every packet through again.
+    ///
+    /// # Errors
+    ///
+    /// When a rule cannot be removed.
+    pub fn mend(&self) -> Result<()> {
+        cut::mend(&self.layout)
+    }
+
+    /// Waits until Redis can take the next failure of a master: a failed failover, or a stop of the
+    /// sentinels, leaves them idle for up to half a minute.
+    ///
+    /// # Errors
+    ///
+    /// When it takes 90 s.
+    pub fn wait_settled(&self) -> Result<()> {
+        wait_until("Redis' coming to rest", START, || redis::is_settled(&self.layout))
+    }
+
     fn tracked(&self, member: Member) -> Option<Tracked> {
         Tracked::find(&self.layout.record(&member.to_string()))
     }
@@ -181,12 +275,19 @@ impl Cluster {
         self.tracked(member).with_context(|| format!("{member} is down"))
     }
 
-    fn launch(&self, member: Member) -> Result<()> {
+    fn start_as(&self, member: Member, command: Command) -> Result<()> {
+        if self.pid(member).is_some() {
+            bail!("{member} is up");
+        }
+        self.launch(member, command)?;
+        self.wait_ready(member)
+    }
+
+    fn launch(&self, member: Member, mut command: Command) -> Result<()> {
         let layout = &self.layout;
         if member.kind == Kind::Rabbitmq {
             rabbitmq::start_epmd(layout)?;
         }
-        let mut command = self.command(member);
         // Where a crash leaves its dump.
         command.current_dir(layout.folder(member));
         let name = member.to_string();

@@ -31,9 +31,18 @@ impl Layout {
     /// The cluster of a checkout of Lodge at `workspace`, on 127.77.*.* unless `TESTBED_BLOCK` has
     /// another number, so that several can be up at once.
     pub fn of(workspace: &Path) -> Self {
-        let block = std::env::var("TESTBED_BLOCK").ok().and_then(|block| block.parse().ok());
-        let (folder, block) = (workspace.join("target/testbed"), block.unwrap_or(77));
+        Self::in_block(workspace, Self::wanted_block().unwrap_or(77))
+    }
+
+    /// The cluster of a checkout of Lodge at `workspace`, on 127.`block`.*.*.
+    pub fn in_block(workspace: &Path, block: u8) -> Self {
+        let folder = workspace.join("target/testbed");
         Self::new(folder.join(format!("cluster-{block}")), folder.join("cache"), block)
+    }
+
+    /// The block of addresses that `TESTBED_BLOCK` asks for.
+    pub fn wanted_block() -> Option<u8> {
+        std::env::var("TESTBED_BLOCK").ok()?.parse().ok()
     }
 
     /// The folder that holds all of the cluster's state.
@@ -97,6 +106,27 @@ impl Layout {
     /// The port of Erlang's name server, which listens on 127.0.0.1 as well, whatever it is told.
     pub(crate) fn epmd_port(&self) -> u16 {
         4_292 + u16::from(self.block)
+    }
+
+    /// The group that a web process runs in, if root starts it, so that its packets can be told from
+    /// those of others: they all leave from one address.
+    pub(crate) fn group(&self, web: Member) -> u32 {
+        u32::from(self.local_port(web))
+    }
+
+    /// The addresses of one kind, as a network.
+    pub(crate) fn network(&self, kind: Kind) -> String {
+        format!("{}/24", self.ip(Member { kind, number: 0 }))
+    }
+
+    /// The name of the chain of packet rules that is this cluster's own.
+    pub(crate) fn chain(&self) -> String {
+        format!("LODGE-{}", self.block)
+    }
+
+    /// Where a web process answers with its metrics.
+    pub fn ops(&self, web: Member) -> SocketAddr {
+        SocketAddr::new(self.ip(web), 9090)
     }
 
     /// The addresses of all of a kind.

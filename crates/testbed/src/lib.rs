@@ -5,6 +5,7 @@
 mod authority;
 mod cassandra;
 mod cluster;
+mod cut;
 mod haproxy;
 mod layout;
 mod member;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
     layout::Layout,
@@ -66,11 +66,17 @@ pub(crate) fn prepare_sentinel(layout: &Layout, member: Member) -> Result<()> {
 /// How a server is started. One that was the master must not come back as one while another is: the
 /// sentinels take ten seconds to notice, and until then it would serve what is out of date.
 pub(crate) fn server(layout: &Layout, member: Member) -> Command {
-    let mut command = Command::new("redis-server");
-    command.arg(layout.folder(member).join("redis.conf"));
+    let mut command = plain_server(layout, member);
     if let Some(master) = master(layout).filter(|master| *master != layout.address(member)) {
         command.args(["--replicaof", &master.ip().to_string(), &master.port().to_string()]);
     }
+    command
+}
+
+/// How a server is started by whoever asks nobody: as what it was.
+pub(crate) fn plain_server(layout: &Layout, member: Member) -> Command {
+    let mut command = Command::new("redis-server");
+    command.arg(layout.folder(member).join("redis.conf"));
     command
 }
 
@@ -111,6 +117,34 @@ pub(crate) fn can_fail_over(layout: &Layout) -> bool {
             is("num-slaves", "2") && is("num-other-sentinels", "2")
         })
     })
+}
+
+/// Whether the master has both replicas, and every sentinel sees so and is prepared to act.
+pub(crate) fn is_settled(layout: &Layout) -> bool {
+    let Some(master) = master(layout) else { return false };
+    let says = |address, question: &str, wanted: &[&str]| {
+        ask(layout, address, question)
+            .is_ok_and(|answer| wanted.iter().all(|wanted| answer.contains(wanted)))
+    };
+    let replicas = ["role:master", "connected_slaves:2"];
+    let is_online = ask(layout, master, "INFO replication")
+        .is_ok_and(|answer| answer.matches("state=online").count() == 2);
+    is_online
+        && says(master, "INFO replication", &replicas)
+        && can_fail_over(layout)
+        && layout.addresses(Kind::Sentinel).into_iter().all(|sentinel| {
+            // One that was stopped for a while trusts its clock for nothing for half a minute.
+            let watches = ["sentinel_tilt:0", "status=ok", &format!("address={master}")];
+            says(sentinel, "INFO sentinel", &watches)
+        })
+}
+
+/// Empties the master, and so its replicas.
+pub(crate) fn flush(layout: &Layout) -> Result<()> {
+    let master = master(layout).context("no sentinel knows a master")?;
+    let answer = ask(layout, master, "FLUSHALL")?;
+    ensure!(answer.lines().filter(|line| *line == "+OK").count() == 2, "FLUSHALL: {answer}");
+    Ok(())
 }
 
 /// Sends one inline command (the Redis protocol's own form for people) and returns the raw answer.
