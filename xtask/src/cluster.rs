@@ -1,15 +1,24 @@
 //! `cargo xtask cluster`: a real cluster for a developer to play with.
 
-use std::time::Instant;
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    ops::RangeInclusive,
+    path::PathBuf,
+    time::Instant,
+};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Subcommand;
-use lodge_testbed::{Cluster, Member};
+use lodge_testbed::{Cluster, Layout, Member};
 
 use crate::{
     process,
     system::{self, FOR_CLUSTERS},
 };
+
+/// Tests have a cluster of their own on 127.N.*.* with the first N of these that nobody uses: a
+/// developer has one up at 77, and two checkouts may be tested at once.
+const BLOCKS: RangeInclusive<u8> = 78..=99;
 
 /// What to do with it.
 #[derive(Subcommand)]
@@ -46,7 +55,7 @@ pub(crate) fn run(command: &Command) -> Result<()> {
 
 fn up(cluster: &Cluster) -> Result<()> {
     system::provide(&FOR_CLUSTERS)?;
-    process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+    built_lodge()?;
     let began = Instant::now();
     cluster.up()?;
     println!(
@@ -66,4 +75,18 @@ fn status(cluster: &Cluster) -> Result<()> {
     let all_up = Member::all().all(|member| cluster.pid(member).is_some());
     ensure!(all_up, "not all are up");
     Ok(())
+}
+
+/// The block of addresses that was asked for, or one in which the first Redis server's is free.
+pub(crate) fn block() -> Result<u8> {
+    let is_free = |block: &u8| TcpListener::bind((Ipv4Addr::new(127, *block, 1, 1), 6379)).is_ok();
+    Layout::wanted_block()
+        .or_else(|| BLOCKS.into_iter().find(is_free))
+        .context("every block of addresses for a cluster is in use")
+}
+
+/// Builds this checkout's Lodge in release mode.
+pub(crate) fn built_lodge() -> Result<PathBuf> {
+    process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+    Ok(process::root().join("target/release/lodge"))
 }

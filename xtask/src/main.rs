@@ -1,9 +1,10 @@
 //! What a developer runs: `cargo xtask test`, `cargo xtask bench links`, `cargo xtask cluster up`,
-//! `cargo xtask fuzz`.
+//! `cargo xtask faults`, `cargo xtask fuzz`.
 
 mod bench;
 mod check;
 mod cluster;
+mod faults;
 mod fuzz;
 mod process;
 mod system;
@@ -32,6 +33,9 @@ enum Command {
     /// three web processes.
     #[command(subcommand)]
     Cluster(cluster::Command),
+    /// Let whatever can fail do so, one thing at a time, on a cluster under load, and write down what
+    /// came of it.
+    Faults(faults::Options),
     /// Run every fuzz target for a while; needs a nightly toolchain and cargo-fuzz.
     Fuzz {
         /// Seconds for each target.
@@ -55,6 +59,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test => test::run(),
         Command::Bench(bench) => bench::run(&bench),
         Command::Cluster(command) => cluster::run(&command),
+        Command::Faults(options) => faults::run(&options),
         Command::Fuzz { seconds } => fuzz::run(seconds),
     }
 }

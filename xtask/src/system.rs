@@ -21,12 +21,13 @@ pub(crate) const FOR_TESTS: [Tool; 2] = [
 ];
 
 /// For `cargo xtask cluster`, and the tests on it.
-pub(crate) const FOR_CLUSTERS: [Tool; 5] = [
+pub(crate) const FOR_CLUSTERS: [Tool; 6] = [
     Tool { programs: &["redis-server"], package: "redis-server" },
     Tool { programs: &["java"], package: "openjdk-17-jre-headless" },
     Tool { programs: &["mvn"], package: "maven" },
     Tool { programs: &["/usr/lib/rabbitmq/bin/rabbitmq-server"], package: "rabbitmq-server" },
     Tool { programs: &["/usr/sbin/haproxy"], package: "haproxy" },
+    Tool { programs: &["/usr/sbin/iptables"], package: "iptables" },
 ];
 
 /// For `cargo xtask bench`.

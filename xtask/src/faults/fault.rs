@@ -1,0 +1,140 @@
+//! How each fault is brought about, and how it ends.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+use lodge_testbed::{Cluster, Kind, Member};
+use rand::rngs::StdRng;
+
+use super::rows::Who;
+
+/// How long the sentinels are given to name another master.
+const FAILOVER: Duration = Duration::from_secs(30);
+
+/// What fails.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    /// SIGKILL, and started again.
+    Killed(Who),
+    /// SIGSTOP, and SIGCONT.
+    Hung(Who),
+    /// Nothing that a web process sends reaches Redis or the sentinels.
+    CutFromRedis,
+    /// All copies are gone.
+    Flushed,
+    /// The master is killed, and when it has been replaced comes back as if nothing had happened.
+    OldMasterBack,
+    /// The master is killed, and when it has been replaced everything else of Redis is.
+    FailoverThenAllKilled,
+    /// A Cassandra node is killed, and comes back with nothing.
+    DiskLost,
+}
+
+/// A fault that is to happen.
+pub(crate) struct Scene<'a> {
+    cluster: &'a Cluster,
+    fault: Fault,
+    /// Whom it befalls.
+    pub(crate) victims: Vec<Member>,
+}
+
+impl<'a> Scene<'a> {
+    /// Has `random` choose where there is a choice.
+    pub(crate) fn set(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Self {
+        let who = match fault {
+            Fault::Killed(who) | Fault::Hung(who) => who,
+            Fault::CutFromRedis => Who::Web,
+            Fault::Flushed | Fault::OldMasterBack | Fault::FailoverThenAllKilled => {
+                Who::RedisMaster
+            }
+            Fault::DiskLost => Who::OneCassandra,
+        };
+        Self { cluster, fault, victims: who.choose(cluster, random) }
+    }
+
+    /// Those of whom no client can expect an answer.
+    pub(crate) fn mute(&self) -> Vec<Member> {
+        let is_mute = |member: &&Member| {
+            matches!(member.kind, Kind::Web | Kind::Haproxy)
+                && !matches!(self.fault, Fault::CutFromRedis)
+        };
+        self.victims.iter().filter(is_mute).copied().collect()
+    }
+
+    /// Brings it about. If a master is replaced by it: how soon.
+    pub(crate) fn begin(&self) -> Result<Option<Duration>> {
+        let began = Instant::now();
+        match self.fault {
+            Fault::Killed(_) | Fault::DiskLost => {
+                self.cluster.kill_all(self.victims.iter().copied())?;
+            }
+            Fault::Hung(_) => self.each(Cluster::pause)?,
+            Fault::CutFromRedis => self.each(Cluster::cut_from_redis)?,
+            Fault::Flushed => self.cluster.flush_redis()?,
+            Fault::OldMasterBack => {
+                self.each(Cluster::kill)?;
+                let replaced = self.replaced(began)?;
+                self.each(Cluster::start_plainly)?;
+                return Ok(Some(replaced));
+            }
+            Fault::FailoverThenAllKilled => {
+                self.each(Cluster::kill)?;
+                let replaced = self.replaced(began)?;
+                self.cluster.kill_all(
+                    Self::of_redis().filter(|redis| self.cluster.pid(*redis).is_some()),
+                )?;
+                return Ok(Some(replaced));
+            }
+        }
+        let is_replaced =
+            matches!(self.fault, Fault::Killed(Who::RedisMaster) | Fault::Hung(Who::RedisMaster));
+        is_replaced.then(|| self.replaced(began)).transpose()
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&self) -> Result<()> {
+        match self.fault {
+            Fault::Killed(_) => self.cluster.start_all(self.victims.iter().copied()),
+            Fault::Hung(_) => self.each(Cluster::resume),
+            Fault::CutFromRedis => self.cluster.mend(),
+            Fault::Flushed | Fault::OldMasterBack => Ok(()),
+            Fault::FailoverThenAllKilled => self.cluster.start_all(Self::of_redis()),
+            Fault::DiskLost => {
+                self.each(Cluster::lose_disk)?;
+                self.each(Cluster::replace)
+            }
+        }
+    }
+
+    fn each(&self, act: impl Fn(&Cluster, Member) -> Result<()>) -> Result<()> {
+        self.victims.iter().try_for_each(|member| act(self.cluster, *member))
+    }
+
+    fn of_redis() -> impl Iterator<Item = Member> {
+        Member::of(Kind::Redis).chain(Member::of(Kind::Sentinel))
+    }
+
+    /// Waits until the sentinels name another master than the victim.
+    fn replaced(&self, began: Instant) -> Result<Duration> {
+        let old = self.victims.first().context("no master was known")?;
+        while self.cluster.redis_master().is_none_or(|master| master == *old) {
+            if began.elapsed() > FAILOVER {
+                bail!("{old} was not replaced in {} s", FAILOVER.as_secs());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(began.elapsed())
+    }
+}
+
+/// Ends whatever fault may have been left, so that what comes next finds a whole cluster.
+pub(crate) fn restore(cluster: &Cluster) -> Result<()> {
+    cluster.mend()?;
+    for member in Member::all().filter(|member| cluster.pid(*member).is_some()) {
+        cluster.resume(member)?;
+    }
+    cluster.start_all(Member::all())
+}

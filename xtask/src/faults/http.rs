@@ -1,0 +1,104 @@
+//! Asking over HTTP, each time on a connection of its own: a client that keeps none cannot mistake a
+//! connection that broke while it was idle for an answer that stayed away.
+
+use std::{net::SocketAddr, time::Duration};
+
+use serde_json::Value;
+use ureq::{
+    Agent,
+    http::{Request, request::Builder},
+};
+
+/// How long an answer is waited for: longer than any process takes to refuse.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// A client that follows no redirect and tries nothing twice.
+#[derive(Clone)]
+pub(crate) struct Http(Agent);
+
+/// An answer, whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) location: Option<String>,
+    pub(crate) body: String,
+}
+
+impl Http {
+    pub(crate) fn new() -> Self {
+        let settings = Agent::config_builder()
+            .proxy(None)
+            .timeout_global(Some(PATIENCE))
+            .timeout_connect(Some(CONNECT))
+            .max_idle_connections(0)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false);
+        Self(settings.build().into())
+    }
+
+    /// Sends what has no body; nothing if no answer came.
+    pub(crate) fn send(&self, method: &str, at: SocketAddr, path: &str) -> Option<Answer> {
+        self.ask(method, at, path, &[], None)
+    }
+
+    /// Sends JSON.
+    pub(crate) fn send_json(
+        &self,
+        method: &str,
+        at: SocketAddr,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Option<Answer> {
+        self.ask(method, at, path, headers, Some(body))
+    }
+
+    /// Sends with headers.
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        at: SocketAddr,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Option<Answer> {
+        let mut request = Request::builder().method(method).uri(format!("http://{at}{path}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.run(request, body).ok()
+    }
+
+    fn run(&self, request: Builder, body: Option<&Value>) -> Result<Answer, ureq::Error> {
+        let mut answer = match body {
+            None => self.0.run(request.body(())?)?,
+            Some(body) => {
+                let request = request.header("Content-Type", "application/json");
+                self.0.run(request.body(body.to_string())?)?
+            }
+        };
+        let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
+        Ok(Answer {
+            status: answer.status().as_u16(),
+            location: location.map(str::to_owned),
+            body: answer.body_mut().read_to_string()?,
+        })
+    }
+}
+
+impl Answer {
+    /// A text of the JSON in its body.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        let body: Value = serde_json::from_str(&self.body).ok()?;
+        body[name].as_str().map(str::to_owned)
+    }
+
+    /// Whether it leads to one of `targets`.
+    pub(crate) fn leads_to(&self, targets: &[String]) -> bool {
+        self.status == 307 && self.location.as_ref().is_some_and(|place| targets.contains(place))
+    }
+}

@@ -1,0 +1,158 @@
+//! `cargo xtask faults`: whatever can fail fails, one thing at a time, on a real cluster under load.
+//! Nothing that was acknowledged may be lost or be there twice, and nothing that is there may be said
+//! not to be.
+
+mod check;
+mod fault;
+mod http;
+mod judge;
+mod results;
+mod rows;
+mod run;
+mod table;
+mod workload;
+
+use std::{path::PathBuf, process::Command};
+
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+use lodge_testbed::{Cluster, Kind, Layout, Member};
+use rand::{SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
+
+use self::{
+    results::{Record, Results},
+    rows::{FIXED, ROWS, Row},
+};
+use crate::{
+    cluster, process,
+    system::{self, FOR_CLUSTERS},
+};
+
+/// Rows that each test takes from those that are not fixed.
+const ROTATING: usize = 4;
+
+/// What to run.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How often each row runs; another seed chooses other processes and moments.
+    #[arg(long, default_value_t = 1)]
+    seeds: u64,
+    /// One row alone.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Leave out what this commit has run already.
+    #[arg(long)]
+    resume: bool,
+    /// A Lodge that is built already, such as one that was broken on purpose; then the results are
+    /// shown and not kept.
+    #[arg(long, value_name = "FILE")]
+    lodge: Option<PathBuf>,
+}
+
+/// Runs the rows on a cluster of their own.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let rows = chosen(options.only.as_deref())?;
+    system::provide(&FOR_CLUSTERS)?;
+    let layout = Layout::in_block(&process::root(), cluster::block()?);
+    let lodge = match &options.lodge {
+        Some(lodge) => lodge.canonicalize()?,
+        None => cluster::built_lodge()?,
+    };
+    let cluster = Cluster::new(layout, lodge);
+    cluster.down()?;
+    let done = cluster.up().and_then(|()| run_on(&cluster, &rows, options));
+    done.and(cluster.down())
+}
+
+fn run_on(cluster: &Cluster, rows: &[&Row], options: &Options) -> Result<()> {
+    let results = Results::at(process::root().join("target/faults/results.jsonl"));
+    let (commit, api_key) = (commit()?, api_key(cluster)?);
+    let done = if options.resume { results.read()? } else { Vec::new() };
+    let is_done = |row: &Row, seed| {
+        done.iter().any(|kept| (&*kept.fault, kept.seed, &kept.commit) == (row.name, seed, &commit))
+    };
+    let mut broken = 0;
+    for seed in 1..=options.seeds {
+        for row in rows.iter().filter(|row| !is_done(row, seed)) {
+            let record = one(cluster, &api_key, row, seed, &commit)?;
+            broken += usize::from(!record.broken.is_empty());
+            if options.lodge.is_none() {
+                results.keep(&record)?;
+            }
+        }
+    }
+    if options.lodge.is_none() {
+        table::write(&process::root().join("docs/failure-modes.md"), &results.read()?)?;
+    }
+    ensure!(broken == 0, "{broken} rows broke a promise");
+    Ok(())
+}
+
+/// Runs the fixed rows and some others, chosen by the commit, on a cluster that is up.
+pub(crate) fn run_some(cluster: &Cluster) -> Result<()> {
+    let (commit, api_key) = (commit()?, api_key(cluster)?);
+    let mut broken = Vec::new();
+    for row in some(&commit) {
+        let record = one(cluster, &api_key, row, 1, &commit)?;
+        if !record.broken.is_empty() {
+            broken.push(row.name);
+        }
+    }
+    ensure!(broken.is_empty(), "promises broken in: {}", broken.join(", "));
+    Ok(())
+}
+
+fn some(commit: &str) -> Vec<&'static Row> {
+    let number = u64::from_str_radix(commit.get(..8).unwrap_or_default(), 16).unwrap_or_default();
+    let mut random = StdRng::seed_from_u64(number);
+    let others = ROWS[FIXED..].sample(&mut random, ROTATING);
+    ROWS[..FIXED].iter().chain(others).collect()
+}
+
+fn one(cluster: &Cluster, api_key: &str, row: &Row, seed: u64, commit: &str) -> Result<Record> {
+    println!("\n── {} ({}), seed {seed}", row.title, row.name);
+    let record = match run::run(cluster, api_key, row, seed, commit) {
+        Ok(record) => record,
+        Err(error) => {
+            fault::restore(cluster)?;
+            return Err(error.context(format!("{}, seed {seed}", row.name)));
+        }
+    };
+    println!("   {}", serde_json::to_string(&record)?);
+    if record.broken.is_empty() {
+        println!("── kept, in {} s", record.took_s);
+    } else {
+        println!("── BROKEN: {}", record.broken.join("; "));
+        fault::restore(cluster)?;
+    }
+    Ok(record)
+}
+
+fn chosen(only: Option<&str>) -> Result<Vec<&'static Row>> {
+    let rows: Vec<&Row> =
+        ROWS.iter().filter(|row| only.is_none_or(|name| name == row.name)).collect();
+    if rows.is_empty() {
+        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        bail!("there is no such row; there are {}", names.join(", "));
+    }
+    Ok(rows)
+}
+
+/// The commit, with a plus if the work tree differs from it.
+fn commit() -> Result<String> {
+    let commit = process::output("git", &["rev-parse", "--short=10", "HEAD"])?;
+    let changes = process::output("git", &["status", "--porcelain", "--", ".", ":!docs"])?;
+    let mark = if changes.is_empty() { "" } else { "+" };
+    Ok(format!("{}{mark}", commit.trim()))
+}
+
+/// A key for the API.
+fn api_key(cluster: &Cluster) -> Result<String> {
+    let data = cluster.layout().folder(Member { kind: Kind::Web, number: 1 });
+    let mut command = Command::new(cluster.lodge());
+    command.args(["admin", "key", "create", "faults", "--data"]).arg(data);
+    let output = command.output()?;
+    let (out, err) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
+    ensure!(output.status.success(), "no key for the API: {err}");
+    Ok(String::from_utf8(out)?.trim().to_owned())
+}

@@ -1,0 +1,187 @@
+//! The faults, and what is promised in each.
+
+use std::time::Duration;
+
+use lodge_testbed::{Cluster, Kind, Member};
+use rand::{rngs::StdRng, seq::IndexedRandom as _};
+
+use super::fault::Fault::{
+    self, CutFromRedis, DiskLost, FailoverThenAllKilled, Flushed, Hung, Killed, OldMasterBack,
+};
+
+/// One line of the table.
+pub(crate) struct Row {
+    /// What `--only` calls it.
+    pub(crate) name: &'static str,
+    /// What the table calls it.
+    pub(crate) title: &'static str,
+    pub(crate) fault: Fault,
+    pub(crate) promise: Promise,
+}
+
+/// What holds in a row beside what holds in all: nothing acknowledged is lost, nothing is there twice,
+/// nothing that is there is said not to be, and no redirect fails of a link that its route has led to.
+pub(crate) struct Promise {
+    pub(crate) writes: Writes,
+    /// Whether links that a process has not seen before may be refused with 503.
+    pub(crate) may_refuse_new: bool,
+    /// Whether an edit may be seen late: while the store is silent, what is remembered is served.
+    pub(crate) may_be_stale: bool,
+    /// Whether redirects that may be out of date must have been counted.
+    pub(crate) counts_stale: bool,
+    /// The longest that a redirect, and a write, may be waited for.
+    pub(crate) redirect_wait: Duration,
+    pub(crate) write_wait: Duration,
+}
+
+/// What may become of writes.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// All are done.
+    Done,
+    /// Some are refused with 503.
+    Refused,
+    /// Some are broken off: a balancer may not send them to another process, for their outcome is
+    /// unknown.
+    BrokenOff,
+}
+
+/// Whom a fault befalls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Who {
+    Web,
+    RedisMaster,
+    RedisReplica,
+    TwoSentinels,
+    AllOfRedis,
+    OneCassandra,
+    TwoCassandra,
+    AllOfRabbitmq,
+    Haproxy,
+    Everybody,
+}
+
+impl Who {
+    /// The processes that it befalls; where there is a choice, `random` chooses.
+    pub(crate) fn choose(self, cluster: &Cluster, random: &mut StdRng) -> Vec<Member> {
+        let master = cluster.redis_master();
+        let (from, count): (Vec<Member>, usize) = match self {
+            Self::Web => (Member::of(Kind::Web).collect(), 1),
+            Self::RedisMaster => (master.into_iter().collect(), 1),
+            Self::RedisReplica => {
+                (Member::of(Kind::Redis).filter(|redis| Some(*redis) != master).collect(), 1)
+            }
+            Self::TwoSentinels => (Member::of(Kind::Sentinel).collect(), 2),
+            Self::AllOfRedis => {
+                (Member::of(Kind::Redis).chain(Member::of(Kind::Sentinel)).collect(), 6)
+            }
+            Self::OneCassandra => (Member::of(Kind::Cassandra).collect(), 1),
+            Self::TwoCassandra => (Member::of(Kind::Cassandra).collect(), 2),
+            Self::AllOfRabbitmq => (Member::of(Kind::Rabbitmq).collect(), 3),
+            Self::Haproxy => (Member::of(Kind::Haproxy).collect(), 1),
+            Self::Everybody => (Member::all().collect(), Member::all().count()),
+        };
+        from.sample(random, count).copied().collect()
+    }
+}
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Nobody notices, but for a moment.
+const UNNOTICED: Promise = Promise {
+    writes: Writes::Done,
+    may_refuse_new: false,
+    may_be_stale: false,
+    counts_stale: false,
+    redirect_wait: seconds(2),
+    write_wait: seconds(2),
+};
+
+/// Nothing is refused; a write may wait up to 5 s, and the client pauses and is busy besides.
+const BRIDGED: Promise = Promise { redirect_wait: seconds(6), write_wait: seconds(6), ..UNNOTICED };
+
+/// Without a quorum nothing is written, and what is known goes on.
+const READ_ONLY: Promise = Promise {
+    writes: Writes::Refused,
+    may_refuse_new: true,
+    may_be_stale: true,
+    counts_stale: true,
+    redirect_wait: seconds(6),
+    write_wait: seconds(60),
+};
+
+/// Nobody is there to answer; what was acknowledged is there when they are back.
+const NOBODY: Promise = Promise { counts_stale: false, ..READ_ONLY };
+
+/// A process is out of the balancer in a second.
+const WEB_KILLED: Promise =
+    Promise { writes: Writes::BrokenOff, redirect_wait: seconds(1), ..UNNOTICED };
+
+/// A hung one is out of it in three.
+const WEB_HUNG: Promise = Promise {
+    writes: Writes::BrokenOff,
+    redirect_wait: seconds(3),
+    write_wait: seconds(20),
+    ..UNNOTICED
+};
+
+const fn row(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
+    Row { name, title, fault, promise }
+}
+
+/// All of them. The first two are in every `cargo xtask test`.
+pub(crate) const ROWS: [Row; 23] = [
+    row("redis-master-killed", "Redis master killed", Killed(Who::RedisMaster), UNNOTICED),
+    row("cassandra-killed", "one Cassandra node killed", Killed(Who::OneCassandra), BRIDGED),
+    row("cassandra-hung", "one Cassandra node hangs", Hung(Who::OneCassandra), BRIDGED),
+    row(
+        "two-cassandra-killed",
+        "two of three Cassandra nodes killed",
+        Killed(Who::TwoCassandra),
+        READ_ONLY,
+    ),
+    row(
+        "two-cassandra-hung",
+        "two of three Cassandra nodes hang",
+        Hung(Who::TwoCassandra),
+        READ_ONLY,
+    ),
+    row("cassandra-disk-lost", "a Cassandra node has lost its disk", DiskLost, BRIDGED),
+    row("web-killed", "a web process killed", Killed(Who::Web), WEB_KILLED),
+    row("web-hung", "a web process hangs", Hung(Who::Web), WEB_HUNG),
+    row("redis-master-hung", "Redis master hangs", Hung(Who::RedisMaster), UNNOTICED),
+    row("redis-replica-killed", "a Redis replica killed", Killed(Who::RedisReplica), UNNOTICED),
+    row("redis-replica-hung", "a Redis replica hangs", Hung(Who::RedisReplica), UNNOTICED),
+    row("sentinels-killed", "two of three Sentinels killed", Killed(Who::TwoSentinels), UNNOTICED),
+    row("sentinels-hung", "two of three Sentinels hang", Hung(Who::TwoSentinels), UNNOTICED),
+    row(
+        "redis-killed",
+        "all of Redis and the Sentinels killed",
+        Killed(Who::AllOfRedis),
+        UNNOTICED,
+    ),
+    row("redis-hung", "all of Redis and the Sentinels hang", Hung(Who::AllOfRedis), UNNOTICED),
+    row("redis-cut", "one web process cut off from Redis", CutFromRedis, UNNOTICED),
+    row("redis-flushed", "Redis flushed", Flushed, UNNOTICED),
+    row(
+        "redis-old-master-back",
+        "a Redis master replaced, and back as the master that it was",
+        OldMasterBack,
+        UNNOTICED,
+    ),
+    row(
+        "redis-failover-then-killed",
+        "a Redis master replaced, then all of Redis killed",
+        FailoverThenAllKilled,
+        UNNOTICED,
+    ),
+    row("haproxy-killed", "HAProxy killed", Killed(Who::Haproxy), UNNOTICED),
+    row("rabbitmq-killed", "all of RabbitMQ killed", Killed(Who::AllOfRabbitmq), UNNOTICED),
+    row("rabbitmq-hung", "all of RabbitMQ hangs", Hung(Who::AllOfRabbitmq), UNNOTICED),
+    row("all-killed", "every process killed", Killed(Who::Everybody), NOBODY),
+];
+
+/// How many of them are in every test.
+pub(crate) const FIXED: usize = 2;

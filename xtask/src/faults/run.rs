@@ -1,0 +1,86 @@
+//! One row, from its beginning to its end.
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use lodge_testbed::Cluster;
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+
+use super::{
+    check,
+    fault::Scene,
+    judge,
+    results::{Counted, Record},
+    rows::Row,
+    workload::{Common, Workload},
+};
+
+/// How long the clients work before a fault, at least, and after it.
+const BEFORE: Duration = Duration::from_secs(2);
+const AFTER: Duration = Duration::from_secs(2);
+
+/// How long a fault lasts: longer than a deadline in the cluster, so that none is only waited out.
+const FAULT: Duration = Duration::from_secs(10);
+
+/// By how much the seed moves each of them.
+const JITTER_MS: u64 = 1_000;
+
+/// Runs a row; what came of it.
+pub(crate) fn run(
+    cluster: &Cluster,
+    api_key: &str,
+    row: &Row,
+    seed: u64,
+    commit: &str,
+) -> Result<Record> {
+    let began = Instant::now();
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut jitter = || Duration::from_millis(random.random_range(0..JITTER_MS));
+    let (before, during) = (BEFORE + jitter(), FAULT + jitter());
+    cluster.wait_settled()?;
+    let scene = Scene::set(cluster, row.fault, &mut random);
+    // No two runs on a cluster may have a name in common.
+    let tag = format!("f{:012x}", rand::rng().random::<u64>() >> 16);
+    let common = Arc::new(Common::new(cluster, api_key, tag));
+    let load = Workload::start(Arc::clone(&common), seed);
+    load.warm_up(before)?;
+    let stale = check::stale(&common, cluster);
+    load.strike(&scene.mute());
+    let replaced = scene.begin()?;
+    thread::sleep(during);
+    let stale_of = |now: Vec<u64>| {
+        // One that was started anew counts from nothing.
+        now.iter().zip(&stale).map(|(now, then)| now.checked_sub(*then).unwrap_or(*now)).sum()
+    };
+    let stale = stale_of(check::stale(&common, cluster));
+    let healed = Instant::now();
+    scene.end()?;
+    let recovered = load.wait_calm(healed);
+    thread::sleep(AFTER);
+    let (tally, links) = load.finish()?;
+    let counted = Counted {
+        lost: check::lost(&common, &links, cluster)?,
+        listed_twice: check::duplicated(&common)?,
+        stale,
+        replaced_ms: replaced.map(ms),
+        recovered_ms: recovered.map(ms),
+        tally,
+    };
+    Ok(Record {
+        commit: commit.to_owned(),
+        fault: row.name.to_owned(),
+        seed,
+        victims: scene.victims.iter().map(ToString::to_string).collect(),
+        took_s: began.elapsed().as_secs(),
+        broken: judge::broken(&row.promise, &counted),
+        counted,
+    })
+}
+
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

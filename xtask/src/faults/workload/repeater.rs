@@ -1,0 +1,60 @@
+//! Makes links whose shorts the server chooses, under an Idempotency-Key; sends again elsewhere what had
+//! an unknown outcome, and once more what had not. One key is one link.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::{Client, Expected, Fate, Route, fate_of};
+
+/// What its requests are counted as.
+pub(crate) const WORK: &str = "repeat";
+
+/// How often one request is sent, in all.
+const TRIES: usize = 8;
+
+pub(super) fn work(mut client: Client) {
+    while !client.is_to_stop() {
+        let key = client.fresh();
+        let target = format!("https://example.org/{key}");
+        let body = json!({ "target": target, "tags": [client.common.tag] });
+        if let Some(short) = make(&mut client, &key, &body) {
+            let link = Expected { short, targets: vec![target], is_edited: false };
+            client.common.ledger.expect(link);
+        }
+        client.pause(60);
+    }
+}
+
+/// Sends it until it is acknowledged, and then once more; the short.
+fn make(client: &mut Client, key: &str, body: &Value) -> Option<String> {
+    let (mut route, mut made) = (client.any_route(None), None);
+    for _ in 0..TRIES {
+        let short = send(client, route, key, body);
+        match (short, made.take()) {
+            (Some(short), None) => made = Some(short),
+            (Some(short), Some(first)) => {
+                if short != first {
+                    client.common.ledger.duplicated();
+                }
+                return Some(first);
+            }
+            (None, Some(first)) => return Some(first),
+            (None, None) => client.pause(200),
+        }
+        route = client.any_route(Some(route));
+    }
+    made
+}
+
+fn send(client: &Client, route: Route, key: &str, body: &Value) -> Option<String> {
+    let bearer = format!("Bearer {}", client.common.api_key);
+    let headers = [("Authorization", bearer.as_str()), ("Idempotency-Key", key)];
+    let began = Instant::now();
+    let http = &client.common.http;
+    let answer = http.send_json("POST", route.address, "/api/links", &headers, body);
+    let fate = fate_of(answer.as_ref(), 201);
+    let is_done = matches!(fate, Fate::Good);
+    client.note(WORK, route, began, fate);
+    answer.filter(|_| is_done)?.text("short")
+}
