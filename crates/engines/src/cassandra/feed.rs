@@ -1,8 +1,14 @@
 //! The change feed: a row for every edit and deletion, in partitions by time, written before the edit
-//! is acknowledged. Readers ask for the last seconds again and again, because a row may arrive later
-//! than its time says.
+//! is acknowledged. Readers ask for what came since they last did, and for some seconds before that again
+//! and again, because a row may arrive later than its time says.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -36,11 +42,15 @@ pub(crate) struct Feed {
     session: Arc<Session>,
     /// Rows that need not be told again, with the time until which they may come.
     known: Mutex<HashMap<Uuid, i64>>,
+    /// When it was last read with success. A process that has hung, or could not reach the store, reads
+    /// from there on, however long ago that is.
+    read_ms: AtomicI64,
 }
 
 impl Feed {
     pub(crate) fn new(session: Arc<Session>) -> Self {
-        Self { session, known: Mutex::default() }
+        let read_ms = AtomicI64::new(Timestamp::now().as_millisecond());
+        Self { session, known: Mutex::default(), read_ms }
     }
 
     /// Tells the other processes that a link has changed.
@@ -75,11 +85,12 @@ impl Feed {
 impl ChangeFeed for Feed {
     async fn changed(&self) -> Result<Vec<Short>> {
         let now = Timestamp::now().as_millisecond();
-        let rows = self.rows(now, now).await?;
+        let rows = self.rows(now, self.read_ms.load(Ordering::Acquire).min(now)).await?;
         // From here on nothing waits: what is known is told.
         let new = rows.into_iter().filter(|(id, _)| self.know(*id, now));
         let changed = new.map(|(_, short)| Short::stored(short)).collect();
         self.known.lock().retain(|_, until| *until > now);
+        self.read_ms.store(now, Ordering::Release);
         Ok(changed)
     }
 
