@@ -48,7 +48,6 @@ fn ask_all(common: &Common, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {
             scope.spawn(move || -> Result<()> {
                 for (web, link) in share {
                     if !leads(common, *web, link)? {
-                        println!("   lost: {} at {web}", link.short);
                         lost.fetch_add(1, Ordering::Relaxed);
                     }
                 }
@@ -64,7 +63,14 @@ fn ask_all(common: &Common, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {
 fn leads(common: &Common, web: SocketAddr, link: &Expected) -> Result<bool> {
     for _ in 0..TRIES {
         match common.http.send("GET", web, &format!("/{}", link.short)) {
-            Some(answer) if answer.status < 500 => return Ok(answer.leads_to(&link.targets)),
+            Some(answer) if answer.status < 500 => {
+                let leads = answer.leads_to(&link.targets);
+                if !leads {
+                    let (short, targets) = (&link.short, &link.targets);
+                    println!("   lost: {short} is {targets:?}, {web} says {answer:?}");
+                }
+                return Ok(leads);
+            }
             _ => thread::sleep(Duration::from_millis(200)),
         }
     }

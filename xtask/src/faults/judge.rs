@@ -42,8 +42,12 @@ pub(crate) fn broken(promise: &Promise, counted: &Counted) -> Vec<String> {
         "what may have been out of date was not counted".to_owned(),
     );
     let within = |ms: u64, most: Duration| Duration::from_millis(ms) <= most;
-    let (redirect, write) = (tally.redirect_gap_ms, tally.write_gap_ms);
-    demand(within(redirect, promise.redirect_wait), format!("{redirect} ms without a redirect"));
+    let (known, new, write) = (tally.known_gap_ms, tally.new_gap_ms, tally.write_gap_ms);
+    demand(within(known, promise.redirect_wait), format!("{known} ms without a redirect"));
+    demand(
+        within(new, promise.redirect_wait) || promise.may_refuse_new,
+        format!("{new} ms without a redirect of a new link"),
+    );
     demand(within(write, promise.write_wait), format!("{write} ms without a write"));
     if let Some(replaced) = counted.replaced_ms {
         demand(replaced <= REPLACED_MS, format!("the master replaced after {replaced} ms"));
@@ -62,5 +66,72 @@ fn is_allowed(promise: &Promise, work: &str, answer: &str) -> bool {
             Writes::Refused => answer == "503",
             Writes::BrokenOff => true,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{rows::ROWS, workload::Tally};
+
+    /// What nobody could complain of.
+    fn good() -> Counted {
+        let mut tally = Tally::default();
+        tally.good.insert(MAKE.to_owned(), MADE_MIN);
+        Counted {
+            lost: 0,
+            listed_twice: 0,
+            stale: 0,
+            replaced_ms: None,
+            recovered_ms: Some(0),
+            tally,
+        }
+    }
+
+    fn broken_in(name: &str, counted: &Counted) -> bool {
+        let row = ROWS.iter().find(|row| row.name == name).unwrap();
+        !broken(&row.promise, counted).is_empty()
+    }
+
+    fn refused(work: &str, answer: &str) -> Counted {
+        let mut counted = good();
+        counted.stale = 1;
+        counted.tally.unknown.insert(format!("{work}: {answer}"), 1);
+        counted
+    }
+
+    #[test]
+    fn what_is_lost_or_there_twice_or_said_not_to_be_breaks_every_row() {
+        let breaks: [fn(&mut Counted); 5] = [
+            |counted| counted.lost = 1,
+            |counted| counted.listed_twice = 1,
+            |counted| counted.tally.duplicated = 1,
+            |counted| counted.tally.false_404s = 1,
+            |counted| counted.recovered_ms = None,
+        ];
+        for row in &ROWS {
+            for one in breaks {
+                let mut counted = Counted { stale: 1, ..good() };
+                assert!(broken(&row.promise, &counted).is_empty(), "{}", row.name);
+                one(&mut counted);
+                assert!(!broken(&row.promise, &counted).is_empty(), "{}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_be_refused_is_a_row_s_own_promise() {
+        assert!(!broken_in("two-cassandra-killed", &refused(MAKE, "503")));
+        assert!(broken_in("two-cassandra-killed", &refused(MAKE, "no answer")));
+        assert!(broken_in("two-cassandra-killed", &refused(KNOWN, "503")));
+        assert!(broken_in("redis-killed", &refused(MAKE, "503")));
+        assert!(!broken_in("web-killed", &refused(MAKE, "no answer")));
+        assert!(broken_in("web-killed", &refused(NEW, "no answer")));
+    }
+
+    #[test]
+    fn redirects_that_may_be_out_of_date_must_be_counted() {
+        assert!(broken_in("two-cassandra-killed", &good()));
+        assert!(!broken_in("cassandra-killed", &good()));
     }
 }

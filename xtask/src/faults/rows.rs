@@ -185,3 +185,16 @@ pub(crate) const ROWS: [Row; 23] = [
 
 /// How many of them are in every test.
 pub(crate) const FIXED: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_rows_have_one_name() {
+        let names: HashSet<&str> = ROWS.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), ROWS.len());
+    }
+}

@@ -15,7 +15,7 @@ const END: &str = "<!-- end of what is written by cargo xtask faults -->";
 
 const HEAD: &str = "\
 | fault | PUTs, edits, repeated POSTs acknowledged | unknown | lost | duplicated | false 404s | \
-redirects | failed: known links, new ones | perhaps out of date | longest without a redirect, a write | \
+redirects | failed: known links, new ones | perhaps out of date | longest without a redirect of known links, of new ones, without a write | \
 well again after | seeds, commit |\n\
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
 
@@ -54,8 +54,9 @@ fn line(row: &Row, records: &[Record]) -> Option<String> {
     cell((good(KNOWN) + good(NEW)).to_string());
     cell(format!("{}, {}", unknown(KNOWN), unknown(NEW)));
     cell(sum(&|record| record.counted.stale).to_string());
-    let redirect = worst(&|record| record.counted.tally.redirect_gap_ms);
-    cell(format!("{redirect}, {}", worst(&|record| record.counted.tally.write_gap_ms)));
+    let known = worst(&|record| record.counted.tally.known_gap_ms);
+    let new = worst(&|record| record.counted.tally.new_gap_ms);
+    cell(format!("{known}, {new}, {}", worst(&|record| record.counted.tally.write_gap_ms)));
     let is_well = records.iter().all(|record| record.counted.recovered_ms.is_some());
     let recovered = worst(&|record| record.counted.recovered_ms.unwrap_or_default());
     cell(if is_well { recovered } else { "never".to_owned() });

@@ -1,8 +1,10 @@
-//! Makes a link and edits it some times, each time on another route. What was acknowledged must be seen
-//! on every web process within a second.
+//! Keeps some links and edits now one of them, now another, each time on another route. What was
+//! acknowledged must be seen on every web process within a second; and a process that was not there to
+//! see it must not show what it remembers from before, so each link is left alone after some edits.
 
 use std::time::{Duration, Instant};
 
+use rand::RngExt as _;
 use serde_json::json;
 
 use super::{Client, Expected, Fate, Route, fate_of};
@@ -10,61 +12,80 @@ use super::{Client, Expected, Fate, Route, fate_of};
 /// What its requests are counted as.
 pub(crate) const WORK: &str = "edit";
 
+/// Links that it edits by turns.
+const LINKS: usize = 8;
+
 /// Edits of one link.
-const EDITS: usize = 5;
+const EDITS: usize = 4;
 
 /// How soon an edit is seen everywhere.
 const SEEN: Duration = Duration::from_secs(1);
 
+/// A link with its key, and where it was last told to lead.
+struct Own {
+    short: String,
+    key: String,
+    version: usize,
+}
+
 pub(super) fn work(mut client: Client) {
+    let mut links: Vec<Own> = Vec::new();
     while !client.is_to_stop() {
-        if let Some(link) = make_and_edit(&mut client) {
-            client.common.ledger.expect(link);
+        if links.len() < LINKS {
+            links.extend(make(&mut client));
+        }
+        if !links.is_empty() {
+            let link = links.swap_remove(client.random.random_range(..links.len()));
+            links.extend(edit(&mut client, link));
         }
         client.pause(30);
     }
+    for link in links {
+        let targets = vec![link.target()];
+        client.common.ledger.expect(Expected { short: link.short, targets, is_edited: true });
+    }
 }
 
-fn target(short: &str, version: usize) -> String {
-    format!("https://example.org/{short}/{version}")
+impl Own {
+    fn target(&self) -> String {
+        format!("https://example.org/{}/{}", self.short, self.version)
+    }
 }
 
-fn make_and_edit(client: &mut Client) -> Option<Expected> {
+fn make(client: &mut Client) -> Option<Own> {
     let short = client.fresh();
-    let key = make(client, &short)?;
-    let mut targets = vec![target(&short, 0)];
-    for version in 1..=EDITS {
-        let wanted = target(&short, version);
-        client.pause(30);
-        if edit(client, &short, &key, &wanted) {
-            targets = vec![wanted];
-            see_everywhere(client, &short, &targets[0]);
-        } else {
-            targets.push(wanted);
-            break;
-        }
-        if client.is_to_stop() {
-            break;
-        }
-    }
-    Some(Expected { short, targets, is_edited: true })
-}
-
-/// Makes the link; its manage key.
-fn make(client: &mut Client, short: &str) -> Option<String> {
+    let mut link = Own { short, key: String::new(), version: 0 };
     let (route, began) = (client.any_route(None), Instant::now());
-    let body = json!({ "target": target(short, 0), "short": short });
+    let body = json!({ "target": link.target(), "short": link.short });
     let http = &client.common.http;
     let answer = http.send_json("POST", route.address, "/api/links", &[], &body);
     client.note(WORK, route, began, fate_of(answer.as_ref(), 201));
-    answer.filter(|answer| answer.status == 201)?.text("manage_key")
+    link.key = answer.filter(|answer| answer.status == 201)?.text("manage_key")?;
+    Some(link)
 }
 
-/// Edits it; whether that was acknowledged.
-fn edit(client: &mut Client, short: &str, key: &str, target: &str) -> bool {
+/// Edits a link. It comes back if it is to be edited again.
+fn edit(client: &mut Client, mut link: Own) -> Option<Own> {
+    let mut targets = vec![link.target()];
+    link.version += 1;
+    if send(client, &link) {
+        targets = vec![link.target()];
+        see_everywhere(client, &link.short, &targets);
+        if link.version < EDITS {
+            return Some(link);
+        }
+    } else {
+        targets.push(link.target());
+    }
+    client.common.ledger.expect(Expected { short: link.short, targets, is_edited: true });
+    None
+}
+
+/// Sends an edit; whether it was acknowledged.
+fn send(client: &mut Client, link: &Own) -> bool {
     let (route, began) = (client.any_route(None), Instant::now());
-    let (path, key) = (format!("/api/links/{short}"), format!("Bearer {key}"));
-    let (body, headers) = (json!({ "target": target }), [("Authorization", key.as_str())]);
+    let (path, key) = (format!("/api/links/{}", link.short), format!("Bearer {}", link.key));
+    let (body, headers) = (json!({ "target": link.target() }), [("Authorization", key.as_str())]);
     let answer = client.common.http.send_json("PATCH", route.address, &path, &headers, &body);
     let fate = fate_of(answer.as_ref(), 200);
     let is_done = matches!(fate, Fate::Good);
@@ -74,28 +95,31 @@ fn edit(client: &mut Client, short: &str, key: &str, target: &str) -> bool {
 
 /// Asks every process until it shows the edit. An older version in answer to a question that was put
 /// more than a second after the acknowledgement is one that should have been gone.
-fn see_everywhere(client: &Client, short: &str, target: &str) {
-    let (acknowledged, wanted) = (Instant::now(), [target.to_owned()]);
-    for Route { member, address } in client.common.webs() {
-        loop {
-            let asked = Instant::now();
-            if client.common.ledger.is_struck(member) {
-                break;
-            }
-            let answer = client.common.http.send("GET", address, &format!("/{short}"));
-            if answer.as_ref().is_some_and(|answer| answer.leads_to(&wanted)) {
-                break;
-            }
-            if answer.as_ref().is_some_and(|answer| answer.status == 404) {
-                let fate = Fate::Wrong("404".to_owned());
-                client.note(WORK, Route { member, address }, asked, fate);
-            }
-            if asked > acknowledged + SEEN {
-                if answer.is_some_and(|answer| answer.status == 307) {
-                    client.common.ledger.late_edit();
-                }
+fn see_everywhere(client: &Client, short: &str, wanted: &[String]) {
+    let acknowledged = Instant::now();
+    for route in client.common.webs() {
+        while !client.common.ledger.is_struck(route.member) {
+            if sees(client, route, short, wanted, acknowledged) {
                 break;
             }
         }
     }
+}
+
+/// Asks one process; whether there is no more to ask.
+fn sees(client: &Client, route: Route, short: &str, wanted: &[String], since: Instant) -> bool {
+    let asked = Instant::now();
+    let answer = client.common.http.send("GET", route.address, &format!("/{short}"));
+    let status = answer.as_ref().map(|answer| answer.status);
+    if status == Some(404) {
+        client.note(WORK, route, asked, Fate::Wrong("404".to_owned()));
+    }
+    if answer.is_some_and(|answer| answer.leads_to(wanted)) {
+        return true;
+    }
+    let is_late = asked > since + SEEN;
+    if is_late && status == Some(307) {
+        client.common.ledger.late_edit();
+    }
+    is_late
 }

@@ -1,5 +1,6 @@
-//! Follows links that were acknowledged, on one route: the newest, because what was just acknowledged
-//! must be there; and, once something has failed, in turn with them those that it had followed before.
+//! Two followers on each route. One follows the newest links, because what was just acknowledged must be
+//! there; the other, once something fails, those that it has followed before. A link that is refused to
+//! one makes the other wait for nothing.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -12,26 +13,36 @@ pub(crate) const NEW: &str = "follow new";
 /// Links that it remembers having followed.
 const KNOWN_MAX: usize = 50;
 
-pub(super) fn work(mut client: Client, route: Route) {
+/// Follows the newest.
+pub(super) fn follow_new(mut client: Client, route: Route) {
+    for turn in 0_usize.. {
+        if client.is_to_stop() {
+            return;
+        }
+        if let Some(link) = client.common.ledger.newest(turn * 7 % 20) {
+            follow(&client, NEW, route, &link);
+        }
+        client.pause(20);
+    }
+}
+
+/// Follows the newest until something fails, and then those again.
+pub(super) fn follow_known(mut client: Client, route: Route) {
     let mut known: Vec<Expected> = Vec::new();
     for turn in 0_usize.. {
         if client.is_to_stop() {
             return;
         }
         let has_failed = client.common.has_failed.load(Ordering::Acquire);
-        let (work, link) = if has_failed && turn % 2 == 0 && !known.is_empty() {
-            (KNOWN, Some(known[turn / 2 % known.len()].clone()))
-        } else {
-            (NEW, client.common.ledger.newest(turn * 7 % 20))
-        };
-        if let Some(link) = link
-            && follow(&client, work, route, &link)
-            && !has_failed
+        if has_failed && !known.is_empty() {
+            follow(&client, KNOWN, route, &known[turn % known.len()]);
+        } else if let Some(link) = client.common.ledger.newest(turn * 7 % 20)
+            && follow(&client, KNOWN, route, &link)
             && known.len() < KNOWN_MAX
         {
             known.push(link);
         }
-        client.pause(10);
+        client.pause(20);
     }
 }
 
@@ -41,6 +52,8 @@ fn follow(client: &Client, work: &'static str, route: Route, link: &Expected) ->
     let answer = client.common.http.send("GET", route.address, &format!("/{}", link.short));
     let fate = match &answer {
         Some(answer) if answer.leads_to(&link.targets) => Fate::Good,
+        // Whether an edit is seen is for its editor to say.
+        Some(answer) if answer.status == 307 && link.is_edited => Fate::Good,
         Some(answer) if answer.status == 307 => Fate::Wrong("wrong target".to_owned()),
         Some(answer) if answer.status < 500 => Fate::Wrong(answer.status.to_string()),
         Some(answer) => Fate::Unknown(answer.status.to_string()),

@@ -50,8 +50,10 @@ pub(crate) struct Tally {
     pub(crate) late_edits: u64,
     /// Repetitions that were answered with another link.
     pub(crate) duplicated: u64,
-    /// The longest time without a redirect on one route, and without a write.
-    pub(crate) redirect_gap_ms: u64,
+    /// The longest time on one route without a redirect of a link that it had led to before the fault,
+    /// and of a new one; and without a write.
+    pub(crate) known_gap_ms: u64,
+    pub(crate) new_gap_ms: u64,
     pub(crate) write_gap_ms: u64,
 }
 
@@ -181,9 +183,8 @@ impl Tally {
     fn waited(&mut self, work: &str, gap: Duration, answer: Duration) {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match work {
-            super::follower::KNOWN | super::follower::NEW => {
-                self.redirect_gap_ms = self.redirect_gap_ms.max(ms(gap));
-            }
+            super::follower::KNOWN => self.known_gap_ms = self.known_gap_ms.max(ms(gap)),
+            super::follower::NEW => self.new_gap_ms = self.new_gap_ms.max(ms(gap)),
             super::maker::WORK => self.write_gap_ms = self.write_gap_ms.max(ms(gap)),
             _ => self.write_gap_ms = self.write_gap_ms.max(ms(answer)),
         }

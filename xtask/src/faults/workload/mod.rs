@@ -96,13 +96,14 @@ impl Common {
 }
 
 impl Workload {
-    /// Starts the clients: one that makes and one that follows on every route, two that edit, two that
+    /// Starts the clients: one that makes and two that follow on every route, two that edit, two that
     /// repeat.
     pub(crate) fn start(common: Arc<Common>, seed: u64) -> Self {
         let mut work: Vec<Box<dyn FnOnce(Client) + Send>> = Vec::new();
         for route in common.routes.clone() {
             work.push(Box::new(move |client| maker::work(client, route)));
-            work.push(Box::new(move |client| follower::work(client, route)));
+            work.push(Box::new(move |client| follower::follow_new(client, route)));
+            work.push(Box::new(move |client| follower::follow_known(client, route)));
         }
         for _ in 0..2 {
             work.push(Box::new(editor::work));
