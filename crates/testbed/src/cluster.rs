@@ -24,6 +24,10 @@ use crate::{
 /// How long a process may take to be ready.
 const START: Duration = Duration::from_secs(90);
 
+/// How long one may take that first has to fetch all that it lost: it settles every transaction that may
+/// be open before, which takes a minute and more beside a load.
+const REPLACEMENT: Duration = Duration::from_mins(5);
+
 /// How long one may take to end by itself.
 const END: Duration = Duration::from_secs(10);
 
@@ -109,7 +113,7 @@ impl Cluster {
         for member in members.iter().filter(|member| self.pid(**member).is_none()) {
             self.launch(*member, self.command(*member))?;
         }
-        members.iter().try_for_each(|member| self.wait_ready(*member))
+        members.iter().try_for_each(|member| self.wait_ready(*member, START))
     }
 
     /// Ends every process and removes the cluster's folder.
@@ -154,7 +158,7 @@ impl Cluster {
     ///
     /// When it runs already, the cluster was never up, or it is not ready in 90 s.
     pub fn start(&self, member: Member) -> Result<()> {
-        self.start_as(member, self.command(member))
+        self.start_as(member, self.command(member), START)
     }
 
     /// Starts a Redis server that is down as what it was, though another may be master now: as whoever
@@ -164,7 +168,7 @@ impl Cluster {
     ///
     /// As [`Self::start`].
     pub fn start_plainly(&self, redis: Member) -> Result<()> {
-        self.start_as(redis, redis::plain_server(&self.layout, redis))
+        self.start_as(redis, redis::plain_server(&self.layout, redis), START)
     }
 
     /// Takes away what a Cassandra node that is down has stored.
@@ -180,9 +184,9 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// As [`Self::start`].
+    /// As [`Self::start`], but in five minutes.
     pub fn replace(&self, node: Member) -> Result<()> {
-        self.start_as(node, cassandra::replacement(&self.layout, node))
+        self.start_as(node, cassandra::replacement(&self.layout, node), REPLACEMENT)
     }
 
     /// Kills one with SIGKILL.
@@ -275,12 +279,12 @@ impl Cluster {
         self.tracked(member).with_context(|| format!("{member} is down"))
     }
 
-    fn start_as(&self, member: Member, command: Command) -> Result<()> {
+    fn start_as(&self, member: Member, command: Command, patience: Duration) -> Result<()> {
         if self.pid(member).is_some() {
             bail!("{member} is up");
         }
         self.launch(member, command)?;
-        self.wait_ready(member)
+        self.wait_ready(member, patience)
     }
 
     fn launch(&self, member: Member, mut command: Command) -> Result<()> {
@@ -308,7 +312,7 @@ impl Cluster {
         }
     }
 
-    fn wait_ready(&self, member: Member) -> Result<()> {
+    fn wait_ready(&self, member: Member, patience: Duration) -> Result<()> {
         let log = self.layout.log(&member.to_string());
         let ready = || match member.kind {
             Kind::Redis | Kind::Sentinel => redis::is_ready(&self.layout, member),
@@ -320,7 +324,7 @@ impl Cluster {
             died = self.pid(member).is_none();
             died || ready()
         };
-        let waited = wait_until(&member.to_string(), START, &mut ready_or_dead);
+        let waited = wait_until(&member.to_string(), patience, &mut ready_or_dead);
         if died {
             bail!("{member} ended at once; its log ends: {}", end_of(&log));
         }
