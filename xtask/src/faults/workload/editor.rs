@@ -2,8 +2,12 @@
 //! acknowledged must be seen on every web process within a second; and a process that was not there to
 //! see it must not show what it remembers from before, so each link is left alone after some edits.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
+use lodge_testbed::Kind;
 use rand::RngExt as _;
 use serde_json::json;
 
@@ -21,6 +25,15 @@ const EDITS: usize = 4;
 /// How soon an edit is seen everywhere.
 const SEEN: Duration = Duration::from_secs(1);
 
+/// Links that it looks at again.
+const LEFT_ALONE: usize = 40;
+
+/// A link that was edited, and whether it is to be edited again.
+enum Edited {
+    Again(Own),
+    Enough(Own),
+}
+
 /// A link with its key, and where it was last told to lead.
 struct Own {
     short: String,
@@ -30,14 +43,21 @@ struct Own {
 
 pub(super) fn work(mut client: Client) {
     let mut links: Vec<Own> = Vec::new();
+    let mut left_alone: VecDeque<(Own, Instant)> = VecDeque::new();
     while !client.is_to_stop() {
         if links.len() < LINKS {
             links.extend(make(&mut client));
         }
         if !links.is_empty() {
             let link = links.swap_remove(client.random.random_range(..links.len()));
-            links.extend(edit(&mut client, link));
+            match edit(&mut client, link) {
+                Some(Edited::Again(link)) => links.push(link),
+                Some(Edited::Enough(link)) => left_alone.push_front((link, Instant::now())),
+                None => {}
+            }
         }
+        left_alone.truncate(LEFT_ALONE);
+        look_again(&mut client, &left_alone);
         client.pause(30);
     }
     for link in links {
@@ -64,21 +84,32 @@ fn make(client: &mut Client) -> Option<Own> {
     Some(link)
 }
 
-/// Edits a link. It comes back if it is to be edited again.
-fn edit(client: &mut Client, mut link: Own) -> Option<Own> {
-    let mut targets = vec![link.target()];
+/// Edits a link; nothing if nobody knows where it leads now.
+fn edit(client: &mut Client, mut link: Own) -> Option<Edited> {
+    let before = link.target();
     link.version += 1;
-    if send(client, &link) {
-        targets = vec![link.target()];
-        see_everywhere(client, &link.short, &targets);
-        if link.version < EDITS {
-            return Some(link);
-        }
-    } else {
-        targets.push(link.target());
+    if !send(client, &link) {
+        let targets = vec![before, link.target()];
+        client.common.ledger.expect(Expected { short: link.short, targets, is_edited: true });
+        return None;
     }
-    client.common.ledger.expect(Expected { short: link.short, targets, is_edited: true });
-    None
+    let targets = vec![link.target()];
+    see_everywhere(client, &link.short, &targets);
+    if link.version < EDITS {
+        return Some(Edited::Again(link));
+    }
+    let short = link.short.clone();
+    client.common.ledger.expect(Expected { short, targets, is_edited: true });
+    Some(Edited::Enough(link))
+}
+
+/// Asks for a link that was left alone, once it must have been seen everywhere.
+fn look_again(client: &mut Client, links: &VecDeque<(Own, Instant)>) {
+    let route = client.any_route(None);
+    let Some((link, since)) = links.get(client.random.random_range(..LEFT_ALONE)) else { return };
+    if route.member.kind == Kind::Web && since.elapsed() > SEEN {
+        sees(client, route, &link.short, &[link.target()], *since);
+    }
 }
 
 /// Sends an edit; whether it was acknowledged.
