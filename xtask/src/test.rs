@@ -33,7 +33,7 @@ pub(crate) fn run() -> Result<()> {
         let block = block.to_string();
         let block = [("TESTBED_BLOCK", block.as_str())];
         process::run("cargo", &["test", "--workspace", "--no-fail-fast"], &block)?;
-        faults::run_some(&cluster)
+        faults::run_fixed(&cluster)
     });
     tested.and(cluster.down())
 }

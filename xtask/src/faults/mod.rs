@@ -17,7 +17,6 @@ use std::{path::PathBuf, process::Command};
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use lodge_testbed::{Cluster, Kind, Layout, Member};
-use rand::{SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 use self::{
     results::{Record, Results},
@@ -27,9 +26,6 @@ use crate::{
     cluster, process,
     system::{self, FOR_CLUSTERS},
 };
-
-/// Rows that each test takes from those that are not fixed.
-const ROTATING: usize = 4;
 
 /// What to run.
 #[derive(Args)]
@@ -106,11 +102,11 @@ fn run_on(
     kept(&broken)
 }
 
-/// Runs the fixed rows and some others, chosen by the commit, on a cluster that is up.
-pub(crate) fn run_some(cluster: &Cluster) -> Result<()> {
+/// Runs the rows that every test runs, on a cluster that is up.
+pub(crate) fn run_fixed(cluster: &Cluster) -> Result<()> {
     let (commit, api_key) = (commit()?, api_key(cluster)?);
     let mut broken = Vec::new();
-    for row in some(&commit) {
+    for row in &ROWS[..FIXED] {
         let record = one(cluster, &api_key, row, 1, &commit)?;
         if record.is_none_or(|record| !record.broken.is_empty()) {
             broken.push(row.name);
@@ -122,13 +118,6 @@ pub(crate) fn run_some(cluster: &Cluster) -> Result<()> {
 fn kept(broken: &[&str]) -> Result<()> {
     ensure!(broken.is_empty(), "promises broken in: {}", broken.join(", "));
     Ok(())
-}
-
-fn some(commit: &str) -> Vec<&'static Row> {
-    let number = u64::from_str_radix(commit.get(..8).unwrap_or_default(), 16).unwrap_or_default();
-    let mut random = StdRng::seed_from_u64(number);
-    let others = ROWS[FIXED..].sample(&mut random, ROTATING);
-    ROWS[..FIXED].iter().chain(others).collect()
 }
 
 /// Runs one row; nothing if it could not be run to its end, which keeps no promise either. Either way
@@ -186,18 +175,4 @@ fn api_key(cluster: &Cluster) -> Result<String> {
     let (out, err) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
     ensure!(output.status.success(), "no key for the API: {err}");
     Ok(String::from_utf8(out)?.trim().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_test_runs_six_rows_two_always_and_another_commit_s_are_others() {
-        let names = |commit| some(commit).iter().map(|row| row.name).collect::<Vec<_>>();
-        let (one, other) = (names("0123456789"), names("fedcba9876"));
-        assert_eq!((one.len(), &one[..FIXED]), (FIXED + ROTATING, &other[..FIXED]));
-        assert_ne!(one, other);
-        assert_eq!(one, names("0123456789"));
-    }
 }
