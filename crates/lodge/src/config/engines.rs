@@ -1,11 +1,8 @@
 //! The scaled-out engines: where they are, and how to sign in to them.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
@@ -86,21 +83,6 @@ impl RedisConfig {
     pub(crate) fn is_used(&self) -> bool {
         !self.sentinels.is_empty()
     }
-}
-
-/// What a file holds that is named by `key`, such as a password; a last line end is no part of it.
-/// Nothing where no file is named.
-pub(crate) fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let text = fs::read_to_string(file)
-        .with_context(|| format!("{key}: {} cannot be read", file.display()))?;
-    let secret = text.trim_end_matches(['\r', '\n']);
-    if secret.is_empty() {
-        bail!("{key}: {} is empty", file.display());
-    }
-    Ok(Some(secret.to_owned()))
 }
 
 pub(super) fn check(config: &Config) -> Result<()> {

@@ -11,7 +11,7 @@ use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    engines::{CassandraConfig, RabbitmqConfig, RedisConfig, secret_file},
+    engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
     sources::{BadConfig, load},
 };
 

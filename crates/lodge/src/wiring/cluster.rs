@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
 use lodge_domain::{
     Error, OsRandom, Random, SystemClock,
@@ -21,7 +21,7 @@ use lodge_engines::{
 use uuid::Uuid;
 
 use super::{Engine, Ports, cache_bytes};
-use crate::config::{CassandraConfig, Config, RedisConfig, Role, Store, Writes, secret_file};
+use crate::config::{CassandraConfig, Config, RedisConfig, Role, Store, Writes};
 
 /// Connections to a Redis master for writes that wait for a replica.
 const REDIS_WRITERS: usize = 4;
@@ -211,6 +211,21 @@ fn authorities(key: &str, file: &Path) -> Result<Option<String>> {
     }
     let pem = fs::read_to_string(file);
     pem.map(Some).with_context(|| format!("{key}: {} cannot be read", file.display()))
+}
+
+/// What a file holds that is named by `key`, such as a password; a last line end is no part of it.
+/// Nothing where no file is named.
+fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(file)
+        .with_context(|| format!("{key}: {} cannot be read", file.display()))?;
+    let secret = text.trim_end_matches(['\r', '\n']);
+    if secret.is_empty() {
+        bail!("{key}: {} is empty", file.display());
+    }
+    Ok(Some(secret.to_owned()))
 }
 
 /// An operator may read the cause, which a caller may not.

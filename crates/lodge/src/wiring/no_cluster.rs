@@ -16,13 +16,11 @@ pub(super) async fn ports(_: &Config) -> Result<Ports> {
 }
 
 /// There is nowhere to move to.
-#[expect(clippy::unused_async, reason = "in the place of one that waits")]
 pub(crate) async fn moving(_: &Config, _: &Path) -> Result<Move> {
     anyhow::bail!(MISSING)
 }
 
 /// Says that what the configuration names cannot be reached.
-#[expect(clippy::unused_async, reason = "in the place of one that waits")]
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     match config.links.store {
         Store::Embedded => Vec::new(),
