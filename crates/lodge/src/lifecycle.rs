@@ -46,6 +46,8 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let mut ends = Ends::listen()?;
     let hangups = signal(SignalKind::hangup())?;
     let services = Arc::new(wiring::services(&config).await?);
+    // Before anything else is to be seen: whoever sees it may want to administer it at once.
+    let socket = admin::listen(&config.data);
     let is_web = config.roles.contains(&Role::Web);
     let public = is_web.then(|| bind(config.http.listen)).transpose()?;
     let address = public.as_ref().map(TcpListener::local_addr).transpose()?;
@@ -59,7 +61,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let server =
         public.map(|public| serve_public(public, &config, &services, &stop)).transpose()?;
     tasks.spawn(server::serve(ops, ops_site, limits, Lanes::here(), stop_ops.clone()));
-    if let Some(socket) = admin::listen(&config.data) {
+    if let Some(socket) = socket {
         tasks.spawn(admin::serve(socket, Arc::clone(&services), stop_ops.clone()));
     }
     tasks.spawn({
