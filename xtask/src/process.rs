@@ -17,7 +17,7 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let began = Instant::now();
     println!("\n── {program} {}", arguments.join(" "));
-    let status = Command::new(program)
+    let status = command(program)
         .args(arguments)
         .envs(environment.iter().copied())
         .current_dir(root())
@@ -33,7 +33,7 @@ pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)
 /// Runs a program and returns what it printed.
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String> {
     let output =
-        Command::new(program).args(arguments).current_dir(root()).stderr(Stdio::inherit()).output();
+        command(program).args(arguments).current_dir(root()).stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("{program} cannot be run"))?;
     if !output.status.success() {
         bail!(
@@ -43,6 +43,20 @@ pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String> {
         );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A program without what cargo tells this one of its own package: where a build script watches that, a
+/// cargo that is run from here would build again what one that is run by hand has built.
+fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    let of_package = |name: &String| {
+        ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start))
+    };
+    let inherited = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in inherited.filter(of_package) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// A program that runs until this is dropped.
