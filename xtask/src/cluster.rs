@@ -77,8 +77,17 @@ fn status(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
+/// Does `work` on a cluster of its own, of this Lodge, that is gone afterwards.
+pub(crate) fn with_own(lodge: PathBuf, work: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
+    let cluster = Cluster::new(Layout::in_block(&process::root(), block()?), lodge);
+    // What an earlier run may have left; its processes are gone.
+    cluster.down()?;
+    let done = cluster.up().and_then(|()| work(&cluster));
+    done.and(cluster.down())
+}
+
 /// The block of addresses that was asked for, or one in which the first Redis server's is free.
-pub(crate) fn block() -> Result<u8> {
+fn block() -> Result<u8> {
     let is_free = |block: &u8| TcpListener::bind((Ipv4Addr::new(127, *block, 1, 1), 6379)).is_ok();
     Layout::wanted_block()
         .or_else(|| BLOCKS.into_iter().find(is_free))

@@ -1,11 +1,12 @@
 //! What a developer runs: `cargo xtask test`, `cargo xtask bench links`, `cargo xtask cluster up`,
-//! `cargo xtask faults`, `cargo xtask fuzz`.
+//! `cargo xtask faults`, `cargo xtask mutations`, `cargo xtask fuzz`.
 
 mod bench;
 mod check;
 mod cluster;
 mod faults;
 mod fuzz;
+mod mutations;
 mod process;
 mod system;
 mod test;
@@ -36,6 +37,9 @@ enum Command {
     /// Let whatever can fail do so, one thing at a time, on a cluster under load, and write down what
     /// came of it.
     Faults(faults::Options),
+    /// Leave out what nothing may be lost without, one thing at a time: a test must notice. The files are
+    /// changed in place, and put right again.
+    Mutations,
     /// Run every fuzz target for a while; needs a nightly toolchain and cargo-fuzz.
     Fuzz {
         /// Seconds for each target.
@@ -60,6 +64,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bench(bench) => bench::run(&bench),
         Command::Cluster(command) => cluster::run(&command),
         Command::Faults(options) => faults::run(&options),
+        Command::Mutations => mutations::run(),
         Command::Fuzz { seconds } => fuzz::run(seconds),
     }
 }

@@ -1,7 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use anyhow::Result;
-use lodge_testbed::{Cluster, Layout};
 
 use crate::{
     check, cluster, faults, process,
@@ -25,15 +24,10 @@ pub(crate) fn run() -> Result<()> {
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
     process::run("cargo", &["test", "--workspace", "--no-run"], &[])?;
-    let (block, lodge) = (cluster::block()?, cluster::built_lodge()?);
-    let cluster = Cluster::new(Layout::in_block(&process::root(), block), lodge);
-    // What an earlier run may have left; its processes are gone.
-    cluster.down()?;
-    let tested = cluster.up().and_then(|()| {
-        let block = block.to_string();
+    cluster::with_own(cluster::built_lodge()?, |cluster| {
+        let block = cluster.layout().block().to_string();
         let block = [("TESTBED_BLOCK", block.as_str())];
         process::run("cargo", &["test", "--workspace", "--no-fail-fast"], &block)?;
-        faults::run_fixed(&cluster)
-    });
-    tested.and(cluster.down())
+        faults::run_in_test(cluster)
+    })
 }

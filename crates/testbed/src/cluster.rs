@@ -18,11 +18,15 @@ use crate::{
     layout::Layout,
     member::{Kind, Member},
     process::{self, Tracked, wait_until},
-    rabbitmq, redis, web,
+    rabbitmq, redis,
+    web::{self, Witness},
 };
 
 /// How long a process may take to be ready.
 const START: Duration = Duration::from_secs(90);
+
+/// How nice a process is while it starts that has much to do then.
+const STARTING: i32 = 15;
 
 /// How long one may take that first has to fetch all that it lost: it settles every transaction that may
 /// be open before, which takes a minute and more beside a load.
@@ -31,17 +35,37 @@ const REPLACEMENT: Duration = Duration::from_mins(5);
 /// How long one may take to end by itself.
 const END: Duration = Duration::from_secs(10);
 
+/// Where web processes that write behind have their links: a keyspace has one mode for ever.
+const KEYSPACE_BEHIND: &str = "lodge_later";
+
 /// A cluster, up or not.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     layout: Layout,
     lodge: PathBuf,
+    deployment: Deployment,
+}
+
+/// What the web processes are told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deployment {
+    /// To claim, and to store what they acknowledge before.
+    #[default]
+    WriteThrough,
+    /// To replace, and to store later; everything is in a keyspace of its own.
+    WriteBehind,
 }
 
 impl Cluster {
     /// The cluster at a place, with this Lodge as its web processes.
     pub fn new(layout: Layout, lodge: impl Into<PathBuf>) -> Self {
-        Self { layout, lodge: lodge.into() }
+        Self { layout, lodge: lodge.into(), deployment: Deployment::default() }
+    }
+
+    /// The same cluster, with web processes that are deployed so.
+    #[must_use]
+    pub fn deployed(&self, deployment: Deployment) -> Self {
+        Self { deployment, ..self.clone() }
     }
 
     /// The cluster of a checkout of Lodge, with the Lodge that was built there in release mode.
@@ -62,6 +86,11 @@ impl Cluster {
             }
         }
         Ok(cluster)
+    }
+
+    /// What its web processes are told.
+    pub fn deployment(&self) -> Deployment {
+        self.deployment
     }
 
     /// The Lodge that its web processes are.
@@ -114,6 +143,28 @@ impl Cluster {
             self.launch(*member, self.command(*member))?;
         }
         members.iter().try_for_each(|member| self.wait_ready(*member, START))
+    }
+
+    /// Ends the web processes, however they are deployed, and starts those of this cluster.
+    ///
+    /// # Errors
+    ///
+    /// When one does not end in 10 s, or is not ready in 90 s; its log says why.
+    pub fn restart_webs(&self) -> Result<()> {
+        for process in Member::of(Kind::Web).filter_map(|web| self.tracked(web)) {
+            process.signal(Signal::TERM)?;
+            process.wait_gone(END)?;
+        }
+        self.start_all(Member::of(Kind::Web))
+    }
+
+    /// Starts a Lodge that has nothing but the store.
+    ///
+    /// # Errors
+    ///
+    /// When it is not ready in 30 s.
+    pub fn witness(&self) -> Result<Witness> {
+        Witness::start(&self.layout, Witness::MEMBER, self.web(Witness::MEMBER))
     }
 
     /// Ends every process and removes the cluster's folder.
@@ -234,6 +285,15 @@ impl Cluster {
         Member::of(Kind::Redis).find(|member| self.layout.address(*member) == address)
     }
 
+    /// The RabbitMQ node that leads the queue of what is to be stored later.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such queue, or nobody says who leads it.
+    pub fn queue_leader(&self) -> Result<Member> {
+        rabbitmq::leader(&self.layout, &format!("{KEYSPACE_BEHIND}.links"))
+    }
+
     /// Empties Redis.
     ///
     /// # Errors
@@ -295,8 +355,12 @@ impl Cluster {
         // Where a crash leaves its dump.
         command.current_dir(layout.folder(member));
         let name = member.to_string();
-        Tracked::start(&mut command, &layout.log(&name), &layout.record(&name))
+        let process = Tracked::start(&mut command, &layout.log(&name), &layout.record(&name))
             .with_context(|| format!("{member} cannot be started; is the cluster up?"))?;
+        if matches!(member.kind, Kind::Cassandra | Kind::Rabbitmq) {
+            // On a machine of its own it would take nobody's processor while it starts.
+            process.set_niceness(STARTING);
+        }
         Ok(())
     }
 
@@ -308,8 +372,17 @@ impl Cluster {
             Kind::Cassandra => cassandra::server(layout, member),
             Kind::Rabbitmq => rabbitmq::server(layout, member),
             Kind::Haproxy => haproxy::server(layout, member),
-            Kind::Web => web::server(layout, member, &self.lodge),
+            Kind::Web => self.web(member),
         }
+    }
+
+    fn web(&self, member: Member) -> Command {
+        let mut command = web::server(&self.layout, member, &self.lodge);
+        if self.deployment == Deployment::WriteBehind {
+            command.envs(self.layout.settings_behind());
+            command.env("LODGE_CASSANDRA_KEYSPACE", KEYSPACE_BEHIND);
+        }
+        command
     }
 
     fn wait_ready(&self, member: Member, patience: Duration) -> Result<()> {
@@ -328,7 +401,11 @@ impl Cluster {
         if died {
             bail!("{member} ended at once; its log ends: {}", end_of(&log));
         }
-        waited.with_context(|| format!("its log ends: {}", end_of(&log)))
+        waited.with_context(|| format!("its log ends: {}", end_of(&log)))?;
+        if let Some(process) = self.tracked(member) {
+            process.set_niceness(0);
+        }
+        Ok(())
     }
 
     /// Makes the folders, secrets and configurations of those that have none.

@@ -45,6 +45,11 @@ impl Layout {
         std::env::var("TESTBED_BLOCK").ok()?.parse().ok()
     }
 
+    /// Its block of addresses.
+    pub fn block(&self) -> u8 {
+        self.block
+    }
+
     /// The folder that holds all of the cluster's state.
     pub fn root(&self) -> &Path {
         &self.root

@@ -15,6 +15,7 @@ mod redis;
 mod web;
 
 pub use authority::Authority;
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Deployment};
 pub use layout::Layout;
 pub use member::{Kind, Member};
+pub use web::Witness;

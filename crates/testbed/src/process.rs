@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, setpriority_process};
 
 /// A process, known by its id and by the time at which it started: ids are given away again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,15 @@ impl Tracked {
     pub(crate) fn is_alive(self) -> bool {
         state_and_start(self.pid)
             .is_some_and(|(state, started)| started == self.started && state != 'Z')
+    }
+
+    /// Sets the priority of every thread that it has, if this process may: 0 is the usual, 19 the lowest.
+    pub(crate) fn set_niceness(self, niceness: i32) {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten();
+        let ids = threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+        for thread in ids.filter_map(Pid::from_raw) {
+            let _ = setpriority_process(Some(thread), niceness);
+        }
     }
 
     /// Sends a signal, unless the process is gone.

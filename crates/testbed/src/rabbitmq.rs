@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::{
     layout::Layout,
@@ -68,17 +68,12 @@ pub(crate) fn start_epmd(layout: &Layout) -> Result<()> {
 /// How a node is started.
 pub(crate) fn server(layout: &Layout, member: Member) -> Command {
     let folder = layout.folder(member);
-    let mut command = Command::new(format!("{SCRIPTS}/rabbitmq-server"));
+    let mut command = script(layout, member, "rabbitmq-server");
     let interface = layout.ip(member).to_string().replace('.', ",");
     let erlang = format!(
         "-kernel inet_dist_use_interface {{{interface}}} +S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none"
     );
     command
-        .env("HOME", &folder)
-        // Without it the package's own settings would make it listen on every interface.
-        .env("RABBITMQ_CONF_ENV_FILE", "/dev/null")
-        .env("RABBITMQ_USE_LONGNAME", "true")
-        .env("RABBITMQ_NODENAME", node(layout, member))
         .env("RABBITMQ_DIST_PORT", layout.local_port(member).to_string())
         .env("RABBITMQ_CONFIG_FILE", folder.join("rabbitmq.conf"))
         .env("RABBITMQ_ENABLED_PLUGINS_FILE", folder.join("enabled_plugins"))
@@ -86,10 +81,40 @@ pub(crate) fn server(layout: &Layout, member: Member) -> Command {
         .env("RABBITMQ_LOG_BASE", folder.join("log"))
         .env("RABBITMQ_PID_FILE", folder.join("pid"))
         .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", erlang)
-        .env("ERL_EPMD_ADDRESS", layout.ip(member).to_string())
-        .env("ERL_EPMD_PORT", layout.epmd_port().to_string())
         // The script becomes the node, instead of waiting for it: one process to signal.
         .env("RUNNING_UNDER_SYSTEMD", "true");
+    command
+}
+
+/// The node that leads a queue, as the first says that answers.
+pub(crate) fn leader(layout: &Layout, queue: &str) -> Result<Member> {
+    for asked in Member::of(Kind::Rabbitmq) {
+        let mut list = script(layout, asked, "rabbitmqctl");
+        list.args(["--quiet", "--timeout", "20", "list_queues", "name", "leader"]);
+        let listed = list.output()?;
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let leads = |member: &Member| {
+            let line = format!("{queue}\t{}", node(layout, *member));
+            listed.lines().any(|listed| listed == line)
+        };
+        if let Some(leader) = Member::of(Kind::Rabbitmq).find(leads) {
+            return Ok(leader);
+        }
+    }
+    bail!("nobody says who leads the queue {queue}")
+}
+
+/// A script of the package, as one node's.
+fn script(layout: &Layout, member: Member, name: &str) -> Command {
+    let mut command = Command::new(format!("{SCRIPTS}/{name}"));
+    command
+        .env("HOME", layout.folder(member))
+        // Without it the package's own settings would make it listen on every interface.
+        .env("RABBITMQ_CONF_ENV_FILE", "/dev/null")
+        .env("RABBITMQ_USE_LONGNAME", "true")
+        .env("RABBITMQ_NODENAME", node(layout, member))
+        .env("ERL_EPMD_ADDRESS", layout.ip(member).to_string())
+        .env("ERL_EPMD_PORT", layout.epmd_port().to_string());
     command
 }
 

@@ -1,15 +1,63 @@
 //! Lodge's web processes.
 
 use std::{
+    fs::{self, File},
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     os::unix::process::CommandExt as _,
     path::Path,
-    process::Command,
+    process::{Child, Command},
     time::Duration,
 };
 
-use crate::{layout::Layout, member::Member};
+use anyhow::{Context as _, Result};
+
+use crate::{
+    layout::Layout,
+    member::{Kind, Member},
+    process::wait_until,
+};
+
+/// How long a witness may take to be ready.
+const START: Duration = Duration::from_secs(30);
+
+/// A Lodge beside the web processes that has nothing but the store, until this is dropped: what it leads
+/// to is stored, and not only remembered.
+#[derive(Debug)]
+pub struct Witness {
+    /// Where it listens.
+    pub address: SocketAddr,
+    process: Child,
+}
+
+impl Witness {
+    /// Starts one by the command of a web process of its own number.
+    pub(crate) fn start(layout: &Layout, member: Member, mut command: Command) -> Result<Self> {
+        command.env("LODGE_LINKS_WRITES", "through");
+        let caches = command.get_envs().filter_map(|(name, _)| name.to_str());
+        let caches = caches.filter(|name| name.contains("REDIS") || name.contains("RABBITMQ"));
+        for name in caches.map(ToOwned::to_owned).collect::<Vec<_>>() {
+            command.env_remove(name);
+        }
+        fs::create_dir_all(layout.folder(member))?;
+        let log = File::create(layout.log(&member.to_string()))?;
+        command.stdout(log.try_clone()?).stderr(log);
+        let process = command.spawn().context("a witness cannot be started")?;
+        let witness = Self { address: layout.address(member), process };
+        wait_until("the witness", START, || is_ready(layout, member))?;
+        Ok(witness)
+    }
+
+    /// The number of a web process that no cluster has.
+    pub(crate) const MEMBER: Member = Member { kind: Kind::Web, number: Kind::Web.count() + 1 };
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
 
 /// How one is started.
 pub(crate) fn server(layout: &Layout, member: Member, lodge: &Path) -> Command {

@@ -1,13 +1,18 @@
 //! Short links on the cluster, everything on this one machine.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use anyhow::{Context, Result, ensure};
-use lodge_testbed::{Cluster, Layout, Member};
+use lodge_testbed::{Cluster, Kind, Layout, Member};
 
 use super::{
     Options,
-    links::{load, number},
+    links::{load, load_at, number},
     median,
-    servers::{self, LODGE, Scratch},
+    servers::{self, LODGE, Scratch, metric},
     wrk,
 };
 use crate::{
@@ -19,7 +24,14 @@ use crate::{
 const MANY: &str = "20000";
 
 type Setting = (&'static str, String);
-type Part = fn(&Options, &Layout) -> Result<()>;
+type Part = fn(&Options, &Cluster) -> Result<()>;
+
+/// Redirects a second of one short, and how often Redis is flushed under them.
+const STAMPEDE: &str = "5000";
+const FLUSHES: u32 = 4;
+
+/// How long writes may take to be stored.
+const DRAINED: Duration = Duration::from_mins(3);
 
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -28,19 +40,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if Member::all().any(|member| cluster.pid(member).is_none()) {
         cluster::run(&cluster::Command::Up)?;
     }
-    let parts: [(&str, Part); 3] = [("hot", hot), ("paths", paths), ("creation", creation)];
+    let parts: [(&str, Part); 5] = [
+        ("hot", hot),
+        ("paths", paths),
+        ("creation", creation),
+        ("stampede", stampede),
+        ("drain", drain),
+    ];
     for (name, part) in parts {
         if options.only.as_deref().is_none_or(|only| only == name) {
-            part(options, cluster.layout()).with_context(|| format!("the part {name}"))?;
+            part(options, &cluster).with_context(|| format!("the part {name}"))?;
         }
     }
     Ok(())
 }
 
 /// A hot link from memory, in alternating runs with the embedded engine while the cluster idles.
-fn hot(options: &Options, layout: &Layout) -> Result<()> {
+fn hot(options: &Options, cluster: &Cluster) -> Result<()> {
     let scratch = Scratch::new()?;
-    let engines = [("embedded", vec![]), ("cluster", layout.settings())];
+    let engines = [("embedded", vec![]), ("cluster", cluster.layout().settings())];
     let (mut rates, mut ratios) = ([vec![], vec![]], vec![]);
     for _ in 0..options.runs {
         for ((name, settings), rates) in engines.iter().zip(&mut rates) {
@@ -62,9 +80,9 @@ fn hot(options: &Options, layout: &Layout) -> Result<()> {
 }
 
 /// Links at random that are not in this process's memory: from Redis, and from Cassandra.
-fn paths(options: &Options, layout: &Layout) -> Result<()> {
+fn paths(options: &Options, cluster: &Cluster) -> Result<()> {
     let forgetful: Setting = ("LODGE_EMBEDDED_LINK_CACHE_MIB", "1".to_owned());
-    let with_redis: Vec<Setting> = layout.settings().into_iter().chain([forgetful]).collect();
+    let with_redis: Vec<Setting> = cluster.layout().settings().into_iter().chain([forgetful]).collect();
     let without: Vec<Setting> =
         with_redis.iter().filter(|(name, _)| !name.contains("REDIS")).cloned().collect();
     for (name, settings) in [("from Redis", with_redis), ("from Cassandra", without)] {
@@ -75,20 +93,14 @@ fn paths(options: &Options, layout: &Layout) -> Result<()> {
 }
 
 /// Creations that are stored before they are acknowledged, and after.
-fn creation(options: &Options, layout: &Layout) -> Result<()> {
-    let keyspace = |name: &str| ("LODGE_CASSANDRA_KEYSPACE", name.to_owned());
-    let through = layout.settings();
+fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
+    let through = cluster.layout().settings();
     let replace: Vec<Setting> =
-        [("LODGE_LINKS_MODE", "replace".to_owned()), keyspace("bench_replace")]
+        [("LODGE_LINKS_MODE", "replace".to_owned()), keyspace("bench_replace".to_owned())]
             .into_iter()
-            .chain(layout.settings())
+            .chain(cluster.layout().settings())
             .collect();
-    let behind: Vec<Setting> = layout
-        .settings()
-        .into_iter()
-        .chain(layout.settings_behind())
-        .chain([keyspace("bench_behind")])
-        .collect();
+    let behind = behind(cluster.layout(), "bench_behind".to_owned());
     for (name, settings) in [
         ("creation, claim, stored first", through),
         ("creation, replace, stored first", replace),
@@ -99,11 +111,104 @@ fn creation(options: &Options, layout: &Layout) -> Result<()> {
     Ok(())
 }
 
+fn unlimited() -> Setting {
+    ("LODGE_LIMITS_CREATIONS_PER_MINUTE", "0".to_owned())
+}
+
+fn keyspace(name: String) -> Setting {
+    ("LODGE_CASSANDRA_KEYSPACE", name)
+}
+
+/// The settings of processes that store later.
+fn behind(layout: &Layout, name: String) -> Vec<Setting> {
+    let settings = layout.settings().into_iter().chain(layout.settings_behind());
+    settings.chain([keyspace(name), unlimited()]).collect()
+}
+
+/// One short that everybody wants, at three processes that have just started, while Redis is flushed
+/// again and again: how often the store is asked for it in a second.
+fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
+    cluster.restart_webs()?;
+    let scratch = Scratch::new()?;
+    let balancer = cluster.layout().address(Member { kind: Kind::Haproxy, number: 1 });
+    let url = format!("http://{balancer}");
+    let arguments = ["links-get", "--rate", STAMPEDE, "--connections", "60", "--links", "1"];
+    let asked = || -> Result<f64> {
+        let webs = Member::of(Kind::Web).map(|web| cluster.layout().ops(web).to_string());
+        webs.map(|ops| Ok(metric(&ops, "lodge_redis_misses_total")?.unwrap_or_default())).sum()
+    };
+    let before = asked()?;
+    let report = thread::scope(|scope| -> Result<_> {
+        let load = scope.spawn(|| load_at(&url, &scratch, options, &arguments));
+        let (mut worst, mut last, mut flushed) = (0.0_f64, before, 0);
+        while !load.is_finished() {
+            thread::sleep(Duration::from_secs(1));
+            let now = asked()?;
+            (worst, last) = (worst.max(now - last), now);
+            if flushed < FLUSHES {
+                cluster.flush_redis()?;
+                flushed += 1;
+            }
+        }
+        let report = load.join().ok().context("the load panicked")??;
+        Ok((report, worst, last - before, flushed))
+    });
+    let (report, worst, all, flushed) = report?;
+    println!(
+        "stampede: {:.0}/s of one short at three processes, {} errors, Redis flushed {flushed} times: the store was asked at most {worst} times in a second (bar 3), {all} times in all",
+        number(&report, "/total/all/rate_per_s")?,
+        number(&report, "/total/all/errors")?,
+    );
+    Ok(())
+}
+
+/// How soon what was acknowledged is stored, by the number of workers.
+fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
+    for workers in [1, 2, 4] {
+        let settings = behind(cluster.layout(), format!("bench_drain_{workers}"));
+        let scratch = Scratch::new()?;
+        let web: Vec<Setting> =
+            settings.iter().cloned().chain([("LODGE_ROLES", "web".to_owned())]).collect();
+        let _web = servers::start_lodge_with(&scratch, "data", &web)?;
+        let workers: Vec<_> = (1..=workers)
+            .map(|number| servers::start_worker(&scratch, number, &settings))
+            .collect::<Result<_>>()?;
+        let report = load(&scratch, options, &["links-put", "--connections", "50"])?;
+        ensure!(number(&report, "/total/all/errors")? == 0.0, "errors");
+        let ended = Instant::now();
+        wait_drained(&workers[0].1)?;
+        let lag = |quantile: &str| -> Result<f64> {
+            let name = format!("lodge_links_drain_lag_seconds{{quantile=\"{quantile}\"}}");
+            Ok(metric(&workers[0].1, &name)?.unwrap_or_default())
+        };
+        println!(
+            "stored later, {} workers: {:.0}/s acknowledged, stored after {:.2} s (half of them), {:.2} s (99 %); all stored {:.1} s after the last",
+            workers.len(),
+            number(&report, "/total/all/rate_per_s")?,
+            lag("0.5")?,
+            lag("0.99")?,
+            ended.elapsed().as_secs_f64(),
+        );
+    }
+    Ok(())
+}
+
+/// Waits until a worker has seen twice that nothing waits.
+fn wait_drained(ops: &str) -> Result<()> {
+    let (began, mut seen) = (Instant::now(), 0);
+    while seen < 2 {
+        ensure!(began.elapsed() < DRAINED, "links still wait to be stored");
+        thread::sleep(Duration::from_secs(1));
+        let waiting = metric(ops, "lodge_links_waiting")?;
+        seen = if waiting == Some(0.0) { seen + 1 } else { 0 };
+    }
+    Ok(())
+}
+
 /// Runs of one load on one server, and the middle of them.
 fn measure(options: &Options, name: &str, settings: &[Setting], load_it: &[&str]) -> Result<()> {
     let scratch = Scratch::new()?;
-    let unlimited = ("LODGE_LIMITS_CREATIONS_PER_MINUTE", "0".to_owned());
-    let settings: Vec<Setting> = settings.iter().cloned().chain([unlimited]).collect();
+    let settings: Vec<Setting> = settings.iter().cloned().chain([unlimited()]).collect();
     let _lodge = servers::start_lodge_with(&scratch, "data", &settings)?;
     let (mut rates, mut p50s, mut p99s) = (vec![], vec![], vec![]);
     for _ in 0..options.runs {

@@ -292,10 +292,19 @@ pub(crate) fn load(
     options: &Options,
     arguments: &[&str],
 ) -> Result<serde_json::Value> {
-    let (url, duration, json) =
-        (format!("http://{LODGE}"), format!("{}s", options.seconds), scratch.path("report.json"));
+    load_at(&format!("http://{LODGE}"), scratch, options, arguments)
+}
+
+/// The same somewhere else.
+pub(crate) fn load_at(
+    url: &str,
+    scratch: &Scratch,
+    options: &Options,
+    arguments: &[&str],
+) -> Result<serde_json::Value> {
+    let (duration, json) = (format!("{}s", options.seconds), scratch.path("report.json"));
     let report = json.display().to_string();
-    let common = ["--url", &url, "--duration", &duration, "--json", &report];
+    let common = ["--url", url, "--duration", &duration, "--json", &report];
     process::output(
         &servers::lodge_binary().display().to_string(),
         &[&["load"], arguments, &common].concat(),

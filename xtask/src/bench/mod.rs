@@ -30,7 +30,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1_000_000)]
     links: u32,
     /// Only the part of this name: for links hot, random, open-loop, creation, clicks, memory, overload,
-    /// seeds; for the cluster hot, paths, creation.
+    /// seeds; for the cluster hot, paths, creation, stampede, drain.
     #[arg(long)]
     only: Option<String>,
 }

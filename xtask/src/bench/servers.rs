@@ -88,6 +88,24 @@ pub(crate) fn start_lodge_with(
     Ok(running)
 }
 
+/// A worker of such a Lodge, that stores what waits; `number` tells it from others.
+pub(crate) fn start_worker(
+    scratch: &Scratch,
+    number: u16,
+    settings: &[(&str, String)],
+) -> Result<(Running, String)> {
+    let ops = format!("127.0.0.1:{}", 18_100 + number);
+    let mut command = Command::new(lodge_binary());
+    command
+        .args(["serve", "--role", "worker", "--ops-listen", &ops, "--data"])
+        .arg(scratch.path(&format!("worker-{number}")))
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .stderr(Stdio::null());
+    let running = Running::start(&mut command)?;
+    wait_for(&ops)?;
+    Ok((running, ops))
+}
+
 /// Imports `count` links `PREFIX0`, `PREFIX1`, … into a running server.
 pub(crate) fn import(scratch: &Scratch, data: &str, prefix: &str, count: u32) -> Result<()> {
     let file = scratch.path("links.csv");
@@ -116,12 +134,16 @@ pub(crate) fn stored_clicks(scratch: &Scratch, data: &str) -> Result<u64> {
 
 /// A counter of Lodge's, as it says itself.
 pub(crate) fn counter(line_start: &str) -> Result<u64> {
-    let text = get(LODGE_OPS, "/metrics")?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(line_start))
-        .with_context(|| format!("no metric {line_start}"))?;
-    Ok(line.rsplit(' ').next().unwrap_or_default().parse()?)
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it counts")]
+    let whole = |value: f64| value as u64;
+    metric(LODGE_OPS, line_start)?.map(whole).with_context(|| format!("no metric {line_start}"))
+}
+
+/// What a process says of a metric; nothing if it has none.
+pub(crate) fn metric(ops: &str, line_start: &str) -> Result<Option<f64>> {
+    let text = get(ops, "/metrics")?;
+    let line = text.lines().find(|line| line.starts_with(line_start));
+    line.map(|line| Ok(line.rsplit(' ').next().unwrap_or_default().parse()?)).transpose()
 }
 
 /// CPU time that a process and its living children have used, in microseconds.

@@ -5,14 +5,20 @@ use std::{
     net::SocketAddr,
     sync::atomic::{AtomicU64, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use lodge_testbed::{Cluster, Kind, Member};
 use serde_json::Value;
 
 use super::workload::{Common, Expected};
+
+/// How long ago each worker has looked at what waits, at most.
+const LOOKED: Duration = Duration::from_secs(3);
+
+/// How long everything may take to be stored, and to be vouched for.
+const DRAINED: Duration = Duration::from_mins(2);
 
 /// Clients that ask at once.
 const CLIENTS: usize = 6;
@@ -21,7 +27,7 @@ const CLIENTS: usize = 6;
 const TRIES: usize = 10;
 
 /// Of links that were acknowledged, those that do not lead where they should: at any process, edited
-/// ones at all; or at one that has just been started, with Redis empty.
+/// ones at all; or, once nothing waits to be stored, at one that has nothing but the store.
 pub(crate) fn lost(common: &Common, links: &[Expected], cluster: &Cluster) -> Result<u64> {
     let webs: Vec<SocketAddr> = common.webs().map(|route| route.address).collect();
     let mut asks = Vec::new();
@@ -30,13 +36,42 @@ pub(crate) fn lost(common: &Common, links: &[Expected], cluster: &Cluster) -> Re
         asks.extend(at.iter().map(|web| (*web, link)));
     }
     let lost = ask_all(common, &asks)?;
-    let forgetful = Member { kind: Kind::Web, number: 1 };
-    cluster.flush_redis()?;
-    cluster.kill(forgetful)?;
-    cluster.start(forgetful)?;
-    let web = cluster.layout().address(forgetful);
-    let asks: Vec<_> = links.iter().map(|link| (web, link)).collect();
+    wait_stored(common, cluster)?;
+    let witness = cluster.witness()?;
+    let asks: Vec<_> = links.iter().map(|link| (witness.address, link)).collect();
     Ok(lost.max(ask_all(common, &asks)?))
+}
+
+/// Waits until nothing waits to be stored, as every worker says that has looked lately.
+fn wait_stored(common: &Common, cluster: &Cluster) -> Result<()> {
+    let began = Instant::now();
+    let mut none_since = began;
+    while none_since.elapsed() < LOOKED {
+        let waiting = metric(common, cluster, "lodge_links_waiting");
+        if waiting.iter().any(|waiting| waiting.is_some_and(|waiting| waiting > 0)) {
+            none_since = Instant::now();
+        }
+        ensure!(began.elapsed() < DRAINED, "links wait to be stored: {waiting:?}");
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+/// Waits until every process can say that a link is not there.
+pub(crate) fn wait_whole(common: &Common) -> Result<()> {
+    let nobody = format!("/{}-nobody", common.tag);
+    let deadline = Instant::now() + DRAINED;
+    for web in common.webs() {
+        let says_no = || {
+            let answer = common.http.send("GET", web.address, &nobody);
+            answer.is_some_and(|answer| answer.status == 404)
+        };
+        while !says_no() {
+            ensure!(Instant::now() < deadline, "{} cannot say what is not there", web.member);
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+    Ok(())
 }
 
 fn ask_all(common: &Common, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {
@@ -102,11 +137,16 @@ pub(crate) fn duplicated(common: &Common) -> Result<u64> {
 
 /// What the web processes have counted of links that may have been out of date.
 pub(crate) fn stale(common: &Common, cluster: &Cluster) -> Vec<u64> {
-    let count = |web| -> Option<u64> {
+    let counts = metric(common, cluster, "lodge_links_stale_total");
+    counts.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// What each web process says of a metric; nothing where it does not answer, or has none.
+fn metric(common: &Common, cluster: &Cluster, name: &str) -> Vec<Option<u64>> {
+    let read = |web| {
         let metrics = common.http.send("GET", cluster.layout().ops(web), "/metrics")?.body;
-        let line =
-            metrics.lines().find_map(|line| line.strip_prefix("lodge_links_stale_total "))?;
-        line.trim().parse().ok()
+        let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
+        metrics.lines().find_map(value)
     };
-    Member::of(Kind::Web).map(|web| count(web).unwrap_or_default()).collect()
+    Member::of(Kind::Web).map(read).collect()
 }

@@ -14,6 +14,9 @@ use super::rows::Who;
 /// How long the sentinels are given to name another master.
 const FAILOVER: Duration = Duration::from_secs(30);
 
+/// How long writes wait to be stored before they are gone from Redis.
+const UNDRAINED: Duration = Duration::from_secs(4);
+
 /// What fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
@@ -25,6 +28,8 @@ pub(crate) enum Fault {
     CutFromRedis,
     /// All copies are gone.
     Flushed,
+    /// Cassandra takes nothing, and what waits to be stored is gone from Redis.
+    FlushedUndrained,
     /// The master is killed, and when it has been replaced comes back as if nothing had happened.
     OldMasterBack,
     /// The master is killed, and when it has been replaced everything else of Redis is.
@@ -43,7 +48,7 @@ pub(crate) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// Has `random` choose where there is a choice.
-    pub(crate) fn set(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Self {
+    pub(crate) fn set(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Result<Self> {
         let who = match fault {
             Fault::Killed(who) | Fault::Hung(who) => who,
             Fault::CutFromRedis => Who::Web,
@@ -51,8 +56,9 @@ impl<'a> Scene<'a> {
                 Who::RedisMaster
             }
             Fault::DiskLost => Who::OneCassandra,
+            Fault::FlushedUndrained => Who::TwoCassandra,
         };
-        Self { cluster, fault, victims: who.choose(cluster, random) }
+        Ok(Self { cluster, fault, victims: who.choose(cluster, random)? })
     }
 
     /// Those of whom no client can expect an answer.
@@ -70,6 +76,11 @@ impl<'a> Scene<'a> {
         match self.fault {
             Fault::Killed(_) | Fault::DiskLost => {
                 self.cluster.kill_all(self.victims.iter().copied())?;
+            }
+            Fault::FlushedUndrained => {
+                self.cluster.kill_all(self.victims.iter().copied())?;
+                thread::sleep(UNDRAINED);
+                self.cluster.flush_redis()?;
             }
             Fault::Hung(_) => self.each(Cluster::pause)?,
             Fault::CutFromRedis => self.each(Cluster::cut_from_redis)?,
@@ -97,7 +108,9 @@ impl<'a> Scene<'a> {
     /// Ends it.
     pub(crate) fn end(&self) -> Result<()> {
         match self.fault {
-            Fault::Killed(_) => self.cluster.start_all(self.victims.iter().copied()),
+            Fault::Killed(_) | Fault::FlushedUndrained => {
+                self.cluster.start_all(self.victims.iter().copied())
+            }
             Fault::Hung(_) => self.each(Cluster::resume),
             Fault::CutFromRedis => self.cluster.mend(),
             Fault::Flushed | Fault::OldMasterBack => Ok(()),

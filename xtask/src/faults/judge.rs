@@ -63,6 +63,7 @@ fn is_allowed(promise: &Promise, work: &str, answer: &str) -> bool {
         NEW => promise.may_refuse_new && answer == "503",
         _ => match promise.writes {
             Writes::Done => false,
+            Writes::PutsDone => work != MAKE && answer == "503",
             Writes::Refused => answer == "503",
             Writes::BrokenOff => true,
         },
@@ -124,6 +125,8 @@ mod tests {
         assert!(!broken_in("two-cassandra-killed", &refused(MAKE, "503")));
         assert!(broken_in("two-cassandra-killed", &refused(MAKE, "no answer")));
         assert!(broken_in("two-cassandra-killed", &refused(KNOWN, "503")));
+        assert!(broken_in("behind-cassandra-killed", &refused(MAKE, "503")));
+        assert!(!broken_in("behind-cassandra-killed", &refused(EDIT, "503")));
         assert!(broken_in("redis-killed", &refused(MAKE, "503")));
         assert!(!broken_in("web-killed", &refused(MAKE, "no answer")));
         assert!(broken_in("web-killed", &refused(NEW, "no answer")));

@@ -12,15 +12,16 @@ mod run;
 mod table;
 mod workload;
 
-use std::{path::PathBuf, process::Command};
+use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use lodge_testbed::{Cluster, Kind, Layout, Member};
+use lodge_testbed::{Cluster, Kind, Member};
+use rand::{SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 use self::{
     results::{Record, Results},
-    rows::{FIXED, ROWS, Row},
+    rows::{FIXED, ROTATING, ROWS, Row},
 };
 use crate::{
     cluster, process,
@@ -33,7 +34,7 @@ pub(crate) struct Options {
     /// How often each row runs; another seed chooses other processes and moments.
     #[arg(long, default_value_t = 1)]
     seeds: u64,
-    /// One row alone.
+    /// The row of this name alone, or those whose names begin so.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Leave out what this commit has run already.
@@ -54,16 +55,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return write_table(&results);
     }
     system::provide(&FOR_CLUSTERS)?;
-    let layout = Layout::in_block(&process::root(), cluster::block()?);
     let lodge = match &options.lodge {
         Some(lodge) => lodge.canonicalize()?,
         None => cluster::built_lodge()?,
     };
-    let cluster = Cluster::new(layout, lodge);
-    cluster.down()?;
     let kept = options.lodge.is_none().then_some(&results);
-    let done = cluster.up().and_then(|()| run_on(&cluster, &runs, &commit, kept));
-    done.and(cluster.down())
+    cluster::with_own(lodge, |cluster| run_on(cluster, &runs, &commit, kept))
 }
 
 /// The rows with their seeds, but those that this commit has run already.
@@ -74,7 +71,10 @@ fn runs(options: &Options, results: &Results, commit: &str) -> Result<Vec<(&'sta
     };
     let rows = chosen(options.only.as_deref())?;
     let all = (1..=options.seeds).flat_map(|seed| rows.iter().map(move |row| (*row, seed)));
-    Ok(all.filter(|(row, seed)| !is_done(row, *seed)).collect())
+    let mut left: Vec<_> = all.filter(|(row, seed)| !is_done(row, *seed)).collect();
+    // The web processes are deployed anew as seldom as can be.
+    left.sort_by_key(|(row, _)| row.deployment);
+    Ok(left)
 }
 
 fn write_table(results: &Results) -> Result<()> {
@@ -87,37 +87,37 @@ fn run_on(
     commit: &str,
     results: Option<&Results>,
 ) -> Result<()> {
-    let api_key = api_key(cluster)?;
     let mut broken = Vec::new();
-    for (row, seed) in runs {
-        let record = one(cluster, &api_key, row, *seed, commit)?;
-        if record.as_ref().is_none_or(|record| !record.broken.is_empty()) {
-            broken.push(row.name);
-        }
-        if let (Some(record), Some(results)) = (&record, results) {
-            results.keep(record)?;
-            write_table(results)?;
+    for runs in runs.chunk_by(|(one, _), (next, _)| one.deployment == next.deployment) {
+        let Some((first, _)) = runs.first() else { continue };
+        let cluster = cluster.deployed(first.deployment);
+        cluster.restart_webs()?;
+        let api_key = api_key(&cluster)?;
+        for (row, seed) in runs {
+            let record = one(&cluster, &api_key, row, *seed, commit)?;
+            if record.as_ref().is_none_or(|record| !record.broken.is_empty()) {
+                broken.push(row.name);
+            }
+            if let (Some(record), Some(results)) = (&record, results) {
+                results.keep(record)?;
+                write_table(results)?;
+            }
         }
     }
-    kept(&broken)
-}
-
-/// Runs the rows that every test runs, on a cluster that is up.
-pub(crate) fn run_fixed(cluster: &Cluster) -> Result<()> {
-    let (commit, api_key) = (commit()?, api_key(cluster)?);
-    let mut broken = Vec::new();
-    for row in &ROWS[..FIXED] {
-        let record = one(cluster, &api_key, row, 1, &commit)?;
-        if record.is_none_or(|record| !record.broken.is_empty()) {
-            broken.push(row.name);
-        }
-    }
-    kept(&broken)
-}
-
-fn kept(broken: &[&str]) -> Result<()> {
     ensure!(broken.is_empty(), "promises broken in: {}", broken.join(", "));
     Ok(())
+}
+
+/// Runs the rows that every test runs, and some whose turn it is with this commit, on a cluster that is
+/// up.
+pub(crate) fn run_in_test(cluster: &Cluster) -> Result<()> {
+    let commit = commit()?;
+    let number = u64::from_str_radix(commit.trim_end_matches('+'), 16)?;
+    let (fixed, others) = ROWS.split_at(FIXED);
+    let rotating = others.sample(&mut StdRng::seed_from_u64(number), ROTATING);
+    let mut rows: Vec<_> = fixed.iter().chain(rotating).map(|row| (row, 1)).collect();
+    rows.sort_by_key(|(row, _)| row.deployment);
+    run_on(cluster, &rows, &commit, None)
 }
 
 /// Runs one row; nothing if it could not be run to its end, which keeps no promise either. Either way
@@ -134,6 +134,7 @@ fn one(
         Ok(record) => record,
         Err(error) => {
             println!("── BROKEN: it could not be run to its end: {error:#}");
+            keep_logs(cluster, row)?;
             fault::restore(cluster)?;
             return Ok(None);
         }
@@ -143,14 +144,27 @@ fn one(
         println!("── kept, in {} s", record.took_s);
     } else {
         println!("── BROKEN: {}", record.broken.join("; "));
+        keep_logs(cluster, row)?;
         fault::restore(cluster)?;
     }
     Ok(Some(record))
 }
 
+/// Keeps what the processes have logged until a row went wrong.
+fn keep_logs(cluster: &Cluster, row: &Row) -> Result<()> {
+    let kept = process::root().join("target/faults/logs").join(row.name);
+    fs::create_dir_all(&kept)?;
+    for log in fs::read_dir(cluster.layout().root().join("log"))? {
+        let log = log?;
+        fs::copy(log.path(), kept.join(log.file_name()))?;
+    }
+    println!("   logs: {}", kept.display());
+    Ok(())
+}
+
 fn chosen(only: Option<&str>) -> Result<Vec<&'static Row>> {
     let rows: Vec<&Row> =
-        ROWS.iter().filter(|row| only.is_none_or(|name| name == row.name)).collect();
+        ROWS.iter().filter(|row| only.is_none_or(|start| row.name.starts_with(start))).collect();
     if rows.is_empty() {
         let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
         bail!("there is no such row; there are {}", names.join(", "));

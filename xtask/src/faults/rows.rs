@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
-use lodge_testbed::{Cluster, Kind, Member};
+use anyhow::{Context as _, Result};
+use lodge_testbed::{
+    Cluster,
+    Deployment::{self, WriteBehind, WriteThrough},
+    Kind, Member,
+};
 use rand::{rngs::StdRng, seq::IndexedRandom as _};
 
 use super::fault::Fault::{
-    self, CutFromRedis, DiskLost, FailoverThenAllKilled, Flushed, Hung, Killed, OldMasterBack,
+    self, CutFromRedis, DiskLost, FailoverThenAllKilled, Flushed, FlushedUndrained, Hung, Killed,
+    OldMasterBack,
 };
 
 /// One line of the table.
@@ -15,6 +21,8 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// What the table calls it.
     pub(crate) title: &'static str,
+    /// How the web processes are deployed.
+    pub(crate) deployment: Deployment,
     pub(crate) fault: Fault,
     pub(crate) promise: Promise,
 }
@@ -39,6 +47,8 @@ pub(crate) struct Promise {
 pub(crate) enum Writes {
     /// All are done.
     Done,
+    /// All `PUT`s are done; others are refused with 503.
+    PutsDone,
     /// Some are refused with 503.
     Refused,
     /// Some are broken off: a balancer may not send them to another process, for their outcome is
@@ -56,6 +66,8 @@ pub(crate) enum Who {
     AllOfRedis,
     OneCassandra,
     TwoCassandra,
+    QueueLeader,
+    OneRabbitmq,
     AllOfRabbitmq,
     Haproxy,
     Everybody,
@@ -63,11 +75,11 @@ pub(crate) enum Who {
 
 impl Who {
     /// The processes that it befalls; where there is a choice, `random` chooses.
-    pub(crate) fn choose(self, cluster: &Cluster, random: &mut StdRng) -> Vec<Member> {
+    pub(crate) fn choose(self, cluster: &Cluster, random: &mut StdRng) -> Result<Vec<Member>> {
         let master = cluster.redis_master();
         let (from, count): (Vec<Member>, usize) = match self {
             Self::Web => (Member::of(Kind::Web).collect(), 1),
-            Self::RedisMaster => (master.into_iter().collect(), 1),
+            Self::RedisMaster => (vec![master.context("no Redis master is known")?], 1),
             Self::RedisReplica => {
                 (Member::of(Kind::Redis).filter(|redis| Some(*redis) != master).collect(), 1)
             }
@@ -77,11 +89,13 @@ impl Who {
             }
             Self::OneCassandra => (Member::of(Kind::Cassandra).collect(), 1),
             Self::TwoCassandra => (Member::of(Kind::Cassandra).collect(), 2),
+            Self::QueueLeader => (vec![cluster.queue_leader()?], 1),
+            Self::OneRabbitmq => (Member::of(Kind::Rabbitmq).collect(), 1),
             Self::AllOfRabbitmq => (Member::of(Kind::Rabbitmq).collect(), 3),
             Self::Haproxy => (Member::of(Kind::Haproxy).collect(), 1),
             Self::Everybody => (Member::all().collect(), Member::all().count()),
         };
-        from.sample(random, count).copied().collect()
+        Ok(from.sample(random, count).copied().collect())
     }
 }
 
@@ -127,12 +141,23 @@ const WEB_HUNG: Promise = Promise {
     ..UNNOTICED
 };
 
+/// Without a quorum of the store nothing is stored, and writes that wait to be go on all the same.
+const STORED_LATER: Promise = Promise { writes: Writes::PutsDone, ..READ_ONLY };
+
+/// What is held is not seen for a while; nobody says then that a link is not there.
+const UNSEEN: Promise = Promise { may_refuse_new: true, may_be_stale: true, ..BRIDGED };
+
 const fn row(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
-    Row { name, title, fault, promise }
+    Row { name, title, deployment: WriteThrough, fault, promise }
+}
+
+/// The same with web processes that write behind.
+const fn behind(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
+    Row { name, title, deployment: WriteBehind, fault, promise }
 }
 
 /// All of them. The first two are in every `cargo xtask test`.
-pub(crate) const ROWS: [Row; 23] = [
+pub(crate) const ROWS: [Row; 32] = [
     row("redis-master-killed", "Redis master killed", Killed(Who::RedisMaster), UNNOTICED),
     row("cassandra-killed", "one Cassandra node killed", Killed(Who::OneCassandra), BRIDGED),
     row("cassandra-hung", "one Cassandra node hangs", Hung(Who::OneCassandra), BRIDGED),
@@ -178,13 +203,70 @@ pub(crate) const ROWS: [Row; 23] = [
         UNNOTICED,
     ),
     row("haproxy-killed", "HAProxy killed", Killed(Who::Haproxy), UNNOTICED),
-    row("rabbitmq-killed", "all of RabbitMQ killed", Killed(Who::AllOfRabbitmq), UNNOTICED),
-    row("rabbitmq-hung", "all of RabbitMQ hangs", Hung(Who::AllOfRabbitmq), UNNOTICED),
     row("all-killed", "every process killed", Killed(Who::Everybody), NOBODY),
+    behind(
+        "behind-rabbitmq-leader-killed",
+        "stored later: the RabbitMQ node that leads the queue killed",
+        Killed(Who::QueueLeader),
+        BRIDGED,
+    ),
+    behind(
+        "behind-rabbitmq-leader-hung",
+        "stored later: the RabbitMQ node that leads the queue hangs",
+        Hung(Who::QueueLeader),
+        BRIDGED,
+    ),
+    behind(
+        "behind-rabbitmq-one-killed",
+        "stored later: one of three RabbitMQ nodes killed",
+        Killed(Who::OneRabbitmq),
+        BRIDGED,
+    ),
+    behind(
+        "behind-rabbitmq-killed",
+        "stored later: all of RabbitMQ killed",
+        Killed(Who::AllOfRabbitmq),
+        BRIDGED,
+    ),
+    behind(
+        "behind-rabbitmq-hung",
+        "stored later: all of RabbitMQ hangs",
+        Hung(Who::AllOfRabbitmq),
+        BRIDGED,
+    ),
+    behind(
+        "behind-cassandra-killed",
+        "stored later: two of three Cassandra nodes killed",
+        Killed(Who::TwoCassandra),
+        STORED_LATER,
+    ),
+    behind(
+        "behind-redis-flushed",
+        "stored later: two of three Cassandra nodes killed, and Redis flushed before anything is stored",
+        FlushedUndrained,
+        STORED_LATER,
+    ),
+    behind(
+        "behind-redis-master-killed",
+        "stored later: Redis master killed",
+        Killed(Who::RedisMaster),
+        UNSEEN,
+    ),
+    behind(
+        "behind-redis-killed",
+        "stored later: all of Redis and the Sentinels killed",
+        Killed(Who::AllOfRedis),
+        UNSEEN,
+    ),
+    behind("behind-web-killed", "stored later: a web process killed", Killed(Who::Web), WEB_KILLED),
+    behind("behind-all-killed", "stored later: every process killed", Killed(Who::Everybody), NOBODY),
 ];
 
 /// How many of them are in every test.
 pub(crate) const FIXED: usize = 2;
+
+/// How many of the others.
+pub(crate) const ROTATING: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -42,10 +42,11 @@ pub(crate) fn run(
     let mut jitter = || Duration::from_millis(random.random_range(0..JITTER_MS));
     let (before, during) = (BEFORE + jitter(), FAULT + jitter());
     cluster.wait_settled()?;
-    let scene = Scene::set(cluster, row.fault, &mut random);
+    let scene = Scene::set(cluster, row.fault, &mut random)?;
     // No two runs on a cluster may have a name in common.
     let tag = format!("f{:012x}", rand::rng().random::<u64>() >> 16);
     let common = Arc::new(Common::new(cluster, api_key, tag));
+    check::wait_whole(&common)?;
     let load = Workload::start(Arc::clone(&common), seed);
     load.warm_up(before)?;
     let stale = check::stale(&common, cluster);

@@ -13,6 +13,11 @@ use super::row::COLUMNS;
 /// How long a read may take.
 const READ: Duration = Duration::from_secs(2);
 
+/// How long it may take to find a link, before what is remembered will do; and how long the one may take
+/// who is asked for that, so that all of it is done before a balancer asks another process.
+const FIND: Duration = Duration::from_secs(1);
+const ANYWHERE: Duration = Duration::from_millis(200);
+
 /// How long a read may take that is no use when it is late.
 const POLL: Duration = Duration::from_millis(400);
 
@@ -50,6 +55,8 @@ macro_rules! statements {
 enum Kind {
     /// Reads, at QUORUM.
     Read,
+    /// Reads what somebody waits for, at QUORUM.
+    Find,
     /// Reads at QUORUM, again and again: a late answer is of no use.
     Poll,
     /// Reads what any one node has.
@@ -63,7 +70,7 @@ enum Kind {
 }
 
 statements! {
-    find: Read format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
+    find: Find format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     find_anywhere: Anywhere format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     find_serial: Serial format!("SELECT {COLUMNS} FROM @links WHERE short = ?");
     first_page: Read format!("SELECT {COLUMNS} FROM @links");
@@ -125,8 +132,9 @@ async fn prepare(session: &Session, kind: Kind, text: &str) -> Result<PreparedSt
     statement.set_page_size(PAGE);
     let (consistency, deadline, repeatable) = match kind {
         Kind::Read => (Consistency::Quorum, READ, true),
+        Kind::Find => (Consistency::Quorum, FIND, true),
         Kind::Poll => (Consistency::Quorum, POLL, true),
-        Kind::Anywhere => (Consistency::One, POLL, true),
+        Kind::Anywhere => (Consistency::One, ANYWHERE, true),
         Kind::Serial => (Consistency::Serial, TRANSACTION, true),
         Kind::Write => (Consistency::Quorum, WRITE, true),
         Kind::Transaction => (Consistency::Quorum, TRANSACTION, false),

@@ -25,8 +25,10 @@ use uuid::Uuid;
 
 use crate::{
     cassandra::connect,
+    muffled::Muffled,
     redis::{redis, within, within_a_second},
     testbed::{layout, master},
+    watched::Watched,
 };
 
 const KEYSPACE: &str = "lodge_contract_behind";
@@ -43,10 +45,14 @@ struct Process {
 impl Process {
     /// With a queue and keys of its own, so that nobody else drains it.
     async fn start(name: &str) -> Self {
+        Self::with(name, rabbit_options(name)).await
+    }
+
+    async fn with(name: &str, rabbit: rabbitmq::Options) -> Self {
         let (store, feed) = connect(KEYSPACE).await.links();
         let redis = redis(name);
         let (store, feed) = redis.before((store, feed));
-        let (held, queue) = (redis.held(), rabbitmq::queue(rabbit_options(name)));
+        let (held, queue) = (redis.held(), rabbitmq::queue(rabbit));
         let links = WriteBehind {
             store: Arc::clone(&store),
             held: Arc::clone(&held),
@@ -65,8 +71,11 @@ impl Process {
 
     /// Begins to drain.
     fn drain(&mut self) {
-        let (queue, held, store) =
-            (Arc::clone(&self.queue), Arc::clone(&self.held), Arc::clone(&self.store));
+        self.drain_into(Arc::clone(&self.store));
+    }
+
+    fn drain_into(&mut self, store: Arc<dyn LinkStore>) {
+        let (queue, held) = (Arc::clone(&self.queue), Arc::clone(&self.held));
         let drain = Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4());
         self.tasks.push(tokio::spawn(async move { drain.run().await }));
     }
@@ -173,6 +182,34 @@ fn flush(name: &str) {
         .args(["-h", &layout.ip(master).to_string(), "EVAL", all, "0", &format!("{name}:*")])
         .status();
     assert!(status.unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_the_queue_does_not_confirm_is_stored_before_it_is_acknowledged() {
+    let name = fresh_name();
+    let muffled = Muffled::before(layout(&[Kind::Rabbitmq]).addresses(Kind::Rabbitmq)[0]).await;
+    let nodes = vec![muffled.address.to_string()];
+    let options = rabbitmq::Options { nodes, ..rabbit_options(&name) };
+    let process = Process::with(&name, options).await;
+    muffled.muffle();
+    let link = link(&fresh("unconfirmed"));
+    process.links.replace(link.clone(), None).await.unwrap();
+    assert!(stored(&process, &link).await, "it was acknowledged without a confirm");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_worker_had_in_hand_when_it_ended_another_stores() {
+    let name = fresh_name();
+    let (mut first, mut second) = (Process::start(&name).await, Process::start(&name).await);
+    let watched = Arc::new(Watched::new(Arc::clone(&first.store)));
+    let _never = watched.hold_next_replacement();
+    first.drain_into(Arc::clone(&watched) as Arc<dyn LinkStore>);
+    let link = link(&fresh("in-hand"));
+    second.links.replace(link.clone(), None).await.unwrap();
+    within(Duration::from_secs(10), async || watched.replacements() == 1).await;
+    drop(first);
+    second.drain();
+    within(Duration::from_secs(10), async || stored(&second, &link).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

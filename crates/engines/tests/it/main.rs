@@ -4,7 +4,9 @@
 
 mod behind;
 mod cassandra;
+mod muffled;
 mod own_redis;
 mod redis;
 mod testbed;
 mod tls;
+mod watched;

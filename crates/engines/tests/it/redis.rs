@@ -1,89 +1,22 @@
 //! The contract with Redis before the store, and what Redis may and may not do to a reader.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
 use lodge_contract::{
     Fixture,
     samples::{change, create, fresh, link, target},
 };
-use lodge_domain::{
-    Attempt, Done, Result,
-    links::{
-        Candidate, Claim, ClickLimit, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short,
-        TakenClick,
-    },
-};
+use lodge_domain::links::{ClickLimit, Link, LinkStore, Short};
 use lodge_engines::redis::{Login, Options, Redis};
 use lodge_testbed::Kind;
-use parking_lot::Mutex;
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::task::JoinHandle;
 
-use crate::{cassandra::connect, own_redis::OwnRedis, testbed::layout};
+use crate::{cassandra::connect, own_redis::OwnRedis, testbed::layout, watched::Watched};
 
 const KEYSPACE: &str = "lodge_contract_redis";
-
-/// A store that counts how often it is asked for a link, and can be made to hold its answer back.
-struct Watched {
-    store: Arc<dyn LinkStore>,
-    lookups: AtomicUsize,
-    held: Mutex<Option<oneshot::Receiver<()>>>,
-}
-
-impl Watched {
-    /// The next answer waits for the returned sender.
-    fn hold_next(&self) -> oneshot::Sender<()> {
-        let (release, held) = oneshot::channel();
-        *self.held.lock() = Some(held);
-        release
-    }
-}
-
-#[async_trait]
-impl LinkStore for Watched {
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
-        self.store.recall(attempt).await
-    }
-    async fn claim(
-        &self,
-        candidates: Vec<Candidate>,
-        reserved: SignedDuration,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Claim>>> {
-        self.store.claim(candidates, reserved, attempt).await
-    }
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
-        self.store.replace(link, attempt).await
-    }
-    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let found = self.store.find(short).await;
-        self.lookups.fetch_add(1, Ordering::Relaxed);
-        let held = self.held.lock().take();
-        if let Some(held) = held {
-            held.await.unwrap();
-        }
-        found
-    }
-    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
-        self.store.change(link, attempt).await
-    }
-    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
-        self.store.take_click(short, id, at).await
-    }
-    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
-        self.store.list(query).await
-    }
-    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
-        self.store.page(after, limit).await
-    }
-}
 
 /// One process's way to the links: Redis before Cassandra, and somebody who follows the changes.
 struct Process {
@@ -99,8 +32,7 @@ impl Process {
 
     async fn with(redis: &Redis) -> Self {
         let (store, feed) = connect(KEYSPACE).await.links();
-        let store =
-            Arc::new(Watched { store, lookups: AtomicUsize::new(0), held: Mutex::default() });
+        let store = Arc::new(Watched::new(store));
         let (links, followed) = redis.before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
         let task = tokio::spawn(async move {
             let ask = async {
@@ -116,7 +48,7 @@ impl Process {
 
     /// How often the store was asked for a link.
     fn lookups(&self) -> usize {
-        self.store.lookups.load(Ordering::Relaxed)
+        self.store.lookups()
     }
 }
 
@@ -235,7 +167,7 @@ async fn what_was_read_before_a_change_is_not_kept_after_it() {
     let (slow, other) = (Process::start().await, Process::start().await);
     let old = create(&*slow.links, link(&fresh("slow"))).await;
     everybody_has_heard(&[&slow, &other]).await;
-    let (release, before) = (slow.store.hold_next(), slow.lookups());
+    let (release, before) = (slow.store.hold_next_answer(), slow.lookups());
     let lookup = tokio::spawn({
         let (links, short) = (Arc::clone(&slow.links), old.short.clone());
         async move { links.find(&short).await.unwrap() }

@@ -1,6 +1,7 @@
-//! Keeps some links and edits now one of them, now another, each time on another route. What was
-//! acknowledged must be seen on every web process within a second; and a process that was not there to
-//! see it must not show what it remembers from before, so each link is left alone after some edits.
+//! Keeps some links and edits now one of them, now another, each time on another route; where a `PUT`
+//! replaces, by one. What was acknowledged must be seen on every web process within a second; and a
+//! process that was not there to see it must not show what it remembers from before, so each link is
+//! left alone after some edits.
 
 use std::{
     collections::VecDeque,
@@ -76,12 +77,25 @@ fn make(client: &mut Client) -> Option<Own> {
     let short = client.fresh();
     let mut link = Own { short, key: String::new(), version: 0 };
     let (route, began) = (client.any_route(None), Instant::now());
+    if client.common.replaces {
+        return put(client, route, &link).then_some(link);
+    }
     let body = json!({ "target": link.target(), "short": link.short });
     let http = &client.common.http;
     let answer = http.send_json("POST", route.address, "/api/links", &[], &body);
     client.note(WORK, route, began, fate_of(answer.as_ref(), 201));
     link.key = answer.filter(|answer| answer.status == 201)?.text("manage_key")?;
     Some(link)
+}
+
+/// Makes a link, or puts it over its former self; whether it was acknowledged.
+fn put(client: &Client, route: Route, link: &Own) -> bool {
+    let (put, began) = (format!("/?short={}&long={}", link.short, link.target()), Instant::now());
+    let answer = client.common.http.send("PUT", route.address, &put);
+    let fate = fate_of(answer.as_ref(), 201);
+    let is_done = matches!(fate, Fate::Good);
+    client.note(WORK, route, began, fate);
+    is_done
 }
 
 /// Edits a link; nothing if nobody knows where it leads now.
@@ -115,6 +129,9 @@ fn look_again(client: &mut Client, links: &VecDeque<(Own, Instant)>) {
 /// Sends an edit; whether it was acknowledged.
 fn send(client: &mut Client, link: &Own) -> bool {
     let (route, began) = (client.any_route(None), Instant::now());
+    if client.common.replaces {
+        return put(client, route, link);
+    }
     let (path, key) = (format!("/api/links/{}", link.short), format!("Bearer {}", link.key));
     let (body, headers) = (json!({ "target": link.target() }), [("Authorization", key.as_str())]);
     let answer = client.common.http.send_json("PATCH", route.address, &path, &headers, &body);

@@ -17,7 +17,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use lodge_testbed::{Cluster, Kind, Member};
+use lodge_testbed::{Cluster, Deployment, Kind, Member};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 use self::ledger::{Fate, Ledger};
@@ -54,6 +54,8 @@ pub(crate) struct Common {
     pub(crate) api_key: String,
     /// What the links of this run are tagged with; their shorts begin with it.
     pub(crate) tag: String,
+    /// Whether a `PUT` puts a link over its former self.
+    replaces: bool,
     stop: AtomicBool,
     has_failed: AtomicBool,
     ledger: Ledger,
@@ -83,6 +85,7 @@ impl Common {
             routes: members.map(route).collect(),
             api_key: api_key.to_owned(),
             tag,
+            replaces: cluster.deployment() == Deployment::WriteBehind,
             stop: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
             ledger: Ledger::default(),

@@ -30,6 +30,9 @@ const TRIES: usize = 8;
 
 const SILENT: &str = "Cassandra has not answered for a while; it is not asked by everybody";
 
+/// How often any node is asked what it has.
+const ANYWHERE: usize = 3;
+
 /// Rows that are asked for at once for one request.
 const AT_ONCE: usize = 16;
 
@@ -151,7 +154,14 @@ impl LinkStore for CassandraLinks {
     }
 
     async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        Ok(self.read(&self.session.statements.find_anywhere, short).await?)
+        let mut tries = 1;
+        loop {
+            match self.read(&self.session.statements.find_anywhere, short).await {
+                // Whoever is asked may itself ask one that is gone, until it knows better.
+                Err(Failure::Unknown(_)) if tries < ANYWHERE => tries += 1,
+                found => return Ok(found?),
+            }
+        }
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
