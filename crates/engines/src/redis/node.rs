@@ -1,8 +1,11 @@
 //! One server: a connection while there is one, and whether it is worth asking.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use redis::{
@@ -13,7 +16,8 @@ use tokio::sync::Notify;
 
 use super::options::{Address, Options, connection};
 
-/// Answers in a row that may be late before a server is left alone until it is well again.
+/// For how many deadlines answers may stay away before a server is left alone until it is well again: one
+/// that is busy for a moment keeps everybody waiting who asks in that moment.
 const LATE_MAX: u32 = 3;
 
 /// Where a process hears that somebody has changed something.
@@ -24,7 +28,10 @@ const CHANGED: &str = "changed";
 pub(super) struct Node {
     pub(super) address: Address,
     connection: MultiplexedConnection,
-    late: AtomicU32,
+    dialled: Instant,
+    /// Since when answers have stayed away, in microseconds since it was dialled; 0 if they come.
+    late_since: AtomicU64,
+    patience: Duration,
     is_lost: Arc<AtomicBool>,
     trouble: Arc<Notify>,
 }
@@ -56,7 +63,9 @@ impl Node {
             .server(&address)?
             .get_multiplexed_async_connection_with_config(&settings)
             .await?;
-        Ok(Self { address, connection, late: AtomicU32::new(0), is_lost, trouble })
+        let (dialled, late_since) = (Instant::now(), AtomicU64::new(0));
+        let patience = LATE_MAX * options.deadline;
+        Ok(Self { address, connection, dialled, late_since, patience, is_lost, trouble })
     }
 
     /// Has it tell of changes.
@@ -102,9 +111,9 @@ impl Node {
 
     fn judged<T>(&self, answer: RedisResult<T>) -> RedisResult<T> {
         match &answer {
-            Ok(_) => self.late.store(0, Ordering::Relaxed),
+            Ok(_) => self.late_since.store(0, Ordering::Relaxed),
             Err(error) if error.is_timeout() => {
-                if self.late.fetch_add(1, Ordering::Relaxed) + 1 >= LATE_MAX {
+                if self.late_for() >= self.patience {
                     self.give_up(error);
                 }
             }
@@ -112,6 +121,14 @@ impl Node {
             Err(_) => {}
         }
         answer
+    }
+
+    /// How long answers have stayed away, now that another has.
+    fn late_for(&self) -> Duration {
+        let now = u64::try_from(self.dialled.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
+        let (relaxed, late_since) = (Ordering::Relaxed, &self.late_since);
+        let since = late_since.compare_exchange(0, now, relaxed, relaxed).err();
+        since.map_or(Duration::ZERO, |since| Duration::from_micros(now.saturating_sub(since)))
     }
 
     fn give_up(&self, error: &RedisError) {
