@@ -19,8 +19,8 @@ use uuid::Uuid;
 
 use super::{HeldLinks, LinkQueue, Received};
 
-/// Links that are stored at once.
-const AT_ONCE: usize = 64;
+/// Links that are stored at once: the store has others to serve.
+const AT_ONCE: usize = 16;
 
 /// Pauses between two tries, doubled up to the longest.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -82,10 +82,14 @@ impl Drain {
         let batch = self.queue.receive().await?;
         let count = batch.0.len() as u64;
         self.in_hand.store(count, Ordering::Release);
-        // However long the store is away: they wait here as well as in the queue.
-        stream::iter(&batch.0)
-            .for_each_concurrent(AT_ONCE, |received| self.store_or_bury(received))
-            .await;
+        // However long the store is away, they wait here as well as in the queue; the first of them finds
+        // out, so that a store in need is not asked by all.
+        let (first, others) = batch.0.split_at(1.min(batch.0.len()));
+        for links in [first, others] {
+            stream::iter(links)
+                .for_each_concurrent(AT_ONCE, |received| self.store_or_bury(received))
+                .await;
+        }
         metrics::counter!("lodge_links_drained_total").increment(count);
         let taken = self.queue.stored(batch).await;
         self.in_hand.store(0, Ordering::Release);

@@ -28,6 +28,8 @@ const SOON: Duration = Duration::from_millis(200);
 pub enum Held {
     /// The newest link that was acknowledged and is not known to be stored.
     Link(Arc<Link>),
+    /// None; this one was stored in the last minute.
+    Stored(Arc<Link>),
     /// None.
     Nothing,
     /// None, but something may have been lost.

@@ -1,6 +1,6 @@
 //! Acknowledging before storing.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -12,7 +12,14 @@ use lodge_domain::{
     },
 };
 
+use tokio::time::sleep;
+
 use super::{Held, HeldLinks, LinkQueue};
+
+/// How often it is tried to store a link later, and how long between two tries at first; twice as long
+/// each time.
+const TRIES: usize = 4;
+const PAUSE: Duration = Duration::from_millis(50);
 
 const MAYBE_QUEUED: &str =
     "what was acknowledged may be waiting to be stored, and cannot be seen here at the moment";
@@ -30,6 +37,24 @@ pub struct WriteBehind {
 }
 
 impl WriteBehind {
+    /// Has the queue and the holder take a link, which they may do twice; a newer one comes back that was
+    /// there.
+    async fn take(&self, link: &Link) -> Result<Option<Link>> {
+        let (mut tries, mut pause) = (1, PAUSE);
+        loop {
+            let (held, queued) = tokio::join!(self.held.hold(link), self.queue.publish(link));
+            match queued.and(held) {
+                // A server that is busy for a moment is no reason to have the store do it at once.
+                Err(_) if tries < TRIES => {
+                    tries += 1;
+                    sleep(pause).await;
+                    pause *= 2;
+                }
+                taken => return taken,
+            }
+        }
+    }
+
     /// Stores a link now. What is held of its short is older, or is stored in its turn.
     async fn store(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
         let done = self.store.replace(link, attempt).await?;
@@ -65,8 +90,7 @@ impl LinkStore for WriteBehind {
             Replacement::Stays(is) => return Ok(Done::now(is)),
             Replacement::Becomes(is) => is,
         };
-        let (held, queued) = tokio::join!(self.held.hold(&is.link), self.queue.publish(&is.link));
-        match queued.and(held) {
+        match self.take(&is.link).await {
             Ok(None) => Ok(Done::now(is)),
             Ok(Some(newer)) => Ok(Done::now(Replaced { link: newer, already: is.already })),
             Err(error) => {
@@ -81,7 +105,7 @@ impl LinkStore for WriteBehind {
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.held.find(short).await {
             Ok(Held::Link(link)) => Ok(Some(link)),
-            Ok(Held::Nothing) => self.store.find(short).await,
+            Ok(Held::Stored(_) | Held::Nothing) => self.store.find(short).await,
             Ok(Held::Unknown) | Err(_) => {
                 let found = self.store.find(short).await?;
                 found.map(Some).ok_or_else(|| Error::unavailable(MAYBE_QUEUED))
@@ -91,14 +115,14 @@ impl LinkStore for WriteBehind {
 
     async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.held.find(short).await {
-            Ok(Held::Link(link)) => Ok(Some(link)),
+            Ok(Held::Link(link) | Held::Stored(link)) => Ok(Some(link)),
             _ => self.store.find_copy(short).await,
         }
     }
 
     async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.held.find(short).await {
-            Ok(Held::Link(link)) => Ok(Some(link)),
+            Ok(Held::Link(link) | Held::Stored(link)) => Ok(Some(link)),
             _ => self.store.find_stale(short).await,
         }
     }

@@ -59,14 +59,14 @@ impl HeldLinks for RedisHeld {
         read.cmd("EXISTS").arg(&shard.keys.whole);
         let answer: RedisResult<((Option<Vec<u8>>, Option<u8>), bool)> =
             shard.held_master()?.node.ask_all(&read).await;
-        match answer.map_err(Error::unavailable)? {
-            ((Some(json), None), _) => {
-                let link: Link = serde_json::from_slice(&json).map_err(Error::internal)?;
-                Ok(Held::Link(Arc::new(link)))
-            }
-            (_, true) => Ok(Held::Nothing),
-            (_, false) => Ok(Held::Unknown),
-        }
+        let ((link, stored), is_whole) = answer.map_err(Error::unavailable)?;
+        let link = link.map(|json| serde_json::from_slice(&json).map_err(Error::internal));
+        Ok(match (link.transpose()?.map(Arc::new), stored, is_whole) {
+            (Some(link), None, _) => Held::Link(link),
+            (_, _, false) => Held::Unknown,
+            (Some(link), Some(_), true) => Held::Stored(link),
+            (None, _, true) => Held::Nothing,
+        })
     }
 
     async fn release(&self, link: &Link) -> Result<()> {
