@@ -26,7 +26,7 @@ use crate::{
 const START: Duration = Duration::from_secs(90);
 
 /// How nice a process is while it starts that has much to do then.
-const STARTING: i32 = 15;
+const STARTING: i32 = 5;
 
 /// How long one may take that first has to fetch all that it lost: it settles every transaction that may
 /// be open before, which takes a minute and more beside a load.

@@ -82,7 +82,8 @@ fn hot(options: &Options, cluster: &Cluster) -> Result<()> {
 /// Links at random that are not in this process's memory: from Redis, and from Cassandra.
 fn paths(options: &Options, cluster: &Cluster) -> Result<()> {
     let forgetful: Setting = ("LODGE_EMBEDDED_LINK_CACHE_MIB", "1".to_owned());
-    let with_redis: Vec<Setting> = cluster.layout().settings().into_iter().chain([forgetful]).collect();
+    let with_redis: Vec<Setting> =
+        cluster.layout().settings().into_iter().chain([forgetful]).collect();
     let without: Vec<Setting> =
         with_redis.iter().filter(|(name, _)| !name.contains("REDIS")).cloned().collect();
     for (name, settings) in [("from Redis", with_redis), ("from Cassandra", without)] {

@@ -259,7 +259,12 @@ pub(crate) const ROWS: [Row; 32] = [
         UNSEEN,
     ),
     behind("behind-web-killed", "stored later: a web process killed", Killed(Who::Web), WEB_KILLED),
-    behind("behind-all-killed", "stored later: every process killed", Killed(Who::Everybody), NOBODY),
+    behind(
+        "behind-all-killed",
+        "stored later: every process killed",
+        Killed(Who::Everybody),
+        NOBODY,
+    ),
 ];
 
 /// How many of them are in every test.

@@ -59,7 +59,7 @@ pub(super) fn work(mut client: Client) {
         }
         left_alone.truncate(LEFT_ALONE);
         look_again(&mut client, &left_alone);
-        client.pause(30);
+        client.pause(60);
     }
     for link in links {
         let targets = vec![link.target()];

@@ -19,6 +19,6 @@ pub(super) fn work(mut client: Client, route: Route) {
             client.common.ledger.expect(link);
         }
         client.note(WORK, route, began, fate);
-        client.pause(50);
+        client.pause(100);
     }
 }
