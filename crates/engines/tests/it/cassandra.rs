@@ -1,6 +1,10 @@
 //! The contract on Cassandra.
 
-use lodge_contract::Fixture;
+use lodge_contract::{
+    Fixture,
+    samples::{at, claim, fresh, link, target},
+};
+use lodge_domain::links::{Claim, Link, LinkId, Short};
 use lodge_engines::cassandra::{Cassandra, Options};
 use lodge_testbed::Kind;
 
@@ -21,3 +25,26 @@ async fn stores() -> Fixture {
 }
 
 lodge_contract::promises!(stores);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_short_that_a_put_has_taken_is_not_claimed_though_the_id_follows_from_it() {
+    let (links, _) = connect("lodge_contract").await.links();
+    let replaceable = |short: &Short, url: &str, seconds: i64| {
+        let (id, at) = (LinkId::of(short), at(seconds));
+        Link { id, target: target(url), created_at: at, changed_at: at, ..link(short) }
+    };
+    let taken = fresh("taken");
+    let held = links.replace(replaceable(&taken, "https://put.example/", 10), None).await.unwrap();
+    let wanted = replaceable(&taken, "https://posted.example/", 20);
+    assert!(matches!(claim(&*links, wanted.clone()).await, Claim::Exists(_)), "it was taken from its holder");
+    let is = links.find(&taken).await.unwrap().unwrap();
+    assert_eq!(is.target, held.outcome.link.target);
+
+    let free = replaceable(&fresh("free"), "https://posted.example/", 20);
+    for turn in ["first", "again"] {
+        assert!(matches!(claim(&*links, free.clone()).await, Claim::Created(_)), "{turn}");
+    }
+    let put = replaceable(&free.short, "https://put.example/", 30);
+    links.replace(put.clone(), None).await.unwrap();
+    assert_eq!(links.find(&free.short).await.unwrap().unwrap().target, put.target);
+}

@@ -13,7 +13,7 @@ impl CassandraLinks {
     /// Stores `link` in place of its former version; `None` if that is not what is there. The same
     /// write again is found in the row and not repeated.
     pub(super) async fn rewrite_as(&self, link: Link, write: Uuid) -> Result<Option<Link>> {
-        let _turn = self.rows.of(link.short.as_str().as_bytes()).await;
+        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
         let (was, is) = match contend(|| self.try_rewrite(&link, write)).await? {
             Rewritten::Now(both) => *both,
             Rewritten::Before(link) => {
@@ -56,7 +56,7 @@ impl CassandraLinks {
         id: LinkId,
         at: Timestamp,
     ) -> Result<TakenClick> {
-        let _turn = self.rows.of(short.as_str().as_bytes()).await;
+        let _turn = self.rows.of(short.as_str().as_bytes()).await?;
         contend(|| self.try_take(short, id, at)).await
     }
 

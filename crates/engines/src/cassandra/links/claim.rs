@@ -1,10 +1,12 @@
 //! Claiming shorts.
 
+use std::sync::Arc;
+
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::SignedDuration;
 use lodge_domain::{
     Result,
-    links::{Candidate, Claim, Link},
+    links::{Candidate, Claim, Link, LinkId},
 };
 use uuid::Uuid;
 
@@ -24,8 +26,12 @@ impl CassandraLinks {
 
     async fn claim_one(&self, candidate: Candidate, reserved: SignedDuration) -> Result<Claim> {
         let mut holder = None;
+        let is_replaceable = is_replaceable(&candidate.link);
         for short in std::iter::once(&candidate.link.short).chain(&candidate.spares) {
-            let link = Link { short: short.clone(), ..candidate.link.clone() };
+            let mut link = Link { short: short.clone(), ..candidate.link.clone() };
+            if is_replaceable {
+                link.id = LinkId::of(short);
+            }
             match self.claim_short(link, reserved).await? {
                 Claim::Created(link) => return Ok(Claim::Created(link)),
                 Claim::Exists(link) => holder = holder.or(Some(link)),
@@ -35,14 +41,37 @@ impl CassandraLinks {
     }
 
     async fn claim_short(&self, link: Link, reserved: SignedDuration) -> Result<Claim> {
-        let _turn = self.rows.of(link.short.as_str().as_bytes()).await;
+        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
         // Lists lead to a link, and are checked against it: what leads nowhere is passed over.
         self.index(&link).await?;
-        let claim = contend(|| self.try_claim(&link, reserved)).await?;
+        let claim = if is_replaceable(&link) {
+            self.claim_plainly(&link, reserved).await?
+        } else {
+            contend(|| self.try_claim(&link, reserved)).await?
+        };
         if let Claim::Exists(_) = claim {
             self.unindex(&link).await;
         }
         Ok(claim)
+    }
+
+    /// Claims a short whose link anybody may replace: those are written plainly, in the order of their
+    /// times, and never by transaction.
+    async fn claim_plainly(&self, link: &Link, reserved: SignedDuration) -> Result<Claim> {
+        let created = || Claim::Created(link.clone());
+        if let Some(holder) = self.read(&self.session.statements.find, &link.short).await? {
+            let is_repeated = holder.created_at == link.created_at
+                && (holder.target == link.target || holder.version > link.version);
+            if is_repeated {
+                self.feed.tell(link.short.as_str()).await?;
+                return Ok(created());
+            }
+            if !holder.is_forgotten(link.created_at, reserved) {
+                return Ok(Claim::Exists(Arc::unwrap_or_clone(holder)));
+            }
+        }
+        self.write_plainly(link).await?;
+        Ok(created())
     }
 
     async fn try_claim(
@@ -76,7 +105,7 @@ impl CassandraLinks {
         Ok(created())
     }
 
-    async fn forget_clicks(&self, link: lodge_domain::links::LinkId) -> Result<(), Failure> {
+    async fn forget_clicks(&self, link: LinkId) -> Result<(), Failure> {
         let statements = &self.session.statements;
         for forget in
             [&statements.forget_hours, &statements.forget_days, &statements.forget_referrers]
@@ -85,4 +114,9 @@ impl CassandraLinks {
         }
         Ok(())
     }
+}
+
+/// Whether a `PUT` may put another link in its place: its id follows from its short then.
+fn is_replaceable(link: &Link) -> bool {
+    link.id == LinkId::of(&link.short)
 }

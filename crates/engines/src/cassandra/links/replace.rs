@@ -21,20 +21,25 @@ pub(super) struct Put<'a> {
 impl CassandraLinks {
     /// Puts `link` where its short leads, unless what is there is newer.
     pub(super) async fn put(&self, link: Link) -> Result<Replaced> {
-        let _turn = self.rows.of(link.short.as_str().as_bytes()).await;
+        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
         let statements = &self.session.statements;
         let was: Option<LinkRow> =
             self.session.first(&statements.find, (link.short.as_str(),)).await?;
         match link.replacing(was.map(LinkRow::link).transpose()?) {
             Replacement::Stays(is) => Ok(is),
             Replacement::Becomes(is) => {
-                let row = LinkRow::of(&is.link);
-                let at = is.link.changed_at.as_microsecond();
-                self.session.run(&statements.put, Put { row: &row, at }).await?;
-                // Even if nothing was there: somebody else may have put, and remembered, the same.
-                self.feed.tell(&row.short).await?;
+                self.write_plainly(&is.link).await?;
                 Ok(is)
             }
         }
+    }
+
+    /// Writes a link with the time that was minted for it, and tells of it.
+    pub(super) async fn write_plainly(&self, link: &Link) -> Result<()> {
+        let row = LinkRow::of(link);
+        let at = link.changed_at.as_microsecond();
+        self.session.run(&self.session.statements.put, Put { row: &row, at }).await?;
+        // Even if nothing was there: somebody else may have put, and remembered, the same.
+        Ok(self.feed.tell(&row.short).await?)
     }
 }
