@@ -15,11 +15,13 @@ use lodge_domain::{
     },
 };
 use quick_cache::{Weighter, sync::Cache};
+use tokio::sync::Semaphore;
 
 use super::{epochs::Epochs, finish::Finish, flights::Flights, following::Hearing};
 
-/// Lookups that may go to the store at once; further ones are refused.
+/// Lookups, and writes, that may go to the store at once; further ones are refused.
 const LOOKUPS_MAX: usize = 1_024;
+const WRITES_MAX: usize = 4_096;
 
 /// What an entry costs beside its texts, in bytes: the link, and a generous share for the records of
 /// the cache and the allocator.
@@ -31,6 +33,7 @@ pub struct CachedLinks {
     store: Arc<dyn LinkStore>,
     cache: Arc<Entries>,
     flights: Flights<Short, Option<Arc<Link>>>,
+    writes: Arc<Semaphore>,
     feed: Option<Arc<dyn ChangeFeed>>,
 }
 
@@ -67,8 +70,8 @@ impl CachedLinks {
     pub const KEPT: Duration = Duration::from_mins(1);
 
     /// The same where others write as well, and `feed` tells of it; nothing is remembered for longer than
-    /// `kept`. Until [`Self::follow`] runs, and
-    /// whenever it hears nothing, everything is asked of the store.
+    /// `kept`. Until [`Self::follow`] runs, and whenever it hears nothing, everything is asked of the
+    /// store.
     pub fn among_others(
         store: Arc<dyn LinkStore>,
         capacity_bytes: u64,
@@ -88,7 +91,8 @@ impl CachedLinks {
         let links = Cache::with_weighter(items, capacity_bytes, Weight);
         let (feed, hearing) = others.unzip();
         let cache = Arc::new(Entries { links, epochs: Epochs::new(), hearing });
-        Self { store, cache, flights: Flights::new(LOOKUPS_MAX), feed }
+        let (flights, writes) = (Flights::new(LOOKUPS_MAX), Arc::new(Semaphore::new(WRITES_MAX)));
+        Self { store, cache, flights, writes, feed }
     }
 
     /// Forgets what others change, for as long as it is polled; at once done where nobody else writes.
@@ -115,7 +119,10 @@ impl CachedLinks {
             shorts.into_iter().map(|short| self.cache.note(short)).collect();
         noted.sort_unstable();
         let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
+        // Held to the end, which may be later than the caller waits.
+        let seat = Arc::clone(&self.writes).try_acquire_owned();
         let to_its_end = async move {
+            let _seat = seat.map_err(|_| Error::unavailable("too many writes are under way"))?;
             let outcome = write(store).await;
             match &outcome {
                 Ok(outcome) => cache.settle(&noted, &written(outcome)),
@@ -174,18 +181,20 @@ impl LinkStore for CachedLinks {
         let epoch = noted.1;
         let (store, cache) = (Arc::clone(&self.store), Arc::clone(&self.cache));
         let look_up = || async move {
-            let found = store.find(&noted.0).await?;
-            if let Some(link) = &found {
-                cache.fill(&noted, link);
+            match store.find(&noted.0).await {
+                Ok(found) => {
+                    if let Some(link) = &found {
+                        cache.fill(&noted, link);
+                    }
+                    Ok(found)
+                }
+                Err(error @ Error::Unavailable { .. }) => {
+                    cache.recall(&*store, &noted.0).await?.map(Some).ok_or(error)
+                }
+                Err(error) => Err(error),
             }
-            Ok(found)
         };
-        match self.flights.join(short, epoch, look_up).await {
-            Err(error @ Error::Unavailable { .. }) => {
-                self.find_stale(short).await?.map(Some).ok_or(error)
-            }
-            found => found,
-        }
+        self.flights.join(short, epoch, look_up).await
     }
 
     async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
@@ -196,14 +205,7 @@ impl LinkStore for CachedLinks {
     }
 
     async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let stale = match self.cache.stale(short) {
-            Some(link) => Some(link),
-            None => self.store.find_stale(short).await?,
-        };
-        if stale.is_some() {
-            metrics::counter!("lodge_links_stale_total").increment(1);
-        }
-        Ok(stale)
+        self.cache.recall(&*self.store, short).await
     }
 
     fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
@@ -260,6 +262,18 @@ impl Entries {
         let entry = self.links.get(short)?;
         let is_current = |hearing: &Hearing| hearing.trusts(entry.until_ms);
         self.hearing.as_ref().is_none_or(is_current).then_some(entry.link)
+    }
+
+    /// What is remembered here or in the store, out of date perhaps.
+    async fn recall(&self, store: &dyn LinkStore, short: &Short) -> Result<Option<Arc<Link>>> {
+        let stale = match self.stale(short) {
+            Some(link) => Some(link),
+            None => store.find_stale(short).await?,
+        };
+        if stale.is_some() {
+            metrics::counter!("lodge_links_stale_total").increment(1);
+        }
+        Ok(stale)
     }
 
     /// What was current once, for when nobody can be asked.

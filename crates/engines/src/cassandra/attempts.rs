@@ -89,7 +89,7 @@ impl CassandraLinks {
         let Some(attempt) = attempt else {
             return Ok(self.execute(&plan).await?.map(Done::now));
         };
-        let _turn = self.attempts.of(&attempt.id).await;
+        let _turn = self.attempts.of(&attempt.id).await?;
         let text = serde_json::to_string(&plan).map_err(Error::internal)?;
         let (plan, text, replayed) = match self.propose(&attempt, &text).await? {
             Standing::Ours => (plan, text, false),
