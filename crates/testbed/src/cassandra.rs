@@ -79,14 +79,14 @@ fn configure(
          seed_provider:\n  - class_name: org.apache.cassandra.locator.SimpleSeedProvider\n    parameters:\n      - seeds: \"{}\"\n\
          listen_address: {ip}\nrpc_address: {ip}\nnative_transport_port: 9042\nstorage_port: 7000\n\
          endpoint_snitch: GossipingPropertyFileSnitch\nphi_convict_threshold: 5\n\
-         commitlog_sync: periodic\ncommitlog_sync_period: 1000ms\ncommitlog_segment_size: 8MiB\n\
+         commitlog_sync: batch\ncommitlog_segment_size: 8MiB\n\
          data_file_directories: [{folder}/data]\ncommitlog_directory: {folder}/commitlog\n\
          saved_caches_directory: {folder}/caches\nhints_directory: {folder}/hints\ncdc_raw_directory: {folder}/cdc\n\
          disk_access_mode: mmap_index_only\npaxos_variant: v2\n\
          key_cache_size: 8MiB\nrow_cache_size: 0MiB\ncounter_cache_size: 0MiB\nfile_cache_size: 32MiB\n\
          networking_cache_size: 16MiB\nmemtable_heap_space: 64MiB\nmemtable_offheap_space: 32MiB\n\
          concurrent_reads: 16\nconcurrent_writes: 16\nconcurrent_compactors: 1\n\
-         read_request_timeout: 3000ms\nwrite_request_timeout: 3000ms\ncas_contention_timeout: 2000ms\n",
+         read_request_timeout: 1500ms\nwrite_request_timeout: 2000ms\ncas_contention_timeout: 2000ms\n",
         seeds.join(","),
         folder = folder.display(),
     );

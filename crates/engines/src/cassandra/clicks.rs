@@ -25,7 +25,7 @@ use uuid::Uuid;
 use super::{failure::Failure, session::Session};
 
 /// Rows that are written or read at once.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 16;
 
 /// Counts that are remembered; past it they are read again.
 const CELLS_MAX: usize = 1 << 18;
@@ -53,6 +53,10 @@ pub(crate) struct CassandraClicks {
 struct Counted {
     cells: HashMap<(Uuid, Cell), Count>,
     hosts: HashMap<LinkId, u32>,
+    /// The incarnation of the last batch.
+    incarnation: Option<Uuid>,
+    /// Whether a cell of it that is not known was never written.
+    is_complete: bool,
 }
 
 /// What is counted.
@@ -157,23 +161,26 @@ impl CassandraClicks {
 impl ClickStore for CassandraClicks {
     async fn add(&self, batch: Arc<ClickBatch>) -> Result<()> {
         let mut counted = self.counted.lock().await;
-        if counted.cells.len() > CELLS_MAX {
-            *counted = Counted::default();
-        }
+        counted.begin(&batch);
         let sums: Vec<(Cell, Option<Count>, u64)> = counted.sums(&batch);
-        let added =
+        let mut added =
             sums.into_iter().map(|(cell, known, more)| self.add_to(&batch, cell, known, more));
-        let mut added = pin!(stream::iter(added).buffer_unordered(AT_ONCE));
-        let mut failed = None;
+        // The first finds out whether the store is there, so that one in need is not asked by all.
+        let first = stream::iter(added.next()).buffered(1);
+        let others = stream::iter(added).buffer_unordered(AT_ONCE);
+        let mut added = pin!(first.chain(others));
         while let Some(done) = added.next().await {
             match done {
                 Ok((cell, count)) => {
                     counted.cells.insert((batch.incarnation, cell), count);
                 }
-                Err(failure) => failed = Some(failure),
+                Err(failure) => {
+                    counted.is_complete = false;
+                    return Err(failure.into());
+                }
             }
         }
-        failed.map_or(Ok(()), |failure| Err(failure.into()))
+        Ok(())
     }
 
     async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport> {
@@ -211,6 +218,19 @@ impl ClickStore for CassandraClicks {
 }
 
 impl Counted {
+    /// Makes room, and notes whether the batch is the first of its incarnation: of that nothing can have
+    /// been written yet but the same.
+    fn begin(&mut self, batch: &ClickBatch) {
+        if self.cells.len() > CELLS_MAX {
+            let incarnation = self.incarnation;
+            *self = Self { incarnation, ..Self::default() };
+        }
+        if self.incarnation != Some(batch.incarnation) {
+            self.incarnation = Some(batch.incarnation);
+            self.is_complete = batch.number == 1;
+        }
+    }
+
     /// What a batch adds to each cell, with what is known of it.
     fn sums(&mut self, batch: &ClickBatch) -> Vec<(Cell, Option<Count>, u64)> {
         let mut sums: BTreeMap<Cell, u64> = BTreeMap::new();
@@ -225,7 +245,8 @@ impl Counted {
         let with_known = |(cell, more)| {
             let place = (batch.incarnation, cell);
             let known = self.cells.get(&place).copied();
-            (place.1, known, more)
+            let never = self.is_complete.then(Count::default);
+            (place.1, known.or(never), more)
         };
         sums.into_iter().map(with_known).collect()
     }
