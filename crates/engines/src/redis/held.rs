@@ -1,8 +1,9 @@
 //! Links that were acknowledged and are not stored yet, in Redis.
 //!
 //! Keys, each after the prefix: `held:SHORT` (a hash: `at` in milliseconds since 1970, `target`, `link`,
-//! and `stored` once it is), which goes by itself only when it is stored; `held-at` (a sorted set of shorts by the time since when they are held);
-//! `whole` (there while nothing can have been lost); `worker:ID` (how many links a worker has in hand).
+//! and `stored` once it is), which goes by itself only when it is stored; `held-at` (a sorted set of
+//! shorts by the time since when they are held); `whole` (there while nothing can have been lost);
+//! `worker:ID` (how many links a worker has in hand).
 
 use std::sync::Arc;
 

@@ -1,11 +1,17 @@
 //! A master, and what it must be told before it is believed.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    time::Duration,
+};
 
-use redis::{FromRedisValue, RedisResult, ScriptInvocation};
-use tokio::sync::Mutex;
+use redis::{FromRedisValue, RedisError, RedisResult, ScriptInvocation};
+use tokio::{sync::Mutex, time::timeout};
 
 use super::node::Node;
+
+/// How long a write may wait for those before it.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A master, and whether it has been told of everything that this process knows to have changed.
 pub(super) struct Master {
@@ -26,6 +32,11 @@ impl Master {
         Self { node, writers, turn, owed, told }
     }
 
+    /// Whether all of its connections are worth using.
+    pub(super) fn is_well(&self) -> bool {
+        self.node.is_well() && self.writers.iter().all(|(_, node)| node.is_well())
+    }
+
     /// Writes, and waits at most `wait_ms` until a replica has it.
     pub(super) async fn write<T: FromRedisValue>(
         &self,
@@ -36,7 +47,9 @@ impl Master {
         let Some((turns, node)) = self.writers.get(turn % self.writers.len().max(1)) else {
             return Err((redis::ErrorKind::Client, "there is no connection for writes").into());
         };
-        let _turn = turns.lock().await;
+        let _turn = timeout(PATIENCE, turns.lock()).await.map_err(|_| {
+            RedisError::from((redis::ErrorKind::Client, "too many writes wait for a replica"))
+        })?;
         let answer = node.run(script).await?;
         let replicas: u64 = node.ask(redis::cmd("WAIT").arg(1).arg(wait_ms)).await?;
         if replicas == 0 {

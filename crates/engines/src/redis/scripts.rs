@@ -27,12 +27,13 @@ pub(super) static FILL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Holds a link, unless a newer one is held or was stored lately, which is answered.
+/// Holds a link, unless a newer one is held or was stored lately, which is answered. The same again is
+/// written again, so that whoever waits for a replica to have it waits for this write.
 pub(super) static HOLD: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local is = redis.call('HMGET', KEYS[1], 'at', 'target', 'link')
          local at, new = tonumber(is[1] or '-1'), tonumber(ARGV[2])
-         if at > new or (at == new and is[2] >= ARGV[3]) then return is[3] end
+         if at > new or (at == new and is[2] > ARGV[3]) then return is[3] end
          redis.call('HSET', KEYS[1], 'at', ARGV[2], 'target', ARGV[3], 'link', ARGV[4])
          redis.call('HDEL', KEYS[1], 'stored')
          redis.call('PERSIST', KEYS[1])

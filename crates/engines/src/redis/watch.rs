@@ -43,9 +43,8 @@ impl Shard {
     /// Connects to those that are not connected, and lets go of those that are not there any more.
     async fn connect(&self, located: Located) {
         let is = self.servers.read().clone();
-        let kept = is
-            .master
-            .filter(|master| master.node.is_well() && master.node.address == located.master);
+        let kept =
+            is.master.filter(|master| master.is_well() && master.node.address == located.master);
         let master = match kept {
             Some(master) => Some(master),
             None => self.dial_master(located.master).await.map(Arc::new),
@@ -78,7 +77,7 @@ impl Shard {
             Ok(true) => {
                 tracing::info!(name = %self.name, server = %node.address, "Redis master found");
                 let writers = (0..self.options.writers).map(|_| self.dial(node.address.clone()));
-                let writers = join_all(writers).await.into_iter().flatten().collect();
+                let writers = join_all(writers).await.into_iter().collect::<Option<_>>()?;
                 Some(Master::new(node, writers))
             }
             Ok(false) => None,
