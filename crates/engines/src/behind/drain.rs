@@ -14,7 +14,7 @@ use lodge_domain::{
     Clock, Error, Result,
     links::{Link, LinkStore},
 };
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, interval, sleep, timeout};
 use uuid::Uuid;
 
 use super::{HeldLinks, LinkQueue, Received};
@@ -36,6 +36,9 @@ const QUIET: Duration = Duration::from_secs(30);
 /// How long a link may be held; past it somebody died between holding it and queueing it, or between
 /// storing it and letting go of it.
 const OVERDUE: SignedDuration = SignedDuration::from_secs(60);
+
+/// How long a look may spend on them.
+const OVERDUE_AT_MOST: Duration = Duration::from_secs(5);
 
 /// A worker: takes links off the queue into the store.
 pub struct Drain {
@@ -110,22 +113,43 @@ impl Drain {
     async fn store_one(&self, link: Link) -> Result<()> {
         let mut pause = PAUSE;
         loop {
-            match self.store.replace(link.clone(), None).await {
+            match self.store_once(&link).await {
                 Err(Error::Unavailable { .. }) => {
                     sleep(pause).await;
                     pause = PAUSE_MAX.min(2 * pause);
                 }
-                Err(error) => return Err(error),
-                Ok(done) => {
-                    let lag = self.clock.now().duration_since(link.changed_at);
-                    metrics::histogram!("lodge_links_drain_lag_seconds").record(lag.as_secs_f64());
-                    if let Err(error) = self.held.release(&done.outcome.link).await {
-                        // It is overdue later.
-                        tracing::debug!(%error, "what is stored is still held");
-                    }
-                    return Ok(());
-                }
+                done => return done,
             }
+        }
+    }
+
+    async fn store_once(&self, link: &Link) -> Result<()> {
+        let done = self.store.replace(link.clone(), None).await?;
+        let lag = self.clock.now().duration_since(link.changed_at);
+        metrics::histogram!("lodge_links_drain_lag_seconds").record(lag.as_secs_f64());
+        if let Err(error) = self.held.release(&done.outcome.link).await {
+            // It is overdue later.
+            tracing::debug!(%error, "what is stored is still held");
+        }
+        Ok(())
+    }
+
+    /// Stores what has been held for too long; what is left over has its turn at the next look.
+    async fn store_overdue(&self, overdue: Vec<Link>) {
+        let stored = stream::iter(&overdue).for_each_concurrent(AT_ONCE, async |link| {
+            match self.store_once(link).await {
+                Err(error @ Error::Unavailable { .. }) => {
+                    tracing::debug!(%error, "what is held for long cannot be stored yet");
+                }
+                Err(error) => {
+                    tracing::error!(short = link.short.as_str(), %error, "a link that cannot be stored is let go of");
+                    let _ = self.held.release(link).await;
+                }
+                Ok(()) => {}
+            }
+        });
+        if timeout(OVERDUE_AT_MOST, stored).await.is_err() {
+            tracing::debug!("what is held for long takes its time");
         }
     }
 
@@ -145,10 +169,10 @@ impl Drain {
         let waiting = self.queue.waiting().await?;
         #[expect(clippy::cast_precision_loss, reason = "a metric")]
         metrics::gauge!("lodge_links_waiting").set((waiting + in_hands) as f64);
-        for link in self.held.overdue(self.clock.now() - OVERDUE).await? {
-            self.store_one(link).await?;
-        }
-        if self.held.is_whole().await? || waiting + in_hands > 0 {
+        let overdue = self.held.overdue(self.clock.now() - OVERDUE).await?;
+        let is_quiet = waiting + in_hands == 0 && overdue.is_empty();
+        self.store_overdue(overdue).await;
+        if self.held.is_whole().await? || !is_quiet {
             *quiet_since = None;
             return Ok(());
         }

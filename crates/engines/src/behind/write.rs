@@ -5,14 +5,13 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt, Done, Error, Result,
+    Attempt, Clock, Done, Error, Result,
     links::{
         Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Replacement,
         Short, TakenClick,
     },
 };
-
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{Held, HeldLinks, LinkQueue};
 
@@ -21,12 +20,18 @@ use super::{Held, HeldLinks, LinkQueue};
 const TRIES: usize = 4;
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How long all of them may take together.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// How long ago a link may have been put that is believed without a look at the store. One that is held
+/// for longer may have been stored, and another over it, while the holder could not be told.
+const SOON: SignedDuration = SignedDuration::from_millis(900);
+
 const MAYBE_QUEUED: &str =
     "what was acknowledged may be waiting to be stored, and cannot be seen here at the moment";
 
 /// A store whose replacements are stored later; the version that one is answered with is a guess until
-/// then. Where the queue or the holder cannot take one, it is
-/// stored at once.
+/// then. Where the queue or the holder cannot take one, it is stored at once.
 pub struct WriteBehind {
     /// Where everything ends up.
     pub store: Arc<dyn LinkStore>,
@@ -34,12 +39,25 @@ pub struct WriteBehind {
     pub held: Arc<dyn HeldLinks>,
     /// Where it waits.
     pub queue: Arc<dyn LinkQueue>,
+    /// What says how long ago a link was put.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Of two links of a short, the one that counts is greater.
+fn order(link: &Link) -> (Timestamp, &str) {
+    (link.changed_at, link.target.as_str())
 }
 
 impl WriteBehind {
     /// Has the queue and the holder take a link, which they may do twice; a newer one comes back that was
     /// there.
     async fn take(&self, link: &Link) -> Result<Option<Link>> {
+        timeout(PATIENCE, self.try_to_take(link))
+            .await
+            .map_err(|_| Error::unavailable("the queue and Redis do not take it in time"))?
+    }
+
+    async fn try_to_take(&self, link: &Link) -> Result<Option<Link>> {
         let (mut tries, mut pause) = (1, PAUSE);
         loop {
             let (held, queued) = tokio::join!(self.held.hold(link), self.queue.publish(link));
@@ -52,6 +70,18 @@ impl WriteBehind {
                 }
                 taken => return taken,
             }
+        }
+    }
+
+    /// What is held, or what is stored if that is newer; what is held, if the store does not answer.
+    async fn newest(&self, short: &Short, held: Arc<Link>) -> Result<Arc<Link>> {
+        if self.clock.now().duration_since(held.changed_at) < SOON {
+            return Ok(held);
+        }
+        match self.store.find(short).await {
+            Ok(Some(stored)) if order(&stored) > order(&held) => Ok(stored),
+            Ok(_) | Err(Error::Unavailable { .. }) => Ok(held),
+            Err(error) => Err(error),
         }
     }
 
@@ -104,7 +134,7 @@ impl LinkStore for WriteBehind {
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.held.find(short).await {
-            Ok(Held::Link(link)) => Ok(Some(link)),
+            Ok(Held::Link(held)) => self.newest(short, held).await.map(Some),
             Ok(Held::Stored(_) | Held::Nothing) => self.store.find(short).await,
             Ok(Held::Unknown) | Err(_) => {
                 let found = self.store.find(short).await?;

@@ -57,6 +57,7 @@ impl Process {
             store: Arc::clone(&store),
             held: Arc::clone(&held),
             queue: Arc::clone(&queue),
+            clock: Arc::new(SystemClock),
         };
         let (kept_queue, kept_held) = (Arc::clone(&queue), Arc::clone(&held));
         let tasks = vec![
@@ -164,6 +165,17 @@ async fn the_newest_of_those_that_wait_is_found_and_stored() {
     within_a_second(async || stored(&process, &newest).await).await;
     within_a_second(async || is_let_go_of(&process, &first.short).await).await;
     assert!(stored(&process, &newest).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_held_still_does_not_hide_what_was_stored_over_it() {
+    let process = Process::start(&fresh_name()).await;
+    let old = Link { changed_at: at(10), ..link(&fresh("hidden")) };
+    process.held.hold(&old).await.unwrap();
+    assert_eq!(process.links.find(&old.short).await.unwrap().unwrap().target, old.target);
+    let new = Link { changed_at: at(20), target: target("https://new.example/"), ..old.clone() };
+    process.store.replace(new.clone(), None).await.unwrap();
+    assert_eq!(process.links.find(&old.short).await.unwrap().unwrap().target, new.target);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

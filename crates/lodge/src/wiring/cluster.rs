@@ -84,7 +84,7 @@ impl Behind {
     fn links(&self) -> Arc<dyn LinkStore> {
         let (store, held, queue) =
             (Arc::clone(&self.store), Arc::clone(&self.held), Arc::clone(&self.queue));
-        Arc::new(WriteBehind { store, held, queue })
+        Arc::new(WriteBehind { store, held, queue, clock: Arc::new(SystemClock) })
     }
 
     /// What goes on beside the requests.
