@@ -11,6 +11,7 @@ use lapin::{
         BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions,
         QueueDeclareOptions,
     },
+    protocol::{AMQPErrorKind, AMQPSoftError},
     runtime::default_runtime,
     tcp::OwnedTLSConfig,
     types::{AMQPValue, FieldTable, ShortString},
@@ -174,8 +175,10 @@ async fn declare(connection: &Connection, options: &Options) -> lapin::Result<bo
     // A passive declaration that fails takes its channel with it.
     let channel = connection.create_channel().await?;
     let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
-    if channel.queue_declare(name.clone(), passive, FieldTable::default()).await.is_ok() {
-        return Ok(false);
+    match channel.queue_declare(name.clone(), passive, FieldTable::default()).await {
+        Ok(_) => return Ok(false),
+        Err(error) if is_not_found(&error) => {}
+        Err(error) => return Err(error),
     }
     let channel = connection.create_channel().await?;
     let mut quorum = FieldTable::default();
@@ -188,4 +191,9 @@ async fn declare(connection: &Connection, options: &Options) -> lapin::Result<bo
     quorum.insert("x-dead-letter-routing-key".into(), AMQPValue::LongString(dead.into()));
     channel.queue_declare(name, durable, quorum).await?;
     Ok(true)
+}
+
+fn is_not_found(error: &lapin::Error) -> bool {
+    let lapin::ErrorKind::ProtocolError(error) = error.kind() else { return false };
+    *error.kind() == AMQPErrorKind::Soft(AMQPSoftError::NOTFOUND)
 }
