@@ -15,6 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(2);
 
+/// Bytes for a request, and for an answer's head.
+const BUFFER: usize = 8 * 1_024;
+
 /// A client that follows no redirect and tries nothing twice.
 #[derive(Clone)]
 pub(crate) struct Http(Agent);
@@ -34,6 +37,9 @@ impl Http {
             .timeout_global(Some(PATIENCE))
             .timeout_connect(Some(CONNECT))
             .max_idle_connections(0)
+            // They are made anew for each.
+            .input_buffer_size(BUFFER)
+            .output_buffer_size(BUFFER)
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false);

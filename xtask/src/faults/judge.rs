@@ -65,7 +65,7 @@ fn is_allowed(promise: &Promise, work: &str, answer: &str) -> bool {
             Writes::Done => false,
             Writes::PutsDone => work != MAKE && answer == "503",
             Writes::Refused => answer == "503",
-            Writes::BrokenOff => true,
+            Writes::BrokenOff => ["no answer", "502", "504"].contains(&answer),
         },
     }
 }

@@ -145,7 +145,7 @@ const WEB_HUNG: Promise = Promise {
 const STORED_LATER: Promise = Promise { writes: Writes::PutsDone, ..READ_ONLY };
 
 /// What is held is not seen for a while; nobody says then that a link is not there.
-const UNSEEN: Promise = Promise { may_refuse_new: true, may_be_stale: true, ..BRIDGED };
+const UNSEEN: Promise = Promise { may_refuse_new: true, ..BRIDGED };
 
 const fn row(name: &'static str, title: &'static str, fault: Fault, promise: Promise) -> Row {
     Row { name, title, deployment: WriteThrough, fault, promise }

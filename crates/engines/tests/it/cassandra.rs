@@ -36,7 +36,10 @@ async fn a_short_that_a_put_has_taken_is_not_claimed_though_the_id_follows_from_
     let taken = fresh("taken");
     let held = links.replace(replaceable(&taken, "https://put.example/", 10), None).await.unwrap();
     let wanted = replaceable(&taken, "https://posted.example/", 20);
-    assert!(matches!(claim(&*links, wanted.clone()).await, Claim::Exists(_)), "it was taken from its holder");
+    assert!(
+        matches!(claim(&*links, wanted.clone()).await, Claim::Exists(_)),
+        "it was taken from its holder"
+    );
     let is = links.find(&taken).await.unwrap().unwrap();
     assert_eq!(is.target, held.outcome.link.target);
 

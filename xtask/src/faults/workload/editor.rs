@@ -5,6 +5,7 @@
 
 use std::{
     collections::VecDeque,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -25,6 +26,9 @@ const EDITS: usize = 4;
 
 /// How soon an edit is seen everywhere.
 const SEEN: Duration = Duration::from_secs(1);
+
+/// How often it looks whether it is.
+const POLL: Duration = Duration::from_millis(40);
 
 /// Links that it looks at again.
 const LEFT_ALONE: usize = 40;
@@ -59,7 +63,7 @@ pub(super) fn work(mut client: Client) {
         }
         left_alone.truncate(LEFT_ALONE);
         look_again(&mut client, &left_alone);
-        client.pause(60);
+        client.pause(120);
     }
     for link in links {
         let targets = vec![link.target()];
@@ -150,6 +154,7 @@ fn see_everywhere(client: &Client, short: &str, wanted: &[String]) {
             if sees(client, route, short, wanted, acknowledged) {
                 break;
             }
+            thread::sleep(POLL);
         }
     }
 }
@@ -159,8 +164,8 @@ fn sees(client: &Client, route: Route, short: &str, wanted: &[String], since: In
     let asked = Instant::now();
     let answer = client.common.http.send("GET", route.address, &format!("/{short}"));
     let status = answer.as_ref().map(|answer| answer.status);
-    if status == Some(404) {
-        client.note(WORK, route, asked, Fate::Wrong("404".to_owned()));
+    if let Some(wrong) = status.filter(|status| *status != 307 && *status < 500) {
+        client.note(WORK, route, asked, Fate::Wrong(wrong.to_string()));
     }
     if answer.is_some_and(|answer| answer.leads_to(wanted)) {
         return true;

@@ -22,7 +22,7 @@ pub(super) fn follow_new(mut client: Client, route: Route) {
         if let Some(link) = client.common.ledger.newest(turn * 7 % 20) {
             follow(&client, NEW, route, &link);
         }
-        client.pause(40);
+        client.pause(80);
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn follow_known(mut client: Client, route: Route) {
         {
             known.push(link);
         }
-        client.pause(40);
+        client.pause(80);
     }
 }
 

@@ -19,6 +19,6 @@ pub(super) fn work(mut client: Client, route: Route) {
             client.common.ledger.expect(link);
         }
         client.note(WORK, route, began, fate);
-        client.pause(100);
+        client.pause(150);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn work(mut client: Client) {
             let link = Expected { short, targets: vec![target], is_edited: false };
             client.common.ledger.expect(link);
         }
-        client.pause(60);
+        client.pause(150);
     }
 }
 
