@@ -1,7 +1,7 @@
 //! Short links on the cluster, everything on this one machine.
 
 use std::{
-    thread,
+    fs, thread,
     time::{Duration, Instant},
 };
 
@@ -16,12 +16,13 @@ use super::{
     wrk,
 };
 use crate::{
-    cluster, process,
+    cluster,
+    process::{self, Running},
     system::{self, FOR_BENCHES},
 };
 
-/// Links that are more than what one process keeps in memory here.
-const MANY: &str = "20000";
+/// Links that are asked for at random: ten times what the process remembers.
+const MANY: u32 = 20_000;
 
 type Setting = (&'static str, String);
 type Part = fn(&Options, &Cluster) -> Result<()>;
@@ -87,8 +88,17 @@ fn paths(options: &Options, cluster: &Cluster) -> Result<()> {
     let without: Vec<Setting> =
         with_redis.iter().filter(|(name, _)| !name.contains("REDIS")).cloned().collect();
     for (name, settings) in [("from Redis", with_redis), ("from Cassandra", without)] {
-        let get = ["links-get", "--connections", "50", "--links", MANY];
-        measure(options, &format!("redirect {name}"), &settings, &get)?;
+        let scratch = Scratch::new()?;
+        let _lodge = start(&scratch, &settings)?;
+        servers::import(&scratch, "data", "path-", MANY)?;
+        let shorts: String = (0..MANY).map(|number| format!("path-{number}\n")).collect();
+        let file = scratch.path("shorts");
+        fs::write(&file, shorts)?;
+        let file = file.display().to_string();
+        let get = ["links-get", "--connections", "50", "--shorts", &file];
+        // Once before, so that what can be remembered is.
+        load(&scratch, options, &get)?;
+        measure(options, &format!("redirect {name}"), &scratch, &get)?;
     }
     Ok(())
 }
@@ -107,7 +117,9 @@ fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
         ("creation, replace, stored first", replace),
         ("creation, replace, stored later", behind),
     ] {
-        measure(options, name, &settings, &["links-put", "--connections", "50"])?;
+        let scratch = Scratch::new()?;
+        let _lodge = start(&scratch, &settings)?;
+        measure(options, name, &scratch, &["links-put", "--connections", "50"])?;
     }
     Ok(())
 }
@@ -206,14 +218,17 @@ fn wait_drained(ops: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs of one load on one server, and the middle of them.
-fn measure(options: &Options, name: &str, settings: &[Setting], load_it: &[&str]) -> Result<()> {
-    let scratch = Scratch::new()?;
+/// A process with these settings, in which one address may create as much as it likes.
+fn start(scratch: &Scratch, settings: &[Setting]) -> Result<Running> {
     let settings: Vec<Setting> = settings.iter().cloned().chain([unlimited()]).collect();
-    let _lodge = servers::start_lodge_with(&scratch, "data", &settings)?;
+    servers::start_lodge_with(scratch, "data", &settings)
+}
+
+/// Runs of one load, and the middle of them.
+fn measure(options: &Options, name: &str, scratch: &Scratch, load_it: &[&str]) -> Result<()> {
     let (mut rates, mut p50s, mut p99s) = (vec![], vec![], vec![]);
     for _ in 0..options.runs {
-        let report = load(&scratch, options, load_it)?;
+        let report = load(scratch, options, load_it)?;
         ensure!(number(&report, "/total/all/errors")? == 0.0, "{name}: errors");
         rates.push(number(&report, "/total/all/rate_per_s")?);
         p50s.push(number(&report, "/total/all/latency_ms/median")?);
