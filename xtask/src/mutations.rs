@@ -40,7 +40,7 @@ const MUTATIONS: [Mutation; 3] = [
         what: "a web process does not read the change feed",
         file: "crates/embedded/src/cache/following.rs",
         code: "match feed.changed().await {",
-        instead: "match lodge_domain::Result::Ok(Vec::<Short>::new()) {",
+        instead: "match Ok::<Vec<Short>, lodge_domain::Error>(Vec::new()) {",
         test: ["lodge", "cluster", "coherence"],
     },
 ];

@@ -5,16 +5,15 @@ use lodge_testbed::Cluster;
 use crate::{
     client::Ask,
     server::{Lodge, Server, eventually, eventually_true},
-    testbed::{cluster, fresh},
+    testbed::{cluster, fresh, on},
 };
 
 /// Processes of the tests' own, on the cluster's engines, which write behind.
 pub(crate) fn writing_behind(cluster: &Cluster, role: &str) -> Lodge {
-    let layout = cluster.layout();
     let own =
         [("LODGE_CASSANDRA_KEYSPACE", "lodge_behind".to_owned()), ("LODGE_ROLES", role.to_owned())];
-    let settings = layout.settings().into_iter().chain(layout.settings_behind()).chain(own);
-    settings.fold(Lodge::new(), |lodge, (name, value)| lodge.with(name, &value))
+    let settings = cluster.layout().settings_behind().into_iter().chain(own);
+    settings.fold(on(cluster), |lodge, (name, value)| lodge.with(name, &value))
 }
 
 /// How many links a process has stored for others.

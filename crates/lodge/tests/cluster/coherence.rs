@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::{
     client::{Answer, Ask},
-    testbed::{cluster, fresh, webs},
+    server::{Lodge, Server},
+    testbed::{cluster, fresh, on, webs},
 };
 
 fn get(web: SocketAddr, short: &str) -> Answer {
@@ -42,7 +43,11 @@ fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
 
 #[test]
 fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second() {
-    let webs = webs(&cluster());
+    // Of this very build, and not the cluster's own.
+    let cluster = cluster();
+    let lodges: Vec<Lodge> = (0..3).map(|_| on(&cluster)).collect();
+    let servers: Vec<Server> = lodges.iter().map(Lodge::start).collect();
+    let webs: Vec<SocketAddr> = servers.iter().map(|server| server.address).collect();
     let short = fresh("edited");
     let link = json!({ "target": "example.org", "short": short });
     let made = Ask::new(webs[0], "POST", "/api/links").json(&link).send();
