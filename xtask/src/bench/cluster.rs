@@ -91,9 +91,9 @@ fn paths(options: &Options, cluster: &Cluster) -> Result<()> {
         let scratch = Scratch::new()?;
         let _lodge = start(&scratch, &settings)?;
         servers::import(&scratch, "data", "path-", MANY)?;
-        let shorts: String = (0..MANY).map(|number| format!("path-{number}\n")).collect();
+        let shorts: Vec<String> = (0..MANY).map(|number| format!("path-{number}")).collect();
         let file = scratch.path("shorts");
-        fs::write(&file, shorts)?;
+        fs::write(&file, shorts.join("\n"))?;
         let file = file.display().to_string();
         let get = ["links-get", "--connections", "50", "--shorts", &file];
         // Once before, so that what can be remembered is.
