@@ -113,8 +113,7 @@ impl Cluster {
         self.prepare()?;
         self.start_all(Member::all())?;
         wait_until("the sentinels' meeting", START, || redis::can_fail_over(&self.layout))?;
-        let balancer = self.layout.address(Member { kind: Kind::Haproxy, number: 1 });
-        wait_until("the balancer's first checks", START, || web::is_well(balancer, "/"))
+        self.wait_balanced()
     }
 
     /// Starts those that are down, and waits until they are ready.
@@ -155,7 +154,14 @@ impl Cluster {
             process.signal(Signal::TERM)?;
             process.wait_gone(END)?;
         }
-        self.start_all(Member::of(Kind::Web))
+        self.start_all(Member::of(Kind::Web))?;
+        self.wait_balanced()
+    }
+
+    /// Waits until the balancer knows of a web process that is up.
+    fn wait_balanced(&self) -> Result<()> {
+        let balancer = self.layout.address(Member { kind: Kind::Haproxy, number: 1 });
+        wait_until("the balancer's first checks", START, || web::is_well(balancer, "/"))
     }
 
     /// Starts a Lodge that has nothing but the store.
