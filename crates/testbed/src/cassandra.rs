@@ -118,8 +118,6 @@ fn server_with(layout: &Layout, member: Member, options: &[String]) -> Command {
     command.arg(option("-Dcassandra.storagedir=", &folder));
     // Where the libraries are unpacked that it brings.
     command.arg(option("-Djava.io.tmpdir=", &folder));
-    // Where the libraries are unpacked that it brings.
-    command.arg(option("-Djava.io.tmpdir=", &folder));
     command.arg(format!("-Dcassandra.jmx.local.port={}", layout.local_port(member)));
     command.args(options);
     command.arg("-cp").arg(libraries.join("*"));
