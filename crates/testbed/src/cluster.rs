@@ -54,6 +54,8 @@ pub enum Deployment {
     WriteThrough,
     /// To replace, and to store later; everything is in a keyspace of its own.
     WriteBehind,
+    /// As [`Self::WriteThrough`], and to remember no link: what is in Redis is asked of Redis.
+    Forgetful,
 }
 
 impl Cluster {
@@ -384,9 +386,15 @@ impl Cluster {
 
     fn web(&self, member: Member) -> Command {
         let mut command = web::server(&self.layout, member, &self.lodge);
-        if self.deployment == Deployment::WriteBehind {
-            command.envs(self.layout.settings_behind());
-            command.env("LODGE_CASSANDRA_KEYSPACE", KEYSPACE_BEHIND);
+        match self.deployment {
+            Deployment::WriteThrough => {}
+            Deployment::WriteBehind => {
+                command.envs(self.layout.settings_behind());
+                command.env("LODGE_CASSANDRA_KEYSPACE", KEYSPACE_BEHIND);
+            }
+            Deployment::Forgetful => {
+                command.env("LODGE_EMBEDDED_LINK_CACHE_MIB", "0");
+            }
         }
         command
     }

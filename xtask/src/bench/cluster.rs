@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use lodge_testbed::{Cluster, Kind, Layout, Member};
+use lodge_testbed::{Cluster, Deployment, Kind, Layout, Member};
 
 use super::{
     Options,
@@ -21,7 +21,7 @@ use crate::{
     system::{self, FOR_BENCHES},
 };
 
-/// Links that are asked for at random: ten times what the process remembers.
+/// Links that are asked for at random.
 const MANY: u32 = 20_000;
 
 type Setting = (&'static str, String);
@@ -80,9 +80,9 @@ fn hot(options: &Options, cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Links at random that are not in this process's memory: from Redis, and from Cassandra.
+/// Links at random, of a process that remembers none: from Redis, and from Cassandra.
 fn paths(options: &Options, cluster: &Cluster) -> Result<()> {
-    let forgetful: Setting = ("LODGE_EMBEDDED_LINK_CACHE_MIB", "1".to_owned());
+    let forgetful: Setting = ("LODGE_EMBEDDED_LINK_CACHE_MIB", "0".to_owned());
     let with_redis: Vec<Setting> =
         cluster.layout().settings().into_iter().chain([forgetful]).collect();
     let without: Vec<Setting> =
@@ -138,10 +138,11 @@ fn behind(layout: &Layout, name: String) -> Vec<Setting> {
     settings.chain([keyspace(name), unlimited()]).collect()
 }
 
-/// One short that everybody wants, at three processes that have just started, while Redis is flushed
-/// again and again: how often the store is asked for it in a second.
+/// One short that everybody wants, at three processes that remember nothing, while Redis is flushed again
+/// and again: how often the store is asked for it in a second.
 fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
-    cluster.restart_webs()?;
+    let forgetful = cluster.deployed(Deployment::Forgetful);
+    forgetful.restart_webs()?;
     let scratch = Scratch::new()?;
     let balancer = cluster.layout().address(Member { kind: Kind::Haproxy, number: 1 });
     let url = format!("http://{balancer}");
@@ -172,7 +173,7 @@ fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
         number(&report, "/total/all/rate_per_s")?,
         number(&report, "/total/all/errors")?,
     );
-    Ok(())
+    cluster.restart_webs()
 }
 
 /// How soon what was acknowledged is stored, by the number of workers.

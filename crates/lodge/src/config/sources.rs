@@ -168,7 +168,6 @@ fn check(config: &Config) -> Result<()> {
         ("http.header_timeout_s", config.http.header_timeout_s),
         ("http.request_timeout_s", config.http.request_timeout_s),
         ("http.write_timeout_s", config.http.write_timeout_s),
-        ("embedded.link_cache_mib", u64::from(config.embedded.link_cache_mib)),
         ("embedded.page_cache_mib", u64::from(config.embedded.page_cache_mib)),
         ("embedded.readers", config.embedded.readers as u64),
         ("embedded.queue_max", config.embedded.queue_max as u64),
