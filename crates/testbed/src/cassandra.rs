@@ -43,12 +43,18 @@ pub(crate) fn download(layout: &Layout) -> Result<()> {
 /// Writes a node's configuration.
 pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
     let folder = layout.folder(member);
-    let joining = format!("initial_token: {}\nauto_bootstrap: false\n", tokens(member));
-    configure(layout, member, &joining, |_| true)?;
+    make_seed(layout, member)?;
     let rack = format!("dc=dc1\nrack=rack{}\n", member.number);
     fs::write(folder.join("rackdc.properties"), rack)?;
     fs::write(folder.join("logback.xml"), LOGBACK)?;
     Ok(fs::write(folder.join("jvm.args"), JVM_ARGUMENTS)?)
+}
+
+/// Has a node be one that the others may meet at, when it starts the next time: one that is not ends by
+/// itself where nobody is up before it.
+pub(crate) fn make_seed(layout: &Layout, member: Member) -> Result<()> {
+    let joining = format!("initial_token: {}\nauto_bootstrap: false\n", tokens(member));
+    configure(layout, member, &joining, |_| true)
 }
 
 /// Takes away all that a node has stored, and has it fetch from the others what it is to have: it is no

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How long a process may take to be ready.
-const START: Duration = Duration::from_secs(90);
+const START: Duration = Duration::from_mins(3);
 
 /// How nice a process is while it starts that has much to do then.
 const STARTING: i32 = 5;
@@ -109,7 +109,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When something cannot be downloaded or started, or is not ready in 90 s; its log says why.
+    /// When something cannot be downloaded or started, or is not ready in three minutes; its log says why.
     pub fn up(&self) -> Result<()> {
         cassandra::download(&self.layout)?;
         self.prepare()?;
@@ -122,7 +122,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When one is not ready in 90 s; its log says why.
+    /// When one is not ready in three minutes; its log says why.
     pub fn start_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
         let members: Vec<Member> = members.into_iter().collect();
         // A Redis server asks the sentinels who is master; the web processes need all others.
@@ -150,7 +150,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When one does not end in 10 s, or is not ready in 90 s; its log says why.
+    /// When one does not end in 10 s, or is not ready in three minutes; its log says why.
     pub fn restart_webs(&self) -> Result<()> {
         for process in Member::of(Kind::Web).filter_map(|web| self.tracked(web)) {
             process.signal(Signal::TERM)?;
@@ -215,7 +215,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When it runs already, the cluster was never up, or it is not ready in 90 s.
+    /// When it runs already, the cluster was never up, or it is not ready in three minutes.
     pub fn start(&self, member: Member) -> Result<()> {
         self.start_as(member, self.command(member), START)
     }
@@ -245,7 +245,8 @@ impl Cluster {
     ///
     /// As [`Self::start`], but in five minutes.
     pub fn replace(&self, node: Member) -> Result<()> {
-        self.start_as(node, cassandra::replacement(&self.layout, node), REPLACEMENT)
+        self.start_as(node, cassandra::replacement(&self.layout, node), REPLACEMENT)?;
+        cassandra::make_seed(&self.layout, node)
     }
 
     /// Kills one with SIGKILL.
@@ -334,7 +335,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// When it takes 90 s.
+    /// When it takes three minutes.
     pub fn wait_settled(&self) -> Result<()> {
         wait_until("Redis' coming to rest", START, || redis::is_settled(&self.layout))
     }
