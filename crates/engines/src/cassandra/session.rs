@@ -13,13 +13,17 @@ use scylla::{
     policies::speculative_execution::SimpleSpeculativeExecutionPolicy,
     response::query_result::QueryResult,
     serialize::row::SerializeRow,
-    statement::prepared::PreparedStatement,
+    statement::{batch::BatchStatement, prepared::PreparedStatement},
     value::{CqlValue, Row},
 };
 
 use uuid::Uuid;
 
-use super::{failure::Failure, schema, statements::Statements};
+use super::{
+    failure::Failure,
+    schema,
+    statements::{Statements, batch_of_writes},
+};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -53,6 +57,21 @@ pub struct Options {
 pub(crate) struct Session {
     session: session::Session,
     pub(crate) statements: Statements,
+}
+
+/// A statement with what is bound to it.
+pub(crate) struct Bound<'a> {
+    statement: &'a PreparedStatement,
+    values: Box<dyn SerializeRow + Send + Sync>,
+}
+
+impl<'a> Bound<'a> {
+    pub(crate) fn new(
+        statement: &'a PreparedStatement,
+        values: impl SerializeRow + Send + Sync + 'static,
+    ) -> Self {
+        Self { statement, values: Box::new(values) }
+    }
 }
 
 impl Session {
@@ -123,6 +142,17 @@ impl Session {
         Ok(self.session.execute_unpaged(statement, values).await?)
     }
 
+    /// Runs plain writes with one partition key as one write: a node has to do with them once, and not
+    /// once for each.
+    pub(crate) async fn batch(&self, writes: Vec<Bound<'_>>) -> Result<(), Failure> {
+        let (statements, values): (Vec<_>, Vec<_>) = writes
+            .into_iter()
+            .map(|write| (BatchStatement::from(write.statement.clone()), write.values))
+            .unzip();
+        self.session.batch(&batch_of_writes(statements), values).await?;
+        Ok(())
+    }
+
     /// Runs a lightweight transaction; whether its condition held.
     pub(crate) async fn transact(
         &self,
@@ -169,7 +199,8 @@ async fn open(options: &Options) -> Result<session::Session> {
 /// A node that does not answer soon is not waited for alone: another is asked as well, unless what is
 /// asked must not be done twice.
 fn profile() -> ExecutionProfile {
-    let policy = SimpleSpeculativeExecutionPolicy { max_retry_count: 2, retry_interval: SOON };
+    // One more and no others: a cluster that is slow because it is busy is not to be asked three times.
+    let policy = SimpleSpeculativeExecutionPolicy { max_retry_count: 1, retry_interval: SOON };
     ExecutionProfile::builder().speculative_execution_policy(Some(Arc::new(policy))).build()
 }
 

@@ -5,7 +5,11 @@ use std::time::Duration;
 use lodge_domain::{Error, Result};
 use scylla::{
     client::session::Session,
-    statement::{Consistency, SerialConsistency, prepared::PreparedStatement},
+    statement::{
+        Consistency, SerialConsistency,
+        batch::{Batch, BatchStatement, BatchType},
+        prepared::PreparedStatement,
+    },
 };
 
 use super::row::COLUMNS;
@@ -127,24 +131,44 @@ statements! {
     setting: Serial "SELECT value FROM @settings WHERE name = ?";
 }
 
+impl Kind {
+    /// Its consistency, its deadline, and whether it may be sent twice without harm.
+    fn terms(self) -> (Consistency, Duration, bool) {
+        match self {
+            Self::Read => (Consistency::Quorum, READ, true),
+            Self::Find => (Consistency::Quorum, FIND, true),
+            Self::Poll => (Consistency::Quorum, POLL, true),
+            Self::Anywhere => (Consistency::One, ANYWHERE, true),
+            Self::Serial => (Consistency::Serial, TRANSACTION, true),
+            Self::Write => (Consistency::Quorum, WRITE, true),
+            Self::Transaction => (Consistency::Quorum, TRANSACTION, false),
+        }
+    }
+}
+
 async fn prepare(session: &Session, kind: Kind, text: &str) -> Result<PreparedStatement> {
     let mut statement = session.prepare(text).await.map_err(Error::unavailable)?;
     statement.set_page_size(PAGE);
-    let (consistency, deadline, repeatable) = match kind {
-        Kind::Read => (Consistency::Quorum, READ, true),
-        Kind::Find => (Consistency::Quorum, FIND, true),
-        Kind::Poll => (Consistency::Quorum, POLL, true),
-        Kind::Anywhere => (Consistency::One, ANYWHERE, true),
-        Kind::Serial => (Consistency::Serial, TRANSACTION, true),
-        Kind::Write => (Consistency::Quorum, WRITE, true),
-        Kind::Transaction => (Consistency::Quorum, TRANSACTION, false),
-    };
+    let (consistency, deadline, repeatable) = kind.terms();
     statement.set_consistency(consistency);
     statement.set_serial_consistency(Some(SerialConsistency::Serial));
     statement.set_request_timeout(Some(deadline));
     // Only what may be sent twice without harm does the driver send again elsewhere.
     statement.set_is_idempotent(repeatable);
     Ok(statement)
+}
+
+/// Writes that are sent as one, on the terms of each. What a batch is sent on is set on the batch: the
+/// terms of its statements count for nothing in it.
+pub(crate) fn batch_of_writes(writes: Vec<BatchStatement>) -> Batch {
+    let (consistency, deadline, repeatable) = Kind::Write.terms();
+    // Not logged: the log is for batches of several partitions.
+    let mut batch = Batch::new_with_statements(BatchType::Unlogged, writes);
+    batch.set_consistency(consistency);
+    batch.set_serial_consistency(Some(SerialConsistency::Serial));
+    batch.set_request_timeout(Some(deadline));
+    batch.set_is_idempotent(repeatable);
+    batch
 }
 
 /// A mark for each column.

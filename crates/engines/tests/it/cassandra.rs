@@ -1,12 +1,17 @@
 //! The contract on Cassandra.
 
+use std::sync::Arc;
+
 use lodge_contract::{
     Fixture,
-    samples::{at, claim, fresh, link, target},
+    samples::{BEGIN, at, claim, fresh, link, target},
 };
-use lodge_domain::links::{Claim, Link, LinkId, Short};
+use lodge_domain::links::{
+    Claim, ClickBatch, Device, Grouping, Link, LinkId, Short, clicks::ClickCell,
+};
 use lodge_engines::cassandra::{Cassandra, Options};
 use lodge_testbed::Kind;
+use uuid::Uuid;
 
 use crate::testbed::layout;
 
@@ -50,4 +55,28 @@ async fn a_short_that_a_put_has_taken_is_not_claimed_though_the_id_follows_from_
     let put = replaceable(&free.short, "https://put.example/", 30);
     links.replace(put.clone(), None).await.unwrap();
     assert_eq!(links.find(&free.short).await.unwrap().unwrap().target, put.target);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_with_more_rows_than_are_written_as_one_counts_whole() {
+    let engine = connect("lodge_contract").await;
+    let (incarnation, link) = (Uuid::now_v7(), LinkId(Uuid::now_v7()));
+    let cell = ClickCell { link, hour: BEGIN.as_second() / 3_600, device: Device::Desktop };
+    let host = |index: u64| ((link, format!("{index}.example").into_boxed_str()), 1);
+    let batch = |number| {
+        let referrers = (0..250).map(host).collect();
+        Arc::new(ClickBatch { incarnation, number, clicks: vec![(cell, 250)], referrers })
+    };
+    let clicks = engine.clicks();
+    for (number, expected) in [(1, 250), (1, 250), (2, 500)] {
+        clicks.add(batch(number)).await.unwrap();
+        let report = clicks.report(link, Grouping::Referrer, BEGIN).await.unwrap();
+        let from_hosts: u64 = report.lines.iter().map(|line| line.clicks).sum();
+        assert_eq!((report.total, from_hosts, report.lines.len()), (expected, expected, 250));
+    }
+    // One that remembers nothing of it reads what is there, and adds to that.
+    let another = engine.clicks();
+    another.add(batch(2)).await.unwrap();
+    another.add(batch(3)).await.unwrap();
+    assert_eq!(another.totals(vec![link]).await.unwrap(), [750]);
 }

@@ -1,14 +1,14 @@
 //! Clicks that were counted elsewhere.
 
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use lodge_domain::links::{Device, LinkId, moving::Clicks};
 use uuid::Uuid;
 
-use super::{CassandraClicks, Cell, Count, told};
+use super::{
+    CassandraClicks,
+    counted::{Cell, Count, in_parts},
+    told,
+};
 use crate::cassandra::failure::Failure;
-
-/// Rows of one link that are written at once.
-const AT_ONCE: usize = 4;
 
 impl CassandraClicks {
     /// Puts the clicks of a link as those that a process has counted in its only batch: the same again
@@ -19,11 +19,10 @@ impl CassandraClicks {
         clicks: &Clicks,
         incarnation: Uuid,
     ) -> Result<(), Failure> {
-        let puts = cells(link, clicks).into_iter().map(async |(cell, clicks)| {
-            let count = Count { number: 1, clicks: clicks.cast_signed() };
-            self.store(incarnation, &cell, count).await
-        });
-        stream::iter(puts).buffer_unordered(AT_ONCE).try_collect().await
+        for part in in_parts(counts(link, clicks)) {
+            self.store(incarnation, &part).await?;
+        }
+        Ok(())
     }
 
     /// The clicks of a link, whoever has counted them.
@@ -47,12 +46,14 @@ impl CassandraClicks {
     }
 }
 
-fn cells(link: LinkId, clicks: &Clicks) -> Vec<(Cell, u64)> {
+/// What one process has counted in its only batch.
+fn counts(link: LinkId, clicks: &Clicks) -> Vec<(Cell, Count)> {
     let Clicks { hours, days, referrers } = clicks;
+    let only = |clicks: u64| Count { number: 1, clicks: clicks.cast_signed() };
     let hours =
-        hours.iter().map(|((hour, device), count)| (Cell::Hour(link, *hour, *device), *count));
-    let days = days.iter().map(|((day, device), count)| (Cell::Day(link, *day, *device), *count));
+        hours.iter().map(|((hour, device), it)| (Cell::Hour(link, *hour, *device), only(*it)));
+    let days = days.iter().map(|((day, device), it)| (Cell::Day(link, *day, *device), only(*it)));
     let hosts =
-        referrers.iter().map(|(host, count)| (Cell::Host(link, host.as_str().into()), *count));
+        referrers.iter().map(|(host, it)| (Cell::Host(link, host.as_str().into()), only(*it)));
     hours.chain(days).chain(hosts).collect()
 }

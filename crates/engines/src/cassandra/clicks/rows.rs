@@ -1,0 +1,83 @@
+//! The rows of counts: one for what one process has counted of one cell.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::{
+    CassandraClicks, DAY_SECONDS, HOUR_SECONDS,
+    counted::{Cell, Count},
+};
+use crate::cassandra::{failure::Failure, session::Bound, statements::Statements};
+
+/// How long hours are kept, from their beginning.
+const HOURS_KEPT_SECONDS: i64 = 32 * DAY_SECONDS;
+
+impl CassandraClicks {
+    /// The count of a cell as it was written last.
+    pub(super) async fn load(&self, incarnation: Uuid, cell: &Cell) -> Result<Count, Failure> {
+        let statements = &self.session.statements;
+        let row: Option<(i64, i64)> = match cell {
+            Cell::Hour(link, hour, device) => {
+                let values = (link.0, hour, device.name(), incarnation);
+                self.session.first(&statements.hour_cell, values).await?
+            }
+            Cell::Day(link, day, device) => {
+                let values = (link.0, day, device.name(), incarnation);
+                self.session.first(&statements.day_cell, values).await?
+            }
+            Cell::Host(link, host) => {
+                let values = (link.0, &**host, incarnation);
+                self.session.first(&statements.referrer_cell, values).await?
+            }
+        };
+        Ok(row.map_or_else(Count::default, |(number, clicks)| Count { number, clicks }))
+    }
+
+    /// Writes counts of one link as one write; of two of the same cell, the one of the later batch stays,
+    /// whichever arrives last.
+    pub(super) async fn store(
+        &self,
+        incarnation: Uuid,
+        counts: &[(Cell, Count)],
+    ) -> Result<(), Failure> {
+        if counts.is_empty() {
+            return Ok(());
+        }
+        let statements = &self.session.statements;
+        let bound = |(cell, count): &(Cell, Count)| write(statements, incarnation, cell, *count);
+        self.session.batch(counts.iter().map(bound).collect()).await
+    }
+}
+
+/// The write of one count. Its batch's number is also its time.
+fn write<'a>(
+    statements: &'a Statements,
+    incarnation: Uuid,
+    cell: &Cell,
+    count: Count,
+) -> Bound<'a> {
+    let Count { number, clicks } = count;
+    match cell {
+        Cell::Hour(link, hour, device) => {
+            let (device, left) = (device.name(), seconds_left(*hour));
+            let values = (link.0, *hour, device, incarnation, number, clicks, number, left);
+            Bound::new(&statements.add_hour, values)
+        }
+        Cell::Day(link, day, device) => {
+            let values = (link.0, *day, device.name(), incarnation, number, clicks, number);
+            Bound::new(&statements.add_day, values)
+        }
+        Cell::Host(link, host) => {
+            let values = (link.0, host.clone(), incarnation, number, clicks, number);
+            Bound::new(&statements.add_referrer, values)
+        }
+    }
+}
+
+/// How long the row of an hour is to be kept from now on.
+fn seconds_left(hour: i64) -> i32 {
+    let end = hour.saturating_mul(HOUR_SECONDS).saturating_add(HOURS_KEPT_SECONDS);
+    let left = end.saturating_sub(Timestamp::now().as_second());
+    // None at all would mean for ever.
+    i32::try_from(left.clamp(1, 2 * HOURS_KEPT_SECONDS)).unwrap_or(1)
+}
