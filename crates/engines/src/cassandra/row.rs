@@ -6,7 +6,10 @@ use lodge_domain::{
     links::{ClickLimit, Link, LinkId, Owner, RedirectCode, Short, Tags, Target},
     passwords::PasswordHash,
 };
-use scylla::{DeserializeRow, SerializeRow, value::CqlTimestamp};
+use scylla::{
+    DeserializeRow, SerializeRow,
+    value::{CqlTimestamp, MaybeUnset},
+};
 use uuid::Uuid;
 
 use super::failure::Failure;
@@ -42,6 +45,30 @@ pub(crate) struct LinkRow {
     pub(crate) writes: Option<Vec<Uuid>>,
 }
 
+/// A row that is written where none is. What is empty in it is left out: a null would be kept as a
+/// tombstone, and read again by every scan. Over another row it will not do, because there what is left
+/// out stays as it was.
+#[derive(SerializeRow)]
+pub(crate) struct FreshRow<'a> {
+    short: &'a str,
+    id: Uuid,
+    target: &'a str,
+    redirect: i32,
+    version: i64,
+    key_version: i32,
+    owner: MaybeUnset<i64>,
+    created_at: CqlTimestamp,
+    changed_at: CqlTimestamp,
+    deleted_at: MaybeUnset<CqlTimestamp>,
+    expires_at: MaybeUnset<CqlTimestamp>,
+    clicks_max: MaybeUnset<i64>,
+    clicks_used: MaybeUnset<i64>,
+    exhausted_at: MaybeUnset<CqlTimestamp>,
+    password: MaybeUnset<&'a str>,
+    tags: MaybeUnset<&'a Vec<String>>,
+    writes: MaybeUnset<&'a Vec<Uuid>>,
+}
+
 impl LinkRow {
     /// The row of a link.
     pub(crate) fn of(link: &Link) -> Self {
@@ -65,6 +92,29 @@ impl LinkRow {
             password: link.password.as_ref().map(|hash| hash.0.clone()),
             tags: (!tags.is_empty()).then(|| tags.to_vec()),
             writes: None,
+        }
+    }
+
+    /// The same, for where no row is.
+    pub(crate) fn fresh(&self) -> FreshRow<'_> {
+        FreshRow {
+            short: &self.short,
+            id: self.id,
+            target: &self.target,
+            redirect: self.redirect,
+            version: self.version,
+            key_version: self.key_version,
+            owner: MaybeUnset::from_option(self.owner),
+            created_at: self.created_at,
+            changed_at: self.changed_at,
+            deleted_at: MaybeUnset::from_option(self.deleted_at),
+            expires_at: MaybeUnset::from_option(self.expires_at),
+            clicks_max: MaybeUnset::from_option(self.clicks_max),
+            clicks_used: MaybeUnset::from_option(self.clicks_used),
+            exhausted_at: MaybeUnset::from_option(self.exhausted_at),
+            password: MaybeUnset::from_option(self.password.as_deref()),
+            tags: MaybeUnset::from_option(self.tags.as_ref()),
+            writes: MaybeUnset::from_option(self.writes.as_ref()),
         }
     }
 
@@ -121,4 +171,59 @@ pub(crate) fn milliseconds(at: Timestamp) -> CqlTimestamp {
 
 pub(crate) fn instant(table: &'static str, at: CqlTimestamp) -> Result<Timestamp, Failure> {
     Timestamp::from_millisecond(at.0).map_err(|error| Failure::unreadable(table, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use lodge_contract::samples::{fresh, link};
+    use scylla::{
+        frame::response::result::{CollectionType, ColumnSpec, ColumnType, NativeType, TableSpec},
+        serialize::{
+            row::{RowSerializationContext, SerializeRow},
+            writers::RowWriter,
+        },
+    };
+
+    use super::*;
+
+    fn column_type(name: &str) -> ColumnType<'static> {
+        let list = |of| ColumnType::Collection {
+            frozen: false,
+            typ: CollectionType::List(Box::new(ColumnType::Native(of))),
+        };
+        match name {
+            "short" | "target" | "password" => ColumnType::Native(NativeType::Text),
+            "id" => ColumnType::Native(NativeType::Uuid),
+            "redirect" | "key_version" => ColumnType::Native(NativeType::Int),
+            "tags" => list(NativeType::Text),
+            "writes" => list(NativeType::Uuid),
+            name if name.ends_with("_at") => ColumnType::Native(NativeType::Timestamp),
+            _ => ColumnType::Native(NativeType::BigInt),
+        }
+    }
+
+    /// How many nulls are bound, and how many columns are left out.
+    fn nulls_and_unset(row: &impl SerializeRow) -> (usize, usize) {
+        let table = TableSpec::borrowed("lodge", "links");
+        let column = |name| ColumnSpec::borrowed(name, column_type(name), table.clone());
+        let columns: Vec<ColumnSpec<'_>> = COLUMNS.split(',').map(str::trim).map(column).collect();
+        let mut bound = Vec::new();
+        let context = RowSerializationContext::from_specs(&columns);
+        row.serialize(&context, &mut RowWriter::new(&mut bound)).unwrap();
+        let (mut nulls, mut unset, mut rest) = (0, 0, &bound[..]);
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let length = i32::from_be_bytes(*length);
+            nulls += usize::from(length == -1);
+            unset += usize::from(length == -2);
+            rest = &after[usize::try_from(length).unwrap_or(0)..];
+        }
+        (nulls, unset)
+    }
+
+    #[test]
+    fn a_row_where_none_is_leaves_out_what_another_writes_over() {
+        let row = LinkRow::of(&link(&fresh("row"))).written(Uuid::nil(), None);
+        assert_eq!(nulls_and_unset(&row), (8, 0));
+        assert_eq!(nulls_and_unset(&row.fresh()), (0, 8));
+    }
 }
