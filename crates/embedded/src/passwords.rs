@@ -1,7 +1,6 @@
 //! Argon2 on threads of its own, of lowered priority.
 
 use std::{
-    num::NonZero,
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
@@ -54,11 +53,6 @@ impl Argon2Pool {
                 .spawn(move || run(&receiver, &argon2))?;
         }
         Ok(Self { queue: sender })
-    }
-
-    /// As many threads as there are cores, less one for everything else.
-    pub fn threads_of_this_machine() -> usize {
-        thread::available_parallelism().map_or(1, NonZero::get).saturating_sub(1).max(1)
     }
 
     fn push(&self, work: Work) -> Result<()> {

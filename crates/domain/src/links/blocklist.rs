@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -20,16 +21,32 @@ pub struct Blocklist {
     in_use: AtomicBool,
 }
 
+/// What became of the entries of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Different hosts that are blocked now.
+    pub hosts: usize,
+    /// Entries that name no host; nothing is blocked by them.
+    pub unreadable: usize,
+}
+
 impl Blocklist {
     /// Replaces the list by what `text` says: a host a line, `#` starts a comment; lines in the form
-    /// of a hosts file (`0.0.0.0 host`) are taken too. Returns how many hosts it names.
-    pub fn replace(&self, text: &str) -> usize {
-        let hosts: HashSet<Box<str>> = text.lines().filter_map(host_of_line).collect();
-        let count = hosts.len();
+    /// of a hosts file (`0.0.0.0 host other-host`) are taken too.
+    pub fn replace(&self, text: &str) -> Listed {
+        let (mut hosts, mut unreadable) = (HashSet::new(), 0);
+        for name in text.lines().flat_map(names_of_line) {
+            if let Some(host) = host_of_name(name) {
+                hosts.insert(host);
+            } else {
+                unreadable += 1;
+            }
+        }
+        let listed = Listed { hosts: hosts.len(), unreadable };
         let mut place = self.hosts.write();
-        self.in_use.store(count > 0, Ordering::Release);
+        self.in_use.store(listed.hosts > 0, Ordering::Release);
         *place = Arc::new(hosts);
-        count
+        listed
     }
 
     /// Whether the target's host, or a domain above it, is listed.
@@ -44,20 +61,44 @@ impl Blocklist {
     }
 }
 
-fn host_of_line(line: &str) -> Option<Box<str>> {
-    let host = line.split('#').next()?.split_whitespace().last()?;
+/// The names in a line, without the comment behind them and the address that may stand in front.
+fn names_of_line(line: &str) -> impl Iterator<Item = &str> {
+    let line = line.split_once('#').map_or(line, |(before, _)| before).trim();
+    let names = match line.split_once(char::is_whitespace) {
+        Some((first, names)) if is_address(first) => names,
+        _ => line,
+    };
+    names.split_whitespace()
+}
+
+fn is_address(word: &str) -> bool {
+    // A hosts file may say by which interface: `fe80::1%lo0`.
+    let address = word.split_once('%').map_or(word, |(address, _)| address);
+    address.parse::<IpAddr>().is_ok()
+}
+
+fn host_of_name(name: &str) -> Option<Box<str>> {
+    // The URL parser lets it through, but it would match no host.
+    if name.contains('*') {
+        return None;
+    }
     // Through the URL parser, so that an internationalised name is in the form that targets have.
-    Target::parse(&format!("http://{host}/")).ok().map(|target| target.host().into())
+    Target::parse(&format!("http://{name}/")).ok().map(|target| target.host().into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn listed(hosts: usize, unreadable: usize) -> Listed {
+        Listed { hosts, unreadable }
+    }
+
     #[test]
     fn a_listed_host_blocks_itself_and_what_is_under_it() {
         let list = Blocklist::default();
-        assert_eq!(list.replace("# a comment\nevil.example\n0.0.0.0 bücher.example # why\n\n"), 2);
+        let text = "# a comment\nevil.example\n0.0.0.0 bücher.example # why\n\n";
+        assert_eq!(list.replace(text), listed(2, 0));
         let blocks = |text: &str| Target::parse(text).is_ok_and(|target| list.blocks(&target));
         assert!(blocks("https://evil.example/x"));
         assert!(blocks("https://EVIL.example./x"));
@@ -65,7 +106,43 @@ mod tests {
         assert!(blocks("http://bücher.example"));
         assert!(!blocks("https://notevil.example/"));
         assert!(!blocks("https://example/"));
-        list.replace("");
+        assert_eq!(list.replace(""), listed(0, 0));
         assert!(!blocks("https://evil.example/x"));
+    }
+
+    #[test]
+    fn every_name_after_an_address_is_blocked() {
+        let list = Blocklist::default();
+        let blocks = |text: &str| Target::parse(text).is_ok_and(|target| list.blocks(&target));
+        for line in [
+            "0.0.0.0 evil.example sub.worse.example\tbad.example # good.example",
+            "  ::1\tevil.example  sub.worse.example bad.example#good.example",
+            "fe80::1%lo0 evil.example sub.worse.example bad.example",
+            "evil.example sub.worse.example bad.example",
+        ] {
+            assert_eq!(list.replace(line), listed(3, 0), "{line}");
+            for host in ["evil.example", "sub.worse.example", "bad.example"] {
+                assert!(blocks(host), "{host} of {line}");
+            }
+            for host in ["0.0.0.0", "good.example", "worse.example"] {
+                assert!(!blocks(host), "{host} of {line}");
+            }
+        }
+        assert_eq!(list.replace("192.0.2.7\n"), listed(1, 0), "alone, it is the host");
+        assert!(blocks("http://192.0.2.7/"));
+    }
+
+    #[test]
+    fn entries_that_name_no_host_are_skipped_and_counted() {
+        let list = Blocklist::default();
+        let text = "*.evil.example\n||bad.example^\n0.0.0.0 a..b *.c.example worse.example\n\
+                    http://d.example/\n# *\nworse.example\n";
+        assert_eq!(list.replace(text), listed(1, 5));
+        let blocks = |text: &str| Target::parse(text).is_ok_and(|target| list.blocks(&target));
+        assert!(blocks("https://www.worse.example/"));
+        assert!(!blocks("https://evil.example/"));
+        assert!(!blocks("https://a.evil.example/"));
+        assert_eq!(list.replace("*"), listed(0, 1));
+        assert!(!blocks("https://www.worse.example/"));
     }
 }

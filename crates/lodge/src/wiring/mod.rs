@@ -146,8 +146,12 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
     }
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("links.blocklist: {} cannot be read", file.display()))?;
-    let hosts = blocklist.replace(&text);
-    tracing::info!(hosts, file = %file.display(), "blocklist read");
+    let listed = blocklist.replace(&text);
+    tracing::info!(hosts = listed.hosts, file = %file.display(), "blocklist read");
+    let unreadable = listed.unreadable;
+    if unreadable > 0 {
+        tracing::warn!(file = %file.display(), "{unreadable} entries of the blocklist cannot be read");
+    }
     Ok(())
 }
 
@@ -184,6 +188,7 @@ fn own_origins(config: &Config) -> Vec<Origin> {
     known.filter_map(|url| Origin::parse(url)).collect()
 }
 
+/// As many as the configuration says, or as there are cores, less one for everything else.
 fn hashing_threads(config: &Config) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if config.passwords.threads > 0 {
