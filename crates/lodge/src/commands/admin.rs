@@ -1,8 +1,8 @@
 //! `lodge admin`.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{BufRead, BufReader, Read, Seek, Write},
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Seek, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -18,6 +18,7 @@ use lodge_domain::{
         transfer::{self, Format, Import, Imported, RowProblem, Rows},
     },
 };
+use uuid::Uuid;
 
 use crate::{
     admin::{Administrator, Command, Outcome},
@@ -120,8 +121,11 @@ pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
         ..ConfigOptions::default()
     })?;
     if let AdminCommand::Restore { file } = &options.command {
-        lodge_embedded::restore(file, &config.data)?;
+        let kept = lodge_embedded::restore(file, &config.data)?;
         println!("restored {} into {}", file.display(), config.data.display());
+        if let Some(kept) = kept {
+            println!("the database that was there is kept as {}", kept.display());
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let mut administrator = Administrator::open(&config)?;
@@ -259,14 +263,43 @@ fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
     Ok(Owner::Key(KeyId(id)))
 }
 
-/// Written beside its place and put there when it is whole.
+/// Written beside its place, under a name that nothing else has, and put there when it is whole.
 fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
-    let unfinished = file.with_extension("unfinished");
+    if file.try_exists().with_context(|| format!("{} cannot be written", file.display()))? {
+        bail!(taken(file));
+    }
+    let mut unfinished = file.as_os_str().to_owned();
+    unfinished.push(format!(".unfinished-{}", Uuid::now_v7().simple()));
+    let unfinished = PathBuf::from(unfinished);
     // It holds password hashes.
-    let private =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished);
+    let private = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
     let private = private.with_context(|| format!("{} cannot be written", unfinished.display()))?;
-    let mut writer = csv::Writer::from_writer(private);
+    let exported = write_links(administrator, private)
+        .and_then(|exported| put_in_place(&unfinished, file).map(|()| exported))
+        // What went wrong says more than that its remains could not be removed either.
+        .inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
+    println!("exported {exported} links to {}", file.display());
+    Ok(())
+}
+
+fn taken(file: &Path) -> String {
+    format!("{} exists already; an export overwrites nothing", file.display())
+}
+
+/// Gives the file its name. Unlike a rename, a link never takes the place of a file that came into being
+/// meanwhile; where there are no links, a rename has to do.
+fn put_in_place(unfinished: &Path, file: &Path) -> Result<()> {
+    let put = match fs::hard_link(unfinished, file) {
+        Ok(()) => fs::remove_file(unfinished),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(taken(file)),
+        Err(_) => fs::rename(unfinished, file),
+    };
+    put.with_context(|| format!("{} cannot be put at {}", unfinished.display(), file.display()))
+}
+
+/// Writes every link to `to`, down to the disk; how many they are.
+fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
+    let mut writer = csv::Writer::from_writer(to);
     let progress = progress_bar(0, "{spinner} {pos} links")?;
     let mut after = None;
     loop {
@@ -289,12 +322,10 @@ fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
     let mut written = writer.into_inner().context("the file could not be written")?;
     written.flush()?;
     written.sync_all()?;
-    std::fs::rename(&unfinished, file)?;
     // Finishing moves the position to the length, which nobody knew.
     let exported = progress.position();
     progress.finish_and_clear();
-    println!("exported {exported} links to {}", file.display());
-    Ok(())
+    Ok(exported)
 }
 
 /// A bar on the terminal, if there is one.

@@ -50,7 +50,8 @@ fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
     server.kill();
 
     let other = Lodge::new();
-    other.admin(&["restore", text(&file)]);
+    let said = other.admin(&["restore", text(&file)]);
+    assert!(!said.contains("is kept as"), "there was nothing: {said}");
     let server = other.start();
     let stored = server.links_stored();
     assert!(stored >= before + 2, "{stored} of {before}");
@@ -90,10 +91,12 @@ fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
     assert_eq!((server.get(&format!("/{SHORT}")).status, server.get("/late").status), (307, 307));
     server.stop();
 
-    lodge.admin(&["restore", text(&file)]);
+    let said = lodge.admin(&["restore", text(&file)]);
+    let kept = lodge.data().join("lodge.db.before-restore");
+    assert!(said.contains(&format!("is kept as {}\n", text(&kept))), "{said}");
+    assert!(kept.exists());
     let server = lodge.start();
     assert_eq!((server.get(&format!("/{SHORT}")).status, server.get("/late").status), (307, 404));
-    assert!(lodge.data().join("lodge.db.before-restore").exists());
 }
 
 /// Changes one of the two places where the short stands: the table and its index differ.

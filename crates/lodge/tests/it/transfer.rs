@@ -48,6 +48,28 @@ fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
 }
 
 #[test]
+fn an_export_overwrites_nothing_and_leaves_nothing_beside_it() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let (file, beside) = (lodge.file("links.csv"), lodge.file("links.unfinished"));
+    for (path, content) in [(&file, "mine"), (&beside, "mine too")] {
+        std::fs::write(path, content).unwrap();
+    }
+    let ran = lodge.run(&["admin", "export", text(&file)]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("links.csv exists already"), "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    std::fs::remove_file(&file).unwrap();
+    assert!(lodge.admin(&["export", text(&file)]).contains("exported 1 links"));
+    assert!(std::fs::read_to_string(&file).unwrap().contains("https://example.org/"));
+    assert_eq!(std::fs::read_to_string(&beside).unwrap(), "mine too");
+    let names = std::fs::read_dir(file.parent().unwrap()).unwrap();
+    let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| text(name.as_ref()).contains("unfinished-")), "{names:?}");
+}
+
+#[test]
 fn a_large_folder_is_exported_whole() {
     let lodge = Lodge::new();
     let server = lodge.start();
