@@ -1,6 +1,6 @@
 //! Where the configuration comes from, and what is wrong with it.
 
-use std::{env, fs, path::Path};
+use std::{env, ffi::OsString, fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use lodge_domain::links::Origin;
@@ -26,14 +26,14 @@ pub(crate) struct BadConfig;
 
 /// Reads defaults, file, environment and command line, each over the one before.
 pub(crate) fn load(options: &ConfigOptions) -> Result<Config> {
-    read(options, env::vars()).context(BadConfig)
+    read(options, env::vars_os()).context(BadConfig)
 }
 
 fn read(
     options: &ConfigOptions,
-    variables: impl Iterator<Item = (String, String)>,
+    variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Config> {
-    let variables: Vec<_> = variables.filter(|(name, _)| name.starts_with(PREFIX)).collect();
+    let variables = ours(variables)?;
     let keys = known_keys()?;
     let file = options.config.clone().or_else(|| {
         variables.iter().find(|(name, _)| name == FILE_VARIABLE).map(|(_, file)| file.into())
@@ -52,6 +52,19 @@ fn read(
     apply(&mut config, options);
     check(&config)?;
     Ok(config)
+}
+
+/// The variables that are meant for Lodge. What others hold, text or not, is no business of ours.
+fn ours(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<(String, String)>> {
+    variables
+        // A name that is not UTF-8 becomes one that no setting has, and is refused as such.
+        .map(|(name, text)| (name.to_string_lossy().into_owned(), text))
+        .filter(|(name, _)| name.starts_with(PREFIX))
+        .map(|(name, text)| {
+            let text = text.into_string().map_err(|_| anyhow!("{name} is not UTF-8"));
+            text.map(|text| (name, text))
+        })
+        .collect()
 }
 
 fn read_file(file: &Path) -> Result<Table> {
@@ -195,13 +208,31 @@ fn check(config: &Config) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     fn with(variables: &[(&str, &str)]) -> Result<Config> {
         read(
             &ConfigOptions::default(),
-            variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())),
+            variables.iter().map(|(name, text)| (OsString::from(*name), OsString::from(*text))),
         )
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_an_error_in_a_variable_of_ours_alone() {
+        let not_utf_8 = |start: &str| OsString::from_vec([start.as_bytes(), b"\xff"].concat());
+        let with = |name: OsString, text: OsString| {
+            read(&ConfigOptions::default(), std::iter::once((name, text)))
+        };
+        assert!(with("PATH".into(), not_utf_8("/")).is_ok());
+        assert!(with(not_utf_8("PATH"), not_utf_8("/")).is_ok());
+        for name in ["LODGE_LINKS_MODE", "LODGE_CONFIG"] {
+            let error = with(name.into(), not_utf_8("x")).unwrap_err();
+            assert!(format!("{error:#}").contains(&format!("{name} is not UTF-8")), "{error:#}");
+        }
+        let error = with(not_utf_8("LODGE_DATA"), "x".into()).unwrap_err();
+        assert!(format!("{error:#}").contains("there is no setting LODGE_DATA"), "{error:#}");
     }
 
     #[test]
