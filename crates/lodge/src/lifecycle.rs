@@ -40,6 +40,9 @@ const STOPPED_AT_ONCE: i32 = 130;
 /// How long the last clicks may take to be stored.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
 
+/// How long between two tries of it.
+const LAST_PAUSE: Duration = Duration::from_millis(100);
+
 /// Serves until a signal, then lets what runs finish, stores the last clicks and closes the engine.
 pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<()> {
     // Listened for from the start: whoever sees "ready" may send one at once.
@@ -142,32 +145,43 @@ async fn store_clicks(links: Arc<Links>, stop: CancellationToken) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut unstored = None;
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        store_batch(&links, &mut unstored).await;
+        let _ = store_batch(&links, &mut unstored).await;
         #[expect(clippy::cast_precision_loss, reason = "a metric")]
         metrics::gauge!("lodge_links_clicks_lost").set(links.counter.lost() as f64);
     }
-    let last = async { while store_batch(&links, &mut unstored).await {} };
+    let last = async {
+        loop {
+            match store_batch(&links, &mut unstored).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(_) => tokio::time::sleep(LAST_PAUSE).await,
+            }
+        }
+    };
     if tokio::time::timeout(LAST_FLUSH, last).await.is_err() {
         tracing::error!("the store did not take the last clicks in time; they are lost");
     }
 }
 
-/// Stores one batch; false if there is none, or it could not be stored. A batch stays in `unstored`
-/// until the store has it, and goes again, by its number, before a newer one.
-async fn store_batch(links: &Links, unstored: &mut Option<Arc<ClickBatch>>) -> bool {
+/// Stores one batch; false if there is none. A batch stays in `unstored` until the store has it, and goes
+/// again, by its number, before a newer one.
+async fn store_batch(
+    links: &Links,
+    unstored: &mut Option<Arc<ClickBatch>>,
+) -> lodge_domain::Result<bool> {
     if unstored.is_none() {
         *unstored = links.counter.drain().map(Arc::new);
     }
-    let Some(batch) = unstored else { return false };
+    let Some(batch) = unstored else { return Ok(false) };
     if let Err(error) = links.click_store.add(Arc::clone(batch)).await {
         metrics::counter!("lodge_links_click_batches_failed_total").increment(1);
         tracing::warn!(%error, "clicks could not be stored yet");
-        return false;
+        return Err(error);
     }
     let stored = batch.clicks.iter().map(|(_, count)| count).sum();
     metrics::counter!("lodge_links_clicks_stored_total").increment(stored);
     *unstored = None;
-    true
+    Ok(true)
 }
 
 async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
