@@ -64,7 +64,8 @@ fn a_link_whose_clicks_are_used_up_is_gone() {
     let read = server.ask("GET", "/api/links/two").bearer(key(&link)).send().json();
     assert_eq!((&read["state"], &read["clicks_used"]), (&json!("exhausted"), &json!(2)));
     assert_eq!(change(&server, &link, &json!({ "max_clicks": 3 })), 200);
-    assert_eq!(server.get("/two").status, 307, "three from now on, whatever was before");
+    assert_eq!(server.get("/two").status, 307, "three in all, and two were used before");
+    assert_eq!(server.get("/two").status, 410);
 }
 
 #[test]

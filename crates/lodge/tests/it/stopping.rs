@@ -67,5 +67,5 @@ fn a_second_signal_stops_at_once() {
     server.signal(Signal::TERM);
     eventually_true("it is ready no more", || server.ops("/health/ready").status == 503);
     server.signal(Signal::INT);
-    server.wait();
+    assert_eq!(server.wait(), Some(130), "as docs/operating.md says");
 }
