@@ -59,6 +59,7 @@ pub async fn a_hundred_claims_of_one_short_create_it_once(fixture: &Fixture) {
         match task.await.unwrap() {
             Claim::Created(link) => created.push(link),
             Claim::Exists(link) => holders.push(link),
+            Claim::Refused(_) => {}
         }
     }
     assert_eq!((created.len(), holders.len()), (1, 99));
@@ -83,13 +84,14 @@ pub async fn spares_are_tried_in_their_order(fixture: &Fixture) {
         link: link(&first),
         spares: vec![second.clone(), third.clone(), fourth.clone()],
     };
-    let claims = fixture.links.claim(vec![wanting.clone()], RESERVED, None).await.unwrap().outcome;
+    let claims =
+        fixture.links.claim(vec![Ok(wanting.clone())], RESERVED, None).await.unwrap().outcome;
     assert_eq!(claims, [Claim::Created(Link { short: third.clone(), ..wanting.link.clone() })]);
     assert_eq!(found(&*fixture.links, &third).await.id, wanting.link.id);
     assert_eq!(fixture.links.find(&fourth).await.unwrap(), None);
 
     let without = Candidate { link: link(&first), spares: vec![second, third] };
-    let claims = fixture.links.claim(vec![without], RESERVED, None).await.unwrap().outcome;
+    let claims = fixture.links.claim(vec![Ok(without)], RESERVED, None).await.unwrap().outcome;
     assert_eq!(claims, [Claim::Exists(holder)]);
 }
 

@@ -6,7 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt,
     keys::KeyId,
-    links::{Candidate, Claim, Link, LinkId, LinkStore, Owner, RedirectCode, Short, Tags, Target},
+    links::{
+        Candidate, Claim, Link, LinkId, LinkStore, Owner, RedirectCode, Refusal, Short, Tags,
+        Target,
+    },
 };
 use uuid::Uuid;
 
@@ -59,8 +62,8 @@ pub fn target(url: &str) -> Target {
 }
 
 /// What a caller does who chose the link's short.
-pub fn chosen(link: Link) -> Candidate {
-    Candidate { link, spares: Vec::new() }
+pub fn chosen(link: Link) -> Result<Candidate, Refusal> {
+    Ok(Candidate { link, spares: Vec::new() })
 }
 
 /// An attempt with a key and a body.
@@ -79,7 +82,7 @@ pub async fn claim(store: &dyn LinkStore, link: Link) -> Claim {
 pub async fn create(store: &dyn LinkStore, link: Link) -> Link {
     match claim(store, link).await {
         Claim::Created(link) => link,
-        Claim::Exists(other) => panic_taken(&other),
+        other => panic_taken(&other),
     }
 }
 
@@ -102,9 +105,9 @@ pub async fn found(store: &dyn LinkStore, short: &Short) -> Link {
     (*store.find(short).await.unwrap().unwrap()).clone()
 }
 
-fn panic_taken(other: &Link) -> ! {
+fn panic_taken(other: &Claim) -> ! {
     #[expect(clippy::panic, reason = "the test has failed")]
     {
-        panic!("{} is taken by {other:?}", other.short)
+        panic!("not created, but {other:?}")
     }
 }

@@ -16,7 +16,7 @@ pub enum Error {
     #[error("{field}: {reason}")]
     Invalid {
         /// The name of the field, parameter or header.
-        field: &'static str,
+        field: Cow<'static, str>,
         /// What is wrong with it, and what would be right.
         reason: Cow<'static, str>,
     },
@@ -64,8 +64,11 @@ pub enum Error {
 
 impl Error {
     /// A value that cannot be taken.
-    pub fn invalid(field: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::Invalid { field, reason: reason.into() }
+    pub fn invalid(
+        field: impl Into<Cow<'static, str>>,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Invalid { field: field.into(), reason: reason.into() }
     }
 
     /// Something that a repetition in a second may find working.

@@ -16,7 +16,8 @@ pub const KEPT_SECONDS: i64 = 24 * 60 * 60;
 pub struct Attempt {
     /// A digest of caller, method, route and key.
     pub id: [u8; 32],
-    /// A digest of what was asked for; the same key with another one is refused.
+    /// A digest of the key and of what was asked for, which may hold a password: without the key, which
+    /// is kept nowhere, it does not help to guess one. The same key with another one is refused.
     pub fingerprint: [u8; 32],
     /// When the request came in.
     pub at: Timestamp,
@@ -37,7 +38,8 @@ impl Attempt {
             id.update((part.len() as u64).to_be_bytes());
             id.update(part.as_bytes());
         }
-        Ok(Self { id: id.finalize().into(), fingerprint: Sha256::digest(body).into(), at })
+        let fingerprint = Sha256::new().chain_update(key).chain_update([0]).chain_update(body);
+        Ok(Self { id: id.finalize().into(), fingerprint: fingerprint.finalize().into(), at })
     }
 }
 

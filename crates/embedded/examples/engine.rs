@@ -61,7 +61,7 @@ async fn run(folder: PathBuf, links: u64, time: Duration, callers: u64) -> Outco
             link: Link { short: short.clone(), ..candidate().link },
             spares: Vec::new(),
         };
-        cached.claim(vec![link], SignedDuration::ZERO, None).await?;
+        cached.claim(vec![Ok(link)], SignedDuration::ZERO, None).await?;
     }
     let bare = engine.links();
     let begun = Instant::now();
@@ -86,7 +86,7 @@ async fn fill(store: &Arc<dyn LinkStore>, links: u64) -> Outcome<()> {
     let mut left = links;
     while left > 0 {
         let batch = left.min(1_000);
-        let candidates = (0..batch).map(|_| candidate()).collect();
+        let candidates = (0..batch).map(|_| Ok(candidate())).collect();
         store.claim(candidates, SignedDuration::ZERO, None).await?;
         left -= batch;
     }
@@ -109,7 +109,7 @@ async fn claims(
                 let mut slowest = Duration::ZERO;
                 while begun.elapsed() < time {
                     let asked = Instant::now();
-                    store.claim(vec![candidate()], SignedDuration::ZERO, None).await?;
+                    store.claim(vec![Ok(candidate())], SignedDuration::ZERO, None).await?;
                     slowest = slowest.max(asked.elapsed());
                     done.fetch_add(1, Ordering::Relaxed);
                 }

@@ -1,7 +1,7 @@
 //! The one place where errors become HTTP. A handler answers with a [`Problem`]; what its text and
 //! form are to the caller (RFC 9457 problem details, or a page) is decided when the request is known.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -21,7 +21,7 @@ pub struct Problem {
     /// What the caller may read.
     pub detail: String,
     /// The field that it is about, as the caller names it.
-    pub field: Option<&'static str>,
+    pub field: Option<Cow<'static, str>>,
     /// When to try again.
     pub retry_after: Option<Duration>,
     /// What only the log may say.
@@ -35,7 +35,7 @@ struct ProblemDetails<'a> {
     status: u16,
     detail: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'static str>,
+    field: Option<&'a str>,
     request_id: &'a str,
 }
 
@@ -79,7 +79,7 @@ impl Problem {
             title: self.title(),
             status: self.status.as_u16(),
             detail: &self.detail,
-            field: self.field,
+            field: self.field.as_deref(),
             request_id: id.as_str(),
         };
         serde_json::to_string(&details).unwrap_or_default()
@@ -92,14 +92,16 @@ const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let (status, field, retry_after) = match &error {
-            Error::Invalid { field, .. } => (StatusCode::BAD_REQUEST, Some(*field), None),
+            Error::Invalid { field, .. } => (StatusCode::BAD_REQUEST, Some(field.clone()), None),
             Error::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, None, None),
             Error::Forbidden(_) => (StatusCode::FORBIDDEN, None, None),
             Error::NotFound(_) => (StatusCode::NOT_FOUND, None, None),
             Error::Gone(_) => (StatusCode::GONE, None, None),
             Error::Conflict(_) => (StatusCode::CONFLICT, None, None),
             Error::Stale => (StatusCode::PRECONDITION_FAILED, None, None),
-            Error::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, Some("Idempotency-Key"), None),
+            Error::KeyReused => {
+                (StatusCode::UNPROCESSABLE_ENTITY, Some("Idempotency-Key".into()), None)
+            }
             Error::TooMany { retry_after } => {
                 (StatusCode::TOO_MANY_REQUESTS, None, Some(*retry_after))
             }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use axum::{
-    body::Bytes,
+    RequestExt as _,
+    body::{Body, Bytes, HttpBody as _},
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
 };
+use bytes::BytesMut;
 use http::{HeaderMap, Method, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt as _, LengthLimitError};
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Error,
@@ -14,7 +17,7 @@ use lodge_domain::{
     links::{Caller, Origin, Owner, caller::MANAGE_PREFIX},
 };
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
+use tokio::{sync::Semaphore, time::timeout};
 
 use crate::{
     Site,
@@ -166,32 +169,43 @@ impl FromRequest<Arc<Site>> for Whole {
     type Rejection = Problem;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Result<Self, Problem> {
-        let announced = request.headers().get(header::CONTENT_LENGTH);
-        let announced = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        // One that does not say how long it is may be as long as any.
-        let bytes = announced.unwrap_or(LONGEST_BODY_BYTES).min(LONGEST_BODY_BYTES);
-        let room = Arc::clone(&site.body_room);
-        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let Ok(_room) = room.try_acquire_many_owned(kib) else {
-            return Err(Error::unavailable("too many bodies are on their way").into());
-        };
-        let read = Bytes::from_request(request, site);
-        match timeout(site.settings.request_timeout / 2, read).await {
-            Ok(Ok(bytes)) => Ok(Self(bytes)),
-            Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                Err(Problem::new(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    "the body is larger than this route takes",
-                ))
-            }
-            Ok(Err(_)) => {
-                Err(Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole"))
-            }
-            Err(_) => {
-                Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
-            }
+        let announced = request.body().size_hint().lower();
+        let body = request.into_limited_body();
+        if body.size_hint().upper().is_some_and(|limit| announced > limit) {
+            return Err(too_large());
         }
+        let read = read_within(body, &site.body_room);
+        timeout(site.settings.request_timeout / 2, read).await.unwrap_or_else(|_| {
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
+        })
     }
+}
+
+/// Reads a body as it comes. It takes room for what has come of it: one that stalls keeps little from
+/// the others.
+async fn read_within(mut body: Body, room: &Semaphore) -> Result<Whole, Problem> {
+    let take = |kib: usize| {
+        room.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX))
+            .map_err(|_| Error::unavailable("too many bodies are on their way"))
+    };
+    let (mut whole, mut taken) = (BytesMut::new(), take(0)?);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(unreadable)?.into_data() else { continue };
+        whole.extend_from_slice(&data);
+        taken.merge(take(whole.len().div_ceil(1024).saturating_sub(taken.num_permits()))?);
+    }
+    Ok(Whole(whole.freeze()))
+}
+
+fn unreadable(error: axum::Error) -> Problem {
+    if error.into_inner().is::<LengthLimitError>() {
+        return too_large();
+    }
+    Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")
+}
+
+fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route takes")
 }
 
 /// Reads JSON, and says where it is wrong.
@@ -207,12 +221,18 @@ pub(crate) fn json<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Res
         ));
     }
     serde_json::from_slice(body).map_err(|error| {
-        Error::invalid("body", format!("is not the JSON that belongs here: {error}")).into()
+        let reason = format!("is not the JSON that belongs here: {error}");
+        unquoted(Error::invalid("body", reason))
     })
 }
 
 /// Reads a form, and says what is wrong with it.
 pub(crate) fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let read = serde_urlencoded::from_bytes(body);
-    read.map_err(|error| Error::invalid("form", format!("cannot be read: {error}")).into())
+    read.map_err(|error| unquoted(Error::invalid("form", format!("cannot be read: {error}"))))
+}
+
+/// What the caller may read of it quotes what they sent, which may be a password: that is not for the log.
+fn unquoted(error: Error) -> Problem {
+    Problem { cause: Some("the body cannot be read".into()), ..Problem::from(error) }
 }

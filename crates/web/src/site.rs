@@ -20,7 +20,7 @@ use hyper::body::Incoming;
 use lodge_domain::{
     Attempt, Clock, Error,
     keys::Keys,
-    links::{Caller, Links},
+    links::{Caller, Edit, Links},
     secret::InstallationSecret,
 };
 use tokio::sync::Semaphore;
@@ -32,7 +32,7 @@ use crate::{
         address::{Client, Peer},
         cross_site, headers,
         instruments::{self, RedirectInstruments},
-        limits::AddressLimit,
+        limits::{self, AddressLimit},
         request_id::{self, RequestId, RequestIds},
         server::Answer,
     },
@@ -111,6 +111,20 @@ impl Site {
             (Some(_), _) if self.links.knows(attempt).await? => Ok(()),
             (Some(limit), _) => limit.take_many(client, count),
         }
+    }
+
+    /// Takes an edit from the client's share of passwords, if it brings one: that costs a hash.
+    pub(crate) fn admit_edit(
+        &self,
+        client: Client,
+        caller: &Caller,
+        edit: &Edit,
+    ) -> Result<(), Error> {
+        let costs_a_hash = matches!(edit.password, Some(Some(_)));
+        if costs_a_hash && !matches!(caller, Caller::Owner(_)) {
+            limits::take(self.attempts.as_ref(), client)?;
+        }
+        Ok(())
     }
 
     /// Whether the world reaches this site over TLS, so that cookies and headers can insist on it.

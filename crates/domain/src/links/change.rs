@@ -106,7 +106,12 @@ impl Links {
         }
     }
 
-    async fn recall_change(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Link>>> {
+    /// What came of an earlier change with this attempt.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyReused`] if the attempt was made at something else.
+    pub async fn recall_change(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Link>>> {
         let outcome = self.recall(attempt).await?.map(Outcome::changed).transpose()?;
         Ok(outcome.map(|outcome| Done { outcome, replayed: true }))
     }

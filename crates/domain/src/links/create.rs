@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Caller, Candidate, Claim, ClickLimit, Link, LinkId, Links, Mode, Origin, Outcome, RedirectCode,
-    Replaced, Short, State, Tags, Target,
+    Refusal, Replaced, Short, State, Tags, Target,
 };
 use crate::{Attempt, Done, Error, Result, passwords::Password, random::time_ordered_id};
 
@@ -64,22 +64,23 @@ pub enum Put {
 }
 
 impl Links {
-    /// Creates a link. `here` are the origins that the request came in by.
+    /// Creates a link. `here` are the origins that the request came in by. A refusal is an outcome, too,
+    /// and the same for a repetition.
     pub async fn create(
         &self,
         new: NewLink,
         caller: &Caller,
         here: &[Origin],
         attempt: Option<Attempt>,
-    ) -> Result<Done<Link>> {
+    ) -> Result<Done<Result<Link>>> {
         let done = if let Some(outcome) = self.recall(attempt.as_ref()).await? {
             Done { outcome: outcome.claims()?, replayed: true }
         } else {
             self.may_create(caller)?;
             let candidate = self.candidate(new, caller, here).await?;
-            self.store.claim(vec![candidate], self.settings.reserved, attempt).await?
+            self.store.claim(vec![Ok(candidate)], self.settings.reserved, attempt).await?
         };
-        Ok(Done { outcome: created(done.outcome.into_iter().next())?, replayed: done.replayed })
+        Ok(done.map(|claims| created(claims.into_iter().next())))
     }
 
     /// Creates many links, each on its own: one that cannot be leaves the others as they are.
@@ -90,32 +91,36 @@ impl Links {
         here: &[Origin],
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Result<Link>>>> {
-        if let Some(outcome) = self.recall(attempt.as_ref()).await? {
-            return Ok(Done { outcome: retold(wishes, outcome.claims()?), replayed: true });
+        let done = if let Some(outcome) = self.recall(attempt.as_ref()).await? {
+            Done { outcome: outcome.claims()?, replayed: true }
+        } else {
+            self.may_create(caller)?;
+            check_bulk(&wishes)?;
+            let mut candidates = Vec::with_capacity(wishes.len());
+            for wish in wishes {
+                candidates.push(self.candidate_or_refusal(wish, caller, here).await?);
+            }
+            self.store.claim(candidates, self.settings.reserved, attempt).await?
+        };
+        Ok(done.map(|claims| claims.into_iter().map(|claim| created(Some(claim))).collect()))
+    }
+
+    /// An error is one of the whole request: what cannot be known now may be known when it is repeated.
+    async fn candidate_or_refusal(
+        &self,
+        wish: Result<NewLink>,
+        caller: &Caller,
+        here: &[Origin],
+    ) -> Result<Result<Candidate, Refusal>> {
+        let candidate = match wish {
+            Ok(new) => self.candidate(new, caller, here).await,
+            Err(error) => Err(error),
+        };
+        match candidate {
+            Ok(candidate) => Ok(Ok(candidate)),
+            Err(Error::Invalid { field, reason }) => Ok(Err(Refusal { field, reason })),
+            Err(error) => Err(error),
         }
-        self.may_create(caller)?;
-        check_bulk(&wishes)?;
-        let mut answers = Vec::with_capacity(wishes.len());
-        let mut candidates = Vec::with_capacity(wishes.len());
-        let mut wanted = Vec::with_capacity(wishes.len());
-        for wish in wishes {
-            wanted.push(wish.as_ref().ok().cloned());
-            let candidate = match wish {
-                Ok(new) => self.candidate(new, caller, here).await,
-                Err(error) => Err(error),
-            };
-            answers.push(candidate.map(|candidate| candidates.push(candidate)));
-        }
-        let done = self.store.claim(candidates, self.settings.reserved, attempt).await?;
-        if done.replayed {
-            // The first attempt was under way while the rules were applied to this one.
-            let wishes = answers.into_iter().zip(wanted);
-            let wishes = wishes.map(|(answer, wish)| wish.ok_or_else(|| refusal(answer)));
-            return Ok(Done { outcome: retold(wishes.collect(), done.outcome), replayed: true });
-        }
-        let mut claims = done.outcome.into_iter();
-        let tell = |answer: Result<()>| answer.and_then(|()| created(claims.next()));
-        Ok(Done::now(answers.into_iter().map(tell).collect()))
     }
 
     /// `PUT /?short=&long=`: as [`Self::create`], but a short that leads there already is no error,
@@ -126,31 +131,29 @@ impl Links {
         caller: &Caller,
         here: &[Origin],
         attempt: Option<Attempt>,
-    ) -> Result<Done<Put>> {
+    ) -> Result<Done<Result<Put>>> {
         let target = new.target.clone();
         let done = match self.recall(attempt.as_ref()).await? {
             Some(outcome) => Done { outcome, replayed: true },
             None => self.put_anew(new, caller, here, attempt).await?,
         };
-        let put = match done.outcome {
+        Ok(done.map(|outcome| match outcome {
             // One that a newer PUT overtook was taken, and then replaced.
-            Outcome::Replaced(Replaced { already, .. }) if !already => Put::Created,
-            Outcome::Replaced(_) => Put::Already,
-            Outcome::Changed(_) => return Err(Error::KeyReused),
+            Outcome::Replaced(Replaced { already, .. }) if !already => Ok(Put::Created),
+            Outcome::Replaced(_) => Ok(Put::Already),
+            Outcome::Changed(_) => Err(Error::KeyReused),
             Outcome::Claims(claims) => match claims.into_iter().next() {
-                Some(Claim::Created(_)) => Put::Created,
                 // A guess must not find out where a protected link leads.
                 Some(Claim::Exists(link))
                     if link.target == target
                         && link.is_plain()
                         && link.state(self.clock.now()).0 == State::Live =>
                 {
-                    Put::Already
+                    Ok(Put::Already)
                 }
-                other => created(other).map(|_| Put::Created)?,
+                other => created(other).map(|_| Put::Created),
             },
-        };
-        Ok(Done { outcome: put, replayed: done.replayed })
+        }))
     }
 
     /// Whether an earlier request with this attempt was carried out, so that this one costs nothing.
@@ -168,7 +171,7 @@ impl Links {
         self.may_create(caller)?;
         let Candidate { mut link, spares } = self.candidate(new, caller, here).await?;
         if self.settings.mode == Mode::Claim {
-            let candidates = vec![Candidate { link, spares }];
+            let candidates = vec![Ok(Candidate { link, spares })];
             let done = self.store.claim(candidates, self.settings.reserved, attempt).await?;
             return Ok(done.map(Outcome::Claims));
         }
@@ -197,15 +200,7 @@ impl Links {
     }
 
     async fn candidate(&self, new: NewLink, caller: &Caller, here: &[Origin]) -> Result<Candidate> {
-        if self.settings.mode == Mode::Replace
-            && (new.password.is_some() || new.click_limit.is_some())
-        {
-            // The next PUT, anybody's, would take the protection away.
-            return Err(Error::invalid(
-                "links.mode",
-                "is replace here, where links have neither passwords nor click limits",
-            ));
-        }
+        self.check_protection(new.password.is_some() || new.click_limit.is_some())?;
         self.check_target(&new.target, here)?;
         self.check_expiry(new.expires_at)?;
         let password = match new.password {
@@ -220,13 +215,8 @@ impl Links {
             ),
         };
         let now = self.clock.now();
-        let id = match self.settings.mode {
-            Mode::Claim => LinkId(time_ordered_id(&*self.random, now)),
-            // A row keeps its id, whoever writes it first.
-            Mode::Replace => LinkId::of(&short),
-        };
         let link = Link {
-            id,
+            id: self.new_id(&short, now),
             short,
             target: new.target,
             redirect: new.redirect,
@@ -243,12 +233,32 @@ impl Links {
         };
         Ok(Candidate { link, spares })
     }
+
+    /// Refuses a link with a password or a click limit where it could not keep it.
+    pub(super) fn check_protection(&self, is_protected: bool) -> Result<()> {
+        if is_protected && self.settings.mode == Mode::Replace {
+            // The next PUT, anybody's, would take the protection away.
+            let reason = "is replace here, where links have neither passwords nor click limits";
+            return Err(Error::invalid("links.mode", reason));
+        }
+        Ok(())
+    }
+
+    /// The id of a link that is made now.
+    pub(super) fn new_id(&self, short: &Short, created_at: Timestamp) -> LinkId {
+        match self.settings.mode {
+            Mode::Claim => LinkId(time_ordered_id(&*self.random, created_at)),
+            // A row keeps its id, whoever writes it first.
+            Mode::Replace => LinkId::of(short),
+        }
+    }
 }
 
 fn created(claim: Option<Claim>) -> Result<Link> {
     match claim {
         Some(Claim::Created(link)) => Ok(link),
         Some(Claim::Exists(_)) => Err(TAKEN),
+        Some(Claim::Refused(Refusal { field, reason })) => Err(Error::Invalid { field, reason }),
         None => Err(Error::internal("a claim without an outcome")),
     }
 }
@@ -264,31 +274,3 @@ fn check_bulk(wishes: &[Result<NewLink>]) -> Result<()> {
     }
     Ok(())
 }
-
-/// Gives each wish of a repeated request its first answer. Wishes that the rules refused at first left
-/// no claim; each claim fits the first wish from where the last one was found.
-fn retold(wishes: Vec<Result<NewLink>>, claims: Vec<Claim>) -> Vec<Result<Link>> {
-    let mut claims = claims.into_iter().peekable();
-    let tell = |wish: Result<NewLink>| {
-        let wish = wish?;
-        claims
-            .next_if(|claim| fits(claim, &wish))
-            .map_or(Err(REFUSED_AT_FIRST), |claim| created(Some(claim)))
-    };
-    wishes.into_iter().map(tell).collect()
-}
-
-fn fits(claim: &Claim, wish: &NewLink) -> bool {
-    match (claim, &wish.short) {
-        (Claim::Created(link) | Claim::Exists(link), Some(short)) => link.short == *short,
-        (Claim::Created(link), None) => link.target == wish.target,
-        (Claim::Exists(_), None) => true,
-    }
-}
-
-fn refusal<T>(answer: Result<T>) -> Error {
-    answer.err().unwrap_or(REFUSED_AT_FIRST)
-}
-
-const REFUSED_AT_FIRST: Error =
-    Error::Conflict("this link was refused when it was first asked for");

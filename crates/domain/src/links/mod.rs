@@ -24,7 +24,8 @@ pub use link::{ClickLimit, Link, LinkId, Owner, RedirectCode, State, Tags};
 pub use service::{Follow, Links, LinksSettings, Mode, View};
 pub use short::Short;
 pub use store::{
-    Candidate, ChangeFeed, Claim, FEED_KEPT, LinkQuery, LinkStore, Outcome, Replaced, TakenClick,
+    Candidate, ChangeFeed, Claim, FEED_KEPT, LinkQuery, LinkStore, Outcome, Refusal, Replaced,
+    TakenClick,
 };
 pub use succession::Replacement;
 pub use target::{Origin, Target};

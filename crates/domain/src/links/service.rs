@@ -156,7 +156,7 @@ impl Links {
         if link.deleted_at.is_some() {
             return Err(Error::Gone("this link was deleted"));
         }
-        if self.manage_keys.allows(caller, &link) {
+        if self.manages(caller, &link) {
             return Ok(link);
         }
         Err(match caller {
@@ -167,6 +167,14 @@ impl Links {
                 Error::Forbidden("this key does not open this link")
             }
         })
+    }
+
+    /// Where anybody may replace a link, who made it does not matter.
+    fn manages(&self, caller: &Caller, link: &Link) -> bool {
+        match caller {
+            Caller::ManageKey(_) if self.settings.mode == Mode::Replace => false,
+            _ => self.manage_keys.allows(caller, link),
+        }
     }
 
     /// An owner's links, newest first.

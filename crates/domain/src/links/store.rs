@@ -1,6 +1,6 @@
 //! The port to whoever keeps the links.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -13,12 +13,21 @@ use super::{
 use crate::{Attempt, Done, Error, Result};
 
 /// A link that wants a short.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The link, under the short that it wants most.
     pub link: Link,
     /// What it would take instead, in this order; empty where the caller chose the short.
     pub spares: Vec<Short>,
+}
+
+/// Why a link that is wished for cannot be, whatever the store holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The field, as the caller names it.
+    pub field: Cow<'static, str>,
+    /// What is wrong with it.
+    pub reason: Cow<'static, str>,
 }
 
 /// What came of claiming a short.
@@ -29,6 +38,8 @@ pub enum Claim {
     Created(Link),
     /// This link has it, live, over or deleted and still reserved.
     Exists(Link),
+    /// Nothing was claimed.
+    Refused(Refusal),
 }
 
 /// What came of asking for one of a limited link's clicks.
@@ -143,10 +154,11 @@ pub trait LinkStore: Send + Sync {
 
     /// Claims each candidate's short, or the first free one of its spares; a short is free unless a
     /// link that is not forgotten (see [`Link::is_forgotten`], at the claiming link's `created_at`)
-    /// has it. A forgotten link goes, with its clicks. Each outcome stands at its candidate's place.
+    /// has it. A forgotten link goes, with its clicks. Each outcome stands at its candidate's place, and
+    /// a refusal at its own, so that a repetition is told it, too.
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>>;

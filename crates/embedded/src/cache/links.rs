@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Error, Result,
     links::{
-        Candidate, ChangeFeed, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short,
-        TakenClick,
+        Candidate, ChangeFeed, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
+        Replaced, Short, TakenClick,
     },
 };
 use quick_cache::{Weighter, sync::Cache};
@@ -143,7 +143,7 @@ impl LinkStore for CachedLinks {
 
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {
@@ -153,7 +153,7 @@ impl LinkStore for CachedLinks {
                 .cloned()
                 .collect::<Vec<_>>()
         };
-        let shorts = candidates.iter().flat_map(wanted).collect();
+        let shorts = candidates.iter().flatten().flat_map(wanted).collect();
         let write = move |store: Arc<dyn LinkStore>| async move {
             store.claim(candidates, reserved, attempt).await
         };
@@ -247,7 +247,7 @@ impl LinkStore for CachedLinks {
 fn created(claim: &Claim) -> Option<&Link> {
     match claim {
         Claim::Created(link) => Some(link),
-        Claim::Exists(_) => None,
+        Claim::Exists(_) | Claim::Refused(_) => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use lodge_domain::{
     Error,
-    links::{Candidate, Claim, Link},
+    links::{Candidate, Claim, Link, Refusal},
 };
 use rusqlite::Connection;
 
@@ -23,10 +23,14 @@ pub(crate) const FORGET_CLICKS: [&str; 3] = [
 /// Claims a short for each candidate.
 pub(crate) fn claim_all(
     connection: &Connection,
-    candidates: Vec<Candidate>,
+    candidates: Vec<Result<Candidate, Refusal>>,
     reserved: SignedDuration,
 ) -> Result<Vec<Claim>, Failure> {
-    candidates.into_iter().map(|candidate| claim(connection, candidate, reserved)).collect()
+    let claim = |candidate| match candidate {
+        Ok(candidate) => claim(connection, candidate, reserved),
+        Err(refusal) => Ok(Claim::Refused(refusal)),
+    };
+    candidates.into_iter().map(claim).collect()
 }
 
 fn claim(

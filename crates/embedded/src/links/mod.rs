@@ -15,7 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
+        TakenClick,
     },
 };
 
@@ -37,7 +38,7 @@ impl LinkStore for SqliteLinks {
 
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {

@@ -16,8 +16,8 @@ use lodge_domain::{
     Attempt, Done, Error, Result,
     keys::{ApiKey, KeyId, KeyStore},
     links::{
-        Candidate, Claim, ClickLimit, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short,
-        TakenClick,
+        Candidate, Claim, ClickLimit, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
+        Replaced, Short, TakenClick,
     },
 };
 use lodge_embedded::{CachedKeys, CachedLinks};
@@ -79,7 +79,7 @@ impl LinkStore for Slow {
     }
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Clock, Done, Error, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Replacement,
-        Short, TakenClick,
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced,
+        Replacement, Short, TakenClick,
     },
 };
 use tokio::time::{sleep, timeout};
@@ -103,7 +103,7 @@ impl LinkStore for WriteBehind {
 
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {

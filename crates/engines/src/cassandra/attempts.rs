@@ -6,7 +6,7 @@
 use jiff::SignedDuration;
 use lodge_domain::{
     Attempt, Done, Error, Result,
-    links::{Candidate, Link, Outcome, Short},
+    links::{Candidate, Link, Outcome, Refusal},
     once::KEPT_SECONDS,
 };
 use scylla::{DeserializeRow, value::CqlTimestamp};
@@ -25,8 +25,7 @@ pub(crate) enum Plan {
     /// Shorts are claimed.
     Claim {
         /// For these.
-        #[serde(with = "candidates")]
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         /// How long a short stays taken after its link is over.
         reserved_seconds: i64,
     },
@@ -46,7 +45,10 @@ pub(crate) enum Plan {
 
 impl Plan {
     /// The plan to claim shorts.
-    pub(crate) fn claim(candidates: Vec<Candidate>, reserved: SignedDuration) -> Self {
+    pub(crate) fn claim(
+        candidates: Vec<Result<Candidate, Refusal>>,
+        reserved: SignedDuration,
+    ) -> Self {
         Self::Claim { candidates, reserved_seconds: reserved.as_secs() }
     }
 
@@ -177,25 +179,4 @@ impl AttemptRow {
 
 fn parsed<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(Error::internal)
-}
-
-/// Candidates as pairs of a link and its spares.
-mod candidates {
-    use serde::{Deserializer, Serializer};
-
-    use super::{Candidate, Deserialize, Link, Short};
-
-    pub(super) fn serialize<S: Serializer>(
-        candidates: &[Candidate],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(candidates.iter().map(|it| (&it.link, &it.spares)))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Candidate>, D::Error> {
-        let pairs = Vec::<(Link, Vec<Short>)>::deserialize(deserializer)?;
-        Ok(pairs.into_iter().map(|(link, spares)| Candidate { link, spares }).collect())
-    }
 }

@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
+        TakenClick,
     },
 };
 
@@ -34,12 +35,13 @@ impl LinkStore for RedisLinks {
 
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {
         let shorts = candidates
             .iter()
+            .flatten()
             .flat_map(|candidate| std::iter::once(&candidate.link.short).chain(&candidate.spares));
         let shorts = shorts.cloned().collect();
         let claimed = self.store.claim(candidates, reserved, attempt).await;

@@ -10,7 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
+        TakenClick,
     },
 };
 use parking_lot::Mutex;
@@ -78,7 +79,7 @@ impl LinkStore for Watched {
     }
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {

@@ -104,17 +104,59 @@ fn a_repeated_bulk_creation_is_answered_as_the_first_time() {
     let lodge = lodge();
     let server = lodge.start();
     let links = json!({ "links": [
-        { "target": "example.org" }, { "target": "javascript:x" }, { "target": "example.com" },
+        { "target": "example.org", "expires_at": "2020-01-01T00:00:00Z" },
+        { "target": "example.org" }, { "target": "javascript:x" },
+        { "target": "https://go.example/gg" }, { "target": "example.com", "short": "gg" },
+        { "target": "example.com", "short": "gg" },
     ] });
     let bulk =
         |server: &Server| server.ask("POST", "/api/bulk/links").once("b").json(&links).send();
     let first = bulk(&server);
-    assert_eq!(first.json()["created"], 2);
+    let statuses: Vec<u64> =
+        first.json()["results"].as_array().unwrap().iter().map(status).collect();
+    assert_eq!(statuses, [400, 201, 400, 400, 201, 409]);
     same(&first, &bulk(&server));
     server.kill();
     let server = lodge.start();
     same(&first, &bulk(&server));
     assert_eq!(server.links_stored(), 2);
+}
+
+fn status(line: &Value) -> u64 {
+    line["status"].as_u64().unwrap()
+}
+
+#[test]
+fn a_repeated_refusal_is_answered_as_the_first_time() {
+    let lodge = lodge();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let wanted = json!({ "target": "example.com", "short": "gg" });
+    let put = || server.ask("PUT", "/?short=gg&long=example.com").once("p").send();
+    for answers in [[post(&server, "k", &wanted), post(&server, "k", &wanted)], [put(), put()]] {
+        let [first, second] = answers;
+        assert_eq!((first.status, second.status), (409, 409));
+        assert!(!is_replayed(&first) && is_replayed(&second), "{first:?} {second:?}");
+    }
+}
+
+#[test]
+fn a_form_that_replaces_the_key_and_is_sent_twice_leaves_its_owner_in() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let old = format!("lodge_manage={}", link["manage_key"].as_str().unwrap());
+    let form = format!("form={:032x}&version=1&target=example.org&new_manage_key=on", 1);
+    let save =
+        || server.ask("POST", "/links/gg").browser().header("Cookie", &old).form(&form).send();
+    let (first, second) = (save(), save());
+    assert_eq!((first.status, second.status), (303, 303), "{second:?}");
+    let cookie = second.header("set-cookie").unwrap();
+    assert_eq!(Some(cookie), first.header("set-cookie"));
+    assert!(!cookie.starts_with(&old), "{cookie}");
+    let new = cookie.split(';').next().unwrap();
+    let page = server.ask("GET", "/links/gg").browser().header("Cookie", new).send();
+    assert!(page.text().contains("Change it"), "{}", page.text());
 }
 
 #[test]

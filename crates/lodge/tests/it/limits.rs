@@ -109,3 +109,19 @@ fn passwords_and_keys_cannot_be_guessed_at_speed() {
     is_refused(&attempt("198.51.100.3", "/login", &format!("api_key={key}")));
     is_refused(&attempt("198.51.100.3", "/links/door/open", "manage_key=manage_x"));
 }
+
+#[test]
+fn a_link_is_not_given_passwords_at_speed() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3");
+    let server = lodge.start();
+    let link = server.create(&json!({ "target": "example.org", "short": "door" }));
+    let edit = |body: serde_json::Value| {
+        let ask = server.ask("PATCH", "/api/links/door").header("X-Forwarded-For", "198.51.100.1");
+        ask.bearer(link["manage_key"].as_str().unwrap()).json(&body).send()
+    };
+    for number in 0..3 {
+        assert_eq!(edit(json!({ "password": number.to_string() })).status, 200);
+    }
+    is_refused(&edit(json!({ "password": "x" })));
+    assert_eq!(edit(json!({ "tags": ["a"] })).status, 200, "only a hash is costly");
+}

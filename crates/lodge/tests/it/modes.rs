@@ -48,6 +48,19 @@ fn in_replace_mode_nobody_holds_on_to_a_link() {
 }
 
 #[test]
+fn in_replace_mode_a_link_that_is_made_on_the_page_is_everybodys() {
+    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
+    let server = lodge.start();
+    let made = server.ask("POST", "/links").browser().form("target=example.org&short=gg").send();
+    assert_eq!((made.status, made.location()), (303, Some("/gg+")));
+    assert_eq!(made.header("set-cookie"), None);
+    let seen = server.ask("GET", "/gg+").browser().send();
+    assert!(seen.status == 200 && !seen.text().contains("Manage it"), "{}", seen.text());
+    let own = server.ask("GET", "/links/gg").browser().send();
+    assert!(own.status == 200 && !own.text().contains("<code>manage_"), "{}", own.text());
+}
+
+#[test]
 fn in_claim_mode_nobody_overwrites_anothers_link() {
     let lodge = Lodge::new();
     let server = lodge.start();

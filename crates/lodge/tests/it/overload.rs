@@ -90,6 +90,29 @@ fn two_gigabytes_of_body_are_refused_and_memory_stays_flat() {
     assert_eq!(server.get("/gg").status, 307);
 }
 
+#[test]
+fn bodies_that_stall_keep_no_room_from_the_others() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let stalled: Vec<Wire> = (0..100)
+        .map(|number| {
+            let length =
+                if number % 2 == 0 { "Content-Length: 100000" } else { "Transfer-Encoding: chunked" };
+            let head = format!(
+                "POST /api/bulk/links HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{length}\r\n\r\n1\r\n{{"
+            );
+            let mut wire = Wire::connect(server.address).unwrap();
+            wire.write(head.as_bytes()).unwrap();
+            wire
+        })
+        .collect();
+    eventually_true("all are there", || server.metric("lodge_http_connections ") > 99.5);
+    for number in 0..10 {
+        server.create(&json!({ "target": "example.org", "short": format!("s{number}") }));
+    }
+    drop(stalled);
+}
+
 /// Sends a body until the server will have no more of it; how much it took.
 fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
     const PIECE: usize = 64 * 1024;

@@ -64,12 +64,14 @@ pub(crate) async fn create(
     let attempt = asked.attempt(&caller, "/api/links", &[&body])?;
     site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
     let done = site.links.create(new, &caller, &asked.here(), attempt).await?;
-    let location = format!("/api/links/{}", done.outcome.short);
-    let mut response = with_manage_key(&site, StatusCode::CREATED, &asked, &done);
-    if let Ok(location) = location.parse() {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    Ok(told(done, |link| {
+        let location = format!("/api/links/{}", link.short);
+        let mut response = with_manage_key(&site, StatusCode::CREATED, &asked, &link);
+        if let Ok(location) = location.parse() {
+            response.headers_mut().insert(header::LOCATION, location);
+        }
+        response
+    }))
 }
 
 /// Create up to 1,000 links; each succeeds or is refused on its own.
@@ -158,18 +160,19 @@ pub(crate) async fn edit(
     let caller = asked.caller(&site).await?;
     let attempt =
         asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes(), &body])?;
+    site.admit_edit(asked.client, &caller, &edit)?;
     let done = site
         .links
         .edit(&short, edit, &caller, &asked.here(), if_match(&asked.headers)?, attempt)
         .await?;
-    if new_key {
-        return Ok(with_manage_key(&site, StatusCode::OK, &asked, &done));
-    }
     let link = &done.outcome;
-    Ok(marked(
-        tagged(Json(LinkJson::managed(link, &asked.base_url, link.changed_at, None)), link.version),
-        done.replayed,
-    ))
+    let answer = if new_key {
+        with_manage_key(&site, StatusCode::OK, &asked, link)
+    } else {
+        let body = LinkJson::managed(link, &asked.base_url, link.changed_at, None);
+        tagged(Json(body), link.version)
+    };
+    Ok(marked(answer, done.replayed))
 }
 
 /// Delete a link; its short stays reserved for a while.
@@ -306,14 +309,22 @@ fn tagged(body: impl IntoResponse, version: u64) -> Response {
     ([(header::ETAG, format!("\"{version}\""))], body).into_response()
 }
 
-fn with_manage_key(site: &Site, status: StatusCode, asked: &Asked, done: &Done<Link>) -> Response {
-    let link = &done.outcome;
+fn with_manage_key(site: &Site, status: StatusCode, asked: &Asked, link: &Link) -> Response {
     let key = site.links.manage_key(link);
     let body = LinkJson::managed(link, &asked.base_url, link.changed_at, key);
-    marked((status, tagged(Json::<LinkJson>(body), link.version)).into_response(), done.replayed)
+    (status, tagged(Json::<LinkJson>(body), link.version)).into_response()
 }
 
-pub(super) fn marked(mut response: Response, replayed: bool) -> Response {
+/// What was done, or refused, and whether that was so the first time already.
+pub(super) fn told<T>(
+    done: Done<Result<T, Error>>,
+    answer: impl FnOnce(T) -> Response,
+) -> Response {
+    let response = done.outcome.map_or_else(|error| Problem::from(error).into_response(), answer);
+    marked(response, done.replayed)
+}
+
+fn marked(mut response: Response, replayed: bool) -> Response {
     if replayed {
         let (name, value) = idempotency::REPLAYED;
         response.headers_mut().insert(name, value);

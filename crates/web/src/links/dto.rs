@@ -1,5 +1,7 @@
 //! The forms that links have in JSON.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
@@ -49,7 +51,8 @@ pub(crate) struct EditLink {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     expires_at: Option<Option<String>>,
-    /// How often it may be followed from now on.
+    /// How often it may be followed in all, the clicks so far among them; null takes the limit away, and
+    /// one that is set after that counts from nothing.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u64>)]
     max_clicks: Option<Option<u64>>,
@@ -155,7 +158,7 @@ pub(crate) struct BulkLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) field: Option<&'static str>,
+    pub(crate) field: Option<Cow<'static, str>>,
 }
 
 impl CreateLink {

@@ -99,14 +99,13 @@ async fn managed(
 }
 
 /// Makes the browser keep a link's manage key.
-fn keep_manage_key(site: &Site, link: &Link, response: &mut Response) -> Result<(), Problem> {
-    set_manage_cookie(
-        site,
-        &link.short,
-        &site.links.manage_keys.key(link),
-        MANAGE_SECONDS,
-        response,
-    )
+fn keep_manage_key(
+    site: &Site,
+    short: &Short,
+    key: &str,
+    response: &mut Response,
+) -> Result<(), Problem> {
+    set_manage_cookie(site, short, key, MANAGE_SECONDS, response)
 }
 
 fn set_manage_cookie(

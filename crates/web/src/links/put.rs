@@ -38,13 +38,14 @@ pub(crate) async fn put(
     site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
     let new = NewLink { short: Some(short), ..NewLink::to(long) };
     let done = site.links.put(new, &caller, &asked.here(), attempt).await.map_err(called_long)?;
-    // Of one length: `ab`, the seed's own client, takes an answer of another length for a failure.
-    let (status, text) = match done.outcome {
-        Put::Created => (StatusCode::CREATED, "created\n"),
-        Put::Already => (StatusCode::OK, "already\n"),
-    };
-    let response = (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text);
-    Ok(api::marked(response.into_response(), done.replayed))
+    Ok(api::told(done, |put| {
+        // Of one length: `ab`, the seed's own client, takes an answer of another length for a failure.
+        let (status, text) = match put {
+            Put::Created => (StatusCode::CREATED, "created\n"),
+            Put::Already => (StatusCode::OK, "already\n"),
+        };
+        (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
+    }))
 }
 
 /// Reads `short` and `long`, each exactly once. A `long` that was not encoded (a `:`, `/` or `?`
@@ -81,7 +82,7 @@ fn parse(query: &str) -> Result<(Short, Target)> {
 /// Names the target as it is called here.
 fn called_long(error: Error) -> Error {
     match error {
-        Error::Invalid { field: "target", reason } => Error::Invalid { field: "long", reason },
+        Error::Invalid { field, reason } if field == "target" => Error::invalid("long", reason),
         other => other,
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Result,
     links::{
-        Candidate, Claim, ClickBatch, ClickLimit, Link, LinkId, Links, Owner, RedirectCode, Short,
-        State, Tags, Target, clicks::ClickCell, visit::Device,
+        Candidate, Claim, ClickBatch, ClickLimit, Link, Links, Owner, RedirectCode, Short, State,
+        Tags, Target, clicks::ClickCell, visit::Device,
     },
     passwords::PasswordHash,
     random::time_ordered_id,
@@ -84,7 +84,7 @@ impl Links {
         let now = self.clock.now();
         let mut imported = Imported::default();
         let mut rows = import.rows;
-        rows.retain(|row| match self.check_target(&row.target, &[]) {
+        rows.retain(|row| match self.check_row(row) {
             Ok(()) => true,
             Err(error) => {
                 imported.problems.push(RowProblem::of(row.line, &error));
@@ -92,7 +92,7 @@ impl Links {
             }
         });
         let candidates =
-            rows.iter().map(|row| self.imported_candidate(row, import.owner, now)).collect();
+            rows.iter().map(|row| Ok(self.imported_candidate(row, import.owner, now))).collect();
         let claims = self.store.claim(candidates, self.settings.reserved, None).await?.outcome;
         let mut clicks = Vec::new();
         for (row, claim) in rows.iter().zip(claims) {
@@ -111,6 +111,7 @@ impl Links {
                     imported.already += 1;
                 }
                 Claim::Exists(_) => imported.problems.push(problem(row, "this short is taken")),
+                Claim::Refused(refusal) => imported.problems.push(problem(row, &refusal.reason)),
             }
         }
         clicks.retain(|(_, count)| *count > 0);
@@ -122,6 +123,11 @@ impl Links {
         Ok(imported)
     }
 
+    fn check_row(&self, row: &ImportRow) -> Result<()> {
+        self.check_target(&row.target, &[])?;
+        self.check_protection(row.password.is_some() || row.click_limit.is_some())
+    }
+
     fn imported_candidate(
         &self,
         row: &ImportRow,
@@ -130,7 +136,7 @@ impl Links {
     ) -> Candidate {
         let created_at = row.created_at.filter(|at| *at < now).unwrap_or(now);
         let link = Link {
-            id: LinkId(time_ordered_id(&*self.random, created_at)),
+            id: self.new_id(&row.short, created_at),
             short: row.short.clone(),
             target: row.target.clone(),
             redirect: row.redirect,

@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::SignedDuration;
 use lodge_domain::{
     Result,
-    links::{Candidate, Claim, Link, LinkId},
+    links::{Candidate, Claim, Link, LinkId, Refusal},
 };
 use uuid::Uuid;
 
@@ -17,10 +17,13 @@ impl CassandraLinks {
     /// Claims a short for each candidate; those that want the same one take turns in their order.
     pub(super) async fn claim_all(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
     ) -> Result<Vec<Claim>> {
-        let claims = candidates.into_iter().map(|candidate| self.claim_one(candidate, reserved));
+        let claims = candidates.into_iter().map(async |candidate| match candidate {
+            Ok(candidate) => self.claim_one(candidate, reserved).await,
+            Err(refusal) => Ok(Claim::Refused(refusal)),
+        });
         stream::iter(claims).buffered(AT_ONCE).try_collect().await
     }
 
@@ -33,8 +36,8 @@ impl CassandraLinks {
                 link.id = LinkId::of(short);
             }
             match self.claim_short(link, reserved).await? {
-                Claim::Created(link) => return Ok(Claim::Created(link)),
                 Claim::Exists(link) => holder = holder.or(Some(link)),
+                claim => return Ok(claim),
             }
         }
         holder.map(Claim::Exists).ok_or_else(|| lodge_domain::Error::internal("nothing to claim"))

@@ -13,7 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Error, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Replaced, Short, TakenClick,
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
+        TakenClick,
     },
 };
 use scylla::{SerializeRow, statement::prepared::PreparedStatement};
@@ -84,9 +85,10 @@ impl CassandraLinks {
         self.session.first(&self.session.statements.find_serial, (short.as_str(),)).await
     }
 
-    /// Adds a row where none is. An unknown outcome is settled by what is there then.
+    /// Adds a row where none is, nor was: rows are written over and never deleted, so that nothing shows
+    /// through what this one leaves out. An unknown outcome is settled by what is there then.
     async fn insert(&self, row: &LinkRow) -> Result<bool, Failure> {
-        let inserted = self.session.transact(&self.session.statements.insert, row).await;
+        let inserted = self.session.transact(&self.session.statements.insert, row.fresh()).await;
         self.settle(row, inserted).await
     }
 
@@ -130,14 +132,12 @@ impl LinkStore for CassandraLinks {
 
     async fn claim(
         &self,
-        candidates: Vec<Candidate>,
+        candidates: Vec<Result<Candidate, Refusal>>,
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {
-        let candidates = candidates.into_iter().map(|candidate| Candidate {
-            link: candidate.link.storable(),
-            spares: candidate.spares,
-        });
+        let storable = |Candidate { link, spares }| Candidate { link: link.storable(), spares };
+        let candidates = candidates.into_iter().map(|candidate| candidate.map(storable));
         let plan = Plan::claim(candidates.collect(), reserved);
         finished(self.once(attempt, plan).await?, Outcome::claims)
     }

@@ -1,5 +1,7 @@
 //! What is wrong with a form, said beside the fields that it is about.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 use lodge_domain::{Error, Result};
 
@@ -9,7 +11,7 @@ use crate::{error::Problem, pages::words};
 #[derive(Debug, Default)]
 pub(super) struct FormErrors {
     /// Field and sentence, in the order of the form.
-    pub(super) fields: Vec<(&'static str, String)>,
+    pub(super) fields: Vec<(Cow<'static, str>, String)>,
     /// What is wrong beside them.
     pub(super) whole: Option<String>,
 }
@@ -27,25 +29,27 @@ impl FormErrors {
 
     /// Whether something is wrong with one of the fields that the form keeps folded away.
     pub(super) fn in_options(&self) -> bool {
-        self.fields.iter().any(|(name, _)| !matches!(*name, "target" | "short"))
+        self.fields.iter().any(|(name, _)| !matches!(&**name, "target" | "short"))
     }
 
     /// A refusal by a rule, beside the field that it is about.
     pub(super) fn from_error(error: Error) -> (Self, Problem) {
         let (mut errors, problem) = (Self::default(), Problem::from(error));
-        match problem.field {
-            Some(field) if called(field).is_some() => errors.add(field, reason(&problem.detail)),
+        match &problem.field {
+            Some(field) if called(field).is_some() => {
+                errors.add(field.clone(), reason(&problem.detail));
+            }
             _ if problem.status == StatusCode::CONFLICT => {
-                errors.fields.push(("short", words::sentence(&problem.detail)));
+                errors.fields.push(("short".into(), words::sentence(&problem.detail)));
             }
             _ => errors.whole = Some(words::sentence(&problem.detail)),
         }
         (errors, problem)
     }
 
-    fn add(&mut self, field: &'static str, reason: &str) {
+    fn add(&mut self, field: Cow<'static, str>, reason: &str) {
         let text =
-            called(field).map_or_else(|| reason.to_owned(), |name| format!("{name} {reason}"));
+            called(&field).map_or_else(|| reason.to_owned(), |name| format!("{name} {reason}"));
         self.fields.push((field, words::sentence(&text)));
     }
 

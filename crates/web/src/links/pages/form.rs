@@ -195,7 +195,7 @@ mod tests {
             ..typed("javascript:alert(1)")
         };
         let errors = form.to_new().unwrap_err();
-        let named: Vec<&str> = errors.fields.iter().map(|(name, _)| *name).collect();
+        let named: Vec<&str> = errors.fields.iter().map(|(name, _)| &**name).collect();
         assert_eq!(
             named,
             ["target", "short", "redirect", "expires_at", "max_clicks", "password", "tags"]

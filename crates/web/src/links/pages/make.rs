@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Query, State, rejection::QueryRejection};
 use http::StatusCode;
+use lodge_domain::links::Link;
 use serde::Deserialize;
 
 use super::{
@@ -66,13 +67,8 @@ pub(super) async fn create(
         Ok(()) => site.links.create(new, &caller, &asked.here(), attempt).await,
         Err(error) => Err(error),
     };
-    match made {
-        Ok(done) => {
-            let link = done.outcome;
-            let mut response = go_to(&format!("/links/{}", link.short))?;
-            keep_manage_key(&site, &link, &mut response)?;
-            Ok(response)
-        }
+    match made.and_then(|done| done.outcome) {
+        Ok(link) => made_it(&site, &link),
         Err(error) => {
             let (errors, problem) = FormErrors::from_error(error);
             if problem.status.is_server_error() {
@@ -83,6 +79,14 @@ pub(super) async fn create(
             Ok(response)
         }
     }
+}
+
+/// Leads to the link's own page; where nobody owns links, to the one that everybody may see.
+fn made_it(site: &Site, link: &Link) -> HttpResult {
+    let Some(key) = site.links.manage_key(link) else { return go_to(&format!("/{}+", link.short)) };
+    let mut response = go_to(&format!("/links/{}", link.short))?;
+    keep_manage_key(site, &link.short, &key, &mut response)?;
+    Ok(response)
 }
 
 /// The form once more, with what was typed and what is wrong with it.

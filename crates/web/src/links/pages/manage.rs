@@ -16,7 +16,7 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    ShortUrl, errors::FormErrors, form::LinkForm, go_to, keep_manage_key, managed,
+    ShortUrl, errors::FormErrors, form::LinkForm, go_to, keep_manage_key, maker, managed,
     set_manage_cookie,
 };
 use crate::{
@@ -39,7 +39,7 @@ pub(super) struct ManagePage<'a> {
     pub(super) qr: &'a str,
     pub(super) state: LinkState,
     pub(super) clicks: u64,
-    pub(super) manage_key: &'a str,
+    pub(super) manage_key: Option<&'a str>,
     pub(super) notice: Option<&'static str>,
     pub(super) may_edit: bool,
     pub(super) form: &'a LinkForm,
@@ -104,10 +104,15 @@ pub(super) async fn edit(
     Whole(body): Whole,
 ) -> HttpResult {
     let short = short_of(&segment)?;
+    let form: LinkForm = request::form(&body)?;
+    let attempt = form.attempt(&format!("/links/{short}"), &body, asked.at)?;
+    // Before the key, which the first submission may have replaced.
+    if let Some(done) = site.links.recall_change(attempt.as_ref()).await? {
+        return saved(&site, &maker(&site, &asked).await?, &done.outcome);
+    }
     let Some((link, caller)) = managed(&site, &asked, &short).await? else {
         return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None);
     };
-    let form: LinkForm = request::form(&body)?;
     let edit = match form.to_edit(&link) {
         Ok(edit) => edit,
         Err(errors) => {
@@ -115,27 +120,34 @@ pub(super) async fn edit(
                 .await;
         }
     };
-    let attempt = form.attempt(&format!("/links/{short}"), &body, asked.at)?;
-    match site
-        .links
-        .edit(&short, edit, &caller, &asked.here(), form.version.parse().ok(), attempt)
-        .await
-    {
-        Ok(done) => {
-            let mut response = go_to(&format!("/links/{short}?saved"))?;
-            if matches!(caller, Caller::ManageKey(_)) {
-                keep_manage_key(&site, &done.outcome, &mut response)?;
-            }
-            Ok(response)
-        }
+    let version = form.version.parse().ok();
+    let edited = match site.admit_edit(asked.client, &caller, &edit) {
+        Ok(()) => site.links.edit(&short, edit, &caller, &asked.here(), version, attempt).await,
+        Err(error) => Err(error),
+    };
+    match edited {
+        Ok(done) => saved(&site, &caller, &done.outcome),
         Err(error) => {
             let (errors, problem) = FormErrors::from_error(error);
             if problem.status.is_server_error() {
                 return Err(problem);
             }
-            again(&site, &asked, &caller, &link, problem.status, form, &errors).await
+            let mut response =
+                again(&site, &asked, &caller, &link, problem.status, form, &errors).await?;
+            problem.say_when(response.headers_mut());
+            Ok(response)
         }
     }
+}
+
+/// Leads back to the link's page, with the key that opens it now.
+fn saved(site: &Site, caller: &Caller, link: &Link) -> HttpResult {
+    let mut response = go_to(&format!("/links/{}?saved", link.short))?;
+    let is_theirs = matches!(caller, Caller::Owner(_)) && caller.owner() == link.owner;
+    if let (false, Some(key)) = (is_theirs, site.links.manage_key(link)) {
+        keep_manage_key(site, &link.short, &key, &mut response)?;
+    }
+    Ok(response)
 }
 
 #[derive(Default, Deserialize)]
@@ -192,11 +204,11 @@ pub(super) async fn open(
     let short = short_of(&segment)?;
     limits::take(site.attempts.as_ref(), asked.client)?;
     let OpenForm { manage_key } = request::form(&body)?;
-    let caller = Caller::ManageKey(manage_key.trim().to_owned());
-    match site.links.managed(&short, &caller).await {
-        Ok(link) => {
+    let key = manage_key.trim();
+    match site.links.managed(&short, &Caller::ManageKey(key.to_owned())).await {
+        Ok(_) => {
             let mut response = go_to(&format!("/links/{short}"))?;
-            keep_manage_key(&site, &link, &mut response)?;
+            keep_manage_key(&site, &short, key, &mut response)?;
             Ok(response)
         }
         Err(Error::Forbidden(_)) => ask_for_key(
@@ -264,13 +276,14 @@ async fn page(
     let View { link, status, notice, form, errors } = view;
     let url = ShortUrl::of(&asked.base_url, &link.short);
     let report = site.links.report(&link.short, caller, Grouping::Device, asked.at).await?;
+    let manage_key = site.links.manage_key(link);
     let page = ManagePage {
         link,
         qr: &qr::inline(&url.whole)?,
         url: &url,
         state: link.state(asked.at).0,
         clicks: report.total,
-        manage_key: &site.links.manage_keys.key(link),
+        manage_key: manage_key.as_deref(),
         notice,
         may_edit: site.links.settings.mode == Mode::Claim,
         form,

@@ -130,7 +130,7 @@ fn managing_a_link() {
             qr: &qr,
             state,
             clicks: u64::MAX,
-            manage_key: "manage_x",
+            manage_key: may_edit.then_some("manage_x"),
             notice: Some("Saved."),
             may_edit,
             form,
@@ -222,9 +222,21 @@ fn a_key_owners_list() {
 fn what_visitors_see() {
     let link = longest();
     let (url, qr) = (url(&link), code(&link));
-    let open = rendered(&PreviewPage { url: &url, link: Some(&link), short: &link.short, qr: &qr });
+    let open = rendered(&PreviewPage {
+        url: &url,
+        link: Some(&link),
+        short: &link.short,
+        qr: &qr,
+        may_manage: true,
+    });
     assert!(open.contains("<strong>a.example</strong>"), "the host stands out");
-    let closed = rendered(&PreviewPage { url: &url, link: None, short: &link.short, qr: &qr });
+    let closed = rendered(&PreviewPage {
+        url: &url,
+        link: None,
+        short: &link.short,
+        qr: &qr,
+        may_manage: true,
+    });
     assert!(!closed.contains("a.example/"), "a protected link's target is not shown");
     let asked = rendered(&PasswordPage { short: &link.short, wrong: Some(EVIL.to_owned()) });
     assert!(!asked.contains("a.example"));
@@ -245,6 +257,7 @@ fn the_host_that_stands_out_is_the_one_that_is_asked() {
             link: Some(&link),
             short: &link.short,
             qr: &code(&link),
+            may_manage: false,
         });
         assert!(html.contains(&format!("<strong>{host}</strong>")), "{text}");
     }

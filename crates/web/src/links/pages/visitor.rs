@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
-use lodge_domain::links::{Link, Short};
+use lodge_domain::links::{Link, Mode, Short};
 
 use super::ShortUrl;
 use crate::{
@@ -27,6 +27,8 @@ pub(super) struct PreviewPage<'a> {
     pub(super) link: Option<&'a Link>,
     pub(super) short: &'a Short,
     pub(super) qr: &'a str,
+    /// Whether somebody may be who owns it.
+    pub(super) may_manage: bool,
 }
 
 impl PreviewPage<'_> {
@@ -47,7 +49,9 @@ pub(crate) async fn preview(site: &Site, short: &Short, asked: &Asked) -> HttpRe
     let url = ShortUrl::of(&asked.base_url, short);
     let qr = qr::inline(&url.whole)?;
     let open = link.is_plain().then_some(&*link);
-    Ok(pages::page(StatusCode::OK, &PreviewPage { url: &url, link: open, short, qr: &qr })?)
+    let may_manage = site.links.settings.mode == Mode::Claim;
+    let page = PreviewPage { url: &url, link: open, short, qr: &qr, may_manage };
+    Ok(pages::page(StatusCode::OK, &page)?)
 }
 
 #[derive(Template)]
@@ -58,7 +62,7 @@ pub(super) struct PasswordPage<'a> {
 }
 
 /// Asks for the password of a link.
-pub(crate) fn password(_site: &Site, link: &Link, wrong: Option<String>) -> Response {
+pub(crate) fn password(link: &Link, wrong: Option<String>) -> Response {
     let wrong = wrong.map(|why| {
         words::sentence(
             why.strip_prefix("password: ")
