@@ -5,3 +5,6 @@ pub mod behind;
 pub mod cassandra;
 pub mod rabbitmq;
 pub mod redis;
+mod tls;
+
+pub use tls::Tls;

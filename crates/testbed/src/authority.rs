@@ -37,10 +37,8 @@ impl Authority {
         let server = params.signed_by(&key, &issuer)?;
         fs::write(self.root(), root.pem())?;
         fs::write(self.certificate(), server.pem())?;
-        let mut options = fs::File::options();
-        let mut file =
-            options.create(true).write(true).truncate(true).mode(0o600).open(self.key())?;
-        Ok(file.write_all(key.serialize_pem().as_bytes())?)
+        write_secret(&self.key(), &key.serialize_pem())?;
+        write_secret(&self.chain(), &(key.serialize_pem() + &server.pem()))
     }
 
     /// The authority's own certificate, which clients trust.
@@ -58,7 +56,18 @@ impl Authority {
         self.file("server.key")
     }
 
+    /// Both in one file.
+    pub fn chain(&self) -> PathBuf {
+        self.file("server-with-key.pem")
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         Path::new(&self.0).join(name)
     }
+}
+
+fn write_secret(file: &Path, text: &str) -> Result<()> {
+    let mut options = fs::File::options();
+    let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(file)?;
+    Ok(file.write_all(text.as_bytes())?)
 }

@@ -84,6 +84,7 @@ fn configure(
          num_tokens: {TOKENS}\n{joining}\
          seed_provider:\n  - class_name: org.apache.cassandra.locator.SimpleSeedProvider\n    parameters:\n      - seeds: \"{}\"\n\
          listen_address: {ip}\nrpc_address: {ip}\nnative_transport_port: 9042\nstorage_port: 7000\n\
+         client_encryption_options:\n  enabled: true\n  optional: true\n  ssl_context_factory:\n    class_name: org.apache.cassandra.security.PEMBasedSslContextFactory\n  keystore: {keys}\n  truststore: {root}\n\
          endpoint_snitch: GossipingPropertyFileSnitch\nphi_convict_threshold: 5\n\
          commitlog_sync: batch\ncommitlog_segment_size: 8MiB\n\
          data_file_directories: [{folder}/data]\ncommitlog_directory: {folder}/commitlog\n\
@@ -95,6 +96,8 @@ fn configure(
          read_request_timeout: 1500ms\nwrite_request_timeout: 2000ms\ncas_contention_timeout: 2000ms\n",
         seeds.join(","),
         folder = folder.display(),
+        keys = layout.authority().chain().display(),
+        root = layout.authority().root().display(),
     );
     Ok(fs::write(folder.join("cassandra.yaml"), settings)?)
 }

@@ -434,7 +434,9 @@ impl Cluster {
             make_secret(&layout.secret_file(kind))?;
         }
         if !layout.authority().key().exists() {
-            layout.authority().make(Member::of(Kind::Rabbitmq).map(|member| layout.ip(member)))?;
+            let of_tls = Member::all()
+                .filter(|member| matches!(member.kind, Kind::Cassandra | Kind::Rabbitmq));
+            layout.authority().make(of_tls.map(|member| layout.ip(member)))?;
         }
         for member in Member::all().filter(|member| !layout.folder(*member).exists()) {
             fs::create_dir_all(layout.folder(member))?;

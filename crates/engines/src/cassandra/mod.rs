@@ -32,7 +32,7 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 
-pub use session::Options;
+pub use session::{Login, Options};
 
 use self::{
     clicks::CassandraClicks, feed::Feed, keys::CassandraKeys, links::CassandraLinks,
@@ -85,6 +85,16 @@ impl Cassandra {
         let links = CassandraLinks::new(Arc::clone(&self.0), feed);
         let moving = Arc::new(Moving::new(Arc::clone(&self.0), links, mode));
         (Arc::clone(&moving) as Arc<dyn Destination>, moving)
+    }
+
+    /// Keeps the mode in which links are made here, once and for all.
+    ///
+    /// # Errors
+    ///
+    /// [`lodge_domain::Error::Conflict`] if another one is kept; others when none can be.
+    pub async fn keep_mode(&self, mode: Mode) -> Result<()> {
+        let kept = self.0.keep_first(session::MODE, mode.name().as_bytes()).await?;
+        Mode::check_kept(mode, &kept)
     }
 
     /// The installation's secret: `fresh`, or the one that was kept first.

@@ -16,7 +16,7 @@ use scylla::{
     statement::{batch::BatchStatement, prepared::PreparedStatement},
     value::{CqlValue, Row},
 };
-
+use secrecy::{ExposeSecret as _, SecretString};
 use uuid::Uuid;
 
 use super::{
@@ -24,6 +24,7 @@ use super::{
     schema,
     statements::{Statements, batch_of_writes},
 };
+use crate::Tls;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -42,6 +43,9 @@ const SOON: Duration = Duration::from_millis(150);
 /// The setting that holds the installation's secret.
 pub(crate) const SECRET: &str = "secret";
 
+/// The setting that holds the mode in which links are made.
+pub(crate) const MODE: &str = "mode";
+
 /// Where the cluster is, and what of it is ours.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -51,6 +55,19 @@ pub struct Options {
     pub keyspace: String,
     /// Copies of each row, if the keyspace is yet to be made; 3 keep every promise.
     pub copies: u8,
+    /// How to sign in, where the cluster asks for it.
+    pub login: Option<Login>,
+    /// Speak TLS; a node's certificate names its address.
+    pub tls: Option<Tls>,
+}
+
+/// A user and a password.
+#[derive(Debug, Clone)]
+pub struct Login {
+    /// The user.
+    pub username: String,
+    /// The password.
+    pub password: SecretString,
 }
 
 /// A connection with its statements.
@@ -170,12 +187,18 @@ impl Session {
 
     /// The installation's secret: `fresh`, or the one that was kept first.
     pub(crate) async fn secret(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
-        // Whether it was done is read from what is there.
-        let kept = self.transact(&self.statements.add_setting, (SECRET, &fresh[..])).await;
-        let Some(value) = self.setting(SECRET).await? else {
-            return Err(kept.err().map_or_else(|| Error::internal("no secret"), Error::from));
-        };
+        let value = self.keep_first(SECRET, &fresh).await?;
         value.try_into().map_err(|_| Error::internal("the installation's secret is not 32 bytes"))
+    }
+
+    /// Keeps a value under a name for the whole installation, unless one is kept; the one that is.
+    pub(crate) async fn keep_first(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
+        // Whether it was done is read from what is there.
+        let kept = self.transact(&self.statements.add_setting, (name, value)).await;
+        match self.setting(name).await? {
+            Some(value) => Ok(value),
+            None => Err(kept.err().map_or_else(|| Error::internal("not kept"), Error::from)),
+        }
     }
 }
 
@@ -185,15 +208,17 @@ pub(crate) async fn probe(options: &Options) -> Result<usize> {
 }
 
 async fn open(options: &Options) -> Result<session::Session> {
-    SessionBuilder::new()
+    let mut builder = SessionBuilder::new()
         .known_nodes(&options.nodes)
         .connection_timeout(CONNECT)
         .keepalive_interval(PULSE)
         .keepalive_timeout(PULSE)
         .default_execution_profile_handle(profile().into_handle())
-        .build()
-        .await
-        .map_err(Error::unavailable)
+        .tls_context(options.tls.as_ref().map(Tls::client).transpose()?);
+    if let Some(Login { username, password }) = &options.login {
+        builder = builder.user(username, password.expose_secret());
+    }
+    builder.build().await.map_err(Error::unavailable)
 }
 
 /// A node that does not answer soon is not waited for alone: another is asked as well, unless what is

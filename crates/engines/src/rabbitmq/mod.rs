@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::behind::LinkQueue;
 
-pub use options::{Options, Tls};
+pub use options::Options;
 
 /// The queue that the options name; nothing is connected before it is kept.
 pub fn queue(options: Options) -> Arc<dyn LinkQueue> {

@@ -4,6 +4,8 @@ use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserIn
 use lodge_domain::{Error, Result};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::Tls;
+
 /// Seconds between two signs of life; after two without, a node takes back what a client holds.
 const HEARTBEAT_S: u16 = 5;
 
@@ -24,13 +26,6 @@ pub struct Options {
     pub queue: String,
     /// How many copies the queue has, if it is yet to be made; 3 survive the loss of one node.
     pub copies: u8,
-}
-
-/// What is trusted.
-#[derive(Debug, Clone)]
-pub struct Tls {
-    /// Certificates of authorities, PEM; without them those of the machine.
-    pub authorities_pem: Option<String>,
 }
 
 impl Options {

@@ -38,7 +38,7 @@ use lodge_domain::{
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
-pub use options::{Login, Options, Tls};
+pub use options::{Login, Options};
 
 use crate::behind::HeldLinks;
 

@@ -9,6 +9,8 @@ use redis::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::Tls;
+
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_millis(300);
 
@@ -43,13 +45,6 @@ pub struct Login {
     pub username: String,
     /// The password.
     pub password: Option<SecretString>,
-}
-
-/// What is trusted.
-#[derive(Debug, Clone)]
-pub struct Tls {
-    /// Certificates of authorities, PEM; without them those of the machine.
-    pub authorities_pem: Option<Vec<u8>>,
 }
 
 /// A server or sentinel.
@@ -118,7 +113,7 @@ impl Options {
         match &self.tls {
             None => Client::open(info),
             Some(tls) => {
-                let root_cert = tls.authorities_pem.clone();
+                let root_cert = tls.authorities_pem.clone().map(Into::into);
                 Client::build_with_tls(info, TlsCertificates { client_tls: None, root_cert })
             }
         }

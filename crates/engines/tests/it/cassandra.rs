@@ -17,10 +17,14 @@ use crate::testbed::layout;
 
 /// A connection to a keyspace of the tests' own.
 pub(crate) async fn connect(keyspace: &str) -> Cassandra {
+    Cassandra::connect(&options(keyspace)).await.unwrap()
+}
+
+/// How a keyspace of the tests' own is reached.
+pub(crate) fn options(keyspace: &str) -> Options {
     let nodes = layout(&[Kind::Cassandra]).addresses(Kind::Cassandra);
     let nodes = nodes.iter().map(ToString::to_string).collect();
-    let options = Options { nodes, keyspace: keyspace.to_owned(), copies: 3 };
-    Cassandra::connect(&options).await.unwrap()
+    Options { nodes, keyspace: keyspace.to_owned(), copies: 3, login: None, tls: None }
 }
 
 async fn stores() -> Fixture {

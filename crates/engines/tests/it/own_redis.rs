@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use lodge_engines::redis::{Login, Options, Tls};
+use lodge_engines::{
+    Tls,
+    redis::{Login, Options},
+};
 use lodge_testbed::Authority;
 use tempfile::TempDir;
 
@@ -55,7 +58,7 @@ impl OwnRedis {
     /// How it is reached.
     pub(crate) fn options(&self, prefix: &str) -> Options {
         let login = Login { username: String::new(), password: Some(PASSWORD.into()) };
-        let authorities_pem = Some(fs::read(self.authority.root()).unwrap());
+        let authorities_pem = Some(fs::read_to_string(self.authority.root()).unwrap());
         Options {
             sentinels: vec![self.sentinel.to_string()],
             masters: self.masters.clone(),

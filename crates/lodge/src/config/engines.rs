@@ -14,6 +14,10 @@ pub(crate) struct CassandraConfig {
     pub(crate) nodes: Vec<String>,
     pub(crate) keyspace: String,
     pub(crate) copies: u8,
+    pub(crate) username: String,
+    pub(crate) password_file: PathBuf,
+    pub(crate) tls: bool,
+    pub(crate) ca_file: PathBuf,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,7 +48,15 @@ pub(crate) struct RabbitmqConfig {
 
 impl Default for CassandraConfig {
     fn default() -> Self {
-        Self { nodes: Vec::new(), keyspace: "lodge".to_owned(), copies: 3 }
+        Self {
+            nodes: Vec::new(),
+            keyspace: "lodge".to_owned(),
+            copies: 3,
+            username: String::new(),
+            password_file: PathBuf::new(),
+            tls: false,
+            ca_file: PathBuf::new(),
+        }
     }
 }
 
@@ -109,6 +121,12 @@ fn check_cassandra(config: &CassandraConfig) -> Result<()> {
     }
     if config.copies == 0 {
         bail!("cassandra.copies must be at least 1");
+    }
+    if config.username.is_empty() != config.password_file.as_os_str().is_empty() {
+        bail!("cassandra.username and cassandra.password_file are of use only together");
+    }
+    if !config.tls && !config.ca_file.as_os_str().is_empty() {
+        bail!("cassandra.ca_file is of no use without cassandra.tls = true");
     }
     Ok(())
 }

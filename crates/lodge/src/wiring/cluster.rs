@@ -13,10 +13,11 @@ use lodge_domain::{
 };
 use lodge_embedded::{CachedKeys, CachedLinks, Folder, MovingFolder};
 use lodge_engines::{
+    Tls,
     behind::{self, Drain, HeldLinks, LinkQueue, WriteBehind},
-    cassandra::{Cassandra, Options as CassandraOptions},
+    cassandra::{Cassandra, Login as CassandraLogin, Options as CassandraOptions},
     rabbitmq,
-    redis::{Login, Options as RedisOptions, Redis, Tls},
+    redis::{Login, Options as RedisOptions, Redis},
 };
 use uuid::Uuid;
 
@@ -29,7 +30,7 @@ const REDIS_WRITERS: usize = 4;
 /// Connects to Cassandra, and puts Redis before it if there is to be one.
 pub(super) async fn ports(config: &Config) -> Result<Ports> {
     let folder = Arc::new(Folder::lock(&config.data)?);
-    let options = cassandra_options(config);
+    let options = cassandra_options(config)?;
     if options.copies < 3 {
         tracing::warn!(
             copies = options.copies,
@@ -40,6 +41,7 @@ pub(super) async fn ports(config: &Config) -> Result<Ports> {
     let queue = queue(config)?;
     let cluster =
         Cassandra::connect(&options).await.map_err(|error| explained("Cassandra", error))?;
+    cluster.keep_mode(config.links.mode).await.map_err(|error| explained("Cassandra", error))?;
     let (store, feed) = match &redis {
         Some(redis) => redis.before(cluster.links()),
         None => cluster.links(),
@@ -112,12 +114,7 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     if config.links.store == Store::Embedded {
         return Vec::new();
     }
-    let mut found = vec![
-        Cassandra::probe(&cassandra_options(config))
-            .await
-            .map(|nodes| format!("Cassandra: reached; the cluster has {nodes} nodes"))
-            .map_err(|error| explained("Cassandra", error)),
-    ];
+    let mut found = vec![probe_cassandra(config).await];
     if config.redis.is_used() {
         found.push(probe_redis(config).await);
     }
@@ -125,6 +122,12 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
         found.push(probe_rabbitmq(config).await);
     }
     found
+}
+
+async fn probe_cassandra(config: &Config) -> Result<String> {
+    let nodes = Cassandra::probe(&cassandra_options(config)?).await;
+    let nodes = nodes.map_err(|error| explained("Cassandra", error))?;
+    Ok(format!("Cassandra: reached; the cluster has {nodes} nodes"))
 }
 
 async fn probe_rabbitmq(config: &Config) -> Result<String> {
@@ -143,15 +146,27 @@ async fn probe_redis(config: &Config) -> Result<String> {
 pub(crate) async fn moving(config: &Config, from: &Path) -> Result<Move> {
     // Locked before anything is made in the cluster.
     let source = Arc::new(MovingFolder::open(from, &super::options(config))?);
-    let cluster = Cassandra::connect(&cassandra_options(config)).await;
+    let cluster = Cassandra::connect(&cassandra_options(config)?).await;
     let cluster = cluster.map_err(|error| explained("Cassandra", error))?;
+    cluster.keep_mode(config.links.mode).await.map_err(|error| explained("Cassandra", error))?;
     let (destination, read_back) = cluster.moving(config.links.mode);
     Ok(Move { source, destination, read_back, pace: Pace::default() })
 }
 
-fn cassandra_options(config: &Config) -> CassandraOptions {
-    let CassandraConfig { nodes, keyspace, copies } = config.cassandra.clone();
-    CassandraOptions { nodes, keyspace, copies }
+fn cassandra_options(config: &Config) -> Result<CassandraOptions> {
+    let cassandra: &CassandraConfig = &config.cassandra;
+    let password = secret_file("cassandra.password_file", &cassandra.password_file)?;
+    let login = password.map(|password| CassandraLogin {
+        username: cassandra.username.clone(),
+        password: password.into(),
+    });
+    Ok(CassandraOptions {
+        nodes: cassandra.nodes.clone(),
+        keyspace: cassandra.keyspace.clone(),
+        copies: cassandra.copies,
+        login,
+        tls: tls(cassandra.tls, "cassandra.ca_file", &cassandra.ca_file)?,
+    })
 }
 
 fn redis(config: &Config) -> Result<Option<Redis>> {
@@ -168,13 +183,12 @@ fn redis_options(config: &Config) -> Result<RedisOptions> {
         Ok(Login { username: user.to_owned(), password })
     };
     let file = &redis.sentinel_password_file;
-    let authorities_pem = authorities("redis.ca_file", &redis.ca_file)?;
     Ok(RedisOptions {
         sentinels: redis.sentinels.clone(),
         masters: redis.masters.clone(),
         login: login(&redis.username, "redis.password_file", &redis.password_file)?,
         sentinel_login: login(&redis.sentinel_username, "redis.sentinel_password_file", file)?,
-        tls: redis.tls.then_some(Tls { authorities_pem: authorities_pem.map(Into::into) }),
+        tls: tls(redis.tls, "redis.ca_file", &redis.ca_file)?,
         deadline: Duration::from_millis(redis.deadline_ms),
         writers: if config.links.writes == Writes::Behind { REDIS_WRITERS } else { 0 },
         // The deployments that share a Cassandra differ in this.
@@ -191,26 +205,30 @@ fn queue(config: &Config) -> Result<Option<Arc<dyn LinkQueue>>> {
 
 fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
     let rabbit = &config.rabbitmq;
-    let authorities_pem = authorities("rabbitmq.ca_file", &rabbit.ca_file)?;
     let password = secret_file("rabbitmq.password_file", &rabbit.password_file)?;
     Ok(rabbitmq::Options {
         nodes: rabbit.nodes.clone(),
         vhost: rabbit.vhost.clone(),
         username: rabbit.username.clone(),
         password: password.unwrap_or_default().into(),
-        tls: rabbit.tls.then_some(rabbitmq::Tls { authorities_pem }),
+        tls: tls(rabbit.tls, "rabbitmq.ca_file", &rabbit.ca_file)?,
         queue: format!("{}.links", config.cassandra.keyspace),
         copies: rabbit.copies,
     })
 }
 
-/// The certificates in a file; nothing where none is named.
-fn authorities(key: &str, file: &Path) -> Result<Option<String>> {
-    if file.as_os_str().is_empty() {
+/// What is trusted, where TLS is wanted: the certificates in a file, or where none is named those of the
+/// machine.
+fn tls(is_wanted: bool, key: &str, file: &Path) -> Result<Option<Tls>> {
+    if !is_wanted {
         return Ok(None);
     }
+    if file.as_os_str().is_empty() {
+        return Ok(Some(Tls { authorities_pem: None }));
+    }
     let pem = fs::read_to_string(file);
-    pem.map(Some).with_context(|| format!("{key}: {} cannot be read", file.display()))
+    let pem = pem.with_context(|| format!("{key}: {} cannot be read", file.display()))?;
+    Ok(Some(Tls { authorities_pem: Some(pem) }))
 }
 
 /// What a file holds that is named by `key`, such as a password; a last line end is no part of it.

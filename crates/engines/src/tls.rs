@@ -1,0 +1,40 @@
+//! TLS to an engine.
+
+use std::sync::Arc;
+
+use lodge_domain::{Error, Result};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
+
+/// What is trusted.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// Certificates of authorities, PEM; without them those of the machine.
+    pub authorities_pem: Option<String>,
+}
+
+impl Tls {
+    /// How a client speaks that trusts them.
+    pub(crate) fn client(&self) -> Result<Arc<ClientConfig>> {
+        let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(Error::internal)?;
+        Ok(Arc::new(client.with_root_certificates(self.roots()?).with_no_client_auth()))
+    }
+
+    fn roots(&self) -> Result<RootCertStore> {
+        let mut roots = RootCertStore::empty();
+        if let Some(pem) = &self.authorities_pem {
+            for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+                let certificate = certificate.map_err(Error::unavailable)?;
+                roots.add(certificate).map_err(Error::unavailable)?;
+            }
+        } else {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        Ok(roots)
+    }
+}
