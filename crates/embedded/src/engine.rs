@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lodge_domain::secret::InstallationSecret;
+use lodge_domain::{links::Mode, secret::InstallationSecret};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -105,6 +105,17 @@ impl Engine {
             ends: Mutex::new(Some(ends)),
             close_wait: options.close_wait,
         })
+    }
+
+    /// Keeps the mode, if none is kept yet.
+    pub(crate) async fn keep_mode(&self, mode: Mode) -> lodge_domain::Result<()> {
+        let keep = move |connection: &Connection| {
+            let sql = "INSERT INTO meta (name, value) VALUES ('mode', ?1) ON CONFLICT DO NOTHING";
+            connection.execute(sql, [mode.name().as_bytes()])?;
+            let kept = "SELECT value FROM meta WHERE name = 'mode'";
+            Ok(connection.query_row(kept, [], |row| row.get::<_, Vec<u8>>(0))?)
+        };
+        Mode::check_kept(mode, &self.writer.write(App::Links, keep).await?)
     }
 
     /// Answers when a reader and the writer have had their turn.

@@ -32,7 +32,7 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error, Result,
     keys::KeyStore,
-    links::{ClickStore, LinkStore},
+    links::{ClickStore, LinkStore, Mode},
     secret::InstallationSecret,
 };
 
@@ -76,6 +76,15 @@ impl Embedded {
     /// The installation's secret, made at the first opening; a backup carries it.
     pub fn secret(&self) -> InstallationSecret {
         self.0.secret.clone()
+    }
+
+    /// Keeps the mode in which links are made here, once and for all.
+    ///
+    /// # Errors
+    ///
+    /// [`lodge_domain::Error::Conflict`] if another one is kept.
+    pub async fn keep_mode(&self, mode: Mode) -> Result<()> {
+        self.0.keep_mode(mode).await
     }
 
     /// Answers when a reader and the writer have had their turn: the engine works.

@@ -220,7 +220,10 @@ pub(crate) fn json<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Res
             "the body must be application/json",
         ));
     }
-    serde_json::from_slice(body).map_err(|error| {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let read = serde_path_to_error::deserialize(&mut json).map_err(|error| error.to_string());
+    let read = read.and_then(|read| json.end().map(|()| read).map_err(|error| error.to_string()));
+    read.map_err(|error| {
         let reason = format!("is not the JSON that belongs here: {error}");
         unquoted(Error::invalid("body", reason))
     })

@@ -25,6 +25,31 @@ pub enum Mode {
     Replace,
 }
 
+impl Mode {
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claim => "claim",
+            Self::Replace => "replace",
+        }
+    }
+
+    /// What an installation says that keeps this mode, and is opened with `wanted`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if they differ: anybody could take over links that have owners, or would own
+    /// what was everybody's.
+    pub fn check_kept(wanted: Self, kept: &[u8]) -> Result<()> {
+        if kept == wanted.name().as_bytes() { Ok(()) } else { Err(OTHER_MODE) }
+    }
+}
+
+const OTHER_MODE: Error = Error::Conflict(
+    "links.mode is not the one that the links here were made with, which stays; \
+     start with a place of its own, and import an export there",
+);
+
 /// What a deployment decides about its links.
 #[derive(Debug, Clone)]
 pub struct LinksSettings {

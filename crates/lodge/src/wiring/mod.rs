@@ -76,7 +76,7 @@ struct Ports {
 /// Opens the engine and puts the services on it.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
     let ports = match config.links.store {
-        Store::Embedded => embedded(config)?,
+        Store::Embedded => embedded(config).await?,
         Store::Cassandra => cluster::ports(config).await?,
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -99,8 +99,9 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     Ok(Services { engine, links: Arc::new(links), keys, clock, secret, cache, behind })
 }
 
-fn embedded(config: &Config) -> Result<Ports> {
+async fn embedded(config: &Config) -> Result<Ports> {
     let engine = Embedded::open(&config.data, &options(config))?;
+    engine.keep_mode(config.links.mode).await?;
     Ok(Ports {
         links: Arc::new(CachedLinks::new(engine.links(), cache_bytes(config))),
         clicks: engine.clicks(),

@@ -61,6 +61,20 @@ fn in_replace_mode_a_link_that_is_made_on_the_page_is_everybodys() {
 }
 
 #[test]
+fn links_that_have_owners_are_not_opened_to_everybody_by_a_setting() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    server.kill();
+    let lodge = lodge.with("LODGE_LINKS_MODE", "replace");
+    let refused = lodge.run(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"]);
+    assert_ne!(refused.code, 0);
+    assert!(refused.err.contains("links.mode is not the one"), "{}", refused.err);
+    let server = lodge.with("LODGE_LINKS_MODE", "claim").start();
+    assert_eq!(server.get("/gg").status, 307);
+}
+
+#[test]
 fn in_claim_mode_nobody_overwrites_anothers_link() {
     let lodge = Lodge::new();
     let server = lodge.start();

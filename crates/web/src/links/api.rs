@@ -33,6 +33,7 @@ use crate::{
 
 /// Links on a page if the caller does not say.
 const PAGE_DEFAULT: usize = 50;
+const PAGE_MAX: usize = 1_000;
 
 pub(super) fn routes() -> Routes {
     Routes::default()
@@ -220,7 +221,10 @@ pub(crate) async fn list(
     let Caller::Owner(owner) = asked.caller(&site).await? else {
         return Err(Error::Unauthenticated("listing links needs an API key").into());
     };
-    let limit = query.limit.unwrap_or(PAGE_DEFAULT).clamp(1, 1_000);
+    let limit = query.limit.unwrap_or(PAGE_DEFAULT);
+    if !(1..=PAGE_MAX).contains(&limit) {
+        return Err(Error::invalid("limit", format!("must be 1 to {PAGE_MAX}")).into());
+    }
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let after = some(query.after).map(|after| after.parse().map(LinkId)).transpose();
     let query = LinkQuery {

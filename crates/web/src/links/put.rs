@@ -49,7 +49,8 @@ pub(crate) async fn put(
 }
 
 /// Reads `short` and `long`, each exactly once. A `long` that was not encoded (a `:`, `/` or `?`
-/// stands in it as it is) keeps the `&` of its own query: whatever follows it up to a `short` is its.
+/// stands in it as it is) keeps the `&` of its own query: whatever follows it up to a `short` is its. One
+/// in which `://` stands as it is keeps its own escapes, too.
 fn parse(query: &str) -> Result<(Short, Target)> {
     let (mut short, mut long) = (None, None::<String>);
     let mut long_is_open = false;
@@ -75,7 +76,8 @@ fn parse(query: &str) -> Result<(Short, Target)> {
         short.ok_or_else(|| Error::invalid("short", "is missing; say PUT /?short=…&long=…"))?;
     let long =
         long.ok_or_else(|| Error::invalid("long", "is missing; say PUT /?short=…&long=…"))?;
-    let target = Target::parse(&decode("long", &long)?).map_err(called_long)?;
+    let long = if long.contains("://") { long } else { decode("long", &long)? };
+    let target = Target::parse(&long).map_err(called_long)?;
     Ok((Short::parse(&decode("short", short)?)?, target))
 }
 
@@ -113,6 +115,15 @@ mod tests {
             parsed("long=https%3A%2F%2Fa.b%2F%3Fx%3D1%26y%3D2&short=gg"),
             "gg https://a.b/?x=1&y=2"
         );
+    }
+
+    #[test]
+    fn an_unencoded_long_keeps_its_own_escapes() {
+        assert_eq!(
+            parsed("short=gg&long=https://a.b/?u=https%3A%2F%2Fc.d%2F%3Fx%3D1%26y&q=a+b%2Bc"),
+            "gg https://a.b/?u=https%3A%2F%2Fc.d%2F%3Fx%3D1%26y&q=a+b%2Bc"
+        );
+        assert_eq!(parsed("short=gg&long=a.b/?q=%26"), "gg https://a.b/?q=&");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Result,
     links::{
-        Candidate, Claim, ClickBatch, ClickLimit, Link, Links, Owner, RedirectCode, Short, State,
-        Tags, Target, clicks::ClickCell, visit::Device,
+        Candidate, Claim, ClickBatch, ClickLimit, Link, Links, Owner, RedirectCode, Short, Tags,
+        Target, clicks::ClickCell, visit::Device,
     },
     passwords::PasswordHash,
     random::time_ordered_id,
@@ -105,9 +105,7 @@ impl Links {
                         row.clicks,
                     ));
                 }
-                Claim::Exists(link)
-                    if link.target == row.target && link.state(now).0 == State::Live =>
-                {
+                Claim::Exists(link) if link.target == row.target && link.deleted_at.is_none() => {
                     imported.already += 1;
                 }
                 Claim::Exists(_) => imported.problems.push(problem(row, "this short is taken")),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Query, State, rejection::QueryRejection};
 use http::StatusCode;
-use lodge_domain::links::Link;
+use lodge_domain::links::{Link, Mode};
 use serde::Deserialize;
 
 use super::{
@@ -30,6 +30,8 @@ pub(super) struct MakePage<'a> {
     pub(super) prefix: &'a str,
     /// Whether one must sign in first.
     pub(super) needs_key: bool,
+    /// Whether a link is its maker's.
+    pub(super) is_owned: bool,
 }
 
 /// What the form may start with.
@@ -111,5 +113,6 @@ async fn page(
     let prefix = format!("{}/", words::bare_url(&asked.base_url));
     let needs_key =
         !site.links.settings.anonymous_creation && session::owner(site, asked).await?.is_none();
-    Ok(pages::page(status, &MakePage { form, errors, prefix: &prefix, needs_key })?)
+    let is_owned = site.links.settings.mode == Mode::Claim;
+    Ok(pages::page(status, &MakePage { form, errors, prefix: &prefix, needs_key, is_owned })?)
 }

@@ -96,6 +96,7 @@ fn making_a_link() {
         errors: &errors,
         prefix: "go.example/",
         needs_key: true,
+        is_owned: true,
     });
     assert!(html.contains("&#60;script&#62;") && !html.contains("<details class=\"more\" open>"));
     let form = evil_form();
@@ -105,6 +106,7 @@ fn making_a_link() {
         errors: &errors,
         prefix: "go.example/",
         needs_key: false,
+        is_owned: false,
     });
     assert!(
         html.contains("aria-invalid=\"true\"")
