@@ -13,10 +13,19 @@ use rustls::{
 #[derive(Debug, Clone)]
 pub struct Tls {
     /// Certificates of authorities, PEM; without them those of the machine.
-    pub authorities_pem: Option<String>,
+    pub(crate) authorities_pem: Option<String>,
 }
 
 impl Tls {
+    /// TLS with whoever has a certificate by one of these authorities, PEM; without them, by one of the
+    /// machine's.
+    pub fn trusting(authorities_pem: Option<String>) -> Self {
+        // The drivers bring different ones, and each asks for the process's own. A second call changes
+        // nothing.
+        let _ = ring::default_provider().install_default();
+        Self { authorities_pem }
+    }
+
     /// How a client speaks that trusts them.
     pub(crate) fn client(&self) -> Result<Arc<ClientConfig>> {
         let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

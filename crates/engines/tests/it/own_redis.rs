@@ -64,7 +64,7 @@ impl OwnRedis {
             masters: self.masters.clone(),
             login: login.clone(),
             sentinel_login: login,
-            tls: self.tls.then_some(Tls { authorities_pem }),
+            tls: self.tls.then(|| Tls::trusting(authorities_pem)),
             deadline: Duration::from_millis(500),
             writers: 0,
             prefix: format!("{prefix}:"),

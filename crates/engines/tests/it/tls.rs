@@ -41,7 +41,7 @@ async fn redis_is_reached_over_tls_with_the_password_alone() {
     let right = redis.options("tls");
     within(Duration::from_secs(10), async || Redis::probe(right.clone()).await.is_ok()).await;
     let wrong = Login { password: Some("wrong-password-of-mine".into()), ..right.login.clone() };
-    let stranger = Tls { authorities_pem: Some(strangers_root()) };
+    let stranger = Tls::trusting(Some(strangers_root()));
     for (what, options) in [
         ("a wrong password", Options { login: wrong.clone(), ..right.clone() }),
         ("no password", Options { login: Login::default(), ..right.clone() }),
@@ -61,7 +61,7 @@ async fn rabbitmq_is_reached_over_tls_with_the_password_alone() {
     let nodes: Vec<String> =
         Member::of(Kind::Rabbitmq).map(|member| layout.tls_address(member).to_string()).collect();
     let root = fs::read_to_string(layout.authority().root()).unwrap();
-    let tls = |authorities_pem| Some(Tls { authorities_pem: Some(authorities_pem) });
+    let tls = |authorities_pem| Some(Tls::trusting(Some(authorities_pem)));
     let right = rabbitmq::Options { nodes, tls: tls(root), ..plain.clone() };
     rabbitmq::probe(&right).await.unwrap();
     let wrong = || "wrong-password-of-mine".into();
@@ -80,7 +80,7 @@ async fn rabbitmq_is_reached_over_tls_with_the_password_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cassandra_is_reached_over_tls_by_whoever_trusts_its_authority() {
     let layout = layout(&[Kind::Cassandra]);
-    let tls = |authorities_pem| Some(Tls { authorities_pem: Some(authorities_pem) });
+    let tls = |authorities_pem| Some(Tls::trusting(Some(authorities_pem)));
     let root = fs::read_to_string(layout.authority().root()).unwrap();
     let password = "password-of-mine".into();
     let login = Some(cassandra::Login { username: "lodge".to_owned(), password });

@@ -224,11 +224,11 @@ fn tls(is_wanted: bool, key: &str, file: &Path) -> Result<Option<Tls>> {
         return Ok(None);
     }
     if file.as_os_str().is_empty() {
-        return Ok(Some(Tls { authorities_pem: None }));
+        return Ok(Some(Tls::trusting(None)));
     }
     let pem = fs::read_to_string(file);
     let pem = pem.with_context(|| format!("{key}: {} cannot be read", file.display()))?;
-    Ok(Some(Tls { authorities_pem: Some(pem) }))
+    Ok(Some(Tls::trusting(Some(pem))))
 }
 
 /// What a file holds that is named by `key`, such as a password; a last line end is no part of it.
