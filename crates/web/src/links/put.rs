@@ -18,8 +18,9 @@ use crate::{Site, error::HttpResult, request::Asked};
 
 /// Put a short.
 ///
-/// Only the query counts: body and Content-Type are ignored, and `long` need not be encoded. Without an
-/// API key nobody can change the link later; `POST /api/links` gives a manage key.
+/// Only the query counts: body and Content-Type are ignored, and `long` need not be encoded: one in which
+/// `://` stands is taken as it is, escapes and all. Without an API key nobody can change the link later;
+/// `POST /api/links` gives a manage key.
 #[utoipa::path(put, path = "/", tag = "follow",
     params(("short" = String, Query, description = "The path segment"), ("long" = String, Query, description = "Where it leads; without a scheme it gets https"),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters")),
