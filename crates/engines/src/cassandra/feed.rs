@@ -1,13 +1,13 @@
-//! The change feed: a row for every edit and deletion, in partitions by time, written before the edit
-//! is acknowledged. Readers ask for what came since they last did, and for some seconds before that again
+//! The change feed: rows that name what was edited or deleted, in partitions by time, written before
+//! that is acknowledged. Readers ask for what came since they last did, and for some seconds before that again
 //! and again, because a row may arrive later than its time says.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
+mod known;
+mod teller;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
 };
 
 use async_trait::async_trait;
@@ -17,10 +17,10 @@ use lodge_domain::{
     Result,
     links::{ChangeFeed, FEED_KEPT, Short},
 };
-use parking_lot::Mutex;
 use scylla::value::CqlTimestamp;
 use uuid::Uuid;
 
+use self::{known::Known, teller::Teller};
 use super::{failure::Failure, session::Session};
 
 /// The length of a partition.
@@ -40,43 +40,45 @@ const AHEAD_MS: i64 = 2_000;
 /// The feed of one process.
 pub(crate) struct Feed {
     session: Arc<Session>,
-    /// Rows that need not be told again, with the time until which they may come.
-    known: Mutex<HashMap<Uuid, i64>>,
+    teller: Teller,
+    /// Rows that need not be told again.
+    known: Arc<Known>,
     /// When it was last read with success. A process that has hung, or could not reach the store, reads
     /// from there on, however long ago that is.
     read_ms: AtomicI64,
 }
 
+/// A row: its id, and the links that have changed.
+type Row = (Uuid, Vec<String>);
+
+/// The partition of a time in milliseconds since 1970.
+fn bucket_of(at: i64) -> i64 {
+    at.div_euclid(BUCKET_MS)
+}
+
 impl Feed {
+    /// The feed of this process. It is made within a runtime, which writes what is told.
     pub(crate) fn new(session: Arc<Session>) -> Self {
-        let read_ms = AtomicI64::new(Timestamp::now().as_millisecond());
-        Self { session, known: Mutex::default(), read_ms }
+        let (known, now) = (Arc::new(Known::default()), Timestamp::now());
+        let teller = Teller::new(Arc::clone(&session), Arc::clone(&known));
+        Self { session, teller, known, read_ms: AtomicI64::new(now.as_millisecond()) }
     }
 
     /// Tells the other processes that a link has changed.
     pub(crate) async fn tell(&self, short: &str) -> Result<(), Failure> {
-        let (now, id) = (Timestamp::now().as_millisecond(), Uuid::new_v4());
-        self.know(id, now);
-        let values = (now.div_euclid(BUCKET_MS), CqlTimestamp(now), id, short);
-        self.session.run(&self.session.statements.tell_change, values).await?;
-        Ok(())
-    }
-
-    /// Whether a row is new here.
-    fn know(&self, id: Uuid, now: i64) -> bool {
-        self.known.lock().insert(id, now + BACK_MS + AHEAD_MS).is_none()
+        self.teller.tell(short).await
     }
 
     /// The rows since a time, with some that are older.
-    async fn rows(&self, now: i64, since: i64) -> Result<Vec<(Uuid, String)>> {
+    async fn rows(&self, now: i64, since: i64) -> Result<Vec<Row>> {
         let since = since.max(now - KEPT_MS) - BACK_MS;
-        let buckets = since.div_euclid(BUCKET_MS)..=(now + AHEAD_MS).div_euclid(BUCKET_MS);
         let read = |bucket| async move {
             let values = (bucket, CqlTimestamp(since));
             self.session.all(&self.session.statements.changes, values).await
         };
+        let buckets = bucket_of(since)..=bucket_of(now + AHEAD_MS);
         let rows = stream::iter(buckets).map(read).buffered(BUCKETS_AT_ONCE);
-        let rows: Vec<Vec<(Uuid, String)>> = rows.try_collect().await?;
+        let rows: Vec<Vec<Row>> = rows.try_collect().await?;
         Ok(rows.into_iter().flatten().collect())
     }
 }
@@ -87,9 +89,9 @@ impl ChangeFeed for Feed {
         let now = Timestamp::now().as_millisecond();
         let rows = self.rows(now, self.read_ms.load(Ordering::Acquire).min(now)).await?;
         // From here on nothing waits: what is known is told.
-        let new = rows.into_iter().filter(|(id, _)| self.know(*id, now));
-        let changed = new.map(|(_, short)| Short::stored(short)).collect();
-        self.known.lock().retain(|_, until| *until > now);
+        let new = rows.into_iter().filter(|(id, _)| self.known.add(*id, now));
+        let changed = new.flat_map(|(_, shorts)| shorts).map(Short::stored).collect();
+        self.known.tidy(now);
         self.read_ms.store(now, Ordering::Release);
         Ok(changed)
     }
@@ -97,6 +99,6 @@ impl ChangeFeed for Feed {
     async fn changed_since(&self, since: Timestamp) -> Result<Vec<Short>> {
         let now = Timestamp::now().as_millisecond();
         let rows = self.rows(now, since.as_millisecond()).await?;
-        Ok(rows.into_iter().map(|(_, short)| Short::stored(short)).collect())
+        Ok(rows.into_iter().flat_map(|(_, shorts)| shorts).map(Short::stored).collect())
     }
 }

@@ -14,6 +14,7 @@ mod feed;
 mod keys;
 mod links;
 mod moving;
+mod options;
 mod row;
 mod schema;
 mod session;
@@ -32,7 +33,7 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 
-pub use session::{Login, Options};
+pub use options::{Login, Options};
 
 use self::{
     clicks::CassandraClicks, feed::Feed, keys::CassandraKeys, links::CassandraLinks,

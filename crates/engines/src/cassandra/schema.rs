@@ -10,10 +10,7 @@ use scylla::{
 };
 use uuid::Uuid;
 
-use super::{
-    failure::Failure,
-    session::{Options, is_applied},
-};
+use super::{failure::Failure, options::Options, statements::is_applied};
 
 /// The tables that bring a keyspace from each version to the next. In a statement `@` stands before
 /// every table, for the keyspace.
@@ -26,7 +23,7 @@ const MIGRATIONS: [&[&str]; 1] = [&[
      WITH CLUSTERING ORDER BY (id DESC)",
     "links_by_tag (owner bigint, tag text, id uuid, short text, PRIMARY KEY ((owner, tag), id)) \
      WITH CLUSTERING ORDER BY (id DESC)",
-    "link_changes (bucket bigint, at timestamp, id uuid, short text, PRIMARY KEY (bucket, at, id)) \
+    "link_changes (bucket bigint, at timestamp, id uuid, shorts frozen<list<text>>, PRIMARY KEY (bucket, at, id)) \
      WITH default_time_to_live = 600",
     "attempts (id blob PRIMARY KEY, fingerprint blob, at timestamp, plan text, outcome text)",
     "clicks_by_hour (link uuid, hour bigint, device text, incarnation uuid, number bigint, clicks bigint, \

@@ -14,15 +14,15 @@ use scylla::{
     response::query_result::QueryResult,
     serialize::row::SerializeRow,
     statement::{batch::BatchStatement, prepared::PreparedStatement},
-    value::{CqlValue, Row},
 };
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use uuid::Uuid;
 
 use super::{
     failure::Failure,
+    options::{Login, Options},
     schema,
-    statements::{Statements, batch_of_writes},
+    statements::{Statements, batch_of_writes, is_applied},
 };
 use crate::Tls;
 
@@ -45,30 +45,6 @@ pub(crate) const SECRET: &str = "secret";
 
 /// The setting that holds the mode in which links are made.
 pub(crate) const MODE: &str = "mode";
-
-/// Where the cluster is, and what of it is ours.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Nodes to begin with, as `host:port`; the others are learnt from them.
-    pub nodes: Vec<String>,
-    /// The keyspace, 1 to 48 letters, digits and underscores.
-    pub keyspace: String,
-    /// Copies of each row, if the keyspace is yet to be made; 3 keep every promise.
-    pub copies: u8,
-    /// How to sign in, where the cluster asks for it.
-    pub login: Option<Login>,
-    /// Speak TLS; a node's certificate names its address.
-    pub tls: Option<Tls>,
-}
-
-/// A user and a password.
-#[derive(Debug, Clone)]
-pub struct Login {
-    /// The user.
-    pub username: String,
-    /// The password.
-    pub password: SecretString,
-}
 
 /// A connection with its statements.
 pub(crate) struct Session {
@@ -227,13 +203,4 @@ fn profile() -> ExecutionProfile {
     // One more and no others: a cluster that is slow because it is busy is not to be asked three times.
     let policy = SimpleSpeculativeExecutionPolicy { max_retry_count: 1, retry_interval: SOON };
     ExecutionProfile::builder().speculative_execution_policy(Some(Arc::new(policy))).build()
-}
-
-/// What a lightweight transaction answers: `[applied]` comes first, and where it is false, what stood
-/// against it.
-pub(crate) fn is_applied(result: QueryResult) -> Result<bool, Failure> {
-    let rows = result.into_rows_result()?;
-    let row = rows.maybe_first_row::<Row>()?;
-    let applied = row.as_ref().and_then(|row| row.columns.first()?.as_ref());
-    Ok(matches!(applied, Some(CqlValue::Boolean(true))))
 }

@@ -5,14 +5,16 @@ use std::time::Duration;
 use lodge_domain::{Error, Result};
 use scylla::{
     client::session::Session,
+    response::query_result::QueryResult,
     statement::{
         Consistency, SerialConsistency,
         batch::{Batch, BatchStatement, BatchType},
         prepared::PreparedStatement,
     },
+    value::{CqlValue, Row},
 };
 
-use super::row::COLUMNS;
+use super::{failure::Failure, row::COLUMNS};
 
 /// How long a read may take.
 const READ: Duration = Duration::from_secs(2);
@@ -84,8 +86,8 @@ statements! {
         IF id = :was_id AND version = :was_version AND clicks_used = :was_used", assignments(COLUMNS));
     put: Write format!("INSERT INTO @links ({COLUMNS}) VALUES ({}) USING TIMESTAMP :at", marks(COLUMNS));
     any_link: Read "SELECT short FROM @links LIMIT 1";
-    tell_change: Write "INSERT INTO @link_changes (bucket, at, id, short) VALUES (?, ?, ?, ?)";
-    changes: Poll "SELECT id, short FROM @link_changes WHERE bucket = ? AND at >= ?";
+    tell_change: Write "INSERT INTO @link_changes (bucket, at, id, shorts) VALUES (?, ?, ?, ?)";
+    changes: Poll "SELECT id, shorts FROM @link_changes WHERE bucket = ? AND at >= ?";
     own: Write "INSERT INTO @links_by_owner (owner, id, short) VALUES (?, ?, ?)";
     disown: Write "DELETE FROM @links_by_owner WHERE owner = ? AND id = ?";
     owned: Read "SELECT id, short FROM @links_by_owner WHERE owner = ? AND id < ?";
@@ -180,4 +182,13 @@ fn marks(columns: &str) -> String {
 fn assignments(columns: &str) -> String {
     let columns = columns.split(',').map(str::trim).filter(|column| *column != "short");
     columns.map(|column| format!("{column} = ?")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a lightweight transaction answers: `[applied]` comes first, and where it is false, what stood
+/// against it.
+pub(crate) fn is_applied(result: QueryResult) -> Result<bool, Failure> {
+    let rows = result.into_rows_result()?;
+    let row = rows.maybe_first_row::<Row>()?;
+    let applied = row.as_ref().and_then(|row| row.columns.first()?.as_ref());
+    Ok(matches!(applied, Some(CqlValue::Boolean(true))))
 }

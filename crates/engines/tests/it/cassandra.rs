@@ -1,7 +1,8 @@
 //! The contract on Cassandra.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
+use futures_util::future::join_all;
 use lodge_contract::{
     Fixture,
     samples::{BEGIN, at, claim, fresh, link, target},
@@ -59,6 +60,21 @@ async fn a_short_that_a_put_has_taken_is_not_claimed_though_the_id_follows_from_
     let put = replaceable(&free.short, "https://put.example/", 30);
     links.replace(put.clone(), None).await.unwrap();
     assert_eq!(links.find(&free.short).await.unwrap().unwrap().target, put.target);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_process_hears_of_each_of_many_changes_that_come_at_once() {
+    let (links, _) = connect("lodge_contract").await.links();
+    let (_, feed) = connect("lodge_contract").await.links();
+    let shorts: BTreeSet<Short> = (0..300).map(|_| fresh("many")).collect();
+    let put = |short: &Short| links.replace(link(short), None);
+    for put in join_all(shorts.iter().map(put)).await {
+        put.unwrap();
+    }
+    let heard = feed.changed().await.unwrap();
+    let mine: Vec<&Short> = heard.iter().filter(|short| shorts.contains(*short)).collect();
+    assert_eq!(mine.len(), shorts.len(), "each is told of once");
+    assert_eq!(mine.into_iter().collect::<BTreeSet<_>>(), shorts.iter().collect());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
