@@ -19,9 +19,6 @@ use uuid::Uuid;
 
 use super::{HeldLinks, LinkQueue, Received};
 
-/// Links that are stored at once: the store has others to serve.
-const AT_ONCE: usize = 16;
-
 /// Pauses between two tries, doubled up to the longest.
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -47,19 +44,22 @@ pub struct Drain {
     store: Arc<dyn LinkStore>,
     clock: Arc<dyn Clock>,
     id: Uuid,
+    at_once: usize,
     in_hand: AtomicU64,
 }
 
 impl Drain {
-    /// A worker with a name of its own, `id`.
+    /// A worker with a name of its own, `id`, that stores `at_once` links at once, at least one.
     pub fn new(
         queue: Arc<dyn LinkQueue>,
         held: Arc<dyn HeldLinks>,
         store: Arc<dyn LinkStore>,
         clock: Arc<dyn Clock>,
         id: Uuid,
+        at_once: u8,
     ) -> Self {
-        Self { queue, held, store, clock, id, in_hand: AtomicU64::new(0) }
+        let at_once = usize::from(at_once);
+        Self { queue, held, store, clock, id, at_once, in_hand: AtomicU64::new(0) }
     }
 
     /// Works for as long as it is polled. A link that is in hand when that ends comes again to somebody.
@@ -90,7 +90,7 @@ impl Drain {
         let (first, others) = batch.0.split_at(1.min(batch.0.len()));
         for links in [first, others] {
             stream::iter(links)
-                .for_each_concurrent(AT_ONCE, |received| self.store_or_bury(received))
+                .for_each_concurrent(self.at_once, |received| self.store_or_bury(received))
                 .await;
         }
         metrics::counter!("lodge_links_drained_total").increment(count);
@@ -136,7 +136,7 @@ impl Drain {
 
     /// Stores what has been held for too long; what is left over has its turn at the next look.
     async fn store_overdue(&self, overdue: Vec<Link>) {
-        let stored = stream::iter(&overdue).for_each_concurrent(AT_ONCE, async |link| {
+        let stored = stream::iter(&overdue).for_each_concurrent(self.at_once, async |link| {
             match self.store_once(link).await {
                 Err(error @ Error::Unavailable { .. }) => {
                     tracing::debug!(%error, "what is held for long cannot be stored yet");

@@ -77,7 +77,7 @@ impl Process {
 
     fn drain_into(&mut self, store: Arc<dyn LinkStore>) {
         let (queue, held) = (Arc::clone(&self.queue), Arc::clone(&self.held));
-        let drain = Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4());
+        let drain = Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4(), 16);
         self.tasks.push(tokio::spawn(async move { drain.run().await }));
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct RabbitmqConfig {
     pub(crate) tls: bool,
     pub(crate) ca_file: PathBuf,
     pub(crate) copies: u8,
+    /// Links that a worker stores at once.
+    pub(crate) store_at_once: u8,
 }
 
 impl Default for CassandraConfig {
@@ -86,6 +88,7 @@ impl Default for RabbitmqConfig {
             tls: false,
             ca_file: PathBuf::new(),
             copies: 3,
+            store_at_once: 4,
         }
     }
 }
@@ -158,6 +161,9 @@ fn check_writes(config: &Config) -> Result<()> {
     }
     if config.rabbitmq.copies == 0 {
         bail!("rabbitmq.copies must be at least 1");
+    }
+    if config.rabbitmq.store_at_once == 0 {
+        bail!("rabbitmq.store_at_once must be at least 1");
     }
     if !config.rabbitmq.tls && !config.rabbitmq.ca_file.as_os_str().is_empty() {
         bail!("rabbitmq.ca_file is of no use without rabbitmq.tls = true");

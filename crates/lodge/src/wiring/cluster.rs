@@ -92,10 +92,11 @@ impl Behind {
     /// What goes on beside the requests.
     fn running(self, config: &Config) -> BoxFuture<'static, ()> {
         let Self { held, queue, store } = self;
+        let at_once = config.rabbitmq.store_at_once;
         let works = config.roles.contains(&Role::Worker);
         let drain = works.then(|| {
             let (queue, held) = (Arc::clone(&queue), Arc::clone(&held));
-            Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4())
+            Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4(), at_once)
         });
         Box::pin(async move {
             let drained = async {
