@@ -104,12 +104,13 @@ impl CachedLinks {
     }
 
     /// Runs a write that concerns `shorts` to its end, even if the caller goes away, and then brings
-    /// the cache up to date with the links that `written` finds in its outcome.
+    /// the cache up to date with the links that `written` finds in its outcome, if that says what the
+    /// store has now.
     fn write<T, F>(
         &self,
         shorts: Vec<Short>,
         write: impl FnOnce(Arc<dyn LinkStore>) -> F + Send + 'static,
-        written: impl Fn(&T) -> Vec<&Link> + Send + 'static,
+        written: impl Fn(&T) -> Option<Vec<&Link>> + Send + 'static,
     ) -> Finish<Result<T>>
     where
         T: Send + 'static,
@@ -124,10 +125,10 @@ impl CachedLinks {
         let to_its_end = async move {
             let _seat = seat.map_err(|_| Error::unavailable("too many writes are under way"))?;
             let outcome = write(store).await;
-            match &outcome {
-                Ok(outcome) => cache.settle(&noted, &written(outcome)),
+            match outcome.as_ref().ok().and_then(&written) {
+                Some(links) => cache.settle(&noted, &links),
                 // Nobody knows what the store has now.
-                Err(_) => noted.iter().for_each(|noted| cache.forget(&noted.0)),
+                None => noted.iter().for_each(|noted| cache.forget(&noted.0)),
             }
             outcome
         };
@@ -158,7 +159,7 @@ impl LinkStore for CachedLinks {
             store.claim(candidates, reserved, attempt).await
         };
         self.write(shorts, write, |done| {
-            of_this_attempt(done).into_iter().flatten().filter_map(created).collect()
+            of_this_attempt(done).map(|claims| claims.iter().filter_map(created).collect())
         })
         .await
     }
@@ -167,10 +168,8 @@ impl LinkStore for CachedLinks {
         let shorts = vec![link.short.clone()];
         let write =
             move |store: Arc<dyn LinkStore>| async move { store.replace(link, attempt).await };
-        self.write(shorts, write, |done| {
-            of_this_attempt(done).map(|replaced| &replaced.link).into_iter().collect()
-        })
-        .await
+        self.write(shorts, write, |done| of_this_attempt(done).map(|replaced| vec![&replaced.link]))
+            .await
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
@@ -213,19 +212,14 @@ impl LinkStore for CachedLinks {
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
-        let short = link.short.clone();
+        let shorts = vec![link.short.clone()];
         let write =
             move |store: Arc<dyn LinkStore>| async move { store.change(link, attempt).await };
-        let changed = self
-            .write(vec![short.clone()], write, |done: &Option<_>| {
-                done.as_ref().and_then(of_this_attempt).into_iter().collect()
-            })
-            .await?;
-        if changed.is_none() {
-            // The caller read an older version somewhere; if it was here, the next try must not.
-            self.cache.forget(&short);
-        }
-        Ok(changed)
+        // If it is refused, the caller read an older version somewhere, perhaps here.
+        self.write(shorts, write, |done: &Option<_>| {
+            done.as_ref().and_then(of_this_attempt).map(|link| vec![link])
+        })
+        .await
     }
 
     async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
@@ -251,7 +245,8 @@ fn created(claim: &Claim) -> Option<&Link> {
     }
 }
 
-/// What was written now; a repetition answers with what was written then, which may have changed since.
+/// What was written now; a repetition answers with what was written then, which may have changed since,
+/// or is written only now.
 fn of_this_attempt<T>(done: &Done<T>) -> Option<&T> {
     (!done.replayed).then_some(&done.outcome)
 }

@@ -339,6 +339,19 @@ async fn a_repeated_write_does_not_bring_back_its_outcome() {
     assert_eq!(cached.find(&wanted.short).await.unwrap().as_deref(), Some(&second));
 }
 
+#[tokio::test]
+async fn what_is_remembered_does_not_hide_what_a_repetition_finds_done() {
+    let Stores { cached, slow, _folder } = stores(SMALL);
+    let attempt = lodge_contract::samples::attempt(&fresh("key"), "", 0);
+    let first = create(&*cached, link(&fresh("done"))).await;
+    let second = changed(&first, |link| link.key_version = 2);
+    // As another process does that carries on where this one broke off.
+    slow.change(second.clone(), Some(attempt.clone())).await.unwrap();
+    assert!(cached.change(second.clone(), Some(attempt)).await.unwrap().unwrap().replayed);
+    let found = cached.find(&first.short).await.unwrap().unwrap();
+    assert_eq!(found.key_version, second.key_version);
+}
+
 /// Readers note what was acknowledged before they read, and must see that or something newer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_read_is_older_than_the_last_acknowledged_write() {
