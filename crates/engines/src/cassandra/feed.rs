@@ -2,12 +2,14 @@
 //! that is acknowledged. Readers ask for what came since they last did, and for some seconds before that again
 //! and again, because a row may arrive later than its time says.
 
-mod known;
 mod teller;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -17,10 +19,11 @@ use lodge_domain::{
     Result,
     links::{ChangeFeed, FEED_KEPT, Short},
 };
+use parking_lot::Mutex;
 use scylla::value::CqlTimestamp;
 use uuid::Uuid;
 
-use self::{known::Known, teller::Teller};
+use self::teller::Teller;
 use super::{failure::Failure, session::Session};
 
 /// The length of a partition.
@@ -37,12 +40,16 @@ const BUCKETS_AT_ONCE: usize = 8;
 /// How far ahead a writer's clock may be.
 const AHEAD_MS: i64 = 2_000;
 
+/// How long a row may come again.
+const AGAIN_MS: i64 = BACK_MS + AHEAD_MS;
+
 /// The feed of one process.
 pub(crate) struct Feed {
     session: Arc<Session>,
     teller: Teller,
-    /// Rows that need not be told again.
-    known: Arc<Known>,
+    /// Rows that have been heard of, with the time until which they may come again. A process hears of
+    /// its own as well: what it remembered just after a write may come from a replica that lags.
+    known: Mutex<HashMap<Uuid, i64>>,
     /// When it was last read with success. A process that has hung, or could not reach the store, reads
     /// from there on, however long ago that is.
     read_ms: AtomicI64,
@@ -59,12 +66,12 @@ fn bucket_of(at: i64) -> i64 {
 impl Feed {
     /// The feed of this process. It is made within a runtime, which writes what is told.
     pub(crate) fn new(session: Arc<Session>) -> Self {
-        let (known, now) = (Arc::new(Known::default()), Timestamp::now());
-        let teller = Teller::new(Arc::clone(&session), Arc::clone(&known));
-        Self { session, teller, known, read_ms: AtomicI64::new(now.as_millisecond()) }
+        let read_ms = AtomicI64::new(Timestamp::now().as_millisecond());
+        let teller = Teller::new(Arc::clone(&session));
+        Self { session, teller, known: Mutex::default(), read_ms }
     }
 
-    /// Tells the other processes that a link has changed.
+    /// Tells all processes that a link has changed.
     pub(crate) async fn tell(&self, short: &str) -> Result<(), Failure> {
         self.teller.tell(short).await
     }
@@ -89,9 +96,11 @@ impl ChangeFeed for Feed {
         let now = Timestamp::now().as_millisecond();
         let rows = self.rows(now, self.read_ms.load(Ordering::Acquire).min(now)).await?;
         // From here on nothing waits: what is known is told.
-        let new = rows.into_iter().filter(|(id, _)| self.known.add(*id, now));
+        let mut known = self.known.lock();
+        let new = rows.into_iter().filter(|(id, _)| known.insert(*id, now + AGAIN_MS).is_none());
         let changed = new.flat_map(|(_, shorts)| shorts).map(Short::stored).collect();
-        self.known.tidy(now);
+        known.retain(|_, until| *until > now);
+        drop(known);
         self.read_ms.store(now, Ordering::Release);
         Ok(changed)
     }

@@ -5,10 +5,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use futures_util::future::join_all;
 use lodge_contract::{
     Fixture,
-    samples::{BEGIN, at, claim, fresh, link, target},
+    samples::{BEGIN, at, claim, fresh, fresh_owner, link, target},
 };
 use lodge_domain::links::{
-    Claim, ClickBatch, Device, Grouping, Link, LinkId, Short, clicks::ClickCell,
+    Claim, ClickBatch, Device, Grouping, Link, LinkId, LinkQuery, Short, clicks::ClickCell,
 };
 use lodge_engines::cassandra::{Cassandra, Options};
 use lodge_testbed::Kind;
@@ -60,6 +60,32 @@ async fn a_short_that_a_put_has_taken_is_not_claimed_though_the_id_follows_from_
     let put = replaceable(&free.short, "https://put.example/", 30);
     links.replace(put.clone(), None).await.unwrap();
     assert_eq!(links.find(&free.short).await.unwrap().unwrap().target, put.target);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_short_that_its_owner_claims_again_stays_on_their_list() {
+    let (links, _) = connect("lodge_contract").await.links();
+    let (short, owner) = (fresh("again"), fresh_owner());
+    let mine = |url: &str, seconds: i64| {
+        let (id, at, owner) = (LinkId::of(&short), at(seconds), Some(owner));
+        Link { id, owner, target: target(url), created_at: at, changed_at: at, ..link(&short) }
+    };
+    assert!(matches!(claim(&*links, mine("https://a.example/", 10)).await, Claim::Created(_)));
+    assert!(matches!(claim(&*links, mine("https://b.example/", 20)).await, Claim::Exists(_)));
+    let all = LinkQuery { owner, after: None, tag: None, prefix: None, search: None, limit: 1_000 };
+    let listed = links.list(all).await.unwrap();
+    assert_eq!(listed.iter().map(|link| &link.short).collect::<Vec<_>>(), [&short]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_hears_of_what_it_writes_itself_and_of_what_it_repeats() {
+    let (links, feed) = connect("lodge_contract").await.links();
+    let link = link(&fresh("own"));
+    for turn in ["first", "again"] {
+        links.replace(link.clone(), None).await.unwrap();
+        let heard = feed.changed().await.unwrap();
+        assert!(heard.contains(&link.short), "{turn}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

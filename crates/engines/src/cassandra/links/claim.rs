@@ -52,7 +52,9 @@ impl CassandraLinks {
         } else {
             contend(|| self.try_claim(&link, reserved)).await?
         };
-        if let Claim::Exists(_) = claim {
+        if let Claim::Exists(holder) = &claim
+            && (holder.id, holder.owner) != (link.id, link.owner)
+        {
             self.unindex(&link).await;
         }
         Ok(claim)

@@ -25,8 +25,15 @@ impl CassandraLinks {
         let statements = &self.session.statements;
         let was: Option<LinkRow> =
             self.session.first(&statements.find, (link.short.as_str(),)).await?;
+        let (target, at) = (link.target.clone(), link.changed_at);
         match link.replacing(was.map(LinkRow::link).transpose()?) {
-            Replacement::Stays(is) => Ok(is),
+            Replacement::Stays(is) => {
+                if is.link.changed_at == at && is.link.target == target {
+                    // A repetition of this very write, of which nobody may have been told.
+                    self.feed.tell(is.link.short.as_str()).await?;
+                }
+                Ok(is)
+            }
             Replacement::Becomes(is) => {
                 self.write_plainly(&is.link).await?;
                 Ok(is)
