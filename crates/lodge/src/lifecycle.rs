@@ -12,7 +12,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
-    task::JoinHandle,
+    task::{JoinError, JoinHandle},
     time::{MissedTickBehavior, interval},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -67,7 +67,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     if let Some(socket) = socket {
         tasks.spawn(admin::serve(socket, Arc::clone(&services), stop_ops.clone()));
     }
-    tasks.spawn({
+    let following = tasks.spawn({
         let (services, stop) = (Arc::clone(&services), stop_ops.clone());
         async move { stop.run_until_cancelled(services.follow()).await }
     });
@@ -78,7 +78,14 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
     tracing::info!(address, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
 
-    ends.next().await;
+    let failed = tokio::select! {
+        () = ends.next() => None,
+        // Without it nobody hears what others change, and nobody stores what waits.
+        failed = failure_of(following) => Some(failed),
+    };
+    if let Some(error) = &failed {
+        tracing::error!(%error, "what goes on beside the requests has failed");
+    }
     tracing::info!("stopping; a second signal stops at once");
     let orderly = async {
         stop.cancel();
@@ -99,7 +106,15 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
         }
     }
     tracing::info!("stopped");
-    Ok(())
+    failed.map_or(Ok(()), |error| Err(error).context("what goes on beside the requests has failed"))
+}
+
+/// How a task fails; if it ends well, this never does.
+async fn failure_of<T>(task: JoinHandle<T>) -> JoinError {
+    match task.await {
+        Ok(_) => std::future::pending().await,
+        Err(error) => error,
+    }
 }
 
 /// Answers the public until `stop`.

@@ -1,23 +1,18 @@
 //! Storing what was acknowledged.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Clock, Error, Result,
     links::{Link, LinkStore},
 };
+use parking_lot::Mutex;
 use tokio::time::{Instant, interval, sleep, timeout};
 use uuid::Uuid;
 
-use super::{HeldLinks, LinkQueue, Received};
+use super::{Batch, HeldLinks, InHand, LinkQueue, Received};
 
 /// Pauses between two tries, doubled up to the longest.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -26,9 +21,12 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// How often the worker looks around.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long the queue and every worker's hands must have been empty for nothing to be missing: longer
-/// than a queue needs to take back what a worker held that has died or hangs.
+/// For how long everything must have been stored that was put before something was lost, for nothing to
+/// be missing: longer than a queue needs to take back what a worker held that has died or hangs.
 const QUIET: Duration = Duration::from_secs(30);
+
+/// How much later than it was put a link may be queued, and clocks may differ, together.
+const LATE: SignedDuration = SignedDuration::from_secs(10);
 
 /// How long a link may be held; past it somebody died between holding it and queueing it, or between
 /// storing it and letting go of it.
@@ -45,7 +43,15 @@ pub struct Drain {
     clock: Arc<dyn Clock>,
     id: Uuid,
     at_once: usize,
-    in_hand: AtomicU64,
+    progress: Mutex<Progress>,
+}
+
+/// How far a worker has come.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    in_hand: InHand,
+    /// When the newest link that it has received was put.
+    reached: Timestamp,
 }
 
 impl Drain {
@@ -59,7 +65,8 @@ impl Drain {
         at_once: u8,
     ) -> Self {
         let at_once = usize::from(at_once);
-        Self { queue, held, store, clock, id, at_once, in_hand: AtomicU64::new(0) }
+        let progress = Progress { in_hand: InHand::default(), reached: Timestamp::UNIX_EPOCH };
+        Self { queue, held, store, clock, id, at_once, progress: Mutex::new(progress) }
     }
 
     /// Works for as long as it is polled. A link that is in hand when that ends comes again to somebody.
@@ -83,20 +90,25 @@ impl Drain {
 
     async fn store_next(&self) -> Result<()> {
         let batch = self.queue.receive().await?;
-        let count = batch.0.len() as u64;
-        self.in_hand.store(count, Ordering::Release);
-        // However long the store is away, they wait here as well as in the queue; the first of them finds
-        // out, so that a store in need is not asked by all.
-        let (first, others) = batch.0.split_at(1.min(batch.0.len()));
-        for links in [first, others] {
-            stream::iter(links)
-                .for_each_concurrent(self.at_once, |received| self.store_or_bury(received))
-                .await;
-        }
-        metrics::counter!("lodge_links_drained_total").increment(count);
+        self.progress.lock().receive(&batch);
+        self.first_then_all(&batch.0, |received| self.store_or_bury(received)).await;
+        metrics::counter!("lodge_links_drained_total").increment(batch.0.len() as u64);
         let taken = self.queue.stored(batch).await;
-        self.in_hand.store(0, Ordering::Release);
+        self.progress.lock().in_hand = InHand::default();
         taken
+    }
+
+    /// However long the store is away, links wait here as well as in the queue; the first of them finds
+    /// out, so that a store in need is not asked by all.
+    async fn first_then_all<'a, T, F: Future<Output = ()>>(
+        &self,
+        all: &'a [T],
+        each: impl Fn(&'a T) -> F,
+    ) {
+        let (first, others) = all.split_at(1.min(all.len()));
+        for part in [first, others] {
+            stream::iter(part).for_each_concurrent(self.at_once, &each).await;
+        }
     }
 
     async fn store_or_bury(&self, received: &Received) {
@@ -136,7 +148,7 @@ impl Drain {
 
     /// Stores what has been held for too long; what is left over has its turn at the next look.
     async fn store_overdue(&self, overdue: Vec<Link>) {
-        let stored = stream::iter(&overdue).for_each_concurrent(self.at_once, async |link| {
+        let stored = self.first_then_all(&overdue, async |link| {
             match self.store_once(link).await {
                 Err(error @ Error::Unavailable { .. }) => {
                     tracing::debug!(%error, "what is held for long cannot be stored yet");
@@ -165,22 +177,61 @@ impl Drain {
     }
 
     async fn look(&self, quiet_since: &mut Option<Instant>) -> Result<()> {
-        let in_hands = self.held.attend(self.id, self.in_hand.load(Ordering::Acquire)).await?;
+        let Progress { in_hand, reached } = *self.progress.lock();
+        let in_hands = self.held.attend(self.id, in_hand).await?;
         let waiting = self.queue.waiting().await?;
         #[expect(clippy::cast_precision_loss, reason = "a metric")]
-        metrics::gauge!("lodge_links_waiting").set((waiting + in_hands) as f64);
-        let overdue = self.held.overdue(self.clock.now() - OVERDUE).await?;
-        let is_quiet = waiting + in_hands == 0 && overdue.is_empty();
+        metrics::gauge!("lodge_links_waiting").set((waiting + in_hands.count) as f64);
+        let stored_until = stored_until(waiting, in_hands, reached, self.clock.now());
+        // What was put later may be waiting its turn.
+        let overdue = self.held.overdue(stored_until - OVERDUE).await?;
+        let has_overdue = !overdue.is_empty();
         self.store_overdue(overdue).await;
-        if self.held.is_whole().await? || !is_quiet {
+        let lost_since = self.held.lost_since().await?;
+        if has_overdue || lost_since.is_none_or(|lost| stored_until < lost + LATE) {
             *quiet_since = None;
             return Ok(());
         }
         let since = *quiet_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= QUIET {
-            tracing::info!("everything that was queued is stored; what is held is whole again");
+            tracing::info!("everything is stored that may have been lost from sight");
             self.held.vouch().await?;
         }
         Ok(())
+    }
+}
+
+/// Of the links that were put until then, all that were queued at once are stored.
+fn stored_until(waiting: u64, in_hands: InHand, reached: Timestamp, now: Timestamp) -> Timestamp {
+    match waiting + in_hands.count {
+        0 => now,
+        // They are received in their order.
+        _ => in_hands.oldest.map_or(reached, |oldest| oldest.min(reached)),
+    }
+}
+
+impl Progress {
+    fn receive(&mut self, batch: &Batch) {
+        let times = || batch.0.iter().map(|received| received.link.changed_at);
+        self.in_hand = InHand { count: batch.0.len() as u64, oldest: times().min() };
+        self.reached = times().max().unwrap_or(self.reached);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_counts_as_stored_that_waits_or_is_in_anybodys_hands() {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        let in_hand = |oldest| InHand { count: 1, oldest: Some(at(oldest)) };
+        let (none, reached, now) = (InHand::default(), at(50), at(60));
+        assert_eq!(stored_until(0, none, reached, now), now, "nothing is left");
+        assert_eq!(stored_until(1, none, reached, now), reached, "what waits was put later");
+        assert_eq!(stored_until(0, in_hand(40), reached, now), at(40));
+        assert_eq!(stored_until(1, in_hand(55), reached, now), reached);
+        let both = in_hand(40).and(in_hand(30)).and(none);
+        assert_eq!((both.count, stored_until(0, both, reached, now)), (2, at(30)));
     }
 }

@@ -52,15 +52,33 @@ pub trait HeldLinks: Send + Sync {
     /// Links that were held before `since` and still are; some of them at least, if there are any.
     async fn overdue(&self, since: Timestamp) -> Result<Vec<Link>>;
 
-    /// Whether nothing can have been lost since it was last vouched for.
-    async fn is_whole(&self) -> Result<bool>;
+    /// Since when something may be missing that was held until then; `None` while nothing can be.
+    async fn lost_since(&self) -> Result<Option<Timestamp>>;
 
-    /// Vouches that nothing is missing.
+    /// Vouches that nothing is missing, unless more was lost since [`Self::lost_since`] was asked.
     async fn vouch(&self) -> Result<()>;
 
-    /// Says how many links this worker has received and not stored yet; how many all workers together
-    /// have that are known to be alive.
-    async fn attend(&self, worker: Uuid, in_hand: u64) -> Result<u64>;
+    /// Says what this worker has received and not stored yet; what all workers together have that are
+    /// known to be alive.
+    async fn attend(&self, worker: Uuid, in_hand: InHand) -> Result<InHand>;
+}
+
+/// What workers have received and not stored yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InHand {
+    /// How many links.
+    pub count: u64,
+    /// When the oldest of them was put, if there are any.
+    pub oldest: Option<Timestamp>,
+}
+
+impl InHand {
+    /// This and that.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let oldest = self.oldest.into_iter().chain(other.oldest).min();
+        Self { count: self.count + other.count, oldest }
+    }
 }
 
 /// Keeps links in the order in which they came until they are stored.
@@ -110,13 +128,18 @@ pub struct Receipt {
     pub number: u64,
 }
 
+async fn vouch(held: &dyn HeldLinks) -> Result<()> {
+    held.lost_since().await?;
+    held.vouch().await
+}
+
 /// Keeps the queue's connection, for as long as it is polled. If the queue was made by this process,
 /// nothing can be missing from what is held.
 pub async fn keep(queue: &dyn LinkQueue, held: &dyn HeldLinks) {
     let vouch_if_new = async {
         loop {
             match queue.is_new().await {
-                Ok(true) if held.vouch().await.is_ok() => return,
+                Ok(true) if vouch(held).await.is_ok() => return,
                 Ok(false) => return,
                 _ => tokio::time::sleep(SOON).await,
             }

@@ -117,8 +117,8 @@ impl LinkStore for WriteBehind {
         }
         let was = self.find_lately(&link.short).await?.map(Arc::unwrap_or_clone);
         let is = match link.replacing(was) {
-            Replacement::Stays(is) => return Ok(Done::now(is)),
-            Replacement::Becomes(is) => is,
+            // The newer one may be held and not be queued yet, or never: nobody has to have acknowledged it.
+            Replacement::Stays(is) | Replacement::Becomes(is) => is,
         };
         match self.take(&is.link).await {
             Ok(None) => Ok(Done::now(is)),

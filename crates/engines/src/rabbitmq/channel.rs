@@ -187,6 +187,8 @@ async fn declare(connection: &Connection, options: &Options) -> lapin::Result<bo
     quorum.insert("x-quorum-initial-group-size".into(), AMQPValue::LongInt(copies));
     let durable = QueueDeclareOptions::durable();
     channel.queue_declare(dead.as_str().into(), durable, quorum.clone()).await?;
+    quorum.insert("x-max-length".into(), AMQPValue::LongLongInt(options.length_max.into()));
+    quorum.insert("x-overflow".into(), AMQPValue::LongString("reject-publish".into()));
     quorum.insert("x-dead-letter-exchange".into(), AMQPValue::LongString("".into()));
     quorum.insert("x-dead-letter-routing-key".into(), AMQPValue::LongString(dead.into()));
     channel.queue_declare(name, durable, quorum).await?;

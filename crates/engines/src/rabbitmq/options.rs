@@ -26,6 +26,8 @@ pub struct Options {
     pub queue: String,
     /// How many copies the queue has, if it is yet to be made; 3 survive the loss of one node.
     pub copies: u8,
+    /// How many links may wait, if the queue is yet to be made; further ones are refused.
+    pub length_max: u32,
 }
 
 impl Options {

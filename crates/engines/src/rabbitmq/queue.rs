@@ -47,6 +47,9 @@ struct Receiving {
     link: Arc<Link>,
     channel: Channel,
     consumer: Consumer,
+    /// Numbers that were put with the dead since the last acknowledgement: to acknowledge one of them
+    /// would end the channel.
+    buried: Vec<u64>,
 }
 
 impl RabbitQueue {
@@ -90,7 +93,7 @@ impl RabbitQueue {
 impl Receiving {
     async fn begin(link: Arc<Link>) -> Result<Self> {
         let (channel, consumer) = link.consume().await?;
-        Ok(Self { link, channel, consumer })
+        Ok(Self { link, channel, consumer, buried: Vec::new() })
     }
 
     /// What is there, as soon as something is.
@@ -109,7 +112,7 @@ impl Receiving {
     }
 
     /// The link that a message carries; one that carries none is put with the dead.
-    async fn read(&self, message: Delivery) -> Result<Option<Received>> {
+    async fn read(&mut self, message: Delivery) -> Result<Option<Received>> {
         match serde_json::from_slice(&message.data) {
             Ok(link) => {
                 let (connection, number) = (self.link.id, message.delivery_tag);
@@ -124,9 +127,20 @@ impl Receiving {
         }
     }
 
-    async fn bury(&self, number: u64) -> Result<()> {
+    async fn bury(&mut self, number: u64) -> Result<()> {
+        self.buried.push(number);
         let bury = BasicNackOptions { requeue: false, multiple: false };
         self.channel.basic_nack(number, bury).await.map_err(Error::unavailable)
+    }
+
+    /// Takes a batch off the queue, but for what was buried of it.
+    async fn take_off(&mut self, batch: &Batch) -> Result<()> {
+        let numbers = batch.0.iter().map(|received| received.receipt.number);
+        let last = numbers.filter(|number| !self.buried.contains(number)).max();
+        self.buried.clear();
+        let Some(last) = last else { return Ok(()) };
+        let all_until = BasicAckOptions { multiple: true };
+        self.channel.basic_ack(last, all_until).await.map_err(Error::unavailable)
     }
 }
 
@@ -164,19 +178,17 @@ impl LinkQueue for RabbitQueue {
 
     async fn stored(&self, batch: Batch) -> Result<()> {
         let Some(last) = batch.0.last() else { return Ok(()) };
-        let receiving = self.receiving.lock().await;
-        // Where the connection is another, they come again; to store them again changes nothing.
-        if let Some(current) = current(receiving.as_ref(), last.receipt) {
-            let all_until = BasicAckOptions { multiple: true };
-            let taken = current.channel.basic_ack(last.receipt.number, all_until).await;
-            taken.map_err(Error::unavailable)?;
+        let mut receiving = self.receiving.lock().await;
+        match current(receiving.as_mut(), last.receipt) {
+            Some(current) => current.take_off(&batch).await,
+            // They come again; to store them again changes nothing.
+            None => Ok(()),
         }
-        Ok(())
     }
 
     async fn bury(&self, receipt: Receipt) -> Result<()> {
-        let receiving = self.receiving.lock().await;
-        match current(receiving.as_ref(), receipt) {
+        let mut receiving = self.receiving.lock().await;
+        match current(receiving.as_mut(), receipt) {
             Some(current) => current.bury(receipt.number).await,
             None => Ok(()),
         }
@@ -199,6 +211,6 @@ impl LinkQueue for RabbitQueue {
 }
 
 /// The receiving that a receipt is of, if it goes on.
-fn current(receiving: Option<&Receiving>, receipt: Receipt) -> Option<&Receiving> {
+fn current(receiving: Option<&mut Receiving>, receipt: Receipt) -> Option<&mut Receiving> {
     receiving.filter(|current| current.link.id == receipt.connection)
 }

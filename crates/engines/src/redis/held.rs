@@ -2,8 +2,9 @@
 //!
 //! Keys, each after the prefix: `held:SHORT` (a hash: `at` in milliseconds since 1970, `target`, `link`,
 //! and `stored` once it is), which goes by itself only when it is stored; `held-at` (a sorted set of
-//! shorts by the time since when they are held); `whole` (there while nothing can have been lost);
-//! `worker:ID` (how many links a worker has in hand).
+//! shorts by the time since when they are held); `whole` (the run id of the server from which nothing is
+//! missing), or `lost:RUN-ID` (since when something may be); `worker:ID` (how many links a worker has in
+//! hand, and since when).
 
 use std::sync::Arc;
 
@@ -20,16 +21,19 @@ use uuid::Uuid;
 use super::{
     Shards,
     master::Master,
-    scripts::{HOLD, RELEASE},
+    scripts::{HOLD, LOST_SINCE, RELEASE, VOUCH},
     shard::Shard,
 };
-use crate::behind::{Held, HeldLinks};
+use crate::behind::{Held, HeldLinks, InHand};
 
 /// How long a write may wait for a replica to have it.
 const REPLICA_MS: u64 = 40;
 
 /// How long a worker that is heard of no more is counted.
 const WORKER_MS: u64 = 60_000;
+
+/// How long it is remembered since when something may be missing, if nobody asks meanwhile.
+const LOST_MS: u64 = 600_000;
 
 /// How long it is remembered what was stored: longer than a `PUT` may be on its way.
 const STORED_MS: u64 = 60_000;
@@ -55,12 +59,14 @@ impl HeldLinks for RedisHeld {
 
     async fn find(&self, short: &Short) -> Result<Held> {
         let shard = self.0.of(short);
+        let master = shard.held_master()?;
         let mut read = redis::pipe();
         read.cmd("HMGET").arg(shard.keys.held(short)).arg("link").arg("stored");
-        read.cmd("EXISTS").arg(&shard.keys.whole);
-        let answer: RedisResult<((Option<Vec<u8>>, Option<u8>), bool)> =
-            shard.held_master()?.node.ask_all(&read).await;
-        let ((link, stored), is_whole) = answer.map_err(Error::unavailable)?;
+        read.cmd("GET").arg(&shard.keys.whole);
+        let answer: RedisResult<((Option<Vec<u8>>, Option<u8>), Option<String>)> =
+            master.node.ask_all(&read).await;
+        let ((link, stored), whole) = answer.map_err(Error::unavailable)?;
+        let is_whole = whole.as_ref() == Some(&master.run_id);
         let link = link.map(|json| serde_json::from_slice(&json).map_err(Error::internal));
         Ok(match (link.transpose()?.map(Arc::new), stored, is_whole) {
             (Some(link), None, _) => Held::Link(link),
@@ -82,28 +88,34 @@ impl HeldLinks for RedisHeld {
         Ok(overdue.into_iter().flatten().collect())
     }
 
-    async fn is_whole(&self) -> Result<bool> {
-        let whole = self.0.shards.iter().map(async |shard| {
-            let exists = redis::cmd("EXISTS").arg(&shard.keys.whole).clone();
-            shard.held_master()?.node.ask::<bool>(&exists).await.map_err(Error::unavailable)
+    async fn lost_since(&self) -> Result<Option<Timestamp>> {
+        let lost = self.0.shards.iter().map(async |shard| {
+            let master = shard.held_master()?;
+            let mut script = LOST_SINCE.prepare_invoke();
+            script.key(&shard.keys.whole).key(shard.keys.lost(&master.run_id));
+            script.arg(&master.run_id).arg(Timestamp::now().as_millisecond()).arg(LOST_MS);
+            let since: Option<i64> = master.node.run(&script).await.map_err(Error::unavailable)?;
+            since.map(timestamp).transpose()
         });
-        Ok(try_join_all(whole).await?.into_iter().all(|whole| whole))
+        Ok(try_join_all(lost).await?.into_iter().flatten().max())
     }
 
     async fn vouch(&self) -> Result<()> {
         let vouched = self.0.shards.iter().map(async |shard| {
-            let set = redis::cmd("SET").arg(&shard.keys.whole).arg(1).clone();
-            shard.held_master()?.node.ask::<()>(&set).await.map_err(Error::unavailable)
+            let master = shard.held_master()?;
+            let mut script = VOUCH.prepare_invoke();
+            script.key(&shard.keys.whole).key(shard.keys.lost(&master.run_id)).arg(&master.run_id);
+            master.node.run::<()>(&script).await.map_err(Error::unavailable)
         });
         try_join_all(vouched).await.map(drop)
     }
 
-    async fn attend(&self, worker: Uuid, in_hand: u64) -> Result<u64> {
+    async fn attend(&self, worker: Uuid, in_hand: InHand) -> Result<InHand> {
         let Some(shard) = self.0.shards.first() else { return Ok(in_hand) };
         let node = &shard.held_master()?.node;
         let mine = shard.keys.worker(worker);
         let mut write = redis::pipe();
-        write.cmd("SET").arg(&mine).arg(in_hand).arg("PX").arg(WORKER_MS).ignore();
+        write.cmd("SET").arg(&mine).arg(noted(in_hand)).arg("PX").arg(WORKER_MS).ignore();
         write
             .cmd("ZADD")
             .arg(&shard.keys.workers)
@@ -115,9 +127,28 @@ impl HeldLinks for RedisHeld {
         write.cmd("ZRANGE").arg(&shard.keys.workers).arg(0).arg(-1);
         let (workers,): (Vec<String>,) = node.ask_all(&write).await.map_err(Error::unavailable)?;
         let read = redis::cmd("MGET").arg(workers).clone();
-        let in_hands: Vec<Option<u64>> = node.ask(&read).await.map_err(Error::unavailable)?;
-        Ok(in_hands.into_iter().flatten().sum())
+        let notes: Vec<Option<String>> = node.ask(&read).await.map_err(Error::unavailable)?;
+        let mut in_hands = notes.iter().flatten().map(|note| read_note(note));
+        in_hands.try_fold(InHand::default(), |sum, in_hand| Ok(sum.and(in_hand?)))
     }
+}
+
+/// How it is noted what a worker has in hand: how many, and the time of the oldest.
+fn noted(InHand { count, oldest }: InHand) -> String {
+    let oldest = oldest.map(|oldest| oldest.as_millisecond().to_string()).unwrap_or_default();
+    format!("{count} {oldest}")
+}
+
+fn read_note(note: &str) -> Result<InHand> {
+    let unreadable = || Error::internal(format!("a worker has noted {note:?}"));
+    let (count, oldest) = note.split_once(' ').ok_or_else(unreadable)?;
+    let count = count.parse().map_err(|_| unreadable())?;
+    let oldest = (!oldest.is_empty()).then(|| oldest.parse().map_err(|_| unreadable()));
+    Ok(InHand { count, oldest: oldest.transpose()?.map(timestamp).transpose()? })
+}
+
+fn timestamp(milliseconds: i64) -> Result<Timestamp> {
+    Timestamp::from_millisecond(milliseconds).map_err(Error::internal)
 }
 
 /// What both scripts are told of a link.

@@ -10,7 +10,8 @@ pub(super) struct Keys {
     pub(super) pulse: String,
     /// Of all processes: when the feed was asked last of what they have told, in milliseconds since 1970.
     pub(super) heard: String,
-    /// There while nothing that is held can have been lost.
+    /// The run id of the server of which it is known that nothing that it should hold is missing. A
+    /// server that has started anew, or was promoted, has another.
     pub(super) whole: String,
     /// Shorts that are held, by the time since when.
     pub(super) held_at: String,
@@ -41,6 +42,11 @@ impl Keys {
 
     pub(super) fn held(&self, short: &Short) -> String {
         format!("{}held:{}", self.prefix, short.as_str())
+    }
+
+    /// Since when something may be missing from the server of this run id.
+    pub(super) fn lost(&self, run_id: &str) -> String {
+        format!("{}lost:{run_id}", self.prefix)
     }
 
     pub(super) fn worker(&self, id: Uuid) -> String {

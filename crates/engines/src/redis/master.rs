@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// A master, and whether it has been told of everything that this process knows to have changed.
 pub(super) struct Master {
     pub(super) node: Node,
+    /// What tells this run of the server from any other.
+    pub(super) run_id: String,
     /// Connections for those who wait for a replica, each for one at a time.
     writers: Vec<(Mutex<()>, Node)>,
     turn: AtomicUsize,
@@ -26,10 +28,10 @@ pub(super) struct Master {
 }
 
 impl Master {
-    pub(super) fn new(node: Node, writers: Vec<Node>) -> Self {
+    pub(super) fn new(node: Node, run_id: String, writers: Vec<Node>) -> Self {
         let writers = writers.into_iter().map(|node| (Mutex::default(), node)).collect();
         let (turn, owed, told) = (AtomicUsize::new(0), AtomicU64::new(1), AtomicU64::new(0));
-        Self { node, writers, turn, owed, told }
+        Self { node, run_id, writers, turn, owed, told }
     }
 
     /// Whether all of its connections are worth using.

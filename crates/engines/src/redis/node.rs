@@ -80,6 +80,13 @@ impl Node {
         Ok(first.as_deref() == Some("master"))
     }
 
+    /// What tells this run of the server from any other.
+    pub(super) async fn run_id(&self) -> RedisResult<String> {
+        let info: redis::InfoDict = self.ask(redis::cmd("INFO").arg("server")).await?;
+        let missing = || (redis::ErrorKind::UnexpectedReturnType, "INFO names no run_id").into();
+        info.get("run_id").ok_or_else(missing)
+    }
+
     /// Whether it is worth asking.
     pub(super) fn is_well(&self) -> bool {
         !self.is_lost.load(Ordering::Acquire)

@@ -42,6 +42,27 @@ pub(super) static HOLD: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// Since when something may be missing, which is noted if it is not; nothing where somebody has vouched
+/// for this run of the server.
+pub(super) static LOST_SINCE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "if redis.call('GET', KEYS[1]) == ARGV[1] then return false end
+         redis.call('SET', KEYS[2], ARGV[2], 'NX')
+         redis.call('PEXPIRE', KEYS[2], ARGV[3])
+         return redis.call('GET', KEYS[2])",
+    )
+});
+
+/// Vouches for this run of the server, if it is still noted since when something was missing: that would
+/// have gone with whatever went since.
+pub(super) static VOUCH: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "if redis.call('DEL', KEYS[2]) == 0 then return 0 end
+         redis.call('SET', KEYS[1], ARGV[1])
+         return 1",
+    )
+});
+
 /// Lets go of what is held, unless it is newer than what is stored. It is remembered for a while, so that
 /// what comes late is not held over it.
 pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {

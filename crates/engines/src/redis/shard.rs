@@ -199,9 +199,14 @@ impl Shard {
             return;
         }
         debt.pay();
-        if master.is_told() && self.beat(&master, asked).await.is_ok() {
-            self.pulse.store(asked.pulse, Ordering::Release);
-        }
+        let has_beaten = master.is_told() && self.beat(&master, asked).await.is_ok();
+        // A replica that lags may have what was dropped now, under the pulse before.
+        self.pulse.store(if has_beaten { asked.pulse } else { 0 }, Ordering::Release);
+    }
+
+    /// Believes no server until something has been heard again.
+    pub(super) fn doubt(&self) {
+        self.pulse.store(0, Ordering::Release);
     }
 
     async fn beat(&self, master: &Master, asked: Asked) -> RedisResult<()> {

@@ -66,21 +66,21 @@ impl Shard {
     async fn dial_master(&self, address: Address) -> Option<Master> {
         let node = self.dial(address).await?;
         // One that was it once may think so still, and the sentinels may have been told late.
-        let is_ready = async {
-            let is_master = node.is_master().await?;
-            if is_master {
-                node.listen(&self.options.prefix).await?;
+        let ready = async {
+            if !node.is_master().await? {
+                return Ok(None);
             }
-            RedisResult::Ok(is_master)
+            node.listen(&self.options.prefix).await?;
+            RedisResult::Ok(Some(node.run_id().await?))
         };
-        match is_ready.await {
-            Ok(true) => {
+        match ready.await {
+            Ok(Some(run_id)) => {
                 tracing::info!(name = %self.name, server = %node.address, "Redis master found");
                 let writers = (0..self.options.writers).map(|_| self.dial(node.address.clone()));
                 let writers = join_all(writers).await.into_iter().collect::<Option<_>>()?;
-                Some(Master::new(node, writers))
+                Some(Master::new(node, run_id, writers))
             }
-            Ok(false) => None,
+            Ok(None) => None,
             Err(error) => {
                 tracing::warn!(server = %node.address, %error, "the Redis master cannot be used");
                 None
@@ -116,7 +116,11 @@ impl Shard {
             self.drop_copies(&master, &missed).await.map_err(Error::unavailable)
         };
         match caught_up.await {
-            Ok(()) => master.caught_up(owed),
+            Ok(()) => {
+                // Its replicas may not have been told yet.
+                self.doubt();
+                master.caught_up(owed);
+            }
             Err(error) => tracing::debug!(%error, "Redis could not be told what it missed"),
         }
     }

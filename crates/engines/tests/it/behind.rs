@@ -2,6 +2,7 @@
 
 use std::{process::Command, sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use lapin::{
     BasicProperties, Channel, Connection, ConnectionProperties,
     options::{BasicPublishOptions, QueueDeclareOptions},
@@ -65,7 +66,7 @@ impl Process {
             tokio::spawn(async move { behind::keep(&*kept_queue, &*kept_held).await }),
         ];
         let process = Self { links: Arc::new(links), store, held, queue, tasks };
-        let is_whole = async || process.held.is_whole().await.unwrap_or(false);
+        let is_whole = async || matches!(process.held.lost_since().await, Ok(None));
         within(Duration::from_secs(30), is_whole).await;
         process
     }
@@ -99,6 +100,7 @@ pub(crate) fn rabbit_options(name: &str) -> rabbitmq::Options {
         tls: None,
         queue: format!("{name}.links"),
         copies: 3,
+        length_max: 1_000,
     }
 }
 
@@ -189,6 +191,27 @@ async fn where_what_waits_may_be_lost_from_sight_nothing_is_called_absent() {
     assert!(matches!(missing, Err(Error::Unavailable { .. })), "{missing:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_lost_from_sight_is_vouched_for_once_it_is_stored_though_more_is_put() {
+    let name = fresh_name();
+    let mut process = Process::start(&name).await;
+    let is_absent =
+        async |process: &Process| matches!(process.links.find(&fresh("absent")).await, Ok(None));
+    within_a_second(async || is_absent(&process).await).await;
+    flush(&name);
+    assert!(!is_absent(&process).await);
+    process.drain();
+    let links = Arc::clone(&process.links);
+    process.tasks.push(tokio::spawn(async move {
+        loop {
+            let now = Timestamp::now();
+            let link = Link { created_at: now, changed_at: now, ..link(&fresh("more")) };
+            links.replace(link, None).await.unwrap();
+        }
+    }));
+    within(Duration::from_secs(90), async || is_absent(&process).await).await;
+}
+
 /// Takes from Redis all that this process has there, as a flush does.
 fn flush(name: &str) {
     let (layout, master) = master();
@@ -226,6 +249,20 @@ async fn what_a_worker_had_in_hand_when_it_ended_another_stores() {
     drop(first);
     second.drain();
     within(Duration::from_secs(10), async || stored(&second, &link).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn past_the_queues_bound_links_are_stored_at_once() {
+    let name = fresh_name();
+    let options = rabbitmq::Options { length_max: 2, ..rabbit_options(&name) };
+    let process = Process::with(&name, options).await;
+    let links: Vec<Link> = (0..8).map(|_| link(&fresh("bounded"))).collect();
+    for link in &links {
+        process.links.replace(link.clone(), None).await.unwrap();
+    }
+    let waiting = process.queue.waiting().await.unwrap();
+    assert!(waiting < 8, "{waiting} wait");
+    assert!(stored(&process, &links[7]).await, "it was acknowledged, and is nowhere");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

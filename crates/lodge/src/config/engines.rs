@@ -44,6 +44,8 @@ pub(crate) struct RabbitmqConfig {
     pub(crate) tls: bool,
     pub(crate) ca_file: PathBuf,
     pub(crate) copies: u8,
+    /// Links that may wait in the queue.
+    pub(crate) queue_max: u32,
     /// Links that a worker stores at once.
     pub(crate) store_at_once: u8,
 }
@@ -88,6 +90,7 @@ impl Default for RabbitmqConfig {
             tls: false,
             ca_file: PathBuf::new(),
             copies: 3,
+            queue_max: 1_000_000,
             store_at_once: 4,
         }
     }
@@ -161,6 +164,9 @@ fn check_writes(config: &Config) -> Result<()> {
     }
     if config.rabbitmq.copies == 0 {
         bail!("rabbitmq.copies must be at least 1");
+    }
+    if config.rabbitmq.queue_max == 0 {
+        bail!("rabbitmq.queue_max must be at least 1");
     }
     if config.rabbitmq.store_at_once == 0 {
         bail!("rabbitmq.store_at_once must be at least 1");

@@ -215,6 +215,7 @@ fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
         tls: tls(rabbit.tls, "rabbitmq.ca_file", &rabbit.ca_file)?,
         queue: format!("{}.links", config.cassandra.keyspace),
         copies: rabbit.copies,
+        length_max: rabbit.queue_max,
     })
 }
 
