@@ -1,5 +1,5 @@
-//! Keeps some links and edits now one of them, now another, each time on another route; where a `PUT`
-//! replaces, by one. What was acknowledged must be seen on every web process within a second; and a
+//! Keeps some links and edits now one of them, now another, each time on another route, under an
+//! Idempotency-Key: what had an unknown outcome is sent again elsewhere. Where a `PUT` replaces, by one. What was acknowledged must be seen on every web process within a second; and a
 //! process that was not there to see it must not show what it remembers from before, so each link is
 //! left alone after some edits.
 
@@ -23,6 +23,9 @@ const LINKS: usize = 8;
 
 /// Edits of one link.
 const EDITS: usize = 4;
+
+/// How often one edit is sent, in all.
+const TRIES: usize = 3;
 
 /// How soon an edit is seen everywhere.
 const SEEN: Duration = Duration::from_secs(1);
@@ -130,14 +133,27 @@ fn look_again(client: &mut Client, links: &VecDeque<(Own, Instant)>) {
     }
 }
 
-/// Sends an edit; whether it was acknowledged.
+/// Sends an edit until it is acknowledged; whether it was.
 fn send(client: &mut Client, link: &Own) -> bool {
-    let (route, began) = (client.any_route(None), Instant::now());
+    let (mut route, once) = (client.any_route(None), client.fresh());
     if client.common.replaces {
         return put(client, route, link);
     }
+    for _ in 0..TRIES {
+        if patch(client, route, link, &once) {
+            return true;
+        }
+        client.pause(200);
+        route = client.any_route(Some(route));
+    }
+    false
+}
+
+fn patch(client: &Client, route: Route, link: &Own, once: &str) -> bool {
+    let began = Instant::now();
     let (path, key) = (format!("/api/links/{}", link.short), format!("Bearer {}", link.key));
-    let (body, headers) = (json!({ "target": link.target() }), [("Authorization", key.as_str())]);
+    let body = json!({ "target": link.target() });
+    let headers = [("Authorization", key.as_str()), ("Idempotency-Key", once)];
     let answer = client.common.http.send_json("PATCH", route.address, &path, &headers, &body);
     let fate = fate_of(answer.as_ref(), 200);
     let is_done = matches!(fate, Fate::Good);
