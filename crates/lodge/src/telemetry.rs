@@ -56,8 +56,15 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
 
 fn describe() {
     // There from the start, so that an alert can tell none from unknown.
-    metrics::counter!("lodge_links_click_batches_failed_total").increment(0);
-    metrics::counter!("lodge_links_clicks_stored_total").increment(0);
+    for counter in [
+        "lodge_links_behind_refused_total",
+        "lodge_links_click_batches_failed_total",
+        "lodge_links_clicks_stored_total",
+        "lodge_links_dead_letters_total",
+        "lodge_links_stale_total",
+    ] {
+        metrics::counter!(counter).increment(0);
+    }
     metrics::describe_counter!(
         "lodge_http_requests_total",
         "Requests, by method, route and status"

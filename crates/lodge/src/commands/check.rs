@@ -7,7 +7,7 @@ use lodge_embedded::Inspected;
 
 use crate::{
     cli::ConfigOptions,
-    config::{self, Config},
+    config::{self, Config, Role, Writes},
     wiring,
 };
 
@@ -99,6 +99,11 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
 }
 
 fn warn(config: &Config) {
+    if config.links.writes == Writes::Behind && !config.roles.contains(&Role::Worker) {
+        println!(
+            "note  roles: some other process must be a worker, or what is put is never stored"
+        );
+    }
     if config.public_url.is_empty() && !config.http.listen.ip().is_loopback() {
         println!(
             "note  public_url is not set: short URLs are built from each request's Host header"

@@ -111,6 +111,11 @@ pub(super) fn check(config: &Config) -> Result<()> {
                 "redis.sentinels: Redis holds copies of what Cassandra has; it needs links.store = \"cassandra\""
             );
         }
+        Store::Embedded if !config.cassandra.nodes.is_empty() => {
+            bail!(
+                "cassandra.nodes: Cassandra keeps links only with links.store = \"cassandra\"; without it they are kept in the data folder"
+            );
+        }
         Store::Embedded => {}
     }
     check_redis(&config.redis)?;

@@ -125,7 +125,7 @@ fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) 
             .parse::<Table>()
             .ok()
             .and_then(|table| table.get("value").cloned())
-            .with_context(|| format!("{name} must be a {}", default.type_str()))?,
+            .with_context(|| format!("{name} must be {}", kind_of(default)))?,
     };
     let (section, key) =
         key.split_once('.').map_or((None, key.as_str()), |(section, key)| (Some(section), key));
@@ -139,6 +139,16 @@ fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) 
     };
     table.insert(key.to_owned(), value);
     Ok(())
+}
+
+/// What a value is, for a message.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Integer(_) => "a whole number",
+        Value::Boolean(_) => "true or false",
+        Value::Float(_) => "a number",
+        _ => "like its default",
+    }
 }
 
 fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> &'a str {
@@ -246,6 +256,22 @@ mod tests {
         .unwrap();
         assert_eq!(config.http.listen.port(), 80);
         assert!(config.log.requests);
+    }
+
+    #[test]
+    fn servers_that_nothing_would_be_kept_on_are_refused() {
+        for (name, server) in
+            [("LODGE_CASSANDRA_NODES", "a:9042"), ("LODGE_REDIS_SENTINELS", "a:26379")]
+        {
+            let error = format!("{:#}", with(&[(name, server)]).unwrap_err());
+            assert!(error.contains("links.store = \"cassandra\""), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_an_error_in_plain_words() {
+        let error = with(&[("LODGE_RABBITMQ_QUEUE_MAX", "many")]).unwrap_err();
+        assert!(format!("{error:#}").contains("must be a whole number"), "{error:#}");
     }
 
     #[test]

@@ -127,20 +127,28 @@ pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
 
 async fn probe_cassandra(config: &Config) -> Result<String> {
     let nodes = Cassandra::probe(&cassandra_options(config)?).await;
-    let nodes = nodes.map_err(|error| explained("Cassandra", error))?;
+    let nodes = nodes.map_err(|error| explained("Cassandra", error));
+    let nodes = nodes.with_context(|| named("cassandra.nodes", &config.cassandra.nodes))?;
     Ok(format!("Cassandra: reached; the cluster has {nodes} nodes"))
 }
 
 async fn probe_rabbitmq(config: &Config) -> Result<String> {
     let node = rabbitmq::probe(&rabbitmq_options(config)?).await;
-    let node = node.map_err(|error| explained("RabbitMQ", error))?;
+    let node = node.map_err(|error| explained("RabbitMQ", error));
+    let node = node.with_context(|| named("rabbitmq.nodes", &config.rabbitmq.nodes))?;
     Ok(format!("RabbitMQ: reached at {node}"))
 }
 
 async fn probe_redis(config: &Config) -> Result<String> {
     let masters = Redis::probe(redis_options(config)?).await;
-    let masters = masters.map_err(|error| explained("Redis", error))?;
+    let masters = masters.map_err(|error| explained("Redis", error));
+    let masters = masters.with_context(|| named("redis.sentinels", &config.redis.sentinels))?;
     Ok(format!("Redis: reached; {}", masters.join("; ")))
+}
+
+/// A setting and what it names.
+fn named(key: &str, servers: &[String]) -> String {
+    format!("{key} ({})", servers.join(", "))
 }
 
 /// A move of everything in the data folder `from` to the Cassandra that the configuration names.
@@ -248,11 +256,19 @@ fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
     Ok(Some(secret.to_owned()))
 }
 
-/// An operator may read the cause, which a caller may not.
+/// An operator may read the cause, which a caller may not. Drivers repeat themselves from cause to cause;
+/// each thing is said once.
 fn explained(engine: &'static str, error: Error) -> anyhow::Error {
     match error {
         Error::Unavailable { cause, .. } | Error::Internal(cause) => {
-            anyhow::anyhow!(cause).context(format!("{engine} cannot be used"))
+            let mut said = format!("{engine} cannot be used: {cause}");
+            let deeper = std::iter::successors(cause.source(), |cause| cause.source());
+            for cause in deeper.map(ToString::to_string) {
+                if !said.contains(&cause) {
+                    said = format!("{said}: {cause}");
+                }
+            }
+            anyhow::anyhow!(said)
         }
         error => error.into(),
     }
