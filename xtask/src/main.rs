@@ -6,6 +6,7 @@ mod check;
 mod cluster;
 mod faults;
 mod fuzz;
+mod http;
 mod mutations;
 mod process;
 mod system;

@@ -54,8 +54,6 @@ pub enum Deployment {
     WriteThrough,
     /// To replace, and to store later; everything is in a keyspace of its own.
     WriteBehind,
-    /// As [`Self::WriteThrough`], and to remember no link: what is in Redis is asked of Redis.
-    Forgetful,
 }
 
 impl Cluster {
@@ -392,9 +390,6 @@ impl Cluster {
             Deployment::WriteBehind => {
                 command.envs(self.layout.settings_behind());
                 command.env("LODGE_CASSANDRA_KEYSPACE", KEYSPACE_BEHIND);
-            }
-            Deployment::Forgetful => {
-                command.env("LODGE_EMBEDDED_LINK_CACHE_MIB", "0");
             }
         }
         command

@@ -1,12 +1,15 @@
 //! Short links on the cluster, everything on this one machine.
 
 use std::{
-    fs, thread,
+    fs,
+    net::SocketAddr,
+    thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
-use lodge_testbed::{Cluster, Deployment, Kind, Layout, Member};
+use lodge_testbed::{Cluster, Kind, Layout, Member};
+use serde_json::json;
 
 use super::{
     Options,
@@ -17,6 +20,7 @@ use super::{
 };
 use crate::{
     cluster,
+    http::Http,
     process::{self, Running},
     system::{self, FOR_BENCHES},
 };
@@ -117,6 +121,7 @@ fn creation(options: &Options, cluster: &Cluster) -> Result<()> {
         ("creation, claim, stored first", &through, None),
         ("creation, replace, stored first", &replace, None),
         ("creation, replace, stored later", &behind, None),
+        ("one pair, claim, stored first", &through, Some("--same-pair")),
         ("one pair, replace, stored first", &replace, Some("--same-pair")),
     ] {
         let scratch = Scratch::new()?;
@@ -141,22 +146,23 @@ fn behind(layout: &Layout, name: String) -> Vec<Setting> {
     settings.chain([keyspace(name), unlimited()]).collect()
 }
 
-/// One short that everybody wants, at three processes that remember nothing, while Redis is flushed again
-/// and again: how often the store is asked for it in a second.
+/// One short that everybody wants, at three processes, while Redis is flushed again and again, and the
+/// short edited at the same time, so that nobody remembers it: how often the store is asked for it in a
+/// second.
 fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
-    let forgetful = cluster.deployed(Deployment::Forgetful);
-    forgetful.restart_webs()?;
+    cluster.restart_webs()?;
     let scratch = Scratch::new()?;
     let balancer = cluster.layout().address(Member { kind: Kind::Haproxy, number: 1 });
     let url = format!("http://{balancer}");
-    let arguments = ["links-get", "--rate", STAMPEDE, "--connections", "60", "--links", "1"];
+    let wanted = Wanted::make(balancer)?;
+    let get = ["links-get", "--rate", STAMPEDE, "--connections", "60", "--shorts", &wanted.short];
     let asked = || -> Result<f64> {
         let webs = Member::of(Kind::Web).map(|web| cluster.layout().ops(web).to_string());
         webs.map(|ops| Ok(metric(&ops, "lodge_redis_misses_total")?.unwrap_or_default())).sum()
     };
     let before = asked()?;
     let report = thread::scope(|scope| -> Result<_> {
-        let load = scope.spawn(|| load_at(&url, &scratch, options, &arguments));
+        let load = scope.spawn(|| load_at(&url, &scratch, options, &get));
         let (mut worst, mut last, mut flushed) = (0.0_f64, before, 0);
         while !load.is_finished() {
             thread::sleep(Duration::from_secs(1));
@@ -165,6 +171,7 @@ fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
             if flushed < FLUSHES {
                 cluster.flush_redis()?;
                 flushed += 1;
+                wanted.edit(flushed)?;
             }
         }
         let report = load.join().ok().context("the load panicked")??;
@@ -172,11 +179,37 @@ fn stampede(options: &Options, cluster: &Cluster) -> Result<()> {
     });
     let (report, worst, all, flushed) = report?;
     println!(
-        "stampede: {:.0}/s of one short at three processes, {} errors, Redis flushed {flushed} times: the store was asked at most {worst} times in a second (bar 3), {all} times in all",
+        "stampede: {:.0}/s of one short at three processes, {} errors, Redis flushed and the short edited {flushed} times: the store was asked at most {worst} times in a second (bar 3), {all} times in all",
         number(&report, "/total/all/rate_per_s")?,
         number(&report, "/total/all/errors")?,
     );
-    cluster.restart_webs()
+    Ok(())
+}
+
+/// The short that everybody wants.
+struct Wanted {
+    http: Http,
+    at: SocketAddr,
+    short: String,
+    key: String,
+}
+
+impl Wanted {
+    fn make(at: SocketAddr) -> Result<Self> {
+        let (http, body) = (Http::new(), json!({ "target": "example.org/0" }));
+        let made = http.send_json("POST", at, "/api/links", &[], &body).context("no answer")?;
+        let text = |name| made.text(name).with_context(|| format!("no {name}: {}", made.body));
+        Ok(Self { at, short: text("short")?, key: text("manage_key")?, http })
+    }
+
+    fn edit(&self, turn: u32) -> Result<()> {
+        let (path, key) = (format!("/api/links/{}", self.short), format!("Bearer {}", self.key));
+        let (headers, body) =
+            ([("Authorization", &*key)], json!({ "target": format!("example.org/{turn}") }));
+        let edited = self.http.send_json("PATCH", self.at, &path, &headers, &body);
+        ensure!(edited.is_some_and(|edited| edited.status == 200), "the short was not edited");
+        Ok(())
+    }
 }
 
 /// How soon what was acknowledged is stored, by the number of workers.

@@ -4,7 +4,6 @@
 
 mod check;
 mod fault;
-mod http;
 mod judge;
 mod results;
 mod rows;
@@ -50,6 +49,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let results = Results::at(process::root().join("target/faults/results.jsonl"));
     let commit = commit()?;
+    // Two trees that differ from a commit may differ from each other.
+    ensure!(!(options.resume && commit.ends_with('+')), "--resume needs a clean work tree");
     let runs = runs(options, &results, &commit)?;
     if runs.is_empty() {
         return write_table(&results);
@@ -172,10 +173,13 @@ fn chosen(only: Option<&str>) -> Result<Vec<&'static Row>> {
     Ok(rows)
 }
 
-/// The commit, with a plus if the work tree differs from it.
+/// The last commit that changed anything but documents, with a plus if the work tree differs from it.
 fn commit() -> Result<String> {
-    let commit = process::output("git", &["rev-parse", "--short=10", "HEAD"])?;
-    let changes = process::output("git", &["status", "--porcelain", "--", ".", ":!docs"])?;
+    let of_code = |git: &[&str]| {
+        process::output("git", &[git, &["--", ".", ":!docs", ":!*.md"][..]].concat())
+    };
+    let commit = of_code(&["log", "-1", "--abbrev=10", "--format=%h"])?;
+    let changes = of_code(&["status", "--porcelain"])?;
     let mark = if changes.is_empty() { "" } else { "+" };
     Ok(format!("{}{mark}", commit.trim()))
 }

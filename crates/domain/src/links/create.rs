@@ -1,5 +1,7 @@
 //! Making links.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
@@ -171,6 +173,12 @@ impl Links {
         self.may_create(caller)?;
         let Candidate { mut link, spares } = self.candidate(new, caller, here).await?;
         if self.settings.mode == Mode::Claim {
+            // Who asks for what is there already changes nothing, so what a reader would see will do.
+            let is = self.store.find_cached(link.short.as_str());
+            if let Some(is) = is.filter(|is| attempt.is_none() && is.already_leads(&link)) {
+                let claims = vec![Claim::Exists(Arc::unwrap_or_clone(is))];
+                return Ok(Done::now(Outcome::Claims(claims)));
+            }
             let candidates = vec![Ok(Candidate { link, spares })];
             let done = self.store.claim(candidates, self.settings.reserved, attempt).await?;
             return Ok(done.map(Outcome::Claims));

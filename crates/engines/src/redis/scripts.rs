@@ -16,12 +16,13 @@ pub(super) static LEASE: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// Keeps a copy, if the lease has not been taken away meanwhile, and the time is there up to which all
-/// has been told: a master that has none is taken to have no copies.
+/// has been told: a master that has none is taken to have no copies. The lease goes either way, so that
+/// the next may try.
 pub(super) static FILL: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-         if redis.call('EXISTS', KEYS[3]) == 0 then return 0 end
          redis.call('DEL', KEYS[2])
+         if redis.call('EXISTS', KEYS[3]) == 0 then return 0 end
          redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
          return 1",
     )

@@ -1,6 +1,6 @@
 //! The contract with writes that are stored later, and what becomes of them.
 
-use std::{process::Command, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use lapin::{
@@ -28,7 +28,7 @@ use crate::{
     cassandra::connect,
     muffled::Muffled,
     redis::{redis, within, within_a_second},
-    testbed::{layout, master},
+    testbed::{flush, layout},
     watched::Watched,
 };
 
@@ -210,17 +210,6 @@ async fn what_was_lost_from_sight_is_vouched_for_once_it_is_stored_though_more_i
         }
     }));
     within(Duration::from_secs(90), async || is_absent(&process).await).await;
-}
-
-/// Takes from Redis all that this process has there, as a flush does.
-fn flush(name: &str) {
-    let (layout, master) = master();
-    let all = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end";
-    let status = Command::new("redis-cli")
-        .env("REDISCLI_AUTH", layout.secret(Kind::Redis).unwrap())
-        .args(["-h", &layout.ip(master).to_string(), "EVAL", all, "0", &format!("{name}:*")])
-        .status();
-    assert!(status.unwrap().success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,8 +13,14 @@ use lodge_domain::links::{ClickLimit, Link, LinkStore, Short};
 use lodge_engines::redis::{Login, Options, Redis};
 use lodge_testbed::Kind;
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
-use crate::{cassandra::connect, own_redis::OwnRedis, testbed::layout, watched::Watched};
+use crate::{
+    cassandra::connect,
+    own_redis::OwnRedis,
+    testbed::{flush, layout},
+    watched::Watched,
+};
 
 const KEYSPACE: &str = "lodge_contract_redis";
 
@@ -134,6 +140,23 @@ async fn what_one_process_has_read_another_need_not_ask_the_store_for() {
     wait_for_copy(&one, &link.short).await;
     wait_for_copy(&other, &link.short).await;
     assert_eq!(*other.links.find(&link.short).await.unwrap().unwrap(), link);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_flush_a_copy_is_kept_again_within_a_second() {
+    let prefix = format!("flushed-{}", Uuid::new_v4().simple());
+    let process = Process::with(&redis(&prefix)).await;
+    let link = create(&*process.links, link(&fresh("flushed"))).await;
+    wait_for_copy(&process, &link.short).await;
+    flush(&prefix);
+    // Whoever is first brings a copy that cannot be kept yet.
+    process.links.find(&link.short).await.unwrap();
+    let costs_nothing = async || {
+        let before = process.lookups();
+        process.links.find(&link.short).await.unwrap();
+        process.lookups() == before
+    };
+    within_a_second(costs_nothing).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,6 @@
 //! Where the cluster is.
 
-use std::path::Path;
+use std::{path::Path, process::Command};
 
 use lodge_testbed::{Cluster, Kind, Layout, Member};
 
@@ -10,9 +10,20 @@ pub(crate) fn layout(needed: &[Kind]) -> Layout {
 }
 
 /// Where everything is, and the Redis master.
-pub(crate) fn master() -> (Layout, Member) {
+fn master() -> (Layout, Member) {
     let cluster = cluster(&[Kind::Redis, Kind::Sentinel]);
     (cluster.layout().clone(), cluster.redis_master().unwrap())
+}
+
+/// Takes from Redis all keys of a prefix, as a flush does.
+pub(crate) fn flush(prefix: &str) {
+    let (layout, master) = master();
+    let all = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end";
+    let status = Command::new("redis-cli")
+        .env("REDISCLI_AUTH", layout.secret(Kind::Redis).unwrap())
+        .args(["-h", &layout.ip(master).to_string(), "EVAL", all, "0", &format!("{prefix}:*")])
+        .status();
+    assert!(status.unwrap().success());
 }
 
 fn cluster(needed: &[Kind]) -> Cluster {

@@ -28,7 +28,7 @@ pub(crate) use self::{
     maker::WORK as MAKE,
     repeater::WORK as REPEAT,
 };
-use super::http::{Answer, Http};
+use crate::http::{Answer, Http};
 
 /// How long there must have been no trouble for the cluster to be called well.
 const CALM: Duration = Duration::from_secs(2);

@@ -21,7 +21,6 @@ pub(super) struct Put<'a> {
 impl CassandraLinks {
     /// Puts `link` where its short leads, unless what is there is newer.
     pub(super) async fn put(&self, link: Link) -> Result<Replaced> {
-        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
         let statements = &self.session.statements;
         let was: Option<LinkRow> =
             self.session.first(&statements.find, (link.short.as_str(),)).await?;
