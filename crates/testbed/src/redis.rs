@@ -53,7 +53,7 @@ pub(crate) fn prepare_sentinel(layout: &Layout, member: Member) -> Result<()> {
          sentinel announce-ip {ip}\nsentinel announce-port 26379\n\
          sentinel monitor {MASTER_NAME} {} 6379 2\n\
          sentinel auth-pass {MASTER_NAME} {password}\n\
-         sentinel down-after-milliseconds {MASTER_NAME} 1000\n\
+         sentinel down-after-milliseconds {MASTER_NAME} 700\n\
          sentinel failover-timeout {MASTER_NAME} 10000\n\
          sentinel parallel-syncs {MASTER_NAME} 1\n",
         folder.display(),

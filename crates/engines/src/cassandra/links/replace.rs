@@ -21,6 +21,8 @@ pub(super) struct Put<'a> {
 impl CassandraLinks {
     /// Puts `link` where its short leads, unless what is there is newer.
     pub(super) async fn put(&self, link: Link) -> Result<Replaced> {
+        // A POST that has found the short free must not write over what is put meanwhile.
+        let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
         let statements = &self.session.statements;
         let was: Option<LinkRow> =
             self.session.first(&statements.find, (link.short.as_str(),)).await?;
