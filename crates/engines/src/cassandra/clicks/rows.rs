@@ -74,10 +74,11 @@ fn write<'a>(
     }
 }
 
-/// How long the row of an hour is to be kept from now on.
+/// How long the row of an hour is to be kept from now on: an hour more, even if it is long past, so that
+/// whoever writes it finds it there.
 fn seconds_left(hour: i64) -> i32 {
     let end = hour.saturating_mul(HOUR_SECONDS).saturating_add(HOURS_KEPT_SECONDS);
     let left = end.saturating_sub(Timestamp::now().as_second());
-    // None at all would mean for ever.
-    i32::try_from(left.clamp(1, 2 * HOURS_KEPT_SECONDS)).unwrap_or(1)
+    let left = left.clamp(HOUR_SECONDS, 2 * HOURS_KEPT_SECONDS);
+    i32::try_from(left).unwrap_or(i32::MAX)
 }
