@@ -22,19 +22,19 @@ pub enum Error {
     },
     /// No key was given where one is needed, or it is not known.
     #[error("{0}")]
-    Unauthenticated(&'static str),
+    Unauthenticated(Cow<'static, str>),
     /// The caller is known, but this is not theirs.
     #[error("{0}")]
-    Forbidden(&'static str),
+    Forbidden(Cow<'static, str>),
     /// There is no such thing.
     #[error("{0}")]
-    NotFound(&'static str),
+    NotFound(Cow<'static, str>),
     /// It was here, and is not any more.
     #[error("{0}")]
-    Gone(&'static str),
+    Gone(Cow<'static, str>),
     /// Somebody else has it.
     #[error("{0}")]
-    Conflict(&'static str),
+    Conflict(Cow<'static, str>),
     /// It changed since the caller read it.
     #[error("it was changed by somebody else in the meantime; read it again and repeat")]
     Stale,
@@ -69,6 +69,31 @@ impl Error {
         reason: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self::Invalid { field: field.into(), reason: reason.into() }
+    }
+
+    /// No key was given where one is needed, or it is not known.
+    pub const fn unauthenticated(why: &'static str) -> Self {
+        Self::Unauthenticated(Cow::Borrowed(why))
+    }
+
+    /// The caller is known, but this is not theirs.
+    pub const fn forbidden(why: &'static str) -> Self {
+        Self::Forbidden(Cow::Borrowed(why))
+    }
+
+    /// There is no such thing.
+    pub const fn not_found(why: &'static str) -> Self {
+        Self::NotFound(Cow::Borrowed(why))
+    }
+
+    /// It was here, and is not any more.
+    pub const fn gone(why: &'static str) -> Self {
+        Self::Gone(Cow::Borrowed(why))
+    }
+
+    /// Somebody else has it.
+    pub const fn conflict(why: &'static str) -> Self {
+        Self::Conflict(Cow::Borrowed(why))
     }
 
     /// Something that a repetition in a second may find working.

@@ -76,7 +76,7 @@ impl Keys {
         let found = self.store.find(secret::token_digest(token)).await?;
         found
             .filter(|key| key.revoked_at.is_none())
-            .ok_or(Error::Unauthenticated("this API key is not known, or was revoked"))
+            .ok_or(Error::unauthenticated("this API key is not known, or was revoked"))
     }
 
     /// The live key of that number.
@@ -94,6 +94,6 @@ impl Keys {
         self.store
             .revoke(name, self.clock.now())
             .await?
-            .ok_or(Error::NotFound("there is no API key of that name"))
+            .ok_or(Error::not_found("there is no API key of that name"))
     }
 }

@@ -61,7 +61,7 @@ fn add(
     at: Timestamp,
 ) -> Result<ApiKey, Failure> {
     if connection.prepare_cached(ADD)?.execute((name, digest, at.as_millisecond()))? == 0 {
-        return Err(Error::Conflict("there is an API key of that name").into());
+        return Err(Error::conflict("there is an API key of that name").into());
     }
     one(connection, BY_NAME, name)?
         .ok_or_else(|| Error::internal("a new API key is not there").into())

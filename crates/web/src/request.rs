@@ -67,7 +67,7 @@ impl Asked {
             Some(token) if token.starts_with(MANAGE_PREFIX) => {
                 Ok(Caller::ManageKey(token.to_owned()))
             }
-            _ => Err(Error::Unauthenticated(
+            _ => Err(Error::unauthenticated(
                 "Authorization must be: Bearer, and an API key or a manage key",
             )
             .into()),
@@ -143,7 +143,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Segment {
         // What is not UTF-8 names nothing that we have.
         let path = Path::from_request_parts(parts, state).await;
         path.map(|Path(segment)| Self(segment))
-            .map_err(|_| Error::NotFound("there is nothing here").into())
+            .map_err(|_| Error::not_found("there is nothing here").into())
     }
 }
 

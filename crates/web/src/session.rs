@@ -88,7 +88,7 @@ mod tests {
     #[async_trait]
     impl KeyStore for OneKey {
         async fn add(&self, _: &str, _: [u8; 32], _: Timestamp) -> Result<ApiKey> {
-            Err(Error::Conflict("there is one already"))
+            Err(Error::conflict("there is one already"))
         }
         async fn find(&self, _: [u8; 32]) -> Result<Option<ApiKey>> {
             Ok(None)

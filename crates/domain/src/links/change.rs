@@ -14,7 +14,7 @@ use crate::{
 const CHANGE_TRIES: usize = 5;
 
 const ONLY_PUT: Error =
-    Error::Forbidden("this deployment's links are changed by PUT alone (links.mode = \"replace\")");
+    Error::forbidden("this deployment's links are changed by PUT alone (links.mode = \"replace\")");
 
 /// What is to change about a link; `None` leaves it, `Some(None)` takes it away.
 #[derive(Debug, Clone, Default)]

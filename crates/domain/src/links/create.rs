@@ -19,7 +19,7 @@ pub const BULK_MAX: usize = 1_000;
 /// Most links with a password in one bulk request: each costs a hash.
 const BULK_PASSWORDS_MAX: usize = 20;
 
-const TAKEN: Error = Error::Conflict("this short is taken");
+const TAKEN: Error = Error::conflict("this short is taken");
 
 /// A link that somebody wants.
 #[derive(Debug, Clone)]
@@ -202,7 +202,7 @@ impl Links {
             Caller::Owner(_) => Ok(()),
             Caller::Anonymous | Caller::ManageKey(_) if self.settings.anonymous_creation => Ok(()),
             Caller::Anonymous | Caller::ManageKey(_) => {
-                Err(Error::Unauthenticated("creating links here needs an API key"))
+                Err(Error::unauthenticated("creating links here needs an API key"))
             }
         }
     }

@@ -45,7 +45,7 @@ impl Mode {
     }
 }
 
-const OTHER_MODE: Error = Error::Conflict(
+const OTHER_MODE: Error = Error::conflict(
     "links.mode is not the one that the links here were made with, which stays; \
      start with a place of its own, and import an export there",
 );
@@ -138,7 +138,7 @@ impl Links {
         if let Some(hash) = &link.password
             && !self.passwords.verify(password, hash.clone()).await?
         {
-            return Err(Error::Forbidden("this is not the link's password"));
+            return Err(Error::forbidden("this is not the link's password"));
         }
         self.click(link, visit).await
     }
@@ -148,12 +148,12 @@ impl Links {
         let link = self.kept(short).await?;
         match link.state(self.clock.now()).0 {
             State::Live if self.blocklist.blocks(&link.target) => {
-                Err(Error::Gone("this link leads to a host that is blocked here"))
+                Err(Error::gone("this link leads to a host that is blocked here"))
             }
             State::Live => Ok(link),
-            State::Expired => Err(Error::Gone("this link has expired")),
+            State::Expired => Err(Error::gone("this link has expired")),
             State::Exhausted => Err(EXHAUSTED),
-            State::Deleted => Err(Error::Gone("this link was deleted")),
+            State::Deleted => Err(Error::gone("this link was deleted")),
         }
     }
 
@@ -179,17 +179,17 @@ impl Links {
     pub async fn managed(&self, short: &Short, caller: &Caller) -> Result<Arc<Link>> {
         let link = self.kept(short).await?;
         if link.deleted_at.is_some() {
-            return Err(Error::Gone("this link was deleted"));
+            return Err(Error::gone("this link was deleted"));
         }
         if self.manages(caller, &link) {
             return Ok(link);
         }
         Err(match caller {
             Caller::Anonymous => {
-                Error::Unauthenticated("this needs the link's manage key, or its owner's API key")
+                Error::unauthenticated("this needs the link's manage key, or its owner's API key")
             }
             Caller::Owner(_) | Caller::ManageKey(_) => {
-                Error::Forbidden("this key does not open this link")
+                Error::forbidden("this key does not open this link")
             }
         })
     }
@@ -263,5 +263,5 @@ impl Links {
     }
 }
 
-const UNKNOWN: Error = Error::NotFound("there is no such link");
-const EXHAUSTED: Error = Error::Gone("this link's clicks are used up");
+const UNKNOWN: Error = Error::not_found("there is no such link");
+const EXHAUSTED: Error = Error::gone("this link's clicks are used up");

@@ -96,7 +96,7 @@ async fn a_refused_request_undoes_only_its_own() {
     let (engine, _folder) = open(&Options::default());
     let refused = work(|connection| {
         connection.execute("INSERT INTO meta (name, value) VALUES ('refused', x'')", [])?;
-        Err(Error::Conflict("no").into())
+        Err(Error::conflict("no").into())
     });
     let broken = work(|connection| {
         Ok(connection.execute_batch("INSERT INTO meta VALUES ('broken', x''); nonsense")?)
@@ -137,7 +137,7 @@ async fn a_failed_commit_is_unavailable_for_the_whole_group() {
     // SQLite looks at a deferred constraint when it commits.
     let fails_at_commit =
         work(|connection| Ok(connection.execute_batch("INSERT INTO child VALUES (1)")?));
-    let refused = work(|_| Err(Error::Conflict("because of what is lost").into()));
+    let refused = work(|_| Err(Error::conflict("because of what is lost").into()));
     let answers = in_one_group(&engine, vec![note("a"), fails_at_commit, refused, note("b")]).await;
     assert!(answers.iter().all(is_unavailable), "{answers:?}");
     assert_eq!(notes(&engine).await, [""; 0]);

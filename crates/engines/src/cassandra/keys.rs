@@ -44,7 +44,7 @@ impl KeyStore for CassandraKeys {
             self.0.transact(&statements.add_key, (name, id, &digest[..], milliseconds(at))).await;
         match self.row(name).await? {
             Some(row) if row.digest == digest => row.key(),
-            Some(_) => Err(Error::Conflict("there is an API key of that name")),
+            Some(_) => Err(Error::conflict("there is an API key of that name")),
             None => Err(added.err().map_or_else(|| Error::internal("a key vanished"), Error::from)),
         }
     }

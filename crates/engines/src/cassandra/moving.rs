@@ -92,7 +92,7 @@ impl Destination for Moving {
     async fn begin(&self, secret: &InstallationSecret, record: &Record) -> Result<()> {
         let kept = patiently(|| async { self.session.secret(*secret.reveal()).await }).await?;
         if kept != *secret.reveal() {
-            return Err(Error::Conflict(BELONGS_TO_ANOTHER));
+            return Err(Error::conflict(BELONGS_TO_ANOTHER));
         }
         let record = serde_json::to_vec(record).map_err(Error::internal)?;
         patiently(|| async {

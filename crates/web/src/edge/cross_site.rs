@@ -18,7 +18,7 @@ pub fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
     if same_site {
         Ok(())
     } else {
-        Err(Error::Forbidden("this request came from a page of another site"))
+        Err(Error::forbidden("this request came from a page of another site"))
     }
 }
 

@@ -219,7 +219,7 @@ pub(crate) async fn list(
     asked: Asked,
 ) -> HttpResult {
     let Caller::Owner(owner) = asked.caller(&site).await? else {
-        return Err(Error::Unauthenticated("listing links needs an API key").into());
+        return Err(Error::unauthenticated("listing links needs an API key").into());
     };
     let limit = query.limit.unwrap_or(PAGE_DEFAULT);
     if !(1..=PAGE_MAX).contains(&limit) {

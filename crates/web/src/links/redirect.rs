@@ -112,7 +112,7 @@ pub(crate) fn visit(headers: &HeaderMap) -> Visit<'_> {
 
 /// A path segment as a short; one that could never be a short is one that is not there.
 pub(crate) fn short_of(segment: &str) -> Result<Short, Error> {
-    Short::parse(segment).map_err(|_| Error::NotFound("there is no such link"))
+    Short::parse(segment).map_err(|_| Error::not_found("there is no such link"))
 }
 
 /// HEAD counts nothing, and says of a link that is limited or asks for a password only that it is there.

@@ -40,7 +40,7 @@ pub(super) async fn file(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> HttpResult {
-    let file = Assets::get(&name).ok_or(Error::NotFound("there is no such file"))?;
+    let file = Assets::get(&name).ok_or(Error::not_found("there is no such file"))?;
     let is_current = query.as_deref().and_then(|query| query.strip_prefix("v="))
         == Some(version(&file).as_str());
     Ok(answer(&name, &file, if is_current { FOR_EVER } else { ASK_AGAIN }, &headers))
@@ -48,7 +48,7 @@ pub(super) async fn file(
 
 /// `GET /favicon.ico`, for whoever asks without reading the page.
 pub(super) async fn favicon(headers: HeaderMap) -> HttpResult {
-    let file = Assets::get("favicon.ico").ok_or(Error::NotFound("there is no such file"))?;
+    let file = Assets::get("favicon.ico").ok_or(Error::not_found("there is no such file"))?;
     Ok(answer("favicon.ico", &file, A_DAY, &headers))
 }
 

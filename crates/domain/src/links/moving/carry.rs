@@ -107,14 +107,14 @@ impl Move {
     async fn begin(&self, secret: &InstallationSecret, extent: &Extent) -> Result<Step> {
         let Standing { secret: theirs, record, is_used } = self.destination.standing().await?;
         if theirs.is_some_and(|theirs| theirs.reveal() != secret.reveal()) {
-            return Err(Error::Conflict(BELONGS_TO_ANOTHER));
+            return Err(Error::conflict(BELONGS_TO_ANOTHER));
         }
         match record {
             Some(record) if record.extent == *extent => Ok(record.step),
-            Some(_) => Err(Error::Conflict(
+            Some(_) => Err(Error::conflict(
                 "the source has changed since this move began, so a server ran on it; move it into an empty destination",
             )),
-            None if is_used => Err(Error::Conflict(
+            None if is_used => Err(Error::conflict(
                 "the destination holds links or API keys of its own; move into an empty one",
             )),
             None => {
