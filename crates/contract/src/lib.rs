@@ -15,10 +15,12 @@
 use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
+    accounts::{AccountStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
 };
 
+pub mod accounts;
 pub mod attempts;
 pub mod changes;
 pub mod claims;
@@ -28,8 +30,19 @@ pub mod keys;
 pub mod lists;
 pub mod replacements;
 pub mod samples;
+pub mod sessions;
 
-/// The stores under test.
+/// The accounts' stores under test.
+pub struct AccountsFixture {
+    /// Accounts.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Sessions of the same accounts.
+    pub sessions: Arc<dyn SessionStore>,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The links' stores under test.
 pub struct Fixture {
     /// Links.
     pub links: Arc<dyn LinkStore>,
@@ -49,7 +62,7 @@ pub struct Fixture {
 #[macro_export]
 macro_rules! promises {
     ($make:path) => {
-        $crate::promises! { $make;
+        $crate::tests! { $make, $crate::Fixture;
             claims::a_claimed_link_is_found_with_all_its_parts,
             claims::a_hundred_claims_of_one_short_create_it_once,
             claims::a_taken_short_is_answered_with_its_holder,
@@ -92,11 +105,41 @@ macro_rules! promises {
             keys::a_revoked_key_stays_revoked,
         }
     };
-    ($make:path; $($module:ident::$promise:ident,)+) => {
+}
+
+/// The same of the accounts' promises; `$make` makes an [`AccountsFixture`].
+#[macro_export]
+macro_rules! accounts_promises {
+    ($make:path) => {
+        $crate::tests! { $make, $crate::AccountsFixture;
+            accounts::an_account_is_found_by_its_name_and_its_number,
+            accounts::two_hundred_accounts_of_one_name_are_made_once,
+            accounts::a_repeated_sign_up_is_answered_as_the_first,
+            accounts::a_change_changes_what_it_names,
+            accounts::a_deleted_account_leaves_its_name_alone,
+            accounts::what_happened_to_an_account_is_kept,
+            accounts::many_accounts_are_made_together,
+            accounts::accounts_are_listed_by_name,
+            sessions::a_session_is_found_by_its_token_until_it_expires,
+            sessions::the_sessions_of_an_account_are_listed,
+            sessions::one_session_is_ended,
+            sessions::all_sessions_end_with_a_change,
+            sessions::no_session_begins_on_what_was_true_before,
+            sessions::whatever_ends_sessions_is_told,
+            sessions::an_account_has_a_hundred_sessions_at_most,
+        }
+    };
+}
+
+/// Makes a test of each of these promises.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! tests {
+    ($make:path, $fixture:ty; $($module:ident::$promise:ident,)+) => {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
-                let fixture: $crate::Fixture = $make().await;
+                let fixture: $fixture = $make().await;
                 $crate::$module::$promise(&fixture).await;
                 drop(fixture);
             }

@@ -2,6 +2,7 @@
 //! reach the world. Nothing here reads a file, opens a socket or asks the operating system the time:
 //! the engines do, behind the ports, and the binary's wiring chooses them.
 
+pub mod accounts;
 pub mod clock;
 pub mod error;
 pub mod keys;

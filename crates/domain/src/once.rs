@@ -12,7 +12,7 @@ use crate::{Error, Result};
 pub const KEPT_SECONDS: i64 = 24 * 60 * 60;
 
 /// The `Idempotency-Key` of one request, bound to who sent it and where to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// A digest of caller, method, route and key.
     pub id: [u8; 32],

@@ -4,9 +4,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
+/// What a new hash costs: 19 MiB, two passes, one lane (OWASP's first choice of argon2id).
+pub const MEMORY_KIB: u32 = 19 * 1024;
+/// See [`MEMORY_KIB`].
+pub const PASSES: u32 = 2;
+/// See [`MEMORY_KIB`].
+pub const LANES: u32 = 1;
+
 /// A password as typed: 1 to 128 characters. It is never printed.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Password(String);
+
+impl TryFrom<String> for Password {
+    type Error = Error;
+    fn try_from(typed: String) -> Result<Self> {
+        Self::parse("password", typed)
+    }
+}
+
+impl From<Password> for String {
+    fn from(password: Password) -> Self {
+        password.0
+    }
+}
 
 impl Password {
     /// Takes any 1 to 128 characters.
@@ -40,33 +61,58 @@ impl std::fmt::Debug for PasswordHash {
 }
 
 impl PasswordHash {
-    /// Takes an argon2id hash from elsewhere, if to verify it costs no more than 64 MiB, 8 passes and 4
-    /// lanes: whoever wrote it decides what every visitor costs.
+    /// Takes a hash from elsewhere, by argon2id or bcrypt, if to verify it costs no more than 64 MiB, 8
+    /// passes and 4 lanes, or 2¹² rounds: whoever wrote it decides what every visitor costs.
     pub fn parse(field: &'static str, text: &str) -> Result<Self> {
-        let refuse = || {
-            Error::invalid(field, "must be an argon2id hash in PHC form of at most m=65536,t=8,p=4")
-        };
-        let parts: Vec<&str> = text.split('$').collect();
-        let ["", "argon2id", "v=19", cost, salt, hash] = parts[..] else { return Err(refuse()) };
-        let within = |pair: &str| {
-            let (name, value) = pair.split_once('=')?;
-            let most = match name {
-                "m" => 65_536,
-                "t" => 8,
-                "p" => 4,
-                _ => return None,
-            };
-            value.parse().ok().filter(|value| (1..=most).contains(value))
-        };
-        let base64 = |text: &str| {
-            !text.is_empty()
-                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/".contains(&b))
-        };
-        if !cost.split(',').all(|pair| within(pair).is_some()) || !base64(salt) || !base64(hash) {
-            return Err(refuse());
+        if is_argon2(text) || is_bcrypt(text) {
+            return Ok(Self(text.to_owned()));
         }
-        Ok(Self(text.to_owned()))
+        Err(Error::invalid(
+            field,
+            "must be a hash by argon2id in PHC form of at most m=65536,t=8,p=4, or by bcrypt of at most cost 12",
+        ))
     }
+
+    /// Whether a new hash of the same password would be another kind of hash.
+    pub fn is_outdated(&self) -> bool {
+        !self.0.starts_with(&format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}$"))
+    }
+
+    /// A hash that no password has, and that costs as much to verify as a new one: for whoever has none.
+    pub fn of_nothing() -> Self {
+        let (salt, hash) = ("A".repeat(22), "A".repeat(43));
+        Self(format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}"))
+    }
+}
+
+fn is_argon2(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('$').collect();
+    let ["", "argon2id", "v=19", cost, salt, hash] = parts[..] else { return false };
+    let within = |pair: &str| {
+        let (name, value) = pair.split_once('=')?;
+        let most = match name {
+            "m" => 65_536,
+            "t" => 8,
+            "p" => 4,
+            _ => return None,
+        };
+        value.parse().ok().filter(|value| (1..=most).contains(value))
+    };
+    let is_base64 = |text: &str| {
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/".contains(&b))
+    };
+    cost.split(',').all(|pair| within(pair).is_some()) && is_base64(salt) && is_base64(hash)
+}
+
+/// `$2b$10$`, 22 characters of salt and 31 of hash.
+fn is_bcrypt(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('$').collect();
+    let ["", "2a" | "2b" | "2y", cost, rest] = parts[..] else { return false };
+    let is_base64 = |b: u8| b.is_ascii_alphanumeric() || b"./".contains(&b);
+    cost.len() == 2
+        && cost.parse().is_ok_and(|cost: u8| (4..=12).contains(&cost))
+        && rest.len() == 53
+        && rest.bytes().all(is_base64)
 }
 
 /// Hashes passwords on a bounded pool of its own. A full pool refuses at once
@@ -97,6 +143,13 @@ mod tests {
         {
             assert!(hash(cost).is_err(), "{cost}");
         }
+        let bcrypt = |cost: u8| {
+            let rest = "N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy";
+            PasswordHash::parse("password_hash", &format!("$2b${cost:02}${rest}"))
+        };
+        assert!(bcrypt(12).is_ok_and(|hash| hash.is_outdated()));
+        assert!(bcrypt(13).is_err() && bcrypt(3).is_err());
         assert!(PasswordHash::parse("password_hash", "$2b$10$abc").is_err());
+        assert!(!PasswordHash::of_nothing().is_outdated());
     }
 }

@@ -3,6 +3,7 @@
 //! One thread writes, in groups that share an fsync; a few read; one carries the write-ahead log into
 //! the file. An async caller waits for an answer, never for a disk.
 
+mod accounts;
 mod backup;
 mod cache;
 mod checkpoints;
@@ -31,14 +32,24 @@ use std::{path::Path, sync::Arc};
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error, Result,
+    accounts::{AccountStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
     secret::InstallationSecret,
 };
 
+use crate::{
+    accounts::{SqliteAccounts, SqliteSessions},
+    clicks::SqliteClicks,
+    engine::Engine,
+    keys::SqliteKeys,
+    links::SqliteLinks,
+};
 pub use crate::{
     backup::{BackupError, restore},
-    cache::{keys::CachedKeys, links::CachedLinks},
+    cache::{
+        accounts::CachedAccounts, failures::CountedFailures, keys::CachedKeys, links::CachedLinks,
+    },
     folder::{Folder, OpenError},
     inspect::{Inspected, inspect},
     moving::MovingFolder,
@@ -46,7 +57,6 @@ pub use crate::{
     passwords::Argon2Pool,
     tidy::Tidied,
 };
-use crate::{clicks::SqliteClicks, engine::Engine, keys::SqliteKeys, links::SqliteLinks};
 
 /// An open data folder. Clones share it.
 #[derive(Clone)]
@@ -71,6 +81,16 @@ impl Embedded {
     /// The API keys, without a cache.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqliteKeys(Arc::clone(&self.0)))
+    }
+
+    /// The accounts.
+    pub fn accounts(&self) -> Arc<dyn AccountStore> {
+        Arc::new(SqliteAccounts(Arc::clone(&self.0)))
+    }
+
+    /// The accounts' sessions.
+    pub fn sessions(&self) -> Arc<dyn SessionStore> {
+        Arc::new(SqliteSessions(Arc::clone(&self.0)))
     }
 
     /// The installation's secret, made at the first opening; a backup carries it.

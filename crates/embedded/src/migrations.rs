@@ -6,7 +6,8 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each brings a file from the version that is its place in the list to the next one.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_links.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/0001_links.sql"), include_str!("migrations/0002_accounts.sql")];
 
 /// The version of the files that this Lodge writes, the newest that it reads.
 pub(crate) const NEWEST: u32 = {

@@ -210,7 +210,7 @@ fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 const OUTCOMES: &str = "SELECT row, attempt, fingerprint, at, outcome FROM outcomes \
-    WHERE row > ?1 AND at > ?2 ORDER BY row LIMIT ?3";
+    WHERE row > ?1 AND at > ?2 AND app = 0 ORDER BY row LIMIT ?3";
 
 fn outcomes(
     connection: &Connection,

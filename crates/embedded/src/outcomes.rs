@@ -4,45 +4,60 @@
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Done, Error,
-    links::{Claim, Link, Outcome, Replaced},
+    accounts::{self, Account},
+    links::{self, Claim, Link, Replaced},
     once::KEPT_SECONDS,
 };
 use rusqlite::{Connection, OptionalExtension};
+use serde::{Serialize, de::DeserializeOwned};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, writer::App};
 
 pub(crate) const RECALL: &str =
     "SELECT fingerprint, outcome FROM outcomes WHERE attempt = ?1 AND at > ?2";
 
 /// Takes the place only of what is older than is kept.
-pub(crate) const KEEP: &str =
-    "INSERT OR REPLACE INTO outcomes (attempt, fingerprint, at, outcome) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const KEEP: &str = "INSERT OR REPLACE INTO outcomes (attempt, fingerprint, at, outcome, app) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// How a write's result stands among the outcomes.
-pub(crate) struct Form<T> {
-    wrap: fn(T) -> Outcome,
-    unwrap: fn(Outcome) -> lodge_domain::Result<T>,
+/// How a write's result stands among its app's outcomes `O`.
+pub(crate) struct Form<T, O> {
+    app: App,
+    wrap: fn(T) -> O,
+    unwrap: fn(O) -> lodge_domain::Result<T>,
 }
 
 /// The form of claims.
-pub(crate) fn claims() -> Form<Vec<Claim>> {
-    Form { wrap: Outcome::Claims, unwrap: Outcome::claims }
+pub(crate) fn claims() -> Form<Vec<Claim>, links::Outcome> {
+    Form { app: App::Links, wrap: links::Outcome::Claims, unwrap: links::Outcome::claims }
 }
 
 /// The form of a replacement.
-pub(crate) fn replaced() -> Form<Replaced> {
-    Form { wrap: Outcome::Replaced, unwrap: Outcome::replaced }
+pub(crate) fn replaced() -> Form<Replaced, links::Outcome> {
+    Form { app: App::Links, wrap: links::Outcome::Replaced, unwrap: links::Outcome::replaced }
 }
 
-fn changed() -> Form<Link> {
-    Form { wrap: Outcome::Changed, unwrap: Outcome::changed }
+fn changed() -> Form<Link, links::Outcome> {
+    Form { app: App::Links, wrap: links::Outcome::Changed, unwrap: links::Outcome::changed }
+}
+
+/// The form of an account that was made, or whose name was taken.
+pub(crate) fn signed_up() -> Form<Option<Account>, accounts::Outcome> {
+    use accounts::Outcome::{SignedUp, Taken};
+    Form {
+        app: App::Accounts,
+        wrap: |made| made.map_or(Taken, SignedUp),
+        unwrap: |outcome| match outcome {
+            SignedUp(account) => Ok(Some(account)),
+            Taken => Ok(None),
+        },
+    }
 }
 
 /// Runs `write`, or answers with what it came to when this attempt was made before.
-pub(crate) fn once<T: Clone>(
+pub(crate) fn once<T: Clone, O: Serialize + DeserializeOwned>(
     connection: &Connection,
     attempt: Option<&Attempt>,
-    form: &Form<T>,
+    form: &Form<T, O>,
     write: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<Done<T>, Failure> {
     let Some(attempt) = attempt else { return Ok(Done::now(write()?)) };
@@ -51,7 +66,7 @@ pub(crate) fn once<T: Clone>(
         return Ok(Done { outcome, replayed: true });
     }
     let outcome = write()?;
-    keep(connection, attempt, &(form.wrap)(outcome.clone()))?;
+    keep(connection, attempt, form.app, &(form.wrap)(outcome.clone()))?;
     Ok(Done::now(outcome))
 }
 
@@ -72,10 +87,10 @@ pub(crate) fn once_if_done(
 }
 
 /// What an earlier write with this attempt came to.
-pub(crate) fn recall(
+pub(crate) fn recall<O: DeserializeOwned>(
     connection: &Connection,
     attempt: &Attempt,
-) -> Result<Option<Outcome>, Failure> {
+) -> Result<Option<O>, Failure> {
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, String>(1)?));
     let found = connection
         .prepare_cached(RECALL)?
@@ -90,12 +105,18 @@ pub(crate) fn recall(
     }
 }
 
-fn keep(connection: &Connection, attempt: &Attempt, outcome: &Outcome) -> Result<(), Failure> {
+fn keep(
+    connection: &Connection,
+    attempt: &Attempt,
+    app: App,
+    outcome: &impl Serialize,
+) -> Result<(), Failure> {
     let values = (
         attempt.id,
         attempt.fingerprint,
         attempt.at.as_millisecond(),
         serde_json::to_string(outcome)?,
+        app as i64,
     );
     connection.prepare_cached(KEEP)?.execute(values)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Argon2 on threads of its own, of lowered priority.
+//! Argon2 on threads of its own, of lowered priority; bcrypt for hashes from elsewhere.
 
 use std::{
     sync::{
@@ -15,15 +15,10 @@ use argon2::{
 use async_trait::async_trait;
 use lodge_domain::{
     Error, Result,
-    passwords::{Password, PasswordHash, Passwords},
+    passwords::{LANES, MEMORY_KIB, PASSES, Password, PasswordHash, Passwords},
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
-
-/// What a hash costs: 19 MiB, two passes, one lane (OWASP's first choice).
-const MEMORY_KIB: u32 = 19 * 1024;
-const PASSES: u32 = 2;
-const LANES: u32 = 1;
 
 /// How much less than the rest of the process the threads matter to the scheduler, 0 to 19.
 const NICENESS: i32 = 10;
@@ -114,6 +109,9 @@ fn hash(argon2: &Argon2<'_>, password: &Password) -> Result<PasswordHash> {
 }
 
 fn verify(argon2: &Argon2<'_>, password: &Password, hash: &PasswordHash) -> Result<bool> {
+    if hash.0.starts_with("$2") {
+        return bcrypt::verify(password.as_bytes(), &hash.0).map_err(Error::internal);
+    }
     let hash = phc::PasswordHash::new(&hash.0).map_err(Error::internal)?;
     match argon2.verify_password(password.as_bytes(), &hash) {
         Ok(()) => Ok(true),

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, outcomes, writer::App,
+    accounts, clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, outcomes, writer::App,
 };
 
 /// Outcomes that one call removes.
@@ -58,6 +58,8 @@ pub struct Tidied {
     pub hours: u64,
     /// Rows of referrers that became part of the others.
     pub referrers: u64,
+    /// Rows of accounts: sessions and events past their time, names that are free again.
+    pub accounts: u64,
     /// Whether there is more to do at once.
     pub more: bool,
 }
@@ -136,8 +138,10 @@ pub(crate) async fn tidy(
     let walking = !matches!((&hours_to, &referrers_to), (Walk::Ended, Walk::Ended));
     *engine.tidy_place.0.lock() =
         if walking { [hours_to, referrers_to] } else { <[Walk; 2]>::default() };
-    let more = walking || many_over || outcomes == OUTCOMES_A_CALL.unsigned_abs();
-    Ok(Tidied { outcomes, links, hours, referrers, more })
+    let of_accounts = move |connection: &Connection| accounts::tidy(connection, now);
+    let (accounts, more_accounts) = engine.writer.write(App::Accounts, of_accounts).await?;
+    let more = walking || many_over || more_accounts || outcomes == OUTCOMES_A_CALL.unsigned_abs();
+    Ok(Tidied { outcomes, links, hours, referrers, accounts, more })
 }
 
 const REMOVE_OUTCOMES: &str = "DELETE FROM outcomes WHERE row IN (SELECT row FROM outcomes WHERE at <= ?1 ORDER BY at LIMIT ?2)";

@@ -30,14 +30,17 @@ const GATHER_STEPS: usize = 3;
 pub(crate) enum App {
     /// Short links, their clicks, and API keys.
     Links,
+    /// Accounts and their sessions.
+    Accounts,
 }
 
 impl App {
-    const COUNT: usize = 1;
+    const COUNT: usize = 2;
 
     fn name(self) -> &'static str {
         match self {
             Self::Links => "links",
+            Self::Accounts => "accounts",
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum Caller {
     /// Somebody of whom we know nothing.
     #[default]
     Anonymous,
-    /// The holder of an API key.
+    /// The holder of an API key, or somebody who is signed in.
     Owner(Owner),
     /// Somebody who carries what may be a link's manage key.
     ManageKey(String),
@@ -26,6 +26,7 @@ impl Caller {
         match self {
             Self::Anonymous => "anonymous".to_owned(),
             Self::Owner(Owner::Key(id)) => format!("key:{}", id.0),
+            Self::Owner(Owner::Account(id)) => format!("account:{}", id.0),
             Self::ManageKey(key) => format!("manage:{key}"),
         }
     }

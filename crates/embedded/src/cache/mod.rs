@@ -1,6 +1,8 @@
 //! Caches in this process, as decorators of the stores.
 
+pub(crate) mod accounts;
 mod epochs;
+pub(crate) mod failures;
 mod finish;
 mod flights;
 mod following;

@@ -9,7 +9,7 @@ use lodge_domain::links::{Link, LinkQuery, Short};
 use rusqlite::{Connection, types::Value};
 
 use super::{
-    row::{COLUMNS, owner_key, read},
+    row::{COLUMNS, read},
     search::{Plan, Words},
 };
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ pub(crate) fn list(connection: &Connection, query: &LinkQuery) -> Result<Vec<Arc
 }
 
 fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
-    let owner = owner_key(query.owner);
+    let owner = query.owner.to_number();
     let mut built = Query::default();
     write!(built.sql, "SELECT {COLUMNS} FROM ").ok()?;
     // The cross joins keep SQLite to this order, which follows what is rarest.
@@ -58,12 +58,12 @@ fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
                 "link_search s CROSS JOIN links l ON l.row = s.rowid WHERE link_search MATCH ?",
                 words.matching(),
             );
-            built.push_with(" AND l.owner_key = ? AND l.deleted_at IS NULL", owner);
+            built.push_with(" AND l.owner = ? AND l.deleted_at IS NULL", owner);
             "l.id"
         }
         (Plan::Scan, Some(tag)) => {
             built.push_with(
-                "link_tags t CROSS JOIN links l ON l.row = t.row WHERE t.owner_key = ?",
+                "link_tags t CROSS JOIN links l ON l.row = t.row WHERE t.owner = ?",
                 owner,
             );
             built.push_with(" AND t.tag = ?", tag.clone());
@@ -71,7 +71,7 @@ fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
         }
         (Plan::Scan, None) => {
             built.push_with(
-                "links l INDEXED BY links_by_owner WHERE l.owner_key = ? AND l.deleted_at IS NULL",
+                "links l INDEXED BY links_by_owner WHERE l.owner = ? AND l.deleted_at IS NULL",
                 owner,
             );
             "l.id"
@@ -80,7 +80,7 @@ fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
     let after = query.after.map_or_else(|| AFTER_ALL_IDS.to_vec(), |id| id.0.as_bytes().to_vec());
     built.push_with(&format!(" AND {id} < ?"), after);
     if let (Plan::Index, Some(tag)) = (plan, &query.tag) {
-        built.push_with(" AND EXISTS (SELECT 1 FROM link_tags t WHERE t.owner_key = ?", owner);
+        built.push_with(" AND EXISTS (SELECT 1 FROM link_tags t WHERE t.owner = ?", owner);
         built.push_with(" AND t.tag = ? AND t.id = l.id)", tag.clone());
     }
     if let Some(prefix) = query.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {

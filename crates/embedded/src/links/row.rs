@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use lodge_domain::{
-    keys::KeyId,
     links::{ClickLimit, Link, LinkId, Owner, RedirectCode, Short, Tags, Target},
     passwords::PasswordHash,
 };
@@ -10,14 +9,14 @@ use rusqlite::{Connection, Result, Row, params, types::Type};
 use uuid::Uuid;
 
 /// The columns that [`read`] takes, in its order.
-pub(crate) const COLUMNS: &str = "l.row, l.id, l.target, l.redirect, l.version, l.key_version, l.owner_key, l.created_at, \
+pub(crate) const COLUMNS: &str = "l.row, l.id, l.target, l.redirect, l.version, l.key_version, l.owner, l.created_at, \
     l.changed_at, l.deleted_at, l.expires_at, l.clicks_max, l.clicks_used, l.exhausted_at, l.password, l.tags, l.short";
 
-pub(crate) const INSERT: &str = "INSERT INTO links (short, id, target, redirect, version, key_version, owner_key, created_at, changed_at, \
+pub(crate) const INSERT: &str = "INSERT INTO links (short, id, target, redirect, version, key_version, owner, created_at, changed_at, \
     deleted_at, expires_at, clicks_max, clicks_used, exhausted_at, password, tags) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (short) DO NOTHING";
 
-pub(crate) const UPDATE: &str = "UPDATE links SET id = ?2, target = ?3, redirect = ?4, version = ?5, key_version = ?6, owner_key = ?7, \
+pub(crate) const UPDATE: &str = "UPDATE links SET id = ?2, target = ?3, redirect = ?4, version = ?5, key_version = ?6, owner = ?7, \
     created_at = ?8, changed_at = ?9, deleted_at = ?10, expires_at = ?11, clicks_max = ?12, clicks_used = ?13, \
     exhausted_at = ?14, password = ?15, tags = ?16 WHERE short = ?1";
 
@@ -27,8 +26,8 @@ pub(crate) const DELETE: &str = "DELETE FROM links WHERE row = ?1";
 pub(crate) const INDEX: [&str; 4] = [
     "DELETE FROM link_search WHERE rowid = ?1",
     "INSERT INTO link_search (rowid, short, target) VALUES (?1, ?2, ?3)",
-    "DELETE FROM link_tags WHERE owner_key = ?1 AND tag = ?2 AND id = ?3",
-    "INSERT INTO link_tags (owner_key, tag, id, row) VALUES (?1, ?2, ?3, ?4)",
+    "DELETE FROM link_tags WHERE owner = ?1 AND tag = ?2 AND id = ?3",
+    "INSERT INTO link_tags (owner, tag, id, row) VALUES (?1, ?2, ?3, ?4)",
 ];
 
 /// A link and the number of its row.
@@ -60,7 +59,7 @@ pub(crate) fn read(row: &Row<'_>, short: Option<Short>) -> Result<Stored> {
             .map_err(|error| unreadable(3, Type::Integer, error))?,
         version: row.get::<_, i64>(4)?.cast_unsigned(),
         key_version: row.get(5)?,
-        owner: row.get::<_, Option<i64>>(6)?.map(|id| Owner::Key(KeyId(id))),
+        owner: row.get::<_, Option<i64>>(6)?.map(Owner::of_number),
         created_at: instant(7, row.get(7)?)?,
         changed_at: instant(8, row.get(8)?)?,
         deleted_at: time(9)?,
@@ -94,7 +93,7 @@ fn write(connection: &Connection, sql: &str, link: &Link) -> Result<bool> {
         u16::from(link.redirect),
         link.version.cast_signed(),
         link.key_version,
-        link.owner.map(owner_key),
+        link.owner.map(Owner::to_number),
         link.created_at.as_millisecond(),
         link.changed_at.as_millisecond(),
         link.deleted_at.map(Timestamp::as_millisecond),
@@ -159,15 +158,9 @@ impl<'a> Listed<'a> {
     }
 
     fn tags(&self) -> impl Iterator<Item = (i64, &'a [u8; 16], &'a String)> + use<'a> {
-        let (owner, link) = (owner_key(self.owner), self.link);
+        let (owner, link) = (self.owner.to_number(), self.link);
         link.tags.as_slice().iter().map(move |tag| (owner, link.id.0.as_bytes(), tag))
     }
-}
-
-/// How an owner stands in the column `owner_key`.
-pub(crate) fn owner_key(owner: Owner) -> i64 {
-    let Owner::Key(id) = owner;
-    id.0
 }
 
 fn instant(index: usize, milliseconds: i64) -> Result<Timestamp> {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::{Options, engine::Engine};
 
-fn open(options: &Options) -> (std::sync::Arc<Engine>, TempDir) {
+pub(crate) fn open(options: &Options) -> (std::sync::Arc<Engine>, TempDir) {
     let folder = TempDir::new().unwrap();
     (std::sync::Arc::new(Engine::open(folder.path(), options).unwrap()), folder)
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::open;
 use crate::{
-    Options, clicks, keys,
+    Options, accounts, clicks, keys,
     links::{Plan, change, find, list, row},
     moving, outcomes, tidy,
 };
@@ -77,6 +77,7 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(tidy::STATEMENTS);
     queries.extend(texts.map(str::to_owned));
     queries.extend(moving::statements());
+    queries.extend(accounts::statements());
     let check = move |connection: &Connection| {
         for sql in queries {
             let plan = plan(connection, &sql);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod accounts;
 mod cache;
 mod files;
 mod hashing;

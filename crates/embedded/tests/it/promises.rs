@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lodge_contract::Fixture;
+use lodge_contract::{AccountsFixture, Fixture};
 use lodge_embedded::{CachedKeys, CachedLinks};
 
 use crate::support::open;
@@ -38,4 +38,15 @@ mod bare {
 
 mod cached {
     lodge_contract::promises!(super::cached_stores);
+}
+
+#[expect(clippy::unused_async, reason = "as above")]
+async fn accounts_stores() -> AccountsFixture {
+    let (engine, folder) = open();
+    let (accounts, sessions) = (engine.accounts(), engine.sessions());
+    AccountsFixture { accounts, sessions, guard: Box::new((engine, folder)) }
+}
+
+mod accounts {
+    lodge_contract::accounts_promises!(super::accounts_stores);
 }

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use lodge_domain::{
-    keys::KeyId,
     links::{ClickLimit, Link, LinkId, Owner, RedirectCode, Short, Tags, Target},
     passwords::PasswordHash,
 };
@@ -81,7 +80,7 @@ impl LinkRow {
             redirect: u16::from(link.redirect).into(),
             version: link.version.cast_signed(),
             key_version: link.key_version.cast_signed(),
-            owner: link.owner.map(owner_number),
+            owner: link.owner.map(Owner::to_number),
             created_at: milliseconds(link.created_at),
             changed_at: milliseconds(link.changed_at),
             deleted_at: link.deleted_at.map(milliseconds),
@@ -147,7 +146,7 @@ impl LinkRow {
             )?,
             version: self.version.cast_unsigned(),
             key_version: self.key_version.cast_unsigned(),
-            owner: self.owner.map(|id| Owner::Key(KeyId(id))),
+            owner: self.owner.map(Owner::of_number),
             created_at: time(self.created_at)?,
             changed_at: time(self.changed_at)?,
             deleted_at: self.deleted_at.map(time).transpose()?,
@@ -157,12 +156,6 @@ impl LinkRow {
             tags: Tags::parse(self.tags.unwrap_or_default()).map_err(|error| unreadable(&error))?,
         })
     }
-}
-
-/// How an owner stands in the columns `owner`.
-pub(crate) fn owner_number(owner: Owner) -> i64 {
-    let Owner::Key(id) = owner;
-    id.0
 }
 
 pub(crate) fn milliseconds(at: Timestamp) -> CqlTimestamp {

@@ -6,12 +6,12 @@ use std::{pin::pin, sync::Arc};
 use futures_util::{StreamExt as _, TryStreamExt as _, future};
 use lodge_domain::{
     Error, Result,
-    links::{Link, LinkQuery, Short, Tags},
+    links::{Link, LinkQuery, Owner, Short, Tags},
 };
 use uuid::Uuid;
 
 use super::{AT_ONCE, CassandraLinks, LinkRow};
-use crate::cassandra::{failure::Failure, row::owner_number};
+use crate::cassandra::failure::Failure;
 
 impl CassandraLinks {
     /// An owner's links, newest first.
@@ -20,7 +20,7 @@ impl CassandraLinks {
             return Err(Error::invalid("search", "needs the embedded engine; use tag or prefix"));
         }
         let statements = &self.session.statements;
-        let owner = owner_number(query.owner);
+        let owner = query.owner.to_number();
         let below = query.after.map_or(Uuid::max(), |id| id.0);
         let rows = match &query.tag {
             Some(tag) => self.session.rows(&statements.tagged, (owner, tag, below)).await?,
@@ -68,7 +68,8 @@ impl CassandraLinks {
 
     /// Has the owner's lists lead to the link.
     pub(super) async fn index(&self, link: &Link) -> Result<(), Failure> {
-        let Some(owner) = link.owner.map(owner_number).filter(|_| link.deleted_at.is_none()) else {
+        let Some(owner) = link.owner.map(Owner::to_number).filter(|_| link.deleted_at.is_none())
+        else {
             return Ok(());
         };
         let (statements, id, short) = (&self.session.statements, link.id.0, link.short.as_str());
@@ -81,7 +82,7 @@ impl CassandraLinks {
 
     /// Takes the link off the owner's lists. What stays behind because of a failure is passed over.
     pub(super) async fn unindex(&self, link: &Link) {
-        let Some(owner) = link.owner.map(owner_number) else { return };
+        let Some(owner) = link.owner.map(Owner::to_number) else { return };
         let disowned = self.session.run(&self.session.statements.disown, (owner, link.id.0)).await;
         if let Err(error) = disowned {
             tracing::debug!(%error, "a list's row stays behind");
@@ -99,7 +100,7 @@ impl CassandraLinks {
     }
 
     async fn untag(&self, link: &Link, but: &Tags) {
-        let Some(owner) = link.owner.map(owner_number) else { return };
+        let Some(owner) = link.owner.map(Owner::to_number) else { return };
         for tag in link.tags.as_slice().iter().filter(|tag| !but.as_slice().contains(tag)) {
             let values = (owner, tag, link.id.0);
             if let Err(error) = self.session.run(&self.session.statements.untag, values).await {

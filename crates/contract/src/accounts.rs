@@ -1,0 +1,253 @@
+//! Accounts.
+
+use std::sync::Arc;
+
+use lodge_domain::{
+    Done, Error,
+    accounts::{
+        Account, AccountChange, AccountId, AccountQuery, AccountStore, Actor, Credential, Email,
+        Event, EventKind, NewAccount, Nickname, Outcome, Reset, Role, Username,
+    },
+    passwords::PasswordHash,
+};
+use uuid::Uuid;
+
+use crate::{
+    AccountsFixture,
+    samples::{at, attempt, fresh},
+};
+
+/// A name that no other test has.
+pub fn fresh_name() -> Username {
+    // The last part of the id is random.
+    let id = Uuid::now_v7().simple().to_string();
+    Username::parse(&format!("user-{}", &id[12..])).unwrap()
+}
+
+/// A password's hash; nobody will verify it.
+pub fn hash(text: &str) -> PasswordHash {
+    PasswordHash(format!("$argon2id${text}"))
+}
+
+/// A password alone.
+fn credential(text: &str) -> Credential {
+    Credential { password: Some(hash(text)), reset: None }
+}
+
+/// An account to be made.
+pub fn new(username: &Username) -> NewAccount {
+    NewAccount {
+        nickname: Nickname::from(username),
+        username: username.clone(),
+        email: None,
+        role: Role::Member,
+        password: Some(hash("first")),
+        created_at: at(0),
+    }
+}
+
+/// Makes an account whose name is free.
+pub async fn made(store: &dyn AccountStore, username: &Username) -> Account {
+    store.add(new(username), None).await.unwrap().outcome.unwrap()
+}
+
+/// Something that its owner did.
+pub fn event(account: AccountId, kind: EventKind, seconds: i64) -> Event {
+    Event { account, at: at(seconds), kind, by: Actor::Owner }
+}
+
+/// Changes an account that is there.
+pub async fn changed(
+    store: &dyn AccountStore,
+    id: AccountId,
+    kind: EventKind,
+    change: AccountChange,
+) -> Account {
+    store.change(change, event(id, kind, 1)).await.unwrap().unwrap()
+}
+
+/// Both ways lead to the same account, and to nothing else.
+pub async fn an_account_is_found_by_its_name_and_its_number(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let name = fresh_name();
+    assert_eq!(store.find(&name).await.unwrap(), None);
+    let wanted = NewAccount {
+        nickname: Nickname::parse("Ada L. ♥").unwrap(),
+        email: Some(Email::parse("ada@example.org").unwrap()),
+        role: Role::Moderator,
+        ..new(&name)
+    };
+    let account = store.add(wanted, None).await.unwrap().outcome.unwrap();
+    assert_eq!((&account.username, account.nickname.as_str()), (&name, "Ada L. ♥"));
+    assert_eq!(account.email.as_ref().unwrap().as_str(), "ada@example.org");
+    assert_eq!((account.role, account.has_password), (Role::Moderator, true));
+    assert_eq!((account.created_at, account.banned_at), (at(0), None));
+    let found = Some((account.clone(), credential("first")));
+    assert_eq!(store.find(&name).await.unwrap(), found);
+    assert_eq!(store.get(account.id).await.unwrap(), found);
+    assert_eq!(store.get(AccountId(i64::MAX)).await.unwrap(), None);
+
+    let other = fresh_name();
+    let without = NewAccount { password: None, ..new(&other) };
+    let other = store.add(without, None).await.unwrap().outcome.unwrap();
+    assert_ne!(other.id, account.id);
+    assert!(!other.has_password);
+    assert_eq!(store.get(other.id).await.unwrap(), Some((other, Credential::default())));
+}
+
+/// Promise: of many sign-ups for one name exactly one wins.
+pub async fn two_hundred_accounts_of_one_name_are_made_once(fixture: &AccountsFixture) {
+    let name = fresh_name();
+    let tries: Vec<_> = (0..200)
+        .map(|_| {
+            let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
+            tokio::spawn(async move { store.add(account, None).await.unwrap().outcome })
+        })
+        .collect();
+    let mut made = Vec::new();
+    for one in tries {
+        made.extend(one.await.unwrap());
+    }
+    assert_eq!(made.len(), 1);
+    let found = fixture.accounts.find(&name).await.unwrap();
+    assert_eq!(found.map(|(account, _)| account), made.pop());
+}
+
+/// A repetition is answered as the first, taken or made.
+pub async fn a_repeated_sign_up_is_answered_as_the_first(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let (name, key) = (fresh_name(), fresh("key"));
+    let tried = attempt(&key, "body", 0);
+    assert_eq!(store.recall(&tried).await.unwrap(), None);
+    let first = store.add(new(&name), Some(tried.clone())).await.unwrap();
+    let account = first.outcome.clone().unwrap();
+    assert!(!first.replayed);
+    let renamed = AccountChange {
+        nickname: Some(Nickname::parse("another").unwrap()),
+        ..AccountChange::default()
+    };
+    changed(store, account.id, EventKind::Edited, renamed).await;
+    let again = store.add(new(&name), Some(attempt(&key, "body", 5))).await.unwrap();
+    assert_eq!(again, Done { outcome: first.outcome, replayed: true });
+    assert_eq!(store.recall(&tried).await.unwrap(), Some(Outcome::SignedUp(account)));
+    let other = store.add(new(&fresh_name()), Some(attempt(&key, "other", 5))).await;
+    assert!(matches!(other, Err(Error::KeyReused)));
+
+    let key = fresh("key");
+    for replayed in [false, true] {
+        let taken = store.add(new(&name), Some(attempt(&key, "", 0))).await.unwrap();
+        assert_eq!(taken, Done { outcome: None, replayed });
+    }
+}
+
+/// What is not named stays.
+pub async fn a_change_changes_what_it_names(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let name = fresh_name();
+    let account = made(store, &name).await;
+    let none = AccountChange::default;
+    let change = |kind, change| changed(store, account.id, kind, change);
+
+    let nickname = Nickname::parse("Ada").unwrap();
+    let email = Email::parse("ada@example.org").unwrap();
+    let edit = AccountChange {
+        nickname: Some(nickname.clone()),
+        email: Some(Some(email.clone())),
+        ..none()
+    };
+    let mut expected = Account { nickname, email: Some(email), ..account.clone() };
+    assert_eq!(change(EventKind::Edited, edit).await, expected);
+    let edit = AccountChange {
+        nickname: Some(Nickname::from(&name)),
+        email: Some(None),
+        role: Some(Role::Admin),
+        ..none()
+    };
+    expected = Account { role: Role::Admin, ..account.clone() };
+    assert_eq!(change(EventKind::RoleChanged, edit).await, expected);
+    let ban = AccountChange { banned_at: Some(Some(at(7))), ..none() };
+    assert_eq!(change(EventKind::Banned, ban).await.banned_at, Some(at(7)));
+    let unban = AccountChange { banned_at: Some(None), ..none() };
+    assert_eq!(change(EventKind::Unbanned, unban).await, expected);
+    let password = AccountChange { password: Some(hash("second")), ..none() };
+    assert_eq!(change(EventKind::PasswordChanged, password).await, expected);
+    assert_eq!(
+        store.get(account.id).await.unwrap(),
+        Some((expected.clone(), credential("second")))
+    );
+
+    let reset = Reset { digest: [7; 32], expires_at: at(900) };
+    let issue = AccountChange { reset: Some(reset.clone()), ..none() };
+    assert_eq!(change(EventKind::ResetIssued, issue).await, expected);
+    let both = Credential { reset: Some(reset), ..credential("second") };
+    assert_eq!(store.find(&name).await.unwrap(), Some((expected.clone(), both)));
+    let used = AccountChange { password: Some(hash("third")), ..none() };
+    assert_eq!(change(EventKind::PasswordReset, used).await, expected);
+    assert_eq!(store.find(&name).await.unwrap(), Some((expected, credential("third"))));
+    let absent = store.change(none(), event(AccountId(i64::MAX), EventKind::Edited, 1)).await;
+    assert_eq!(absent.unwrap(), None);
+}
+
+/// Its name stays taken; nothing else of it stays.
+pub async fn a_deleted_account_leaves_its_name_alone(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let name = fresh_name();
+    let account = made(store, &name).await;
+    assert!(store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap());
+    assert_eq!(store.find(&name).await.unwrap(), None);
+    assert_eq!(store.get(account.id).await.unwrap(), None);
+    assert_eq!(store.add(new(&name), None).await.unwrap().outcome, None);
+    assert!(!store.remove(event(account.id, EventKind::Deleted, 3)).await.unwrap());
+    let change = AccountChange { role: Some(Role::Admin), ..AccountChange::default() };
+    let changed = store.change(change, event(account.id, EventKind::RoleChanged, 3)).await.unwrap();
+    assert_eq!(changed, None);
+}
+
+/// Newest first, with whoever did it.
+pub async fn what_happened_to_an_account_is_kept(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let (account, staff) = (made(store, &fresh_name()).await, made(store, &fresh_name()).await);
+    let ban = AccountChange { banned_at: Some(Some(at(4))), ..AccountChange::default() };
+    let by_staff = Event { by: Actor::Staff(staff.id), ..event(account.id, EventKind::Banned, 4) };
+    store.change(ban, by_staff.clone()).await.unwrap().unwrap();
+    let events = store.events(account.id, 10).await.unwrap();
+    assert_eq!(events, [by_staff.clone(), event(account.id, EventKind::SignedUp, 0)]);
+    assert_eq!(store.events(account.id, 1).await.unwrap(), [by_staff]);
+    assert_eq!(store.events(AccountId(i64::MAX), 10).await.unwrap(), []);
+}
+
+/// Whatever is in the way of one is in the way of that one alone.
+pub async fn many_accounts_are_made_together(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let names: Vec<_> = (0..3).map(|_| fresh_name()).collect();
+    made(store, &names[1]).await;
+    let many = names.iter().chain([&names[0]]).map(new).collect();
+    assert_eq!(store.add_many(many).await.unwrap(), [true, false, true, false]);
+    for name in &names {
+        assert!(store.find(name).await.unwrap().is_some());
+    }
+}
+
+/// By name, page by page, without those that are deleted.
+pub async fn accounts_are_listed_by_name(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let start = fresh_name();
+    let mut expected = Vec::new();
+    for last in ["", "a", "b", "c", "ß", "ü"] {
+        let name = Username::parse(&format!("{start}{last}")).unwrap();
+        expected.push(made(store, &name).await);
+    }
+    let gone = expected.remove(2);
+    assert!(store.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap());
+    let list = |after: Option<&Account>, limit| {
+        store.list(AccountQuery {
+            prefix: start.as_str().to_owned(),
+            after: after.map(|account| account.username.clone()),
+            limit,
+        })
+    };
+    assert_eq!(list(None, 100).await.unwrap(), expected);
+    assert_eq!(list(None, 2).await.unwrap(), expected[..2]);
+    assert_eq!(list(Some(&expected[1]), 2).await.unwrap(), expected[2..4]);
+    assert_eq!(list(expected.last(), 2).await.unwrap(), []);
+}

@@ -1,0 +1,173 @@
+//! Sessions.
+
+use jiff::Timestamp;
+use lodge_domain::accounts::{
+    Account, AccountChange, Ending, EventKind, NewSession, Session, SessionDigest, SessionId,
+    SignedIn,
+};
+use uuid::Uuid;
+
+use crate::{
+    AccountsFixture,
+    accounts::{changed, event, fresh_name, made},
+    samples::at,
+};
+
+/// A session that ends in an hour, and what its token is known by.
+fn new(account: &Account) -> NewSession {
+    let id = SessionId(Uuid::now_v7());
+    let session = Session {
+        id,
+        account: account.id,
+        created_at: at(0),
+        expires_at: at(3600),
+        agent: "a test".to_owned(),
+    };
+    NewSession { session, digest: SessionDigest::of(&id.0.to_string()), epoch: account.epoch }
+}
+
+/// Begins a session that nothing stands against.
+pub async fn begun(fixture: &AccountsFixture, account: &Account) -> NewSession {
+    let session = new(account);
+    assert!(fixture.sessions.begin(session.clone()).await.unwrap());
+    session
+}
+
+/// Whether the session opens something.
+async fn opens(fixture: &AccountsFixture, session: &NewSession, now: Timestamp) -> bool {
+    fixture.sessions.find(session.digest, now).await.unwrap().is_some()
+}
+
+/// Whoever carries the token is its owner, until it expires.
+pub async fn a_session_is_found_by_its_token_until_it_expires(fixture: &AccountsFixture) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let new = begun(fixture, &account).await;
+    let expected = SignedIn { session: new.session.clone(), account };
+    let found = fixture.sessions.find(new.digest, at(3599)).await.unwrap();
+    assert_eq!(found, Some(expected));
+    assert!(!opens(fixture, &new, at(3600)).await);
+    assert_eq!(fixture.sessions.find(SessionDigest::of("other"), at(1)).await.unwrap(), None);
+}
+
+/// Newest first, those of the account alone.
+pub async fn the_sessions_of_an_account_are_listed(fixture: &AccountsFixture) {
+    let (account, other) = (
+        made(&*fixture.accounts, &fresh_name()).await,
+        made(&*fixture.accounts, &fresh_name()).await,
+    );
+    let mut sessions = Vec::new();
+    for _ in 0..3 {
+        sessions.insert(0, begun(fixture, &account).await.session);
+    }
+    begun(fixture, &other).await;
+    let list = |now, limit| fixture.sessions.list(account.id, now, limit);
+    assert_eq!(list(at(1), 10).await.unwrap(), sessions);
+    assert_eq!(list(at(1), 2).await.unwrap(), sessions[..2]);
+    assert_eq!(list(at(3600), 10).await.unwrap(), []);
+}
+
+/// Of its own account, once.
+pub async fn one_session_is_ended(fixture: &AccountsFixture) {
+    let (account, other) = (
+        made(&*fixture.accounts, &fresh_name()).await,
+        made(&*fixture.accounts, &fresh_name()).await,
+    );
+    let (ended, stays) = (begun(fixture, &account).await, begun(fixture, &account).await);
+    let end = |account, session| fixture.sessions.end(account, session, at(5));
+    assert!(!end(other.id, ended.session.id).await.unwrap());
+    assert!(opens(fixture, &ended, at(5)).await);
+    assert!(end(account.id, ended.session.id).await.unwrap());
+    assert!(!end(account.id, ended.session.id).await.unwrap());
+    assert!(!opens(fixture, &ended, at(5)).await);
+    assert!(opens(fixture, &stays, at(5)).await);
+    let last = fixture.accounts.events(account.id, 1).await.unwrap();
+    assert_eq!(last, [event(account.id, EventKind::SignedOut, 5)]);
+}
+
+/// All, or all but one.
+pub async fn all_sessions_end_with_a_change(fixture: &AccountsFixture) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let (first, second) = (begun(fixture, &account).await, begun(fixture, &account).await);
+    let ending = |ending| AccountChange { ending: Some(ending), ..AccountChange::default() };
+    let but_first = ending(Ending::AllBut(first.session.id));
+    let now = changed(&*fixture.accounts, account.id, EventKind::PasswordChanged, but_first).await;
+    assert_eq!(
+        (opens(fixture, &first, at(1)).await, opens(fixture, &second, at(1)).await),
+        (true, false)
+    );
+    let third = begun(fixture, &now).await;
+    let everywhere = ending(Ending::All);
+    changed(&*fixture.accounts, account.id, EventKind::SignedOutEverywhere, everywhere).await;
+    for session in [first, second, third] {
+        assert!(!opens(fixture, &session, at(1)).await);
+    }
+    assert_eq!(fixture.sessions.list(account.id, at(1), 10).await.unwrap(), []);
+}
+
+/// Who proved that they knew a password that is none any more, or is banned, or gone, is not let in.
+pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let account = made(store, &fresh_name()).await;
+    let ended = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
+    let now = changed(store, account.id, EventKind::PasswordChanged, ended.clone()).await;
+    assert!(!fixture.sessions.begin(new(&account)).await.unwrap());
+    assert!(fixture.sessions.begin(new(&now)).await.unwrap());
+    let at_epoch = AccountChange { at_epoch: Some(account.epoch), ..ended };
+    let stale = event(account.id, EventKind::PasswordChanged, 2);
+    assert_eq!(store.change(at_epoch, stale).await.unwrap(), None);
+
+    let ban = AccountChange { banned_at: Some(Some(at(3))), ..AccountChange::default() };
+    let banned = changed(store, account.id, EventKind::Banned, ban).await;
+    assert!(!fixture.sessions.begin(new(&banned)).await.unwrap());
+
+    let gone = made(store, &fresh_name()).await;
+    let session = begun(fixture, &gone).await;
+    assert!(store.remove(event(gone.id, EventKind::Deleted, 4)).await.unwrap());
+    assert!(!opens(fixture, &session, at(5)).await);
+    assert!(!fixture.sessions.begin(new(&gone)).await.unwrap());
+}
+
+/// Who signs in again and again keeps the newest.
+pub async fn an_account_has_a_hundred_sessions_at_most(fixture: &AccountsFixture) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let first = begun(fixture, &account).await;
+    for _ in 0..100 {
+        begun(fixture, &account).await;
+    }
+    assert!(!opens(fixture, &first, at(1)).await);
+    assert_eq!(fixture.sessions.list(account.id, at(1), 1000).await.unwrap().len(), 100);
+}
+
+/// Before it is acknowledged, from a place on, once or more.
+pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let start = fixture.sessions.changed_since(None).await.unwrap();
+    assert_eq!((start.accounts, start.more), (Vec::new(), false));
+    let mut accounts = Vec::new();
+    for _ in 0..4 {
+        accounts.push(made(store, &fresh_name()).await);
+    }
+    let session = begun(fixture, &accounts[0]).await;
+    assert!(fixture.sessions.end(accounts[0].id, session.session.id, at(1)).await.unwrap());
+    let ban = AccountChange {
+        banned_at: Some(Some(at(2))),
+        ending: Some(Ending::All),
+        ..AccountChange::default()
+    };
+    changed(store, accounts[1].id, EventKind::Banned, ban).await;
+    assert!(store.remove(event(accounts[2].id, EventKind::Deleted, 3)).await.unwrap());
+    let (mut place, mut told) = (start.place, Vec::new());
+    loop {
+        let changed = fixture.sessions.changed_since(Some(place)).await.unwrap();
+        told.extend(changed.accounts);
+        place = changed.place;
+        if !changed.more {
+            break;
+        }
+    }
+    for (account, is_told) in accounts.iter().zip([true, true, true, false]) {
+        assert_eq!(told.contains(&account.id), is_told, "{account:?}");
+    }
+    let later = fixture.sessions.changed_since(Some(place)).await.unwrap();
+    assert!(!later.accounts.contains(&accounts[0].id));
+}

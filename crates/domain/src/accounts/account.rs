@@ -1,0 +1,139 @@
+//! An account and its parts.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Email, Ending, Nickname, Username};
+use crate::{Error, Result, passwords::PasswordHash};
+
+/// An account's number, given by the store and never given again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AccountId(pub i64);
+
+/// What somebody may do beside what is theirs; each may what those before it may.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Nothing.
+    #[default]
+    Member,
+    /// Keep order among members.
+    Moderator,
+    /// Anything.
+    Admin,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Member, Self::Moderator, Self::Admin];
+
+    /// Its name, in settings and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Moderator => "moderator",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The role of that name.
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|role| role.name() == name)
+            .ok_or_else(|| Error::invalid("role", "must be member, moderator or admin"))
+    }
+}
+
+/// An account, without what proves whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Its number.
+    pub id: AccountId,
+    /// Its name.
+    pub username: Username,
+    /// What others see.
+    pub nickname: Nickname,
+    /// Where its owner may be written to.
+    pub email: Option<Email>,
+    /// What its owner may do.
+    pub role: Role,
+    /// Whether one can sign in to it with a password.
+    pub has_password: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was banned; nobody signs in to it from then on.
+    pub banned_at: Option<Timestamp>,
+    /// Rises whenever all its sessions end; a session of an earlier one opens nothing.
+    pub epoch: u32,
+}
+
+/// What proves whose an account is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Credential {
+    /// What its password becomes; without one it is opened by a provider alone.
+    pub password: Option<PasswordHash>,
+    /// The code that opens it once, if one was given out.
+    pub reset: Option<Reset>,
+}
+
+/// A one-time code with which a new password can be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reset {
+    /// The code's SHA-256.
+    pub digest: [u8; 32],
+    /// From when on it opens nothing.
+    pub expires_at: Timestamp,
+}
+
+/// Which accounts, in the order of their names.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AccountQuery {
+    /// Only those whose name starts so.
+    pub prefix: String,
+    /// Only those after this name (keyset paging).
+    pub after: Option<Username>,
+    /// At most so many, 1 to 1,000.
+    pub limit: usize,
+}
+
+/// An account to be made.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// Its name.
+    pub username: Username,
+    /// What others see.
+    pub nickname: Nickname,
+    /// Where its owner may be written to.
+    pub email: Option<Email>,
+    /// What its owner may do.
+    pub role: Role,
+    /// What its password becomes; without one it is opened by a provider alone.
+    pub password: Option<PasswordHash>,
+    /// When it is made.
+    pub created_at: Timestamp,
+}
+
+/// What is to change about an account; what is absent stays.
+#[derive(Debug, Clone, Default)]
+pub struct AccountChange {
+    /// What others see.
+    pub nickname: Option<Nickname>,
+    /// Where its owner may be written to.
+    pub email: Option<Option<Email>>,
+    /// What its owner may do.
+    pub role: Option<Role>,
+    /// When it was banned.
+    pub banned_at: Option<Option<Timestamp>>,
+    /// What its password becomes; a code that was given out opens nothing any more.
+    pub password: Option<PasswordHash>,
+    /// The code that opens it once.
+    pub reset: Option<Reset>,
+    /// Which of its sessions end with the change, in the same transaction.
+    pub ending: Option<Ending>,
+    /// Only if the account is at this epoch: what the change rests on was read then.
+    pub at_epoch: Option<u32>,
+}

@@ -1,0 +1,158 @@
+//! The seam between the web tier and the accounts tier: what the one may ask of the other, as data, so
+//! that it can be asked in this process or over the network.
+
+use std::net::IpAddr;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Account, Accounts, Changed, Edit, Export, FeedPlace, FreshSession, NewPassword, Session,
+    SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+};
+use crate::{Attempt, Done, Error, Result, passwords::Password};
+
+/// What can be asked. Whoever asks for something of their own proves it with every call: the web tier is
+/// not believed to know who is signed in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// Make an account.
+    SignUp {
+        /// Which.
+        wish: SignUp,
+        /// Of the request.
+        attempt: Option<Attempt>,
+    },
+    /// Let somebody in.
+    SignIn(SignIn),
+    /// Set a new password with a one-time code.
+    ResetPassword {
+        /// Whose.
+        username: Username,
+        /// The code as typed.
+        code: String,
+        /// The new password.
+        new: NewPassword,
+        /// Where they are, as far as limits are concerned.
+        from: Option<IpAddr>,
+    },
+    /// Who is signed in by this token?
+    Who(SessionDigest),
+    /// What is known of this account?
+    User(Username),
+    /// To which accounts has something happened since?
+    ChangedSince(Option<FeedPlace>),
+    /// Something of one's own.
+    Own {
+        /// The session that proves it.
+        session: SessionDigest,
+        /// What.
+        wish: Own,
+    },
+}
+
+/// What somebody who is signed in can ask for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Own {
+    /// Change one's nickname or address.
+    Edit(Edit),
+    /// Change one's password.
+    ChangePassword {
+        /// The one of now, where there is one.
+        current: Option<Password>,
+        /// The new one.
+        new: NewPassword,
+    },
+    /// Where one is signed in.
+    Sessions,
+    /// End one session; the one that asks, if none is named.
+    SignOut(Option<SessionId>),
+    /// End all.
+    SignOutEverywhere,
+    /// Delete one's account.
+    Delete,
+    /// All that is kept about oneself.
+    Export,
+}
+
+/// What came of a call that was not refused.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// The account that was made; none if the name is taken.
+    SignedUp(Done<Option<Account>>),
+    /// The session that began.
+    SignedIn(FreshSession),
+    /// Who is signed in.
+    Who(SignedIn),
+    /// The account.
+    Account(Account),
+    /// The sessions, newest first.
+    Sessions(Vec<Session>),
+    /// What has changed.
+    Changed(Changed),
+    /// All that is kept.
+    Export(Box<Export>),
+}
+
+/// Whoever answers calls: the service itself, or the way to another process that has it.
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// Answers one call.
+    async fn call(&self, call: Call) -> Result<Reply>;
+}
+
+#[async_trait]
+impl Backend for Accounts {
+    async fn call(&self, call: Call) -> Result<Reply> {
+        Ok(match call {
+            Call::SignUp { wish, attempt } => Reply::SignedUp(self.sign_up(wish, attempt).await?),
+            Call::SignIn(wish) => Reply::SignedIn(self.sign_in(wish).await?),
+            Call::ResetPassword { username, code, new, from } => {
+                self.reset_password(&username, &code, new, from).await?;
+                Reply::Done
+            }
+            Call::Who(session) => Reply::Who(self.who(session).await?),
+            Call::User(username) => Reply::Account(self.user(&username).await?),
+            Call::ChangedSince(place) => Reply::Changed(self.sessions.changed_since(place).await?),
+            Call::Own { session, wish } => {
+                let me = self.who(session).await?;
+                self.own(&me, wish).await?
+            }
+        })
+    }
+}
+
+impl Accounts {
+    async fn own(&self, me: &SignedIn, wish: Own) -> Result<Reply> {
+        Ok(match wish {
+            Own::Edit(edit) => Reply::Account(self.edit(me, edit).await?),
+            Own::ChangePassword { current, new } => {
+                Reply::Account(self.change_password(me, current, new).await?)
+            }
+            Own::Sessions => Reply::Sessions(self.sessions(me).await?),
+            Own::SignOut(session) => {
+                self.sign_out(me, session.unwrap_or(me.session.id)).await?;
+                Reply::Done
+            }
+            Own::SignOutEverywhere => {
+                self.sign_out_everywhere(me).await?;
+                Reply::Done
+            }
+            Own::Delete => {
+                self.delete(me).await?;
+                Reply::Done
+            }
+            Own::Export => Reply::Export(Box::new(self.export(me).await?)),
+        })
+    }
+}
+
+/// A reply to another call than was made.
+pub(super) fn mixed_up() -> Error {
+    Error::internal("the accounts tier answered something else than was asked")
+}

@@ -1,0 +1,122 @@
+//! What the web tier asks of the accounts tier, as functions.
+
+use std::{net::IpAddr, sync::Arc};
+
+use super::{
+    Account, Backend, Call, Edit, Export, FreshSession, NewPassword, Own, Reply, Session,
+    SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, backend::mixed_up,
+};
+use crate::{Attempt, Done, Result, passwords::Password};
+
+/// Asks a [`Backend`]. Clones ask the same.
+#[derive(Clone)]
+pub struct AccountsClient(Arc<dyn Backend>);
+
+impl AccountsClient {
+    /// Asks `backend`.
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self(backend)
+    }
+
+    /// Makes an account; `None` if the name is taken.
+    pub async fn sign_up(
+        &self,
+        wish: SignUp,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Option<Account>>> {
+        match self.0.call(Call::SignUp { wish, attempt }).await? {
+            Reply::SignedUp(done) => Ok(done),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Lets somebody in.
+    pub async fn sign_in(&self, wish: SignIn) -> Result<FreshSession> {
+        match self.0.call(Call::SignIn(wish)).await? {
+            Reply::SignedIn(fresh) => Ok(fresh),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Sets a new password with a one-time code.
+    pub async fn reset_password(
+        &self,
+        username: Username,
+        code: String,
+        new: NewPassword,
+        from: Option<IpAddr>,
+    ) -> Result<()> {
+        done(&self.0.call(Call::ResetPassword { username, code, new, from }).await?)
+    }
+
+    /// Who is signed in by this token?
+    pub async fn who(&self, session: SessionDigest) -> Result<SignedIn> {
+        match self.0.call(Call::Who(session)).await? {
+            Reply::Who(me) => Ok(me),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// The account of that name.
+    pub async fn user(&self, username: Username) -> Result<Account> {
+        account(self.0.call(Call::User(username)).await?)
+    }
+
+    /// Changes one's nickname or address.
+    pub async fn edit(&self, session: SessionDigest, edit: Edit) -> Result<Account> {
+        account(self.own(session, Own::Edit(edit)).await?)
+    }
+
+    /// Changes one's password, which ends all other sessions.
+    pub async fn change_password(
+        &self,
+        session: SessionDigest,
+        current: Option<Password>,
+        new: NewPassword,
+    ) -> Result<Account> {
+        account(self.own(session, Own::ChangePassword { current, new }).await?)
+    }
+
+    /// Where one is signed in, newest first.
+    pub async fn sessions(&self, session: SessionDigest) -> Result<Vec<Session>> {
+        match self.own(session, Own::Sessions).await? {
+            Reply::Sessions(sessions) => Ok(sessions),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Ends one of one's sessions; the one that asks, if none is named.
+    pub async fn sign_out(&self, session: SessionDigest, which: Option<SessionId>) -> Result<()> {
+        done(&self.own(session, Own::SignOut(which)).await?)
+    }
+
+    /// Ends all of one's sessions.
+    pub async fn sign_out_everywhere(&self, session: SessionDigest) -> Result<()> {
+        done(&self.own(session, Own::SignOutEverywhere).await?)
+    }
+
+    /// Deletes one's account.
+    pub async fn delete(&self, session: SessionDigest) -> Result<()> {
+        done(&self.own(session, Own::Delete).await?)
+    }
+
+    /// All that is kept about oneself.
+    pub async fn export(&self, session: SessionDigest) -> Result<Export> {
+        match self.own(session, Own::Export).await? {
+            Reply::Export(export) => Ok(*export),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    async fn own(&self, session: SessionDigest, wish: Own) -> Result<Reply> {
+        self.0.call(Call::Own { session, wish }).await
+    }
+}
+
+fn done(reply: &Reply) -> Result<()> {
+    if let Reply::Done = reply { Ok(()) } else { Err(mixed_up()) }
+}
+
+fn account(reply: Reply) -> Result<Account> {
+    if let Reply::Account(account) = reply { Ok(account) } else { Err(mixed_up()) }
+}

@@ -1,0 +1,133 @@
+//! What somebody who is signed in can do with their own account.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{
+    Account, AccountChange, Accounts, Actor, Email, Ending, Event, EventKind, NewPassword,
+    Nickname, Session, SessionId, SignedIn, service::NO_ACCOUNT,
+};
+use crate::{Error, Result, passwords::Password};
+
+/// Sessions that are listed.
+const SESSIONS_LISTED: usize = 100;
+
+/// Events that an export holds.
+const EVENTS_EXPORTED: usize = 10_000;
+
+/// What to change about oneself; what is absent stays.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Edit {
+    /// What others see.
+    pub nickname: Option<Nickname>,
+    /// Where one may be written to.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub email: Option<Option<Email>>,
+}
+
+/// Absent is nothing to change, null takes away.
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+fn present<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Option<Email>>, D::Error> {
+    Option::deserialize(text).map(Some)
+}
+
+/// All that is kept about somebody.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Export {
+    /// Their account.
+    pub account: Account,
+    /// Where they are signed in.
+    pub sessions: Vec<Session>,
+    /// What happened to the account, newest first.
+    pub events: Vec<Event>,
+}
+
+impl Accounts {
+    /// Changes one's nickname or address.
+    pub async fn edit(&self, me: &SignedIn, edit: Edit) -> Result<Account> {
+        let Edit { nickname, email } = edit;
+        if nickname.is_none() && email.is_none() {
+            return self.account(me.account.id).await;
+        }
+        let change = AccountChange { nickname, email, ..AccountChange::default() };
+        self.change_own(me, change, EventKind::Edited).await?.ok_or(NO_ACCOUNT)
+    }
+
+    /// Changes one's password, which ends all other sessions. Who has a password must say it.
+    pub async fn change_password(
+        &self,
+        me: &SignedIn,
+        current: Option<Password>,
+        new: NewPassword,
+    ) -> Result<Account> {
+        let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
+        if credential.password.is_some() {
+            let Some(current) = current else {
+                return Err(Error::invalid("current", "must be the password of now"));
+            };
+            let name = account.username.as_str();
+            self.failures.count(name, None, self.clock.now()).await?;
+            let is_right = self.verified(current, credential.password).await;
+            self.settle(&is_right, name, None).await;
+            if !is_right? {
+                return Err(NOT_IT);
+            }
+        }
+        let change = AccountChange {
+            password: Some(self.passwords.hash(new.into_password()).await?),
+            ending: Some(Ending::AllBut(me.session.id)),
+            at_epoch: Some(account.epoch),
+            ..AccountChange::default()
+        };
+        // If it was changed meanwhile, what was said is not the password of now.
+        self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(NOT_IT)
+    }
+
+    /// Where one is signed in, newest first.
+    pub async fn sessions(&self, me: &SignedIn) -> Result<Vec<Session>> {
+        self.sessions.list(me.account.id, self.clock.now(), SESSIONS_LISTED).await
+    }
+
+    /// Ends one of one's own sessions, this one perhaps.
+    pub async fn sign_out(&self, me: &SignedIn, session: SessionId) -> Result<()> {
+        let ended = self.sessions.end(me.account.id, session, self.clock.now()).await?;
+        if ended { Ok(()) } else { Err(Error::not_found("there is no such session")) }
+    }
+
+    /// Ends all of one's sessions, this one too.
+    pub async fn sign_out_everywhere(&self, me: &SignedIn) -> Result<()> {
+        let change = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
+        let changed = self.change_own(me, change, EventKind::SignedOutEverywhere).await?;
+        changed.map(drop).ok_or(NO_ACCOUNT)
+    }
+
+    /// Deletes one's account. Its name is nobody's for a while.
+    pub async fn delete(&self, me: &SignedIn) -> Result<()> {
+        let event = own_event(me, EventKind::Deleted, self.clock.now());
+        if self.store.remove(event).await? { Ok(()) } else { Err(NO_ACCOUNT) }
+    }
+
+    /// All that is kept about oneself.
+    pub async fn export(&self, me: &SignedIn) -> Result<Export> {
+        Ok(Export {
+            account: self.account(me.account.id).await?,
+            sessions: self.sessions(me).await?,
+            events: self.store.events(me.account.id, EVENTS_EXPORTED).await?,
+        })
+    }
+
+    async fn change_own(
+        &self,
+        me: &SignedIn,
+        change: AccountChange,
+        kind: EventKind,
+    ) -> Result<Option<Account>> {
+        self.store.change(change, own_event(me, kind, self.clock.now())).await
+    }
+}
+
+fn own_event(me: &SignedIn, kind: EventKind, at: Timestamp) -> Event {
+    Event { account: me.account.id, at, kind, by: Actor::Owner }
+}
+
+const NOT_IT: Error = Error::forbidden("this is not the password of now");

@@ -1,0 +1,39 @@
+//! Accounts: who people are here, how they prove it, and what they may do.
+
+mod account;
+mod backend;
+mod client;
+mod email;
+mod event;
+mod failures;
+mod me;
+mod new_password;
+mod nickname;
+mod service;
+mod session;
+mod sign_in;
+mod sign_up;
+mod staff;
+mod store;
+mod username;
+
+pub use self::{
+    account::{
+        Account, AccountChange, AccountId, AccountQuery, Credential, NewAccount, Reset, Role,
+    },
+    backend::{Backend, Call, Own, Reply},
+    client::AccountsClient,
+    email::Email,
+    event::{Actor, Event, EventKind},
+    failures::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, WINDOW},
+    me::{Edit, Export},
+    new_password::NewPassword,
+    nickname::Nickname,
+    service::{Accounts, AccountsSettings, FreshSession},
+    session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
+    sign_in::SignIn,
+    sign_up::SignUp,
+    staff::ImportAccount,
+    store::{AccountStore, Changed, FeedPlace, Outcome, SessionStore},
+    username::Username,
+};

@@ -1,0 +1,65 @@
+//! Making an account.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, Outcome, Role, Username};
+use crate::{Attempt, Done, Error, Result};
+
+/// An account that somebody wants.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SignUp {
+    /// Its name.
+    pub username: Username,
+    /// Its password.
+    pub password: NewPassword,
+    /// What others are to see; the name, if there is none.
+    pub nickname: Option<Nickname>,
+    /// Where its owner may be written to.
+    pub email: Option<Email>,
+}
+
+impl Accounts {
+    /// Makes an account; `None` if the name is taken. That is an outcome, too, and a repetition is told
+    /// it.
+    pub async fn sign_up(
+        &self,
+        wish: SignUp,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Option<Account>>> {
+        if let Some(earlier) = self.earlier(attempt.as_ref()).await? {
+            return Ok(earlier);
+        }
+        if !self.settings.open_sign_up {
+            return Err(Error::forbidden("accounts are made by the administrators here"));
+        }
+        // A hash costs much, and names are no secret.
+        if self.store.find(&wish.username).await?.is_some() {
+            // By a twin of this request, perhaps.
+            return match self.earlier(attempt.as_ref()).await? {
+                Some(earlier) => Ok(earlier),
+                None => Ok(Done::now(None)),
+            };
+        }
+        let SignUp { username, password, nickname, email } = wish;
+        let password = self.passwords.hash(password.into_password()).await?;
+        let account = NewAccount {
+            nickname: nickname.unwrap_or_else(|| Nickname::from(&username)),
+            username,
+            email,
+            role: Role::default(),
+            password: Some(password),
+            created_at: self.clock.now(),
+        };
+        self.store.add(account, attempt).await
+    }
+
+    async fn earlier(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Option<Account>>>> {
+        let Some(attempt) = attempt else { return Ok(None) };
+        let told = |outcome| match outcome {
+            Outcome::SignedUp(account) => Some(account),
+            Outcome::Taken => None,
+        };
+        let earlier = self.store.recall(attempt).await?;
+        Ok(earlier.map(|outcome| Done { outcome: told(outcome), replayed: true }))
+    }
+}

@@ -1,0 +1,180 @@
+//! What those who keep order, and those who run the server, can do with others' accounts.
+
+use std::net::IpAddr;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
+
+use super::{
+    Account, AccountChange, AccountQuery, Accounts, Actor, Email, Ending, Event, EventKind,
+    NewAccount, NewPassword, Nickname, Reset, Role, Username, service::NO_ACCOUNT,
+};
+use crate::{Error, Result, passwords::PasswordHash, secret};
+
+/// How long a one-time code opens something.
+const RESET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
+
+/// What one-time codes start with.
+const RESET_PREFIX: &str = "reset_";
+
+/// An account from elsewhere, as a line of CSV.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ImportAccount {
+    /// Its name.
+    pub username: String,
+    /// What others see; the name if empty.
+    #[serde(default)]
+    pub nickname: String,
+    /// Where its owner may be written to.
+    #[serde(default)]
+    pub email: String,
+    /// What its password becomes, by argon2 or bcrypt; empty: none.
+    #[serde(default)]
+    pub password_hash: String,
+    /// member (also if empty), moderator or admin.
+    #[serde(default)]
+    pub role: String,
+}
+
+impl ImportAccount {
+    /// The account that the line describes, as made at `now`.
+    pub fn parse(&self, now: Timestamp) -> Result<NewAccount> {
+        let given =
+            |text: &'_ str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
+        let username = Username::parse(&self.username)?;
+        let nickname = given(&self.nickname).map(|text| Nickname::parse(&text)).transpose()?;
+        let hash = given(&self.password_hash);
+        let hash = hash.map(|text| PasswordHash::parse("password_hash", &text)).transpose()?;
+        Ok(NewAccount {
+            nickname: nickname.unwrap_or_else(|| Nickname::from(&username)),
+            username,
+            email: given(&self.email).map(|text| Email::parse(&text)).transpose()?,
+            role: given(&self.role).map_or(Ok(Role::Member), |name| Role::parse(&name))?,
+            password: hash,
+            created_at: now,
+        })
+    }
+}
+
+impl Accounts {
+    /// Makes an account of that role; one that is closed to the public makes them so.
+    pub async fn create(
+        &self,
+        username: Username,
+        password: NewPassword,
+        role: Role,
+    ) -> Result<Account> {
+        let account = NewAccount {
+            nickname: Nickname::from(&username),
+            username,
+            email: None,
+            role,
+            password: Some(self.passwords.hash(password.into_password()).await?),
+            created_at: self.clock.now(),
+        };
+        let made = self.store.add(account, None).await?.outcome;
+        made.ok_or(Error::conflict("this name is taken"))
+    }
+
+    /// Makes accounts from elsewhere; what came of each line: whether its name was free.
+    pub async fn import(&self, lines: &[ImportAccount]) -> Result<Vec<Result<bool>>> {
+        let now = self.clock.now();
+        let mut outcomes: Vec<_> = lines.iter().map(|line| line.parse(now)).collect();
+        let parsed = outcomes.iter().filter_map(|line| line.as_ref().ok().cloned()).collect();
+        let mut added = self.store.add_many(parsed).await?.into_iter();
+        let told = outcomes.drain(..).map(|line| line.map(|_| added.next().unwrap_or_default()));
+        Ok(told.collect())
+    }
+
+    /// Accounts in the order of their names.
+    pub async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
+        self.store.list(query).await
+    }
+
+    /// Gives somebody a role.
+    pub async fn set_role(&self, name: &Username, role: Role, by: Actor) -> Result<Account> {
+        let change = AccountChange { role: Some(role), ..AccountChange::default() };
+        self.change_others(name, change, EventKind::RoleChanged, by).await
+    }
+
+    /// Bans somebody, which ends all their sessions.
+    pub async fn ban(&self, name: &Username, by: Actor) -> Result<Account> {
+        let change = AccountChange {
+            banned_at: Some(Some(self.clock.now())),
+            ending: Some(Ending::All),
+            ..AccountChange::default()
+        };
+        self.change_others(name, change, EventKind::Banned, by).await
+    }
+
+    /// Lifts a ban.
+    pub async fn unban(&self, name: &Username, by: Actor) -> Result<Account> {
+        let change = AccountChange { banned_at: Some(None), ..AccountChange::default() };
+        self.change_others(name, change, EventKind::Unbanned, by).await
+    }
+
+    /// Gives out a code with which its owner can set a new password, once; the account's sessions end at
+    /// once. The code cannot be had again.
+    pub async fn issue_reset(&self, name: &Username, by: Actor) -> Result<String> {
+        let code = secret::random_token(RESET_PREFIX, &*self.random);
+        let expires_at = self.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
+        let change = AccountChange {
+            reset: Some(Reset { digest: secret::token_digest(&code), expires_at }),
+            ending: Some(Ending::All),
+            ..AccountChange::default()
+        };
+        self.change_others(name, change, EventKind::ResetIssued, by).await?;
+        Ok(code)
+    }
+
+    /// Sets a new password with a code; all sessions end.
+    pub async fn reset_password(
+        &self,
+        name: &Username,
+        code: &str,
+        new: NewPassword,
+        from: Option<IpAddr>,
+    ) -> Result<()> {
+        let now = self.clock.now();
+        self.failures.count(name.as_str(), from, now).await?;
+        let Some((account, credential)) = self.store.find(name).await? else { return Err(NO_CODE) };
+        let digest = secret::token_digest(code);
+        let is_right =
+            |reset: &Reset| bool::from(reset.digest.ct_eq(&digest)) && now < reset.expires_at;
+        if !credential.reset.as_ref().is_some_and(is_right) {
+            return Err(NO_CODE);
+        }
+        let change = AccountChange {
+            password: Some(self.passwords.hash(new.into_password()).await?),
+            ending: Some(Ending::All),
+            at_epoch: Some(account.epoch),
+            ..AccountChange::default()
+        };
+        let event = Event {
+            account: account.id,
+            at: now,
+            kind: EventKind::PasswordReset,
+            by: Actor::Owner,
+        };
+        // At another epoch, the code was used, or another one given out.
+        self.store.change(change, event).await?.ok_or(NO_CODE)?;
+        self.failures.forgive(name.as_str(), from).await;
+        Ok(())
+    }
+
+    async fn change_others(
+        &self,
+        name: &Username,
+        change: AccountChange,
+        kind: EventKind,
+        by: Actor,
+    ) -> Result<Account> {
+        let account = self.user(name).await?;
+        let event = Event { account: account.id, at: self.clock.now(), kind, by };
+        self.store.change(change, event).await?.ok_or(NO_ACCOUNT)
+    }
+}
+
+const NO_CODE: Error =
+    Error::forbidden("this code does not fit the name, or opens nothing any more");

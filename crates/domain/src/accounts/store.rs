@@ -1,0 +1,98 @@
+//! Keeps accounts and their sessions.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Account, AccountChange, AccountId, AccountQuery, Credential, Event, NewAccount, NewSession,
+    Session, SessionDigest, SessionId, SignedIn, Username,
+};
+use crate::{Attempt, Done, Result};
+
+/// What a write came to, as it is kept for a repetition with the same Idempotency-Key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// An account was made.
+    SignedUp(Account),
+    /// The name was taken.
+    Taken,
+}
+
+/// A place in the feed of changes; only its store knows what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FeedPlace(pub i64);
+
+/// What has changed since a place in the feed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// The accounts, some more than once.
+    pub accounts: Vec<AccountId>,
+    /// Where to go on.
+    pub place: FeedPlace,
+    /// Whether there is more to be had at once.
+    pub more: bool,
+}
+
+/// Keeps accounts. Whatever a method answers with `Ok` survives the loss of the process. Every lookup is
+/// by a unique key.
+#[async_trait]
+pub trait AccountStore: Send + Sync {
+    /// What an earlier [`Self::add`] with this attempt came to.
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>>;
+
+    /// Makes an account; `None` if the name is taken, be it by one that is deleted and whose name is
+    /// still reserved. Of many at once for one name exactly one is made.
+    async fn add(
+        &self,
+        account: NewAccount,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Option<Account>>>;
+
+    /// Makes accounts together, all or none in the case of an error; whether each one's name was free. Only
+    /// their own time says when they were made.
+    async fn add_many(&self, accounts: Vec<NewAccount>) -> Result<Vec<bool>>;
+
+    /// The account of that name, with what proves whose it is.
+    async fn find(&self, name: &Username) -> Result<Option<(Account, Credential)>>;
+
+    /// The account of that number, with what proves whose it is.
+    async fn get(&self, id: AccountId) -> Result<Option<(Account, Credential)>>;
+
+    /// Accounts in the order of their names.
+    async fn list(&self, query: AccountQuery) -> Result<Vec<Account>>;
+
+    /// Changes what `change` names, and notes `event`; `None` if there is no such account, or it is at
+    /// another epoch than the change is meant for.
+    async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>>;
+
+    /// Deletes an account with all that it holds but its name, which nobody gets for a while, and its
+    /// events; false if there is none.
+    async fn remove(&self, event: Event) -> Result<bool>;
+
+    /// What happened to an account, newest first, at most `limit`.
+    async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>>;
+}
+
+/// Keeps sessions, of the same accounts.
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Begins a session; false if the account is gone, banned, or at another epoch: then whoever asked
+    /// has proved who they were, not who they are.
+    async fn begin(&self, new: NewSession) -> Result<bool>;
+
+    /// Who is signed in by the token with this digest at `now`, if anybody is.
+    async fn find(&self, digest: SessionDigest, now: Timestamp) -> Result<Option<SignedIn>>;
+
+    /// An account's sessions that open something at `now`, newest first, at most `limit`.
+    async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>>;
+
+    /// The accounts to which something has happened since: what is remembered of their sessions may not be
+    /// so any more. Without a place to begin only the place of now is told.
+    async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed>;
+
+    /// Ends one session of an account; false if it has none of that name.
+    async fn end(&self, account: AccountId, session: SessionId, at: Timestamp) -> Result<bool>;
+}

@@ -1,0 +1,145 @@
+//! The name by which an account is known.
+
+use std::fmt;
+
+use precis_profiles::{UsernameCaseMapped, precis_core::profile::PrecisFastInvocation};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// The longest name, in characters.
+const LENGTH_MAX: usize = 30;
+
+/// How often the profile's rules are applied until they change nothing any more (RFC 8264, section 7).
+const ROUNDS_MAX: usize = 4;
+
+/// 1 to 30 characters as the profile `UsernameCaseMapped` of RFC 8265 makes them: lower case, full-width
+/// letters made narrow, normalised, no spaces. Two names are the same if they are the same then.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Username(Box<str>);
+
+impl Username {
+    /// Takes a name as somebody typed it.
+    pub fn parse(typed: &str) -> Result<Self> {
+        let refuse = |why: &'static str| Err(Error::invalid("username", why));
+        let typed = typed.trim();
+        if typed.is_empty() {
+            return refuse("is empty; it must be 1 to 30 characters");
+        }
+        // Normalising makes one character of three at most, so this only bounds the work.
+        if typed.chars().count() > 4 * LENGTH_MAX {
+            return refuse("is too long; it must be 1 to 30 characters");
+        }
+        let Some(name) = enforced(typed) else {
+            return refuse(
+                "may hold letters and digits of any script and ASCII signs, but no spaces, \
+                 and no letters that are read in two directions",
+            );
+        };
+        // As a part of a URL's path these mean something else.
+        if matches!(&*name, "." | "..") {
+            return refuse("must be more than dots");
+        }
+        if name.chars().count() > LENGTH_MAX {
+            return refuse("is too long; it must be 1 to 30 characters");
+        }
+        Ok(Self(name.into()))
+    }
+
+    /// A name that the store has kept; it was parsed when it came in, by the Unicode of then.
+    pub fn stored(text: String) -> Self {
+        Self(text.into())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What the profile makes of a text; nothing of one that cannot be a name.
+fn enforced(typed: &str) -> Option<String> {
+    let mut name = typed.to_owned();
+    for _ in 0..ROUNDS_MAX {
+        let next = UsernameCaseMapped::enforce(name.as_str()).ok()?.into_owned();
+        if next == name {
+            return Some(name);
+        }
+        name = next;
+    }
+    None
+}
+
+impl TryFrom<String> for Username {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Username> for String {
+    fn from(name: Username) -> Self {
+        name.0.into()
+    }
+}
+
+impl fmt::Display for Username {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Username {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_that_differ_in_case_width_or_composition_alone_are_one() {
+        for (one, other) in [
+            ("Ada", "ada"),
+            ("ＡＤＡ", "ada"),
+            ("\u{c4}rzte", "a\u{308}rzte"),
+            ("ÉCOLE", "e\u{301}cole"),
+            (" ada ", "ada"),
+        ] {
+            assert_eq!(Username::parse(one).unwrap(), Username::parse(other).unwrap(), "{one}");
+        }
+        assert_ne!(Username::parse("ada").unwrap(), Username::parse("аdа").unwrap(), "Cyrillic");
+    }
+
+    #[test]
+    fn what_cannot_be_a_name_is_refused() {
+        let long = "a".repeat(31);
+        for text in ["", " ", ".", "..", "a b", "a\tb", "a\0b", "a\u{202e}b", "a\u{200b}b", &long] {
+            assert!(Username::parse(text).is_err(), "{text:?}");
+        }
+        assert!(Username::parse(&"a".repeat(30)).is_ok());
+    }
+
+    #[test]
+    fn names_of_many_scripts_are_taken() {
+        for text in ["o'brien", "a.b-c_d", "juliet@example.com", "김철수", "Ωmega", "אבג", "山田"]
+        {
+            assert!(Username::parse(text).is_ok(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_its_own_name(text in "\\PC{0,70}") {
+            if let Ok(name) = Username::parse(&text) {
+                prop_assert!((1..=LENGTH_MAX).contains(&name.as_str().chars().count()));
+                prop_assert_eq!(Username::parse(name.as_str()).ok(), Some(name));
+            }
+        }
+    }
+}

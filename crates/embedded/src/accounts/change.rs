@@ -1,0 +1,140 @@
+//! Making, changing and deleting accounts.
+
+use jiff::Timestamp;
+use lodge_domain::accounts::{
+    Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount,
+};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    events, get,
+    row::{kept_nickname, role_number},
+};
+use crate::failure::Failure;
+
+const ADD: &str = "INSERT INTO accounts (username, nickname, email, role, password, epoch, created_at) \
+    VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6) ON CONFLICT (username) DO NOTHING";
+const EPOCH: &str = "SELECT epoch FROM accounts WHERE id = ?1 AND deleted_at IS NULL";
+const SET_NICKNAME: &str = "UPDATE accounts SET nickname = nullif(?2, username) WHERE id = ?1";
+const SET_EMAIL: &str = "UPDATE accounts SET email = ?2 WHERE id = ?1";
+const SET_ROLE: &str = "UPDATE accounts SET role = ?2 WHERE id = ?1";
+const SET_BANNED: &str = "UPDATE accounts SET banned_at = ?2 WHERE id = ?1";
+const SET_PASSWORD: &str =
+    "UPDATE accounts SET password = ?2, reset = NULL, reset_until = NULL WHERE id = ?1";
+const SET_RESET: &str = "UPDATE accounts SET reset = ?2, reset_until = ?3 WHERE id = ?1";
+const SET_EPOCH: &str = "UPDATE accounts SET epoch = ?2 WHERE id = ?1";
+const END_SESSIONS: &str = "DELETE FROM sessions WHERE account = ?1 AND id <> ?2";
+const KEEP_SESSION: &str =
+    "UPDATE sessions SET epoch = ?3 WHERE account = ?1 AND id = ?2 AND epoch = ?4";
+/// What is left of a deleted account keeps its name from others.
+const BURY: &str = "UPDATE accounts SET nickname = NULL, email = NULL, role = 0, password = NULL, \
+    reset = NULL, reset_until = NULL, epoch = epoch + 1, banned_at = NULL, deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL";
+const NO_SESSION: [u8; 16] = [0; 16];
+
+/// Every statement of the changes.
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 12] = [
+    ADD,
+    EPOCH,
+    SET_NICKNAME,
+    SET_EMAIL,
+    SET_ROLE,
+    SET_BANNED,
+    SET_PASSWORD,
+    SET_RESET,
+    SET_EPOCH,
+    END_SESSIONS,
+    KEEP_SESSION,
+    BURY,
+];
+
+/// Makes an account, if its name is free.
+pub(crate) fn add(connection: &Connection, new: &NewAccount) -> Result<Option<Account>, Failure> {
+    if !insert(connection, new)? {
+        return Ok(None);
+    }
+    let id = AccountId(connection.last_insert_rowid());
+    events::note_own(connection, id, EventKind::SignedUp, new.created_at)?;
+    get(connection, id)
+}
+
+/// Adds the row; false if its name is taken.
+pub(crate) fn insert(connection: &Connection, new: &NewAccount) -> rusqlite::Result<bool> {
+    let NewAccount { username, nickname, email, role, password, created_at } = new;
+    let added = connection.prepare_cached(ADD)?.execute((
+        username.as_str(),
+        kept_nickname(nickname, username),
+        email.as_ref().map(Email::as_str),
+        role_number(*role),
+        password.as_ref().map(|hash| hash.0.as_str()),
+        created_at.as_millisecond(),
+    ))?;
+    Ok(added > 0)
+}
+
+/// Changes an account, ends its sessions, and notes what happened.
+pub(crate) fn change(
+    connection: &Connection,
+    change: &AccountChange,
+    event: &Event,
+) -> Result<Option<Account>, Failure> {
+    let id = event.account;
+    let Some(epoch) = epoch(connection, id)? else { return Ok(None) };
+    let AccountChange { nickname, email, role, banned_at, password, reset, ending, at_epoch } =
+        change;
+    if at_epoch.is_some_and(|expected| expected != epoch) {
+        return Ok(None);
+    }
+    if let Some(nickname) = nickname {
+        connection.prepare_cached(SET_NICKNAME)?.execute((id.0, nickname.as_str()))?;
+    }
+    if let Some(email) = email {
+        let email = email.as_ref().map(Email::as_str);
+        connection.prepare_cached(SET_EMAIL)?.execute((id.0, email))?;
+    }
+    if let Some(role) = role {
+        connection.prepare_cached(SET_ROLE)?.execute((id.0, role_number(*role)))?;
+    }
+    if let Some(banned_at) = banned_at {
+        let at = banned_at.map(Timestamp::as_millisecond);
+        connection.prepare_cached(SET_BANNED)?.execute((id.0, at))?;
+    }
+    if let Some(hash) = password {
+        connection.prepare_cached(SET_PASSWORD)?.execute((id.0, hash.0.as_str()))?;
+    }
+    if let Some(reset) = reset {
+        let values = (id.0, reset.digest, reset.expires_at.as_millisecond());
+        connection.prepare_cached(SET_RESET)?.execute(values)?;
+    }
+    if let Some(ending) = ending {
+        end(connection, id, *ending, epoch)?;
+    }
+    events::note(connection, event)?;
+    get(connection, id)
+}
+
+/// Begins a new epoch, in which only the session that is to stay opens anything.
+fn end(connection: &Connection, id: AccountId, ending: Ending, epoch: u32) -> rusqlite::Result<()> {
+    let kept = match ending {
+        Ending::All => NO_SESSION,
+        Ending::AllBut(session) => *session.0.as_bytes(),
+    };
+    connection.prepare_cached(SET_EPOCH)?.execute((id.0, epoch + 1))?;
+    connection.prepare_cached(KEEP_SESSION)?.execute((id.0, kept, epoch + 1, epoch))?;
+    connection.prepare_cached(END_SESSIONS)?.execute((id.0, kept)).map(drop)
+}
+
+/// Deletes an account; its name stays for a while.
+pub(crate) fn remove(connection: &Connection, event: &Event) -> Result<bool, Failure> {
+    let (id, at) = (event.account.0, event.at.as_millisecond());
+    if connection.prepare_cached(BURY)?.execute((id, at))? == 0 {
+        return Ok(false);
+    }
+    connection.prepare_cached(END_SESSIONS)?.execute((id, NO_SESSION))?;
+    events::note(connection, event)?;
+    Ok(true)
+}
+
+fn epoch(connection: &Connection, id: AccountId) -> rusqlite::Result<Option<u32>> {
+    connection.prepare_cached(EPOCH)?.query_row([id.0], |row| row.get(0)).optional()
+}

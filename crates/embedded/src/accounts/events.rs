@@ -1,0 +1,113 @@
+//! What happened to accounts.
+
+use jiff::Timestamp;
+use lodge_domain::accounts::{AccountId, Actor, Changed, Event, EventKind, FeedPlace};
+use rusqlite::{Connection, Result, Row, types::Type};
+
+use super::row::instant;
+use crate::failure::Failure;
+
+const NOTE: &str = "INSERT INTO account_events (account, at, kind, did) VALUES (?1, ?2, ?3, ?4)";
+/// What is older than the events of an account that are kept.
+const TRIM: &str = "DELETE FROM account_events WHERE account = ?1 AND row <= \
+    (SELECT row FROM account_events WHERE account = ?1 ORDER BY row DESC LIMIT 1 OFFSET ?2)";
+/// Events of one account that are kept, about.
+const KEPT: i64 = 1_000;
+const TRIMMED_EVERY: i64 = 64;
+const LATEST: &str = "SELECT coalesce(max(row), 0) FROM account_events";
+const SINCE: &str =
+    "SELECT row, account, kind FROM account_events WHERE row > ?1 ORDER BY row LIMIT ?2";
+const LIST: &str = "SELECT account, at, kind, did FROM account_events WHERE account = ?1 \
+    ORDER BY row DESC LIMIT ?2";
+
+/// Every statement of the events.
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 5] = [NOTE, TRIM, LATEST, SINCE, LIST];
+
+/// Notes what happens in this very transaction.
+pub(crate) fn note(connection: &Connection, event: &Event) -> Result<()> {
+    let Event { account, at, kind, by } = event;
+    let values = (account.0, at.as_millisecond(), kind.name(), did(*by));
+    connection.prepare_cached(NOTE)?.execute(values)?;
+    // Now and then, so that nobody fills the disk with what happens to them.
+    if connection.last_insert_rowid() % TRIMMED_EVERY == 0 {
+        connection.prepare_cached(TRIM)?.execute((account.0, KEPT))?;
+    }
+    Ok(())
+}
+
+/// The owner's own doing.
+pub(crate) fn note_own(
+    connection: &Connection,
+    account: AccountId,
+    kind: EventKind,
+    at: Timestamp,
+) -> Result<()> {
+    note(connection, &Event { account, at, kind, by: Actor::Owner })
+}
+
+/// Events that one look at the feed reads.
+const A_LOOK: i64 = 1_000;
+
+/// The accounts to which something has happened since; the one writer numbers events in the order in which
+/// they are committed.
+pub(crate) fn changed_since(
+    connection: &Connection,
+    place: Option<FeedPlace>,
+) -> Result<Changed, Failure> {
+    let Some(FeedPlace(mut place)) = place else {
+        let latest = connection.prepare_cached(LATEST)?.query_row([], |row| row.get(0))?;
+        return Ok(Changed { accounts: Vec::new(), place: FeedPlace(latest), more: false });
+    };
+    let (mut accounts, mut read) = (Vec::new(), 0);
+    let mut statement = connection.prepare_cached(SINCE)?;
+    let mut rows = statement.query((place, A_LOOK))?;
+    while let Some(row) = rows.next()? {
+        let kind: String = row.get(2)?;
+        (place, read) = (row.get(0)?, read + 1);
+        // What begins changes nothing that is remembered.
+        if !matches!(EventKind::named(&kind), Some(EventKind::SignedUp | EventKind::SignedIn)) {
+            accounts.push(AccountId(row.get(1)?));
+        }
+    }
+    Ok(Changed { accounts, place: FeedPlace(place), more: read == A_LOOK })
+}
+
+/// What happened to an account, newest first.
+pub(crate) fn of(
+    connection: &Connection,
+    account: AccountId,
+    limit: usize,
+) -> Result<Vec<Event>, Failure> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(LIST)?;
+    let events = statement.query_map((account.0, limit), read)?;
+    Ok(events.collect::<Result<_>>()?)
+}
+
+fn read(row: &Row<'_>) -> Result<Event> {
+    let kind: String = row.get(2)?;
+    let unknown =
+        || rusqlite::Error::FromSqlConversionFailure(2, Type::Text, "no such event".into());
+    Ok(Event {
+        account: AccountId(row.get(0)?),
+        at: instant(1, row.get(1)?)?,
+        kind: EventKind::named(&kind).ok_or_else(unknown)?,
+        by: row.get::<_, Option<i64>>(3)?.map_or(Actor::Owner, actor),
+    })
+}
+
+/// Numbers of accounts begin at 1.
+const OPERATOR: i64 = 0;
+
+fn did(actor: Actor) -> Option<i64> {
+    match actor {
+        Actor::Owner => None,
+        Actor::Staff(account) => Some(account.0),
+        Actor::Operator => Some(OPERATOR),
+    }
+}
+
+fn actor(did: i64) -> Actor {
+    if did == OPERATOR { Actor::Operator } else { Actor::Staff(AccountId(did)) }
+}

@@ -1,0 +1,134 @@
+//! The accounts' stores.
+
+pub(crate) mod change;
+mod events;
+pub(crate) mod row;
+mod sessions;
+mod tidy;
+
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Attempt, Done, Result,
+    accounts::{
+        Account, AccountChange, AccountId, AccountQuery, AccountStore, Credential, Event,
+        NewAccount, Outcome, Username,
+    },
+};
+use rusqlite::{Connection, OptionalExtension, ToSql};
+
+use self::row::{COLUMNS, CREDENTIAL, read, read_with_credential};
+pub(crate) use self::{sessions::SqliteSessions, tidy::tidy};
+use crate::{engine::Engine, failure::Failure, outcomes, writer::App};
+
+static BY_NAME: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {COLUMNS}, {CREDENTIAL} FROM accounts a WHERE a.username = ?1 AND a.deleted_at IS NULL"
+    )
+});
+static BY_ID: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {COLUMNS}, {CREDENTIAL} FROM accounts a WHERE a.id = ?1 AND a.deleted_at IS NULL"
+    )
+});
+/// The names between two, of which the second is past all that begin with a prefix.
+static LIST: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {COLUMNS} FROM accounts a WHERE a.username > ?1 AND a.username >= ?2 AND a.username < ?3 \
+         AND a.deleted_at IS NULL ORDER BY a.username LIMIT ?4"
+    )
+});
+
+/// Every statement of the accounts.
+#[cfg(test)]
+pub(crate) fn statements() -> Vec<String> {
+    let texts = change::STATEMENTS.into_iter().chain(events::STATEMENTS).chain(tidy::STATEMENTS);
+    let texts = texts.map(str::to_owned);
+    texts
+        .chain([BY_NAME.clone(), BY_ID.clone(), LIST.clone()])
+        .chain(sessions::statements())
+        .collect()
+}
+
+/// Accounts in the database.
+pub(crate) struct SqliteAccounts(pub(crate) Arc<Engine>);
+
+#[async_trait]
+impl AccountStore for SqliteAccounts {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        let attempt = attempt.clone();
+        self.0.readers.read(move |connection| outcomes::recall(connection, &attempt)).await
+    }
+
+    async fn add(
+        &self,
+        account: NewAccount,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Option<Account>>> {
+        let work = move |connection: &Connection| {
+            outcomes::once(connection, attempt.as_ref(), &outcomes::signed_up(), || {
+                change::add(connection, &account)
+            })
+        };
+        self.0.writer.write(App::Accounts, work).await
+    }
+
+    async fn add_many(&self, accounts: Vec<NewAccount>) -> Result<Vec<bool>> {
+        let work = move |connection: &Connection| {
+            let added = accounts.iter().map(|account| change::insert(connection, account));
+            Ok(added.collect::<rusqlite::Result<_>>()?)
+        };
+        self.0.writer.write(App::Accounts, work).await
+    }
+
+    async fn find(&self, name: &Username) -> Result<Option<(Account, Credential)>> {
+        let name = name.clone();
+        self.0.readers.read(move |connection| one(connection, &BY_NAME, name.as_str())).await
+    }
+
+    async fn get(&self, id: AccountId) -> Result<Option<(Account, Credential)>> {
+        self.0.readers.read(move |connection| one(connection, &BY_ID, id.0)).await
+    }
+
+    async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
+        self.0.scans.read(move |connection| list(connection, &query)).await
+    }
+
+    async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>> {
+        let work = move |connection: &Connection| change::change(connection, &change, &event);
+        self.0.writer.write(App::Accounts, work).await
+    }
+
+    async fn remove(&self, event: Event) -> Result<bool> {
+        let work = move |connection: &Connection| change::remove(connection, &event);
+        self.0.writer.write(App::Accounts, work).await
+    }
+
+    async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>> {
+        self.0.scans.read(move |connection| events::of(connection, id, limit)).await
+    }
+}
+
+fn one(
+    connection: &Connection,
+    sql: &str,
+    by: impl ToSql,
+) -> Result<Option<(Account, Credential)>, Failure> {
+    Ok(connection.prepare_cached(sql)?.query_row([by], read_with_credential).optional()?)
+}
+
+fn list(connection: &Connection, query: &AccountQuery) -> Result<Vec<Account>, Failure> {
+    let after = query.after.as_ref().map_or("", Username::as_str);
+    // Nothing sorts after the last code point.
+    let end = format!("{}{}", query.prefix, char::MAX);
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(&LIST)?;
+    let accounts = statement.query_map((after, &query.prefix, end, limit), |row| read(row, 0))?;
+    Ok(accounts.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The account of that number.
+fn get(connection: &Connection, id: AccountId) -> Result<Option<Account>, Failure> {
+    Ok(one(connection, &BY_ID, id.0)?.map(|(account, _)| account))
+}

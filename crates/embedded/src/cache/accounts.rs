@@ -1,0 +1,177 @@
+//! Who is signed in, in memory.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Clock, Result,
+    accounts::{AccountId, Backend, Call, Changed, FeedPlace, Own, Reply, SessionDigest, SignedIn},
+};
+use moka::sync::Cache;
+use parking_lot::RwLock;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How long somebody is remembered.
+const KEPT: Duration = Duration::from_mins(1);
+
+/// Sessions in memory: some 50 MB.
+const SESSIONS_MAX: u64 = 100_000;
+
+/// Changed accounts that are noted one by one; past that everything is forgotten instead.
+const CHANGES_MAX: usize = 65_536;
+
+/// How often the feed is asked.
+const EVERY: Duration = Duration::from_millis(300);
+
+/// How long ago it may have been asked with success. A change is in the feed before it is acknowledged, so
+/// nothing that was acknowledged longer ago than this is unheard of.
+const TRUSTED: Duration = Duration::from_millis(800);
+
+/// A [`Backend`] with a cache in front of one question: who is signed in by this token. That nobody is is
+/// not remembered.
+pub struct CachedAccounts {
+    backend: Arc<dyn Backend>,
+    clock: Arc<dyn Clock>,
+    sessions: Cache<SessionDigest, Remembered>,
+    heard: RwLock<Heard>,
+    /// Rises with everything that is heard: what was read in an earlier turn is not what is so now.
+    turn: AtomicU64,
+}
+
+#[derive(Clone)]
+struct Remembered {
+    me: Arc<SignedIn>,
+    turn: u64,
+}
+
+/// What was heard of others' changes.
+#[derive(Default)]
+struct Heard {
+    /// When the feed was last asked with success.
+    at: Option<Instant>,
+    /// The turn in which an account changed last.
+    changes: HashMap<AccountId, u64>,
+    /// What was remembered before this turn counts no more.
+    floor: u64,
+}
+
+impl CachedAccounts {
+    /// A cache before `backend`. Until [`Self::follow`] runs, everything is asked of it.
+    pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>) -> Self {
+        let sessions = Cache::builder().max_capacity(SESSIONS_MAX).time_to_live(KEPT).build();
+        Self { backend, clock, sessions, heard: RwLock::default(), turn: AtomicU64::new(1) }
+    }
+
+    /// Forgets what has changed, for as long as it is polled.
+    pub async fn follow(&self) {
+        let mut place = None;
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let asked = Instant::now();
+            match self.hear(&mut place).await {
+                Ok(()) => self.heard.write().at = Some(asked),
+                Err(error) => {
+                    tracing::debug!(%error, "the feed of changed accounts cannot be read");
+                }
+            }
+        }
+    }
+
+    /// Reads the feed from `place` to its end.
+    async fn hear(&self, place: &mut Option<FeedPlace>) -> Result<()> {
+        loop {
+            let Reply::Changed(changed) = self.backend.call(Call::ChangedSince(*place)).await?
+            else {
+                return Err(lodge_domain::Error::internal(
+                    "the feed was answered with something else",
+                ));
+            };
+            let Changed { accounts, place: next, more } = changed;
+            if place.is_none() {
+                // What was read before may have changed before.
+                self.forget_all();
+            }
+            if !accounts.is_empty() {
+                self.forget(&accounts);
+            }
+            *place = Some(next);
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    fn forget(&self, accounts: &[AccountId]) {
+        if self.heard.read().changes.len() + accounts.len() > CHANGES_MAX {
+            return self.forget_all();
+        }
+        let mut heard = self.heard.write();
+        let turn = self.turn.fetch_add(1, Ordering::SeqCst);
+        heard.changes.extend(accounts.iter().map(|account| (*account, turn)));
+    }
+
+    fn forget_all(&self) {
+        let mut heard = self.heard.write();
+        heard.changes.clear();
+        heard.floor = self.turn.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Who is remembered, if that is known to be so still.
+    fn remembered(&self, session: &SessionDigest) -> Option<Arc<SignedIn>> {
+        let Remembered { me, turn } = self.sessions.get(session)?;
+        let heard = self.heard.read();
+        let is_trusted = heard.at.is_some_and(|at| at.elapsed() < TRUSTED)
+            && turn > heard.floor
+            && heard.changes.get(&me.account.id).is_none_or(|changed| turn > *changed);
+        (is_trusted && self.clock.now() < me.session.expires_at).then_some(me)
+    }
+
+    async fn who(&self, session: SessionDigest) -> Result<Reply> {
+        let began = Instant::now();
+        if let Some(me) = self.remembered(&session) {
+            metrics::histogram!("lodge_accounts_cache_hit_seconds").record(began.elapsed());
+            return Ok(Reply::Who((*me).clone()));
+        }
+        // What is heard from now on counts against what is read from now on.
+        let turn = self.turn.load(Ordering::SeqCst);
+        let reply = self.backend.call(Call::Who(session)).await?;
+        if let Reply::Who(me) = &reply {
+            self.sessions.insert(session, Remembered { me: Arc::new(me.clone()), turn });
+        }
+        metrics::histogram!("lodge_accounts_cache_miss_seconds").record(began.elapsed());
+        Ok(reply)
+    }
+}
+
+#[async_trait]
+impl Backend for CachedAccounts {
+    async fn call(&self, call: Call) -> Result<Reply> {
+        match call {
+            Call::Who(session) => self.who(session).await,
+            Call::Own { session, wish } => {
+                let changes = !matches!(wish, Own::Sessions | Own::Export);
+                let account =
+                    self.sessions.get(&session).map(|remembered| remembered.me.account.id);
+                let outcome = self.backend.call(Call::Own { session, wish }).await;
+                if changes {
+                    // Here at once, whatever came of it; elsewhere by the feed.
+                    self.sessions.invalidate(&session);
+                    if let Some(account) = account {
+                        self.forget(&[account]);
+                    }
+                }
+                outcome
+            }
+            call => self.backend.call(call).await,
+        }
+    }
+}

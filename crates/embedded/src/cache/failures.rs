@@ -1,0 +1,189 @@
+//! Failures to sign in, counted in memory.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Error, Result,
+    accounts::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, WINDOW},
+    secret::token_digest,
+};
+use moka::{policy::EvictionPolicy, sync::Cache};
+use parking_lot::Mutex;
+
+/// Names, and pairs of a name and an address, that are remembered at once: some 20 MB. Past that the
+/// longest unseen is forgotten.
+const COUNTS_MAX: u64 = 100_000;
+
+/// A name (its digest, for what is typed may be long), and where somebody tried it.
+type Key = ([u8; 32], Option<IpAddr>);
+
+/// The failures of one key since the first of them.
+#[derive(Default)]
+struct Count {
+    since: Option<Timestamp>,
+    failures: u32,
+}
+
+/// Counts failures of this process.
+pub struct CountedFailures {
+    counts: Cache<Key, Arc<Mutex<Count>>>,
+}
+
+impl Default for CountedFailures {
+    fn default() -> Self {
+        let counts = Cache::builder()
+            .eviction_policy(EvictionPolicy::lru())
+            .max_capacity(COUNTS_MAX)
+            .time_to_idle(WINDOW)
+            .build();
+        Self { counts }
+    }
+}
+
+impl CountedFailures {
+    fn of(&self, key: Key) -> Arc<Mutex<Count>> {
+        self.counts.get_with(key, Arc::default)
+    }
+
+    fn take_one(&self, key: &Key) {
+        if let Some(count) = self.counts.get(key) {
+            let mut count = count.lock();
+            count.failures = count.failures.saturating_sub(1);
+        }
+    }
+}
+
+#[async_trait]
+impl Failures for CountedFailures {
+    async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()> {
+        let name = token_digest(name);
+        let of_name = self.of((name, None));
+        let of_address = from.map(|from| self.of((name, Some(from))));
+        // Always in this order, and neither is held for longer than this.
+        let mut of_name = of_name.lock();
+        let mut of_address = of_address.as_ref().map(|count| count.lock());
+        of_name.may_grow(PER_NAME_MAX, at)?;
+        if let Some(count) = &mut of_address {
+            count.may_grow(PER_ADDRESS_MAX, at)?;
+            count.failures += 1;
+        }
+        of_name.failures += 1;
+        Ok(())
+    }
+
+    async fn take_back(&self, name: &str, from: Option<IpAddr>) {
+        let name = token_digest(name);
+        self.take_one(&(name, None));
+        if from.is_some() {
+            self.take_one(&(name, from));
+        }
+    }
+
+    async fn forgive(&self, name: &str, from: Option<IpAddr>) {
+        let name = token_digest(name);
+        self.take_one(&(name, None));
+        if from.is_some() {
+            self.counts.invalidate(&(name, from));
+        }
+    }
+}
+
+impl Count {
+    /// Whether one more may be counted; if not, until when that is so.
+    fn may_grow(&mut self, max: u32, at: Timestamp) -> Result<()> {
+        let age = self
+            .since
+            .map(|since| Duration::try_from(at.duration_since(since)).unwrap_or_default());
+        match age {
+            Some(age) if age < WINDOW && self.failures >= max => {
+                Err(Error::TooMany { retry_after: WINDOW.saturating_sub(age) })
+            }
+            Some(age) if age < WINDOW && self.failures > 0 => Ok(()),
+            _ => {
+                *self = Self { since: Some(at), failures: 0 };
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use lodge_contract::samples::at;
+
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    async fn failures(counted: &CountedFailures, name: &str, last: u8, seconds: i64) -> u32 {
+        let mut failures = 0;
+        while counted.count(name, Some(address(last)), at(seconds)).await.is_ok() {
+            failures += 1;
+            assert!(failures <= PER_NAME_MAX);
+        }
+        failures
+    }
+
+    #[tokio::test]
+    async fn ten_failures_from_an_address_are_enough_for_a_quarter_of_an_hour() {
+        let counted = CountedFailures::default();
+        assert_eq!(failures(&counted, "ada", 1, 0).await, PER_ADDRESS_MAX);
+        let refused = counted.count("ada", Some(address(1)), at(60)).await;
+        let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
+        assert_eq!(retry_after + Duration::from_mins(1), WINDOW);
+        assert_eq!(failures(&counted, "ada", 2, 60).await, PER_ADDRESS_MAX, "another address");
+        assert_eq!(failures(&counted, "grace", 1, 60).await, PER_ADDRESS_MAX, "another name");
+        let later = 1 + i64::try_from(WINDOW.as_secs()).unwrap();
+        assert_eq!(failures(&counted, "ada", 1, later).await, PER_ADDRESS_MAX);
+    }
+
+    #[tokio::test]
+    async fn a_hundred_failures_from_anywhere_are_enough() {
+        let counted = CountedFailures::default();
+        let mut all = 0;
+        for last in 0..20 {
+            all += failures(&counted, "ada", last, 0).await;
+        }
+        assert_eq!(all, PER_NAME_MAX);
+        assert!(counted.count("ada", None, at(1)).await.is_err());
+        assert!(
+            counted
+                .count("ada", None, at(0) + SignedDuration::try_from(WINDOW).unwrap())
+                .await
+                .is_ok()
+        );
+    }
+
+    #[tokio::test]
+    async fn what_nobody_looked_at_frees_nobody() {
+        let counted = CountedFailures::default();
+        for _ in 0..PER_ADDRESS_MAX {
+            counted.count("ada", Some(address(1)), at(0)).await.unwrap();
+        }
+        for _ in 0..3 {
+            assert!(counted.count("ada", Some(address(1)), at(1)).await.is_err());
+            counted.take_back("ada", Some(address(1))).await;
+            counted.count("ada", Some(address(1)), at(1)).await.unwrap();
+        }
+        assert!(counted.count("ada", Some(address(1)), at(1)).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn who_knows_the_password_starts_anew_but_frees_nobody_else() {
+        let counted = CountedFailures::default();
+        for _ in 1..PER_ADDRESS_MAX {
+            counted.count("ada", Some(address(1)), at(0)).await.unwrap();
+        }
+        counted.count("ada", Some(address(1)), at(1)).await.unwrap();
+        counted.forgive("ada", Some(address(1))).await;
+        assert_eq!(failures(&counted, "ada", 2, 2).await, PER_ADDRESS_MAX);
+        counted.count("ada", Some(address(1)), at(3)).await.unwrap();
+        counted.forgive("ada", Some(address(1))).await;
+        assert!(counted.count("ada", Some(address(2)), at(4)).await.is_err());
+    }
+}

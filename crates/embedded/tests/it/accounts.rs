@@ -1,0 +1,168 @@
+//! Who is signed in, in memory, while others end sessions.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use lodge_contract::{
+    accounts::{event, fresh_name, made},
+    sessions::begun,
+};
+use lodge_domain::{
+    Error, OsRandom, Result,
+    accounts::{
+        AccountChange, Accounts, AccountsSettings, Backend, Call, Ending, EventKind, Own, Reply,
+        SessionDigest,
+    },
+    clock::ManualClock,
+};
+use lodge_embedded::{Argon2Pool, CachedAccounts, CountedFailures};
+
+use crate::support::{open, until};
+
+/// Counts the questions who is signed in, and can be cut off.
+struct Counted {
+    accounts: Accounts,
+    asked: AtomicUsize,
+    cut_off: std::sync::atomic::AtomicBool,
+}
+
+#[async_trait]
+impl Backend for Counted {
+    async fn call(&self, call: Call) -> Result<Reply> {
+        if self.cut_off.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("cut off"));
+        }
+        if let Call::Who(_) = call {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+        }
+        self.accounts.call(call).await
+    }
+}
+
+struct Fixture {
+    stores: lodge_contract::AccountsFixture,
+    backend: Arc<Counted>,
+    clock: Arc<ManualClock>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let (engine, folder) = open();
+        let clock = Arc::new(ManualClock::at(lodge_contract::samples::at(10)));
+        let accounts = Accounts {
+            store: engine.accounts(),
+            sessions: engine.sessions(),
+            failures: Arc::new(CountedFailures::default()),
+            passwords: Arc::new(Argon2Pool::new(1, 1).unwrap()),
+            clock: Arc::clone(&clock) as Arc<_>,
+            random: Arc::new(OsRandom),
+            settings: AccountsSettings {
+                session_lifetime: jiff::SignedDuration::from_hours(1),
+                open_sign_up: true,
+            },
+        };
+        let stores = lodge_contract::AccountsFixture {
+            accounts: engine.accounts(),
+            sessions: engine.sessions(),
+            guard: Box::new((engine, folder)),
+        };
+        let backend = Counted { accounts, asked: AtomicUsize::default(), cut_off: false.into() };
+        Self { stores, backend: Arc::new(backend), clock }
+    }
+
+    /// A cache that hears of changes, as another process has it.
+    async fn cache(&self) -> Arc<CachedAccounts> {
+        let backend = Arc::clone(&self.backend) as Arc<dyn Backend>;
+        let cache = Arc::new(CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>));
+        let following = Arc::clone(&cache);
+        tokio::spawn(async move { following.follow().await });
+        let account = made(&*self.stores.accounts, &fresh_name()).await;
+        let session = begun(&self.stores, &account).await.digest;
+        until("it remembers", async || {
+            let before = self.asked();
+            assert!(who(&cache, session).await.is_ok());
+            self.asked() == before
+        })
+        .await;
+        cache
+    }
+
+    fn asked(&self) -> usize {
+        self.backend.asked.load(Ordering::SeqCst)
+    }
+}
+
+async fn who(cache: &CachedAccounts, session: SessionDigest) -> Result<Reply> {
+    cache.call(Call::Who(session)).await
+}
+
+#[tokio::test]
+async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
+    let fixture = Fixture::new();
+    let cache = fixture.cache().await;
+    let store = &*fixture.stores.accounts;
+    for kind in [EventKind::Banned, EventKind::SignedOut, EventKind::Deleted] {
+        let account = made(store, &fresh_name()).await;
+        let session = begun(&fixture.stores, &account).await;
+        assert!(who(&cache, session.digest).await.is_ok());
+        let before = fixture.asked();
+        for _ in 0..100 {
+            assert!(who(&cache, session.digest).await.is_ok());
+        }
+        assert_eq!(fixture.asked(), before);
+        match kind {
+            EventKind::Banned => {
+                let change =
+                    AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
+                store.change(change, event(account.id, kind, 1)).await.unwrap();
+            }
+            EventKind::SignedOut => {
+                let at = lodge_contract::samples::at(1);
+                fixture.stores.sessions.end(account.id, session.session.id, at).await.unwrap();
+            }
+            _ => assert!(store.remove(event(account.id, kind, 1)).await.unwrap()),
+        }
+        until("it is forgotten", async || who(&cache, session.digest).await.is_err()).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_ended_here_is_over_at_once() {
+    let fixture = Fixture::new();
+    let cache = fixture.cache().await;
+    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let (one, other) = (
+        begun(&fixture.stores, &account).await.digest,
+        begun(&fixture.stores, &account).await.digest,
+    );
+    assert!(who(&cache, one).await.is_ok() && who(&cache, other).await.is_ok());
+    cache.call(Call::Own { session: one, wish: Own::SignOutEverywhere }).await.unwrap();
+    assert!(who(&cache, one).await.is_err() && who(&cache, other).await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_remembered_expires_by_the_clock() {
+    let fixture = Fixture::new();
+    let cache = fixture.cache().await;
+    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let session = begun(&fixture.stores, &account).await.digest;
+    assert!(who(&cache, session).await.is_ok());
+    fixture.clock.advance_seconds(3600);
+    assert!(matches!(who(&cache, session).await, Err(Error::Unauthenticated(_))));
+}
+
+#[tokio::test]
+async fn who_hears_nothing_trusts_nothing() {
+    let fixture = Fixture::new();
+    let cache = fixture.cache().await;
+    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let session = begun(&fixture.stores, &account).await.digest;
+    assert!(who(&cache, session).await.is_ok());
+    fixture.backend.cut_off.store(true, Ordering::SeqCst);
+    until("it trusts no longer", async || who(&cache, session).await.is_err()).await;
+    fixture.backend.cut_off.store(false, Ordering::SeqCst);
+    assert!(who(&cache, session).await.is_ok());
+}
