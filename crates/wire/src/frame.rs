@@ -1,0 +1,110 @@
+//! Frames: four bytes of length, big-endian, and so many bytes of JSON.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::{
+    net::{
+        TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::mpsc::Receiver,
+    time::timeout,
+};
+use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
+
+/// The longest frame, in bytes without its length: room for the largest call and reply, an export.
+pub const FRAME_BYTES_MAX: usize = 2 << 20;
+
+/// Frames as they come in.
+pub(crate) type Incoming = FramedRead<OwnedReadHalf, LengthDelimitedCodec>;
+/// Frames as they go out.
+pub(crate) type Outgoing = FramedWrite<OwnedWriteHalf, LengthDelimitedCodec>;
+
+/// Why a connection cannot be used any more.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error("the peer closed the connection")]
+    Closed,
+    #[error("the peer said nothing in time")]
+    Silent,
+    #[error("the peer took nothing in time")]
+    Deaf,
+    #[error("the peer sent what cannot be read: {0}")]
+    Unreadable(serde_json::Error),
+    #[error("the peer refused: {0}")]
+    Refused(String),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Cuts bytes into frames; a longer one than may be is an error.
+pub fn codec() -> LengthDelimitedCodec {
+    LengthDelimitedCodec::builder().max_frame_length(FRAME_BYTES_MAX).new_codec()
+}
+
+/// Both directions of a connection.
+pub(crate) fn split(stream: TcpStream) -> (Incoming, Outgoing) {
+    let (read, write) = stream.into_split();
+    (FramedRead::new(read, codec()), FramedWrite::new(write, codec()))
+}
+
+/// The next frame, whole, within `patience`: half a frame is none.
+pub(crate) async fn receive(
+    frames: &mut (impl Stream<Item = std::io::Result<BytesMut>> + Unpin),
+    patience: Duration,
+) -> Result<BytesMut, Broken> {
+    match timeout(patience, frames.next()).await {
+        Err(_) => Err(Broken::Silent),
+        Ok(None) => Err(Broken::Closed),
+        Ok(Some(frame)) => Ok(frame?),
+    }
+}
+
+/// The next frame as the JSON that it should be.
+pub(crate) async fn receive_as<T: DeserializeOwned>(
+    frames: &mut (impl Stream<Item = std::io::Result<BytesMut>> + Unpin),
+    patience: Duration,
+) -> Result<T, Broken> {
+    serde_json::from_slice(&receive(frames, patience).await?).map_err(Broken::Unreadable)
+}
+
+/// A message as a frame's bytes.
+pub(crate) fn written(message: &impl Serialize) -> Bytes {
+    // Types of ours, whose keys are strings.
+    serde_json::to_vec(message).map(Bytes::from).unwrap_or_default()
+}
+
+/// Sends a frame and whatever else waits by then, all of it, within `patience`.
+pub(crate) async fn send_together(
+    frames: &mut (impl Sink<Bytes, Error = std::io::Error> + Unpin),
+    first: Bytes,
+    waiting: &mut Receiver<Bytes>,
+    patience: Duration,
+) -> Result<(), Broken> {
+    let together = async {
+        frames.feed(first).await?;
+        while let Ok(next) = waiting.try_recv() {
+            frames.feed(next).await?;
+        }
+        frames.flush().await
+    };
+    match timeout(patience, together).await {
+        Ok(sent) => Ok(sent?),
+        Err(_) => Err(Broken::Deaf),
+    }
+}
+
+/// Sends a frame, all of it, within `patience`.
+pub(crate) async fn send(
+    frames: &mut (impl Sink<Bytes, Error = std::io::Error> + Unpin),
+    frame: Bytes,
+    patience: Duration,
+) -> Result<(), Broken> {
+    match timeout(patience, frames.send(frame)).await {
+        Ok(sent) => Ok(sent?),
+        Err(_) => Err(Broken::Deaf),
+    }
+}

@@ -1,0 +1,137 @@
+//! How a connection begins: the server says which versions it speaks and challenges the client; the
+//! client picks one, proves that it has the key, and challenges the server; the server proves it too.
+
+use std::time::Duration;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{
+    frame::{Broken, Incoming, Outgoing, receive_as, send, written},
+    key::{Challenges, SharedKey, Side, challenge},
+};
+
+/// The version that is spoken here. Within a version, fields and calls are only ever added.
+const VERSION: u32 = 1;
+
+/// The server's first frame.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Greeting {
+    /// The versions that it speaks.
+    pub versions: Vec<u32>,
+    /// What the client is to prove its key over.
+    pub challenge: Bytes32,
+    /// Calls that may be under way on this connection.
+    pub in_flight_max: u32,
+    /// Why nothing comes of it, if so; the connection closes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// The client's first frame.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Answered {
+    /// The version that it picks.
+    pub version: u32,
+    /// What the server is to prove its key over.
+    pub challenge: Bytes32,
+    /// That it has the key.
+    pub proof: Bytes32,
+}
+
+/// The server's second frame.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Calls may come; the proof that the server has the key, too.
+    Welcome(Bytes32),
+    /// None may, because of this; the connection closes.
+    Refused(String),
+}
+
+/// 32 bytes, in base64 without padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes32(pub [u8; 32]);
+
+impl Serialize for Bytes32 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD_NO_PAD.encode(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes32 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD_NO_PAD.decode(text).map_err(D::Error::custom)?;
+        bytes.try_into().map(Self).map_err(|_| D::Error::custom("not 32 bytes"))
+    }
+}
+
+/// Says why nothing comes of a connection.
+pub(crate) async fn turn_away(frames: &mut Outgoing, why: &str, patience: Duration) {
+    let greeting = Greeting {
+        versions: vec![VERSION],
+        challenge: Bytes32(challenge()),
+        in_flight_max: 0,
+        refused: Some(why.to_owned()),
+    };
+    // Whoever does not read it learns it by the end of the connection.
+    let _ = send(frames, written(&greeting), patience).await;
+}
+
+/// The server's side. Nothing but this is done for who has not proved their key.
+pub(crate) async fn welcome(
+    (incoming, outgoing): (&mut Incoming, &mut Outgoing),
+    key: &SharedKey,
+    in_flight_max: u32,
+    patience: Duration,
+) -> Result<(), Broken> {
+    let ours = challenge();
+    let challenge = Bytes32(ours);
+    let greeting = Greeting { versions: vec![VERSION], challenge, in_flight_max, refused: None };
+    send(outgoing, written(&greeting), patience).await?;
+    let answered: Answered = receive_as(incoming, patience).await?;
+    let challenges = Challenges { server: ours, client: answered.challenge.0 };
+    let refused = if answered.version != VERSION {
+        Some("this version is not spoken here")
+    } else if !key.accepts(Side::Client, &challenges, &answered.proof.0) {
+        Some("this is not the key")
+    } else {
+        None
+    };
+    let verdict = match refused {
+        None => Verdict::Welcome(Bytes32(key.proof(Side::Server, &challenges))),
+        Some(why) => Verdict::Refused(why.to_owned()),
+    };
+    send(outgoing, written(&verdict), patience).await?;
+    refused.map_or(Ok(()), |why| Err(Broken::Refused(why.to_owned())))
+}
+
+/// The client's side; how many calls may be under way.
+pub(crate) async fn introduce(
+    (incoming, outgoing): (&mut Incoming, &mut Outgoing),
+    key: &SharedKey,
+    patience: Duration,
+) -> Result<u32, Broken> {
+    let greeting: Greeting = receive_as(incoming, patience).await?;
+    if let Some(why) = greeting.refused {
+        return Err(Broken::Refused(why));
+    }
+    if !greeting.versions.contains(&VERSION) {
+        return Err(Broken::Refused(format!("it speaks only versions {:?}", greeting.versions)));
+    }
+    let challenges = Challenges { server: greeting.challenge.0, client: challenge() };
+    let answered = Answered {
+        version: VERSION,
+        challenge: Bytes32(challenges.client),
+        proof: Bytes32(key.proof(Side::Client, &challenges)),
+    };
+    send(outgoing, written(&answered), patience).await?;
+    match receive_as(incoming, patience).await? {
+        Verdict::Welcome(proof) if key.accepts(Side::Server, &challenges, &proof.0) => {
+            Ok(greeting.in_flight_max.max(1))
+        }
+        Verdict::Welcome(_) => Err(Broken::Refused("it has another key".to_owned())),
+        Verdict::Refused(why) => Err(Broken::Refused(why)),
+    }
+}

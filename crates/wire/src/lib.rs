@@ -1,0 +1,27 @@
+//! The protocol by which the web tier asks the accounts tier, as `docs/wire.md` describes it: frames of
+//! JSON over TCP, many calls at once on a connection, each with its own deadline.
+//!
+//! Nothing here knows what an account is: a [`lodge_domain::accounts::Call`] goes in on one side and
+//! comes out on the other.
+
+mod client;
+mod frame;
+mod hello;
+mod key;
+mod message;
+mod server;
+
+pub use self::{
+    client::{Pool, PoolOptions},
+    key::SharedKey,
+    server::{ServerOptions, serve},
+};
+
+/// For the fuzz targets.
+pub mod raw {
+    pub use crate::{
+        frame::{FRAME_BYTES_MAX, codec},
+        hello::{Answered, Greeting, Verdict},
+        message::{FromClient, FromServer},
+    };
+}

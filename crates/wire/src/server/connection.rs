@@ -1,0 +1,179 @@
+//! One connection of a client.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use lodge_domain::{Error, accounts::Backend};
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::{
+    net::TcpStream,
+    sync::mpsc::{Receiver, Sender, channel},
+    task::AbortHandle,
+    time::{Instant, timeout, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::ServerOptions;
+use crate::{
+    frame::{self, Broken, Incoming, Outgoing, receive, send_together, written},
+    hello,
+    message::{FromClient, FromServer, Outcome, read_call},
+};
+
+/// Serves one connection to its end. What its client still waits for then is given up.
+pub(super) async fn run(
+    stream: TcpStream,
+    backend: Arc<dyn Backend>,
+    options: &ServerOptions,
+    stop: CancellationToken,
+) {
+    let gauge = metrics::gauge!("lodge_wire_connections");
+    gauge.increment(1.0);
+    if let Err(error) = serve(stream, backend, options, stop).await {
+        tracing::debug!(%error, "a connection of the web tier ended");
+    }
+    gauge.decrement(1.0);
+}
+
+async fn serve(
+    stream: TcpStream,
+    backend: Arc<dyn Backend>,
+    options: &ServerOptions,
+    stop: CancellationToken,
+) -> Result<(), Broken> {
+    stream.set_nodelay(true)?;
+    let (mut incoming, mut outgoing) = frame::split(stream);
+    let sides = (&mut incoming, &mut outgoing);
+    hello::welcome(sides, &options.key, options.in_flight_max, options.patience).await?;
+    // Room for an answer to each call, and for what is said beside.
+    let (answers, to_send) = channel(options.in_flight_max as usize + 2);
+    let calls = Calls {
+        backend,
+        answers,
+        under_way: Arc::default(),
+        in_flight_max: options.in_flight_max as usize,
+        deadline_max: options.deadline_max,
+    };
+    let under_way = Arc::clone(&calls.under_way);
+    // Ends with the last answer: `calls` is dropped when nothing more is heard.
+    let heard = async move { calls.listen(&mut incoming, options, stop).await };
+    let sent = send_all(outgoing, to_send, options.patience);
+    let both = async { tokio::try_join!(heard, sent) };
+    let outcome = both.await.map(drop);
+    // Nobody waits for these any more.
+    for (_, task) in under_way.lock().drain() {
+        task.abort();
+    }
+    outcome
+}
+
+/// The calls of one connection.
+struct Calls {
+    backend: Arc<dyn Backend>,
+    answers: Sender<Bytes>,
+    under_way: Arc<Mutex<HashMap<u64, AbortHandle>>>,
+    in_flight_max: usize,
+    deadline_max: Duration,
+}
+
+impl Calls {
+    /// Takes calls until the client goes, or until `stop` and the last answer.
+    async fn listen(
+        &self,
+        incoming: &mut Incoming,
+        options: &ServerOptions,
+        stop: CancellationToken,
+    ) -> Result<(), Broken> {
+        loop {
+            let frame = tokio::select! {
+                frame = receive(incoming, options.idle) => frame?,
+                () = stop.cancelled() => break,
+            };
+            self.take(&frame).await?;
+        }
+        self.say(&FromServer::Closing).await?;
+        // What was sent before the client had read this is answered, too; it closes after the last answer.
+        let finish = async {
+            loop {
+                match receive(incoming, options.idle).await {
+                    Ok(frame) => self.take(&frame).await?,
+                    Err(Broken::Closed) => return Ok(()),
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        timeout(options.grace, finish).await.unwrap_or(Ok(()))
+    }
+
+    async fn take(&self, frame: &[u8]) -> Result<(), Broken> {
+        match serde_json::from_slice(frame).map_err(Broken::Unreadable)? {
+            FromClient::Call { id, deadline_ms, call } => self.begin(id, deadline_ms, call).await,
+            FromClient::Cancel { id } => {
+                if let Some(task) = self.under_way.lock().remove(&id) {
+                    task.abort();
+                }
+                Ok(())
+            }
+            FromClient::Ping => self.say(&FromServer::Pong).await,
+        }
+    }
+
+    async fn begin(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> Result<(), Broken> {
+        if !self.start(id, deadline_ms, call) {
+            let refused = Error::unavailable("too many calls are under way on this connection");
+            return self.say(&FromServer::Answer { id, outcome: Err(refused).into() }).await;
+        }
+        Ok(())
+    }
+
+    /// Begins to answer a call; false if too many are being answered.
+    fn start(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> bool {
+        let mut under_way = self.under_way.lock();
+        if under_way.len() >= self.in_flight_max || under_way.contains_key(&id) {
+            return false;
+        }
+        let wait = Duration::from_millis(deadline_ms.into()).min(self.deadline_max);
+        let deadline = Instant::now() + wait;
+        let (backend, answers) = (Arc::clone(&self.backend), self.answers.clone());
+        let finished = Arc::clone(&self.under_way);
+        let task = tokio::spawn(async move {
+            let outcome = answer(&*backend, &call, deadline).await;
+            // Before the answer, after which the client may ask anew.
+            finished.lock().remove(&id);
+            // A client that reads nothing is cut off by whoever sends.
+            let _ = answers.send(written(&FromServer::Answer { id, outcome })).await;
+        });
+        under_way.insert(id, task.abort_handle());
+        true
+    }
+
+    async fn say(&self, message: &FromServer) -> Result<(), Broken> {
+        self.answers.send(written(message)).await.map_err(|_| Broken::Closed)
+    }
+}
+
+async fn answer(backend: &dyn Backend, call: &RawValue, deadline: Instant) -> Outcome {
+    let answered = async { backend.call(read_call(call)?).await };
+    match timeout_at(deadline, answered).await {
+        Ok(outcome) => {
+            if let Err(Error::Internal(cause)) = &outcome {
+                tracing::error!(%cause, "a call of the web tier failed");
+            }
+            outcome.into()
+        }
+        Err(_) => Err(Error::unavailable("the call ran out of time")).into(),
+    }
+}
+
+/// Sends answers, those that are there at once together.
+async fn send_all(
+    mut outgoing: Outgoing,
+    mut frames: Receiver<Bytes>,
+    patience: Duration,
+) -> Result<(), Broken> {
+    while let Some(frame) = frames.recv().await {
+        send_together(&mut outgoing, frame, &mut frames, patience).await?;
+    }
+    Ok(())
+}

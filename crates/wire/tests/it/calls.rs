@@ -1,0 +1,86 @@
+//! Calls and their answers.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use lodge_domain::{
+    Error,
+    accounts::{Backend, Call, Own, SessionDigest},
+};
+use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey};
+
+use crate::support::{Server, ask, is_unavailable, key, until, wait};
+
+#[tokio::test]
+async fn many_calls_share_a_connection_and_each_gets_its_own_answer() {
+    let server = Server::start(ServerOptions::new(key()));
+    let pool = Arc::new(server.pool(1));
+    let calls: Vec<_> = (0..500)
+        .map(|number| {
+            let pool = Arc::clone(&pool);
+            tokio::spawn(async move {
+                let name = format!("name-{number}");
+                assert_eq!(ask(&*pool, &name).await.unwrap(), name);
+            })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap();
+    }
+    assert_eq!(pool.connected(), 1);
+}
+
+#[tokio::test]
+async fn a_slow_call_holds_up_no_other() {
+    let server = Server::start(ServerOptions::new(key()));
+    let pool = Arc::new(server.pool(1));
+    let slow = tokio::spawn({
+        let pool = Arc::clone(&pool);
+        async move { wait(&*pool).await }
+    });
+    until("the slow one is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(ask(&*pool, "ada").await.unwrap(), "ada");
+    server.echo.leaves.add_permits(1);
+    assert!(slow.await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn nothing_internal_crosses_the_network() {
+    let server = Server::start(ServerOptions::new(key()));
+    let pool = server.pool(1);
+    let call = Call::Own { session: SessionDigest::of("x"), wish: Own::Export };
+    let Err(error) = pool.call(call).await else { panic!("answered") };
+    assert!(matches!(&error, Error::Internal(cause) if !cause.to_string().contains("secret")));
+}
+
+#[tokio::test]
+async fn whoever_has_another_key_is_not_let_in() {
+    let server = Server::start(ServerOptions::new(key()));
+    let other = SharedKey::new([8; 32]).unwrap();
+    let pool = Pool::start(PoolOptions { key: other, ..server.pool_options(1) });
+    assert!(is_unavailable(&ask(&pool, "ada").await));
+    assert_eq!(pool.connected(), 0);
+    assert_eq!(server.echo.answered.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_caller_that_gave_up_costs_the_server_nothing_more() {
+    let server = Server::start(ServerOptions::new(key()));
+    let options = PoolOptions { deadline: Duration::from_millis(300), ..server.pool_options(1) };
+    let pool = Arc::new(Pool::start(options));
+    assert_eq!(ask(&*pool, "ada").await.unwrap(), "ada");
+    assert!(is_unavailable(&wait(&*pool).await), "too late");
+    until("it is given up", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
+
+    let cancelled = tokio::spawn({
+        let pool = Arc::clone(&pool);
+        async move { wait(&*pool).await }
+    });
+    until("it is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
+    cancelled.abort();
+    until("it is given up", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
+    assert_eq!(ask(&*pool, "grace").await.unwrap(), "grace", "its connection lives");
+    assert_eq!(server.echo.answered.load(Ordering::SeqCst), 2);
+}

@@ -1,0 +1,98 @@
+//! Everything is bounded, and comes back.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use lodge_wire::{Pool, PoolOptions, ServerOptions, raw};
+use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
+
+use crate::support::{Server, ask, is_unavailable, key, until, wait};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
+    let server = Server::start(ServerOptions::new(key()));
+    let pool = server.pool(500);
+    until("all stand", || pool.connected() == 500).await;
+    let mut refused = 0;
+    for _ in 0..1_500 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let mut said = Vec::new();
+        let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await;
+        read.expect("it closes").unwrap();
+        let greeting: raw::Greeting = serde_json::from_slice(&said[4..]).unwrap();
+        refused += usize::from(greeting.refused.is_some());
+    }
+    assert_eq!(refused, 1_500);
+    for number in 0..500 {
+        let name = format!("name-{number}");
+        assert_eq!(ask(&pool, &name).await.unwrap(), name);
+    }
+    assert_eq!(pool.connected(), 500);
+}
+
+#[tokio::test]
+async fn past_its_bounds_a_pool_refuses_at_once() {
+    let server = Server::start(ServerOptions::new(key()));
+    let options = PoolOptions { in_flight_max: 2, waiting_max: 1, ..server.pool_options(1) };
+    let pool = Arc::new(Pool::start(options));
+    let calls: Vec<_> = (0..3)
+        .map(|_| {
+            let pool = Arc::clone(&pool);
+            tokio::spawn(async move { wait(&*pool).await })
+        })
+        .collect();
+    until("two are under way", || server.echo.under_way.load(Ordering::SeqCst) == 2).await;
+    assert!(is_unavailable(&ask(&*pool, "ada").await));
+    server.echo.leaves.add_permits(3);
+    for call in calls {
+        assert!(call.await.unwrap().is_ok());
+    }
+    assert_eq!(ask(&*pool, "ada").await.unwrap(), "ada");
+}
+
+/// The seed's own fault: what had failed kept its connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twenty_times_as_many_failures_as_places_take_none_away() {
+    const PLACES: usize = 8;
+    let server = Server::start(ServerOptions::new(key()));
+    let options = PoolOptions {
+        in_flight_max: 2,
+        deadline: Duration::from_millis(50),
+        ..server.pool_options(PLACES / 2)
+    };
+    let pool = Arc::new(Pool::start(options));
+    until("all stand", || pool.connected() == PLACES / 2).await;
+    for round in 0..20 {
+        let calls: Vec<_> = (0..PLACES)
+            .map(|number| {
+                let pool = Arc::clone(&pool);
+                tokio::spawn(async move {
+                    if (round + number) % 2 == 0 {
+                        // Runs out of time.
+                        assert!(is_unavailable(&wait(&*pool).await));
+                    } else {
+                        // Is not waited for.
+                        let _ = timeout(Duration::from_millis(5), wait(&*pool)).await;
+                    }
+                })
+            })
+            .collect();
+        for call in calls {
+            call.await.unwrap();
+        }
+    }
+    until("nothing is under way", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
+    assert_eq!(pool.connected(), PLACES / 2);
+    server.echo.leaves.add_permits(PLACES);
+    let calls: Vec<_> = (0..PLACES)
+        .map(|_| {
+            let pool = Arc::clone(&pool);
+            tokio::spawn(async move { wait(&*pool).await })
+        })
+        .collect();
+    for call in calls {
+        assert!(call.await.unwrap().is_ok(), "every place is there");
+    }
+}

@@ -1,0 +1,9 @@
+//! Both sides of the protocol over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod bad_peers;
+mod calls;
+mod limits;
+mod restarts;
+mod support;

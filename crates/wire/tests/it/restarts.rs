@@ -1,0 +1,57 @@
+//! Servers that go and come back.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use lodge_wire::{Pool, PoolOptions, ServerOptions};
+
+use crate::support::{Server, ask, is_unavailable, key, until, wait};
+
+#[tokio::test]
+async fn a_pool_works_again_by_itself_after_a_crash() {
+    let server = Server::start(ServerOptions::new(key()));
+    let address = server.address;
+    let redial = (Duration::from_millis(10), Duration::from_millis(50));
+    let pool = Pool::start(PoolOptions { redial, ..server.pool_options(2) });
+    assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+    server.kill();
+    until("it is noticed", || pool.connected() == 0).await;
+    assert!(is_unavailable(&ask(&pool, "ada").await));
+    let _server = Server::start_at(address, ServerOptions::new(key()));
+    until("it is back", || pool.connected() == 2).await;
+    assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_answers_what_it_was_asked() {
+    let server = Server::start(ServerOptions::new(key()));
+    let pool = Arc::new(server.pool(1));
+    let asked = tokio::spawn({
+        let pool = Arc::clone(&pool);
+        async move { wait(&*pool).await }
+    });
+    until("it is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
+    server.begin_to_stop();
+    server.echo.leaves.add_permits(1);
+    assert!(asked.await.unwrap().is_ok());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn calls_go_to_the_server_that_is_there() {
+    let (one, other) =
+        (Server::start(ServerOptions::new(key())), Server::start(ServerOptions::new(key())));
+    let servers = vec![one.address.to_string(), other.address.to_string()];
+    let redial = (Duration::from_millis(10), Duration::from_millis(50));
+    let options = PoolOptions { connections: 4, redial, ..PoolOptions::new(servers, key()) };
+    let pool = Pool::start(options);
+    until("all stand", || pool.connected() == 4).await;
+    one.stop().await;
+    for _ in 0..100 {
+        assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+    }
+    until("all stand again", || pool.connected() == 4).await;
+    assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+}

@@ -1,0 +1,167 @@
+//! What the tests share.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Error, Result,
+    accounts::{Backend, Call, Reply, SessionDigest, Username},
+};
+use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey, serve};
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Runtime},
+    sync::Semaphore,
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+/// The key that both sides have.
+pub(crate) fn key() -> SharedKey {
+    SharedKey::new([7; 32]).unwrap()
+}
+
+/// Answers by what is asked: a name, that it is not known; a session, when it is let to.
+pub(crate) struct Echo {
+    /// Leaves for calls about sessions to end.
+    pub(crate) leaves: Semaphore,
+    /// Calls that are being answered.
+    pub(crate) under_way: AtomicUsize,
+    /// Calls that were answered.
+    pub(crate) answered: AtomicUsize,
+}
+
+impl Default for Echo {
+    fn default() -> Self {
+        Self {
+            leaves: Semaphore::new(0),
+            under_way: AtomicUsize::default(),
+            answered: AtomicUsize::default(),
+        }
+    }
+}
+
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Backend for Echo {
+    async fn call(&self, call: Call) -> Result<Reply> {
+        self.under_way.fetch_add(1, Ordering::SeqCst);
+        let _under_way = UnderWay(&self.under_way);
+        let outcome = match call {
+            Call::User(name) => Err(Error::NotFound(name.to_string().into())),
+            Call::Who(_) => {
+                self.leaves.acquire().await.unwrap().forget();
+                Ok(Reply::Done)
+            }
+            _ => Err(Error::internal("a secret of the database")),
+        };
+        self.answered.fetch_add(1, Ordering::SeqCst);
+        outcome
+    }
+}
+
+/// A server that runs.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) echo: Arc<Echo>,
+    stop: CancellationToken,
+    running: Option<JoinHandle<()>>,
+    /// Its own, so that all that it does can be broken off at once.
+    runtime: Option<Runtime>,
+}
+
+impl Server {
+    /// Starts one with these bounds.
+    pub(crate) fn start(options: ServerOptions) -> Self {
+        Self::start_at("127.0.0.1:0".parse().unwrap(), options)
+    }
+
+    /// The same at an address.
+    pub(crate) fn start_at(address: SocketAddr, options: ServerOptions) -> Self {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = std::net::TcpListener::bind(address).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let entered = runtime.enter();
+        let listener = TcpListener::from_std(listener).unwrap();
+        drop(entered);
+        let (echo, stop) = (Arc::new(Echo::default()), CancellationToken::new());
+        let backend = Arc::clone(&echo) as Arc<dyn Backend>;
+        let running = runtime.spawn(serve(listener, backend, options, stop.clone()));
+        Self { address, echo, stop, running: Some(running), runtime: Some(runtime) }
+    }
+
+    /// Begins to stop it.
+    pub(crate) fn begin_to_stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Stops it and waits for its end.
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        self.running.take().unwrap().await.unwrap();
+    }
+
+    /// Breaks all that it does, at once.
+    pub(crate) fn kill(self) {
+        drop(self);
+    }
+
+    /// A pool of this many connections to it.
+    pub(crate) fn pool(&self, connections: usize) -> Pool {
+        Pool::start(self.pool_options(connections))
+    }
+
+    pub(crate) fn pool_options(&self, connections: usize) -> PoolOptions {
+        PoolOptions { connections, ..PoolOptions::new(vec![self.address.to_string()], key()) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Asks for an account of that name; what the answer says.
+pub(crate) async fn ask(backend: &dyn Backend, name: &str) -> Result<String> {
+    match backend.call(Call::User(Username::parse(name).unwrap())).await {
+        Err(Error::NotFound(said)) => Ok(said.into_owned()),
+        Err(error) => Err(error),
+        Ok(reply) => Err(Error::internal(format!("{reply:?}"))),
+    }
+}
+
+/// Asks for what is answered when it is let to.
+pub(crate) async fn wait(backend: &dyn Backend) -> Result<Reply> {
+    backend.call(Call::Who(SessionDigest::of("session"))).await
+}
+
+/// Waits for something that must come true within ten seconds.
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(crate) fn is_unavailable<T>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Unavailable { .. }))
+}
