@@ -5,11 +5,11 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    commands::{admin::AdminOptions, moving::MoveOptions},
+    commands::{admin::AdminOptions, load::LoadCommand, moving::MoveOptions},
     config::{App, Role},
 };
 
-/// Short links in one binary that starts with nothing else installed.
+/// Short links and accounts in one binary that starts with nothing else installed.
 #[derive(Debug, Parser)]
 #[command(version, about, propagate_version = true)]
 pub(crate) struct Cli {
@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Move(MoveOptions),
     /// Put load on a server and report what it did.
     #[command(subcommand)]
-    Load(Box<lodge_load::LoadCommand>),
+    Load(Box<LoadCommand>),
 }
 
 /// Where the configuration comes from: this, over the environment, over the file, over the defaults.
@@ -51,7 +51,7 @@ pub(crate) struct ConfigOptions {
     /// The apps to run, between commas. [default: links]
     #[arg(long, value_delimiter = ',', value_name = "APP")]
     pub(crate) apps: Option<Vec<App>>,
-    /// What this process does; can be given more than once. [default: web, worker]
+    /// What this process does; can be given more than once. [default: all of them]
     #[arg(long = "role", value_delimiter = ',', value_name = "ROLE")]
     pub(crate) roles: Option<Vec<Role>>,
 }

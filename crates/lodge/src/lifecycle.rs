@@ -3,11 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
-use lodge_domain::links::{ClickBatch, Links};
+use lodge_domain::{
+    accounts::Backend,
+    links::{ClickBatch, Links},
+};
 use lodge_web::{
     Front,
     edge::{lanes::Lanes, server},
 };
+use lodge_wire::ServerOptions;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
@@ -54,6 +58,8 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let is_web = config.roles.contains(&Role::Web);
     let public = is_web.then(|| bind(config.http.listen)).transpose()?;
     let address = public.as_ref().map(TcpListener::local_addr).transpose()?;
+    let wire = listen_for_web(&config, &services)?;
+    let wire_address = wire.as_ref().map(|wire| wire.0.local_addr()).transpose()?;
     let ops = bind(config.ops.listen)?;
     let ops_address = ops.local_addr()?;
 
@@ -64,6 +70,9 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let server =
         public.map(|public| serve_public(public, &config, &services, &stop)).transpose()?;
     tasks.spawn(server::serve(ops, ops_site, limits, Lanes::here(), stop_ops.clone()));
+    if let Some((listener, backend, options)) = wire {
+        tasks.spawn(lodge_wire::serve(listener, backend, options, stop.clone()));
+    }
     if let Some(socket) = socket {
         tasks.spawn(admin::serve(socket, Arc::clone(&services), stop_ops.clone()));
     }
@@ -76,7 +85,9 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
-    tracing::info!(address, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
+    let wire_address =
+        wire_address.map_or_else(|| "none".to_owned(), |address| address.to_string());
+    tracing::info!(address, accounts = wire_address, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
 
     let failed = tokio::select! {
         () = ends.next() => None,
@@ -124,10 +135,24 @@ fn serve_public(
     services: &Services,
     stop: &CancellationToken,
 ) -> Result<JoinHandle<()>> {
-    let (front, limits) =
-        (Front::new(wiring::site(config, services)), wiring::connection_limits(config));
+    let (front, limits) = (
+        Front::new(wiring::site(config, services), wiring::apps(config, services)),
+        wiring::connection_limits(config),
+    );
     let lanes = Lanes::start().context("a thread could not be started")?;
     Ok(tokio::spawn(server::serve(listener, front, limits, lanes, stop.clone())))
+}
+
+/// A listener, what is asked there, and within which bounds.
+type ForWeb = (TcpListener, Arc<dyn Backend>, ServerOptions);
+
+/// The listener for the web tier, and what is served there, if accounts are kept here for others.
+fn listen_for_web(config: &Config, services: &Services) -> Result<Option<ForWeb>> {
+    let (Some(accounts), Some(options)) = (&services.accounts, wiring::tiers::server(config)?)
+    else {
+        return Ok(None);
+    };
+    Ok(Some((bind(config.accounts.listen)?, Arc::clone(accounts) as Arc<dyn Backend>, options)))
 }
 
 fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {

@@ -1,6 +1,8 @@
 //! The HTTP edge: listeners and their limits, what every request passes through, the one place where
 //! errors become HTTP, and a folder for each app's routes and pages.
 
+mod accounts;
+mod answers;
 mod api_docs;
 mod cookies;
 pub mod edge;
@@ -12,4 +14,4 @@ mod routes;
 mod session;
 mod site;
 
-pub use site::{Front, Site, SiteSettings};
+pub use site::{Apps, Front, Site, SiteSettings};

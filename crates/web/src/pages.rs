@@ -11,7 +11,7 @@ use http::{Method, StatusCode, header};
 use lodge_domain::Error;
 
 pub(crate) use self::assets::url as asset_url;
-use crate::{api_docs, edge::request_id::RequestId, error::Problem, routes::Routes};
+use crate::{edge::request_id::RequestId, error::Problem, routes::Routes};
 
 /// Routes that belong to no app.
 pub(crate) fn routes() -> Routes {
@@ -19,7 +19,6 @@ pub(crate) fn routes() -> Routes {
         .on(Method::GET, "/assets/{file}", assets::file)
         .on(Method::GET, "/favicon.ico", assets::favicon)
         .on(Method::GET, "/robots.txt", robots)
-        .merge(api_docs::routes())
 }
 
 /// A template as an answer.

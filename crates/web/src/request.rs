@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     RequestExt as _,
     body::{Body, Bytes, HttpBody as _},
-    extract::{FromRequest, FromRequestParts, Path, Query, Request},
+    extract::{FromRef, FromRequest, FromRequestParts, Path, Query, Request},
 };
 use bytes::BytesMut;
 use http::{HeaderMap, Method, StatusCode, header, request::Parts};
@@ -13,6 +13,7 @@ use http_body_util::{BodyExt as _, LengthLimitError};
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Error,
+    accounts::SessionDigest,
     keys::TOKEN_PREFIX,
     links::{Caller, Origin, Owner, caller::MANAGE_PREFIX},
 };
@@ -52,26 +53,43 @@ impl Asked {
         self.host.as_deref().map(Origin::from_host_header).unwrap_or_default()
     }
 
-    /// Who asks, by the key in `Authorization: Bearer`.
-    pub(crate) async fn caller(&self, site: &Site) -> Result<Caller, Problem> {
-        let mut values = self.headers.get_all(header::AUTHORIZATION).iter();
-        let Some(value) = values.next() else { return Ok(Caller::Anonymous) };
+    /// What stands in `Authorization: Bearer`; `None` where there is no such header, and nothing where it
+    /// says something else.
+    pub(crate) fn bearer(&self) -> Option<&str> {
+        let value = self.headers.get(header::AUTHORIZATION)?;
         let token = value.to_str().ok().and_then(|value| value.split_once(' '));
-        let token = token
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, token)| token.trim());
-        match token {
+        let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        Some(token.map_or("", |(_, token)| token.trim()))
+    }
+
+    /// Who asks, by the key or the session's token in `Authorization: Bearer`.
+    pub(crate) async fn caller(&self, site: &Site) -> Result<Caller, Problem> {
+        match self.bearer() {
+            None => Ok(Caller::Anonymous),
+            Some(token) if let Some(digest) = SessionDigest::of_token(token) => {
+                let accounts = site.accounts.as_ref().ok_or(NO_SESSIONS)?;
+                Ok(Caller::Owner(Owner::Account(accounts.who(digest).await?.account.id)))
+            }
             Some(token) if token.starts_with(TOKEN_PREFIX) => {
                 Ok(Caller::Owner(Owner::Key(site.keys.authenticate(token).await?.id)))
             }
             Some(token) if token.starts_with(MANAGE_PREFIX) => {
                 Ok(Caller::ManageKey(token.to_owned()))
             }
-            _ => Err(Error::unauthenticated(
-                "Authorization must be: Bearer, and an API key or a manage key",
+            Some(_) => Err(Error::unauthenticated(
+                "Authorization must be: Bearer, and an API key, a manage key, or the token of a session",
             )
             .into()),
         }
+    }
+
+    /// The session by which somebody asks for something of their own, in `Authorization: Bearer`.
+    pub(crate) fn session(&self) -> Result<SessionDigest, Error> {
+        let token =
+            self.bearer().ok_or(Error::unauthenticated("this needs the token of a session"))?;
+        SessionDigest::of_token(token).ok_or(Error::unauthenticated(
+            "Authorization must be: Bearer, and the token of a session",
+        ))
     }
 
     /// The attempt that this request is, if it carries an Idempotency-Key.
@@ -81,21 +99,30 @@ impl Asked {
         route: &str,
         said: &[&[u8]],
     ) -> Result<Option<Attempt>, Problem> {
-        Ok(idempotency::attempt(
-            &self.headers,
-            &caller.scope(),
-            &self.method,
-            route,
-            said,
-            self.at,
-        )?)
+        self.attempt_of(&caller.scope(), route, said)
+    }
+
+    /// The same for a caller whom the links do not know; `scope` names them.
+    pub(crate) fn attempt_of(
+        &self,
+        scope: &str,
+        route: &str,
+        said: &[&[u8]],
+    ) -> Result<Option<Attempt>, Problem> {
+        Ok(idempotency::attempt(&self.headers, scope, &self.method, route, said, self.at)?)
     }
 }
 
-impl FromRequestParts<Arc<Site>> for Asked {
+const NO_SESSIONS: Error = Error::unauthenticated("there are no accounts here to sign in to");
+
+impl<S: Send + Sync> FromRequestParts<S> for Asked
+where
+    Arc<Site>: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, site: &Arc<Site>) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let site = Arc::<Site>::from_ref(state);
         let host = parts.uri.authority().map(|authority| authority.as_str().to_owned());
         let host =
             host.or_else(|| parts.headers.get(header::HOST)?.to_str().ok().map(str::to_owned));
@@ -165,10 +192,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
 /// there is room for it among the bodies that are on their way.
 pub(crate) struct Whole(pub(crate) Bytes);
 
-impl FromRequest<Arc<Site>> for Whole {
+impl<S: Send + Sync> FromRequest<S> for Whole
+where
+    Arc<Site>: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request(request: Request, site: &Arc<Site>) -> Result<Self, Problem> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let site = Arc::<Site>::from_ref(state);
         let announced = request.body().size_hint().lower();
         let body = request.into_limited_body();
         if body.size_hint().upper().is_some_and(|limit| announced > limit) {

@@ -1,7 +1,5 @@
 //! A router that can say which routes it has.
 
-use std::sync::Arc;
-
 use axum::{
     Router,
     extract::DefaultBodyLimit,
@@ -10,22 +8,27 @@ use axum::{
 };
 use http::Method;
 
-use crate::{Site, request::LONGEST_BODY_BYTES};
+use crate::request::LONGEST_BODY_BYTES;
 
-/// Routes with their methods, in the order in which they were added.
-#[derive(Default)]
-pub(crate) struct Routes {
-    router: Router<Arc<Site>>,
+/// Routes with their methods, in the order in which they were added; `S` is what their handlers work with.
+pub(crate) struct Routes<S = ()> {
+    router: Router<S>,
     list: Vec<(Method, &'static str)>,
 }
 
-impl Routes {
+impl<S: Clone + Send + Sync + 'static> Default for Routes<S> {
+    fn default() -> Self {
+        Self { router: Router::new(), list: Vec::new() }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
     /// Adds a route; GET answers HEAD too.
     pub(crate) fn on<T: 'static>(
         mut self,
         method: Method,
         path: &'static str,
-        handler: impl Handler<T, Arc<Site>>,
+        handler: impl Handler<T, S>,
     ) -> Self {
         let filter = match method {
             Method::GET => MethodFilter::GET,
@@ -44,7 +47,7 @@ impl Routes {
         mut self,
         method: Method,
         path: &'static str,
-        handler: impl Handler<T, Arc<Site>>,
+        handler: impl Handler<T, S>,
     ) -> Self {
         let longest = usize::try_from(LONGEST_BODY_BYTES).unwrap_or(usize::MAX);
         let handler = handler.layer(DefaultBodyLimit::max(longest));
@@ -59,8 +62,13 @@ impl Routes {
         self
     }
 
+    /// Gives the handlers what they work with.
+    pub(crate) fn with(self, state: S) -> Routes {
+        Routes { router: self.router.with_state(state), list: self.list }
+    }
+
     /// The router.
-    pub(crate) fn into_router(self) -> Router<Arc<Site>> {
+    pub(crate) fn into_router(self) -> Router<S> {
         self.router
     }
 

@@ -18,26 +18,26 @@ use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode, header};
 use hyper::body::Incoming;
 use lodge_domain::{
-    Attempt, Clock, Error,
-    keys::Keys,
-    links::{Caller, Edit, Links},
-    secret::InstallationSecret,
+    Clock, accounts::AccountsClient, keys::Keys, links::Links, secret::InstallationSecret,
 };
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
 use crate::{
-    api_docs::{DOCS_PAGES_MAX, DocsPages},
+    accounts::{self, AccountsApp},
+    api_docs::{self, ApiDocs},
     edge::{
         address::{Client, Peer},
         cross_site, headers,
         instruments::{self, RedirectInstruments},
-        limits::{self, AddressLimit},
+        limits::AddressLimit,
         request_id::{self, RequestId, RequestIds},
         server::Answer,
     },
     error::Problem,
-    links, pages,
+    links::{self, app::LinksApp},
+    pages,
+    routes::Routes,
 };
 
 /// Largest body of an ordinary request, in bytes; routes that take more say so.
@@ -56,6 +56,8 @@ pub struct SiteSettings {
     pub request_timeout: Duration,
     /// Links that one address may create a minute; 0 is no limit.
     pub creations_per_minute: u32,
+    /// Accounts that one address may make a minute; 0 is no limit.
+    pub sign_ups_per_minute: u32,
     /// Passwords and keys that one address may try a minute; 0 is no limit.
     pub attempts_per_minute: u32,
     /// Whether every request is logged, not only those that fail.
@@ -64,10 +66,10 @@ pub struct SiteSettings {
 
 /// What handlers work with.
 pub struct Site {
-    /// Short links.
-    pub links: Arc<Links>,
     /// API keys.
     pub keys: Keys,
+    /// Accounts, if they are served: who is asking.
+    pub accounts: Option<AccountsClient>,
     /// Signs page sessions.
     pub secret: InstallationSecret,
     /// Says what time it is.
@@ -75,56 +77,26 @@ pub struct Site {
     /// What the operator decided.
     pub settings: SiteSettings,
     pub(crate) creations: Option<AddressLimit>,
+    pub(crate) sign_ups: Option<AddressLimit>,
     pub(crate) attempts: Option<AddressLimit>,
     /// Room for bodies that are on their way, in KiB.
     pub(crate) body_room: Arc<Semaphore>,
-    pub(crate) docs_pages: DocsPages,
 }
 
 impl Site {
     /// A site of these services.
     pub fn new(
-        links: Arc<Links>,
         keys: Keys,
+        accounts: Option<AccountsClient>,
         secret: InstallationSecret,
         clock: Arc<dyn Clock>,
         settings: SiteSettings,
     ) -> Self {
         let creations = AddressLimit::per_minute(settings.creations_per_minute);
+        let sign_ups = AddressLimit::per_minute(settings.sign_ups_per_minute);
         let attempts = AddressLimit::per_minute(settings.attempts_per_minute);
         let body_room = Arc::new(Semaphore::new(BODIES_KIB_MAX));
-        let docs_pages = DocsPages::new(DOCS_PAGES_MAX);
-        Self { links, keys, secret, clock, settings, creations, attempts, body_room, docs_pages }
-    }
-
-    /// Takes `count` links to create from the client's share. A caller who has a key is known, and can
-    /// lose it; a repetition of what was done costs nothing.
-    pub(crate) async fn admit_creations(
-        &self,
-        client: Client,
-        caller: &Caller,
-        count: u32,
-        attempt: Option<&Attempt>,
-    ) -> Result<(), Error> {
-        match (&self.creations, caller) {
-            (None, _) | (_, Caller::Owner(_)) => Ok(()),
-            (Some(_), _) if self.links.knows(attempt).await? => Ok(()),
-            (Some(limit), _) => limit.take_many(client, count),
-        }
-    }
-
-    /// Takes an edit from the client's share of passwords, if it brings one: that costs a hash.
-    pub(crate) fn admit_edit(
-        &self,
-        client: Client,
-        caller: &Caller,
-        edit: &Edit,
-    ) -> Result<(), Error> {
-        let costs_a_hash = matches!(edit.password, Some(Some(_)));
-        if costs_a_hash && !matches!(caller, Caller::Owner(_)) {
-            limits::take(self.attempts.as_ref(), client)?;
-        }
-        Ok(())
+        Self { keys, accounts, secret, clock, settings, creations, sign_ups, attempts, body_room }
     }
 
     /// Whether the world reaches this site over TLS, so that cookies and headers can insist on it.
@@ -137,8 +109,40 @@ impl Site {
 #[derive(Clone)]
 pub struct Front(Arc<Inner>);
 
+/// The apps that are served beside accounts, which are the site's own.
+#[derive(Default, Clone)]
+pub struct Apps {
+    /// Short links.
+    pub links: Option<Arc<Links>>,
+}
+
+impl Apps {
+    /// Their routes, and those that belong to none.
+    fn routes(self, site: &Arc<Site>) -> Routes {
+        let (mut routes, mut documents) = (pages::routes(), Vec::new());
+        if let Some(links) = self.links {
+            let app = LinksApp { site: Arc::clone(site), links };
+            routes = routes.merge(links::routes().with(app));
+            documents.push(links::document());
+        }
+        if let Some(accounts) = site.accounts.clone() {
+            let app = AccountsApp { site: Arc::clone(site), accounts };
+            routes = routes.merge(accounts::routes().with(app));
+            documents.push(accounts::document());
+        }
+        routes.merge(api_docs::routes().with(ApiDocs::new(Arc::clone(site), documents)))
+    }
+}
+
+/// What all apps say of their API.
+#[cfg(test)]
+pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 2] {
+    [links::document(), accounts::document()]
+}
+
 struct Inner {
     site: Arc<Site>,
+    links: Option<Arc<Links>>,
     router: Router,
     over_tls: bool,
     ids: RequestIds,
@@ -147,41 +151,44 @@ struct Inner {
 
 impl Front {
     /// Puts the apps' routes together.
-    pub fn new(site: Site) -> Self {
-        let site = Arc::new(site);
-        let router = links::routes()
-            .merge(pages::routes())
+    pub fn new(site: Site, apps: Apps) -> Self {
+        let (site, links) = (Arc::new(site), apps.links.clone());
+        let router = apps
+            .routes(&site)
             .into_router()
             .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is nothing here") })
             .method_not_allowed_fallback(|| async {
                 Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
             })
             .route_layer(middleware::from_fn(remember_route))
-            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-            .with_state(Arc::clone(&site));
+            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
         Self(Arc::new(Inner {
             over_tls: site.over_tls(),
             site,
+            links,
             router,
             ids: RequestIds::default(),
             redirects: RedirectInstruments::register(),
         }))
     }
 
-    /// Every route, as method and path.
+    /// Every route that any app has, as method and path.
     pub fn routes() -> Vec<(Method, &'static str)> {
-        links::routes().merge(pages::routes()).list()
+        let of_apps = [links::routes().list(), accounts::routes().list()];
+        let of_none = [pages::routes().list(), api_docs::routes().list()];
+        [of_apps, of_none].concat().concat()
     }
 
     /// The lane of plain redirects: most of all requests, and nothing that they need is behind the
     /// router.
     fn redirect_at_once(&self, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
+        let links = self.0.links.as_ref()?;
         if self.0.site.settings.access_log {
             return None;
         }
         let began = Instant::now();
         let id = self.request_id(peer, request.headers());
-        let mut response = links::redirect::at_once(&self.0.site.links, request, &id)?;
+        let mut response = links::redirect::at_once(links, request, &id)?;
         headers::add_transport(&mut response, self.0.over_tls);
         self.0.redirects.redirect(response.status(), began);
         Some(response)

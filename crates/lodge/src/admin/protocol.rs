@@ -4,11 +4,13 @@
 use std::path::PathBuf;
 
 use lodge_domain::{
+    accounts::{Account, AccountQuery, ImportAccount, Role, Username},
     keys::ApiKey,
     links::{
         Short,
         transfer::{ExportRow, Import, Imported},
     },
+    passwords::Password,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,28 @@ pub(crate) enum Command {
     Import(Import),
     /// Read links, those after the given short.
     Export { after: Option<Short> },
+    /// Something about accounts.
+    User(UserCommand),
+}
+
+/// What an administrator may ask for about accounts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "user", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum UserCommand {
+    /// Make an account.
+    Create { username: Username, password: Password, role: Role },
+    /// Make accounts from elsewhere.
+    Import { lines: Vec<ImportAccount> },
+    /// Read accounts.
+    List(AccountQuery),
+    /// Give somebody a role.
+    SetRole { username: Username, role: Role },
+    /// Keep somebody out.
+    Ban { username: Username },
+    /// Let somebody in again.
+    Unban { username: Username },
+    /// Give out a code to set a new password with.
+    Reset { username: Username },
 }
 
 /// What came of a command.
@@ -49,4 +73,12 @@ pub(crate) enum Outcome {
     Imported(Imported),
     /// A page of links.
     Exported(Vec<ExportRow>),
+    /// The account as it is now.
+    User(Account),
+    /// A page of accounts.
+    Users(Vec<Account>),
+    /// What came of each line: whether its name was free, or why it cannot be.
+    UsersImported(Vec<Result<bool, String>>),
+    /// A code, which cannot be had again.
+    ResetIssued { code: String },
 }

@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context;
 use futures_util::{SinkExt, StreamExt};
+use lodge_domain::accounts::{Accounts, Actor, NewPassword};
 use tokio::{
     net::{UnixListener, UnixStream},
     sync::Semaphore,
@@ -22,7 +24,7 @@ use tokio_util::{
 
 use super::{
     SOCKET,
-    protocol::{Command, LINE_BYTES_MAX, Outcome},
+    protocol::{Command, LINE_BYTES_MAX, Outcome, UserCommand},
 };
 use crate::wiring::Services;
 
@@ -116,5 +118,37 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
         Command::RevokeKey { name } => Outcome::KeyRevoked(services.keys.revoke(&name).await?),
         Command::Import(import) => Outcome::Imported(services.links.import(import).await?),
         Command::Export { after } => Outcome::Exported(services.links.export(after).await?),
+        Command::User(command) => {
+            let accounts = services.accounts.as_ref();
+            let accounts = accounts.context("accounts are not among the apps of this server")?;
+            carry_out_for_user(accounts, command).await?
+        }
+    })
+}
+
+async fn carry_out_for_user(
+    accounts: &Accounts,
+    command: UserCommand,
+) -> lodge_domain::Result<Outcome> {
+    const BY: Actor = Actor::Operator;
+    Ok(match command {
+        UserCommand::Create { username, password, role } => {
+            let password = NewPassword::parse("password", password.into(), &username)?;
+            Outcome::User(accounts.create(username, password, role).await?)
+        }
+        UserCommand::Import { lines } => {
+            let came_of_it = accounts.import(&lines).await?.into_iter();
+            let told = came_of_it.map(|line| line.map_err(|error| error.to_string()));
+            Outcome::UsersImported(told.collect())
+        }
+        UserCommand::List(query) => Outcome::Users(accounts.list(query).await?),
+        UserCommand::SetRole { username, role } => {
+            Outcome::User(accounts.set_role(&username, role, BY).await?)
+        }
+        UserCommand::Ban { username } => Outcome::User(accounts.ban(&username, BY).await?),
+        UserCommand::Unban { username } => Outcome::User(accounts.unban(&username, BY).await?),
+        UserCommand::Reset { username } => {
+            Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await? }
+        }
     })
 }

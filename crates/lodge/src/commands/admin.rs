@@ -1,5 +1,7 @@
 //! `lodge admin`.
 
+mod user;
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Seek, Write},
@@ -57,6 +59,9 @@ enum AdminCommand {
     /// Make, list and revoke API keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Make, import, list and ban accounts, give roles, and give out codes for new passwords.
+    #[command(subcommand)]
+    User(user::UserOptions),
     /// Add the links of another shortener's CSV export. It can be repeated: what is there stays.
     Import {
         /// The file.
@@ -146,6 +151,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         }
         AdminCommand::Restore { .. } => {}
         AdminCommand::Key(command) => key(administrator, command)?,
+        AdminCommand::User(command) => return user::carry_out(administrator, command),
         AdminCommand::Import { file, from, key } => {
             return import(administrator, &file, from.into(), key.as_deref());
         }

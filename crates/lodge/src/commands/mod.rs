@@ -4,6 +4,7 @@ pub(crate) mod admin;
 pub(crate) mod check;
 pub(crate) mod load;
 pub(crate) mod moving;
+pub(crate) mod seed;
 pub(crate) mod serve;
 
 use std::process::ExitCode;

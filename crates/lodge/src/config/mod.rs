@@ -1,6 +1,7 @@
 //! The configuration: one TOML file, each of its keys also an environment variable, both documented
 //! with default and unit in `docs/lodge.toml`. It is whole and checked before anything is opened.
 
+mod accounts;
 mod engines;
 mod sources;
 
@@ -21,6 +22,8 @@ pub(crate) use self::{
 pub(crate) enum App {
     /// Short links.
     Links,
+    /// Accounts.
+    Accounts,
 }
 
 /// What this process does.
@@ -29,6 +32,8 @@ pub(crate) enum App {
 pub(crate) enum Role {
     /// Answers the public.
     Web,
+    /// Keeps accounts, for itself and for those that answer the public.
+    Accounts,
     /// Stores what waits in queues.
     Worker,
 }
@@ -46,6 +51,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) log: Log,
     pub(crate) links: LinksConfig,
+    pub(crate) accounts: AccountsConfig,
     pub(crate) embedded: EmbeddedConfig,
     pub(crate) cassandra: CassandraConfig,
     pub(crate) redis: RedisConfig,
@@ -72,8 +78,13 @@ pub(crate) struct Ops {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "they are the names of settings, which say their unit"
+)]
 pub(crate) struct Limits {
     pub(crate) creations_per_minute: u32,
+    pub(crate) sign_ups_per_minute: u32,
     pub(crate) attempts_per_minute: u32,
 }
 
@@ -101,6 +112,18 @@ pub(crate) struct LinksConfig {
     pub(crate) reserved_days: u32,
     pub(crate) anonymous_creation: bool,
     pub(crate) blocklist: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AccountsConfig {
+    pub(crate) open_sign_up: bool,
+    pub(crate) session_days: u32,
+    pub(crate) key_file: PathBuf,
+    pub(crate) listen: SocketAddr,
+    pub(crate) connections_max: usize,
+    pub(crate) servers: Vec<String>,
+    pub(crate) connections: usize,
 }
 
 /// Where an app keeps what it has.
@@ -141,7 +164,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             apps: vec![App::Links],
-            roles: vec![Role::Web, Role::Worker],
+            roles: vec![Role::Web, Role::Accounts, Role::Worker],
             public_url: String::new(),
             data: "lodge-data".into(),
             http: Http::default(),
@@ -149,6 +172,7 @@ impl Default for Config {
             limits: Limits::default(),
             log: Log::default(),
             links: LinksConfig::default(),
+            accounts: AccountsConfig::default(),
             embedded: EmbeddedConfig::default(),
             cassandra: CassandraConfig::default(),
             redis: RedisConfig::default(),
@@ -180,7 +204,7 @@ impl Default for Ops {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { creations_per_minute: 120, attempts_per_minute: 20 }
+        Self { creations_per_minute: 120, sign_ups_per_minute: 10, attempts_per_minute: 20 }
     }
 }
 
@@ -199,6 +223,20 @@ impl Default for LinksConfig {
             reserved_days: 30,
             anonymous_creation: true,
             blocklist: PathBuf::new(),
+        }
+    }
+}
+
+impl Default for AccountsConfig {
+    fn default() -> Self {
+        Self {
+            open_sign_up: true,
+            session_days: 30,
+            key_file: PathBuf::new(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 7070)),
+            connections_max: 500,
+            servers: Vec::new(),
+            connections: 4,
         }
     }
 }

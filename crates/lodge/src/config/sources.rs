@@ -7,7 +7,7 @@ use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::{Config, engines};
+use super::{Config, accounts, engines};
 use crate::cli::ConfigOptions;
 
 /// The file that is read if none is named.
@@ -191,6 +191,9 @@ fn check(config: &Config) -> Result<()> {
         ("http.header_timeout_s", config.http.header_timeout_s),
         ("http.request_timeout_s", config.http.request_timeout_s),
         ("http.write_timeout_s", config.http.write_timeout_s),
+        ("accounts.connections_max", config.accounts.connections_max as u64),
+        ("accounts.connections", config.accounts.connections as u64),
+        ("accounts.session_days", u64::from(config.accounts.session_days)),
         ("embedded.page_cache_mib", u64::from(config.embedded.page_cache_mib)),
         ("embedded.readers", config.embedded.readers as u64),
         ("embedded.queue_max", config.embedded.queue_max as u64),
@@ -206,6 +209,7 @@ fn check(config: &Config) -> Result<()> {
         bail!("http.listen and ops.listen must be two addresses");
     }
     engines::check(config)?;
+    accounts::check(config)?;
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");

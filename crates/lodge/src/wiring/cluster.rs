@@ -57,6 +57,7 @@ pub(super) async fn ports(config: &Config) -> Result<Ports> {
         links: Arc::new(CachedLinks::among_others(links, cache_bytes(config), feed, kept)),
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
+        accounts: None,
         secret: cluster.secret(fresh).await.map_err(|error| explained("Cassandra", error))?,
         engine: Engine::Cassandra { _folder: folder },
         behind: behind.map(|behind| behind.running(config)),

@@ -6,22 +6,27 @@ mod cluster;
 #[path = "no_cluster.rs"]
 mod cluster;
 mod engine;
+pub(crate) mod tiers;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 use lodge_domain::{
     Clock, OsRandom, Random, SystemClock,
+    accounts::{AccountStore, Accounts, AccountsClient, AccountsSettings, Backend, SessionStore},
     keys::{KeyStore, Keys},
     links::{
         Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksSettings, ManageKeys, Origin,
     },
+    passwords::Passwords,
     secret::InstallationSecret,
 };
-use lodge_embedded::{Argon2Pool, CachedKeys, CachedLinks, Embedded, Options};
-use lodge_web::{Site, SiteSettings, edge::server::ConnectionLimits};
+use lodge_embedded::{
+    Argon2Pool, CachedAccounts, CachedKeys, CachedLinks, CountedFailures, Embedded, Options,
+};
+use lodge_web::{Apps, Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
 
 pub(crate) use self::{
@@ -29,7 +34,7 @@ pub(crate) use self::{
     engine::Engine,
 };
 use crate::{
-    config::{Config, Store},
+    config::{App, Config, Role, Store},
     descriptors,
 };
 
@@ -39,6 +44,10 @@ pub(crate) struct Services {
     pub(crate) engine: Engine,
     /// Short links.
     pub(crate) links: Arc<Links>,
+    /// Accounts, if they are kept here.
+    pub(crate) accounts: Option<Arc<Accounts>>,
+    /// Whoever answers for them, here or elsewhere.
+    backend: Option<Arc<CachedAccounts>>,
     /// API keys.
     pub(crate) keys: Keys,
     /// Says what time it is.
@@ -58,7 +67,12 @@ impl Services {
                 behind.await;
             }
         };
-        tokio::join!(self.cache.follow(), behind);
+        let accounts = async {
+            if let Some(backend) = &self.backend {
+                backend.follow().await;
+            }
+        };
+        tokio::join!(self.cache.follow(), behind, accounts);
     }
 }
 
@@ -68,6 +82,8 @@ struct Ports {
     links: Arc<CachedLinks>,
     clicks: Arc<dyn ClickStore>,
     keys: Arc<dyn KeyStore>,
+    /// Accounts and their sessions, where the engine has them.
+    accounts: Option<(Arc<dyn AccountStore>, Arc<dyn SessionStore>)>,
     secret: InstallationSecret,
     /// What stores later, if that is wanted.
     behind: Option<BoxFuture<'static, ()>>,
@@ -81,11 +97,13 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
+    let passwords: Arc<dyn Passwords> =
+        Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?);
     let links = Links {
         store: Arc::clone(&ports.links) as Arc<dyn LinkStore>,
         click_store: ports.clicks,
         counter: Arc::new(ClickCounter::new(&*random, clock.now())),
-        passwords: Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?),
+        passwords: Arc::clone(&passwords),
         blocklist: Arc::new(Blocklist::default()),
         manage_keys: ManageKeys::new(ports.secret.clone()),
         clock: Arc::clone(&clock),
@@ -93,10 +111,37 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         settings: links_settings(config),
     };
     reload_blocklist(&links.blocklist, &config.links.blocklist)?;
+    let accounts = |(store, sessions)| Accounts {
+        store,
+        sessions,
+        failures: Arc::new(CountedFailures::default()),
+        passwords,
+        clock: Arc::clone(&clock),
+        random: Arc::clone(&random),
+        settings: accounts_settings(config),
+    };
+    let kept_here = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Accounts);
+    let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
+    let backend = match &accounts {
+        Some(accounts) => Some(Arc::clone(accounts) as Arc<dyn Backend>),
+        None if config.apps.contains(&App::Accounts) => Some(tiers::pool(config)?),
+        None => None,
+    };
+    let backend = backend.map(|backend| Arc::new(CachedAccounts::new(backend, Arc::clone(&clock))));
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
     let behind = Mutex::new(behind);
-    Ok(Services { engine, links: Arc::new(links), keys, clock, secret, cache, behind })
+    Ok(Services {
+        engine,
+        links: Arc::new(links),
+        accounts,
+        backend,
+        keys,
+        clock,
+        secret,
+        cache,
+        behind,
+    })
 }
 
 async fn embedded(config: &Config) -> Result<Ports> {
@@ -106,6 +151,7 @@ async fn embedded(config: &Config) -> Result<Ports> {
         links: Arc::new(CachedLinks::new(engine.links(), cache_bytes(config))),
         clicks: engine.clicks(),
         keys: Arc::new(CachedKeys::new(engine.keys())),
+        accounts: Some((engine.accounts(), engine.sessions())),
         secret: engine.secret(),
         engine: Engine::Embedded(engine),
         behind: None,
@@ -122,12 +168,19 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         public_url: Some(config.public_url.clone()).filter(|url| !url.is_empty()),
         request_timeout: Duration::from_secs(config.http.request_timeout_s),
         creations_per_minute: config.limits.creations_per_minute,
+        sign_ups_per_minute: config.limits.sign_ups_per_minute,
         attempts_per_minute: config.limits.attempts_per_minute,
         access_log: config.log.requests,
     };
-    let (links, keys, clock) =
-        (Arc::clone(&services.links), services.keys.clone(), Arc::clone(&services.clock));
-    Site::new(links, keys, services.secret.clone(), clock, settings)
+    let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
+    let accounts = services.backend.clone().map(|backend| AccountsClient::new(backend));
+    Site::new(keys, accounts, services.secret.clone(), clock, settings)
+}
+
+/// The apps that the site serves.
+pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
+    let has_links = config.apps.contains(&App::Links);
+    Apps { links: has_links.then(|| Arc::clone(&services.links)) }
 }
 
 /// The bounds of a listener.
@@ -145,7 +198,7 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
     if file.as_os_str().is_empty() {
         return Ok(());
     }
-    let text = std::fs::read_to_string(file)
+    let text = fs::read_to_string(file)
         .with_context(|| format!("links.blocklist: {} cannot be read", file.display()))?;
     let listed = blocklist.replace(&text);
     tracing::info!(hosts = listed.hosts, file = %file.display(), "blocklist read");
@@ -177,6 +230,13 @@ fn links_settings(config: &Config) -> LinksSettings {
         reserved: reserved(config),
         anonymous_creation: config.links.anonymous_creation,
         origins: own_origins(config),
+    }
+}
+
+fn accounts_settings(config: &Config) -> AccountsSettings {
+    AccountsSettings {
+        session_lifetime: SignedDuration::from_hours(24 * i64::from(config.accounts.session_days)),
+        open_sign_up: config.accounts.open_sign_up,
     }
 }
 

@@ -20,7 +20,7 @@ fn the_first_link_redirects_and_still_does_after_kill_9() {
 }
 
 #[test]
-fn links_alone_is_a_whole_shortener_and_nothing_more() {
+fn every_route_is_one_that_was_meant() {
     let mut routes: Vec<String> =
         Front::routes().iter().map(|(method, path)| format!("{method} {path}")).collect();
     routes.sort_unstable();
@@ -28,13 +28,21 @@ fn links_alone_is_a_whole_shortener_and_nothing_more() {
         routes,
         [
             "DELETE /api/links/{short}",
+            "DELETE /api/me",
+            "DELETE /api/me/sessions",
+            "DELETE /api/me/sessions/{id}",
+            "DELETE /api/session",
             "GET /",
             "GET /api/docs",
             "GET /api/links",
             "GET /api/links/{short}",
             "GET /api/links/{short}/clicks",
             "GET /api/links/{short}/qr.svg",
+            "GET /api/me",
+            "GET /api/me/export",
+            "GET /api/me/sessions",
             "GET /api/openapi.json",
+            "GET /api/users/{username}",
             "GET /assets/{file}",
             "GET /favicon.ico",
             "GET /links",
@@ -46,8 +54,12 @@ fn links_alone_is_a_whole_shortener_and_nothing_more() {
             "GET /robots.txt",
             "GET /{short}",
             "PATCH /api/links/{short}",
+            "PATCH /api/me",
+            "POST /api/accounts",
             "POST /api/bulk/links",
             "POST /api/links",
+            "POST /api/password",
+            "POST /api/session",
             "POST /links",
             "POST /links/{short}",
             "POST /links/{short}/delete",
@@ -56,14 +68,21 @@ fn links_alone_is_a_whole_shortener_and_nothing_more() {
             "POST /logout",
             "POST /{short}",
             "PUT /",
+            "PUT /api/me/password",
         ]
     );
+}
+
+#[test]
+fn links_alone_is_a_whole_shortener_and_nothing_more() {
     let lodge = Lodge::new().with("LODGE_APPS", "links");
     let server = lodge.start();
     for path in ["/", "/new", "/login", "/api/docs", "/api/openapi.json", "/robots.txt"] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }
-    for path in ["/board", "/rides", "/signup", "/skiers/1/vertical", "/api/board/lobby/people"] {
+    for path in
+        ["/board", "/rides", "/signup", "/skiers/1/vertical", "/api/board/lobby/people", "/api/me"]
+    {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
     server.create(&serde_json::json!({ "target": "example.org", "short": "gg" }));

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
+mod accounts;
 mod api;
 mod backup;
 mod bad_input;
@@ -24,10 +25,13 @@ mod overload;
 mod owners;
 mod pages;
 mod redirects;
+mod revocation;
 mod secrecy;
 mod server;
+mod staff;
 mod starting;
 mod stopping;
+mod tiers;
 mod timeouts;
 mod transfer;
 mod twins;

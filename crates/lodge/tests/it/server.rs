@@ -50,6 +50,8 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     /// Its listener for metrics and health.
     pub(crate) ops: SocketAddr,
+    /// Its listener for the web tier, if it has one.
+    pub(crate) wire: Option<SocketAddr>,
     database: PathBuf,
     log: Arc<Mutex<Vec<String>>>,
 }
@@ -87,8 +89,10 @@ impl Lodge {
             .unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));
         let lines = follow(process.0.stderr.take().unwrap(), Arc::clone(&log));
-        let (address, ops) = wait_until_ready(&lines);
-        Server { process, address, ops, database: self.data().join("lodge.db"), log }
+        let [address, ops, wire] = wait_until_ready(&lines);
+        // A process that does not answer the public has no public listener.
+        let (address, ops) = (address.or(ops).unwrap(), ops.unwrap());
+        Server { process, address, ops, wire, database: self.data().join("lodge.db"), log }
     }
 
     /// Runs a command on the data folder to its end.
@@ -165,19 +169,17 @@ fn follow(stderr: ChildStderr, log: Arc<Mutex<Vec<String>>>) -> Receiver<String>
     lines
 }
 
-fn wait_until_ready(lines: &Receiver<String>) -> (SocketAddr, SocketAddr) {
+/// Its listeners: the public one, that for operators, and that for the web tier.
+fn wait_until_ready(lines: &Receiver<String>) -> [Option<SocketAddr>; 3] {
     let deadline = Instant::now() + DEADLINE;
     let mut said = Vec::new();
     while let Ok(line) = lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         let event: Value = serde_json::from_str(&line).unwrap_or_default();
         let address = |field: &str| {
-            event[field].as_str()?.strip_prefix("http://")?.parse::<SocketAddr>().ok()
+            event[field].as_str()?.trim_start_matches("http://").parse::<SocketAddr>().ok()
         };
-        if let ("ready", Some(ops)) =
-            (event["message"].as_str().unwrap_or_default(), address("ops"))
-        {
-            // A worker has no public listener.
-            return (address("address").unwrap_or(ops), ops);
+        if event["message"] == "ready" {
+            return [address("address"), address("ops"), address("accounts")];
         }
         said.push(line);
     }

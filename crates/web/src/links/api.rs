@@ -1,7 +1,5 @@
 //! The JSON API. Handlers parse, call the service once, and render.
 
-use std::sync::Arc;
-
 use axum::{
     Json,
     extract::State,
@@ -10,7 +8,7 @@ use axum::{
 use http::{HeaderMap, Method, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Done, Error,
+    Error,
     links::{Caller, Grouping, Link, LinkId, LinkQuery, Short, View},
 };
 use serde::Deserialize;
@@ -24,9 +22,9 @@ use super::{
     qr, redirect,
 };
 use crate::{
-    Site,
-    edge::idempotency,
+    answers,
     error::{HttpResult, Problem},
+    links::app::LinksApp,
     request::{self, Asked, Parameters, Segment, Whole},
     routes::Routes,
 };
@@ -35,7 +33,7 @@ use crate::{
 const PAGE_DEFAULT: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes() -> Routes<LinksApp> {
     Routes::default()
         .on(Method::POST, "/api/links", create)
         .on(Method::GET, "/api/links", list)
@@ -55,19 +53,19 @@ pub(super) fn routes() -> Routes {
         (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again, with the same Idempotency-Key")),
     security((), ("api_key" = [])))]
 pub(crate) async fn create(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
     let wish: CreateLink = request::json(&asked.headers, &body)?;
     let new = wish.parse()?;
-    let caller = asked.caller(&site).await?;
+    let caller = asked.caller(&app.site).await?;
     let attempt = asked.attempt(&caller, "/api/links", &[&body])?;
-    site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
-    let done = site.links.create(new, &caller, &asked.here(), attempt).await?;
-    Ok(told(done, |link| {
+    app.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
+    let done = app.links.create(new, &caller, &asked.here(), attempt).await?;
+    Ok(answers::told(done, |link| {
         let location = format!("/api/links/{}", link.short);
-        let mut response = with_manage_key(&site, StatusCode::CREATED, &asked, &link);
+        let mut response = with_manage_key(&app, StatusCode::CREATED, &asked, &link);
         if let Ok(location) = location.parse() {
             response.headers_mut().insert(header::LOCATION, location);
         }
@@ -81,31 +79,31 @@ pub(crate) async fn create(
     responses((status = 200, body = BulkAnswer), (status = 400, description = "The request cannot be read")),
     security((), ("api_key" = [])))]
 pub(crate) async fn create_many(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
     let wish: BulkCreate = request::json(&asked.headers, &body)?;
     let count = u32::try_from(wish.links.len()).unwrap_or(u32::MAX);
-    let caller = asked.caller(&site).await?;
+    let caller = asked.caller(&app.site).await?;
     let attempt = asked.attempt(&caller, "/api/bulk/links", &[&body])?;
-    site.admit_creations(asked.client, &caller, count, attempt.as_ref()).await?;
+    app.admit_creations(asked.client, &caller, count, attempt.as_ref()).await?;
     let wishes = wish.links.into_iter().map(|link| {
         let link = serde_json::from_value::<CreateLink>(link);
         link.map_err(|error| Error::invalid("body", error.to_string())).and_then(CreateLink::parse)
     });
-    let done = site.links.create_many(wishes.collect(), &caller, &asked.here(), attempt).await?;
+    let done = app.links.create_many(wishes.collect(), &caller, &asked.here(), attempt).await?;
     let results: Vec<BulkLine> =
-        done.outcome.into_iter().map(|result| bulk_line(&site, &asked, result)).collect();
+        done.outcome.into_iter().map(|result| bulk_line(&app, &asked, result)).collect();
     let created = results.iter().filter(|line| line.link.is_some()).count();
     let answer = BulkAnswer { created, refused: results.len() - created, results };
-    Ok(marked(Json(answer).into_response(), done.replayed))
+    Ok(answers::marked(Json(answer).into_response(), done.replayed))
 }
 
-fn bulk_line(site: &Site, asked: &Asked, result: Result<Link, Error>) -> BulkLine {
+fn bulk_line(app: &LinksApp, asked: &Asked, result: Result<Link, Error>) -> BulkLine {
     match result {
         Ok(link) => {
-            let key = site.links.manage_key(&link);
+            let key = app.links.manage_key(&link);
             let link = LinkJson::managed(&link, &asked.base_url, link.created_at, key);
             BulkLine { status: 201, link: Some(link), detail: None, field: None }
         }
@@ -126,13 +124,13 @@ fn bulk_line(site: &Site, asked: &Asked, result: Result<Link, Error>) -> BulkLin
     responses((status = 200, body = LinkJson), (status = 404, description = "There is no such link"), (status = 410, description = "It is over")),
     security((), ("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn read(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short = redirect::short_of(&segment)?;
-    let caller = asked.caller(&site).await?;
-    Ok(match site.links.view(&short, &caller).await? {
+    let caller = asked.caller(&app.site).await?;
+    Ok(match app.links.view(&short, &caller).await? {
         View::Managed(link) => {
             let body = LinkJson::managed(&link, &asked.base_url, asked.at, None);
             tagged(Json(body), link.version)
@@ -149,7 +147,7 @@ pub(crate) async fn read(
     responses((status = 200, body = LinkJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it"), (status = 412, description = "It is at another version")),
     security(("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
@@ -158,22 +156,22 @@ pub(crate) async fn edit(
     let wish: EditLink = request::json(&asked.headers, &body)?;
     let edit = wish.parse()?;
     let new_key = edit.new_manage_key;
-    let caller = asked.caller(&site).await?;
+    let caller = asked.caller(&app.site).await?;
     let attempt =
         asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes(), &body])?;
-    site.admit_edit(asked.client, &caller, &edit)?;
-    let done = site
+    app.admit_edit(asked.client, &caller, &edit)?;
+    let done = app
         .links
         .edit(&short, edit, &caller, &asked.here(), if_match(&asked.headers)?, attempt)
         .await?;
     let link = &done.outcome;
     let answer = if new_key {
-        with_manage_key(&site, StatusCode::OK, &asked, link)
+        with_manage_key(&app, StatusCode::OK, &asked, link)
     } else {
         let body = LinkJson::managed(link, &asked.base_url, link.changed_at, None);
         tagged(Json(body), link.version)
     };
-    Ok(marked(answer, done.replayed))
+    Ok(answers::marked(answer, done.replayed))
 }
 
 /// Delete a link; its short stays reserved for a while.
@@ -182,15 +180,15 @@ pub(crate) async fn edit(
     responses((status = 204, description = "It is gone"), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
     security(("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short = redirect::short_of(&segment)?;
-    let caller = asked.caller(&site).await?;
+    let caller = asked.caller(&app.site).await?;
     let attempt = asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes()])?;
-    let done = site.links.delete(&short, &caller, if_match(&asked.headers)?, attempt).await?;
-    Ok(marked(StatusCode::NO_CONTENT.into_response(), done.replayed))
+    let done = app.links.delete(&short, &caller, if_match(&asked.headers)?, attempt).await?;
+    Ok(answers::marked(StatusCode::NO_CONTENT.into_response(), done.replayed))
 }
 
 /// Which of the caller's links.
@@ -214,11 +212,11 @@ pub(crate) struct ListQuery {
 #[utoipa::path(get, path = "/api/links", tag = "links", params(ListQuery),
     responses((status = 200, body = LinkPage), (status = 401, description = "An API key is needed")), security(("api_key" = [])))]
 pub(crate) async fn list(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Parameters(query): Parameters<ListQuery>,
     asked: Asked,
 ) -> HttpResult {
-    let Caller::Owner(owner) = asked.caller(&site).await? else {
+    let Caller::Owner(owner) = asked.caller(&app.site).await? else {
         return Err(Error::unauthenticated("listing links needs an API key").into());
     };
     let limit = query.limit.unwrap_or(PAGE_DEFAULT);
@@ -235,7 +233,7 @@ pub(crate) async fn list(
         search: some(query.search),
         limit,
     };
-    let links = site.links.list(query).await?;
+    let links = app.links.list(query).await?;
     let next = links.last().filter(|_| links.len() == limit).map(|link| link.id.0.to_string());
     let links =
         links.iter().map(|link| LinkJson::managed(link, &asked.base_url, asked.at, None)).collect();
@@ -258,7 +256,7 @@ pub(crate) struct ClicksQuery {
     responses((status = 200, body = ClicksJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
     security(("api_key" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     Parameters(query): Parameters<ClicksQuery>,
     asked: Asked,
@@ -271,8 +269,8 @@ pub(crate) async fn clicks(
             .map_err(|_| Error::invalid("since", "must be a time such as 2026-01-31T00:00:00Z"))?,
         None => default_since(by, asked.at),
     };
-    let caller = asked.caller(&site).await?;
-    let report = site.links.report(&short, &caller, by, since).await?;
+    let caller = asked.caller(&app.site).await?;
+    let report = app.links.report(&short, &caller, by, since).await?;
     let lines = report.lines.into_iter().map(Into::into).collect();
     let by = query.by.unwrap_or_else(|| "day".to_owned());
     Ok(Json(ClicksJson { total: report.total, bots: report.bots, by, lines }).into_response())
@@ -288,12 +286,12 @@ pub(crate) fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
 #[utoipa::path(get, path = "/api/links/{short}/qr.svg", tag = "links", params(("short" = String, Path)),
     responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "There is no such link")))]
 pub(crate) async fn qr_code(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short: Short = redirect::short_of(&segment)?;
-    site.links.live(&short).await?;
+    app.links.live(&short).await?;
     let svg = qr::svg(&short_url(&asked.base_url, &short))?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }
@@ -313,25 +311,8 @@ fn tagged(body: impl IntoResponse, version: u64) -> Response {
     ([(header::ETAG, format!("\"{version}\""))], body).into_response()
 }
 
-fn with_manage_key(site: &Site, status: StatusCode, asked: &Asked, link: &Link) -> Response {
-    let key = site.links.manage_key(link);
+fn with_manage_key(app: &LinksApp, status: StatusCode, asked: &Asked, link: &Link) -> Response {
+    let key = app.links.manage_key(link);
     let body = LinkJson::managed(link, &asked.base_url, link.changed_at, key);
     (status, tagged(Json::<LinkJson>(body), link.version)).into_response()
-}
-
-/// What was done, or refused, and whether that was so the first time already.
-pub(super) fn told<T>(
-    done: Done<Result<T, Error>>,
-    answer: impl FnOnce(T) -> Response,
-) -> Response {
-    let response = done.outcome.map_or_else(|error| Problem::from(error).into_response(), answer);
-    marked(response, done.replayed)
-}
-
-fn marked(mut response: Response, replayed: bool) -> Response {
-    if replayed {
-        let (name, value) = idempotency::REPLAYED;
-        response.headers_mut().insert(name, value);
-    }
-    response
 }

@@ -1,6 +1,7 @@
 //! Short links over HTTP: redirects, the seeds' `PUT`, the JSON API, and the pages.
 
 mod api;
+pub(crate) mod app;
 mod dto;
 mod openapi;
 mod pages;
@@ -12,10 +13,11 @@ use http::Method;
 
 pub(crate) use self::openapi::document;
 
+use self::app::LinksApp;
 use crate::routes::Routes;
 
 /// The app's routes.
-pub(crate) fn routes() -> Routes {
+pub(crate) fn routes() -> Routes<LinksApp> {
     Routes::default()
         .on(Method::PUT, "/", put::put)
         .on(Method::GET, "/{short}", redirect::follow)

@@ -24,9 +24,9 @@ use lodge_domain::{
 
 pub(crate) use self::visitor::{password, preview};
 use crate::{
-    Site,
     cookies::{self, Cookie},
     error::{HttpResult, Problem},
+    links::app::LinksApp,
     pages::words,
     request::Asked,
     routes::Routes,
@@ -39,7 +39,7 @@ const MANAGE_COOKIE: &str = "lodge_manage";
 /// How long a browser keeps a link's manage key.
 const MANAGE_SECONDS: i64 = 90 * 24 * 60 * 60;
 
-pub(super) fn routes() -> Routes {
+pub(super) fn routes() -> Routes<LinksApp> {
     Routes::default()
         .on(Method::GET, "/", make::form)
         .on(Method::GET, "/new", make::form)
@@ -74,22 +74,22 @@ impl ShortUrl {
 }
 
 /// Who asks for a new link: the key owner who is signed in, or anybody.
-async fn maker(site: &Site, asked: &Asked) -> Result<Caller, Error> {
-    let key = session::owner(site, asked).await?;
+async fn maker(app: &LinksApp, asked: &Asked) -> Result<Caller, Error> {
+    let key = session::owner(&app.site, asked).await?;
     Ok(key.map_or(Caller::Anonymous, |key| Caller::Owner(Owner::Key(key.id))))
 }
 
 /// The link and as whom this browser may manage it: by the manage key that it keeps, or as the key
 /// owner who is signed in. `None` if it may not.
 async fn managed(
-    site: &Site,
+    app: &LinksApp,
     asked: &Asked,
     short: &Short,
 ) -> Result<Option<(Arc<Link>, Caller)>, Error> {
     let kept =
         cookies::read(&asked.headers, MANAGE_COOKIE).map(|key| Caller::ManageKey(key.to_owned()));
-    for caller in kept.into_iter().chain([maker(site, asked).await?]) {
-        match site.links.managed(short, &caller).await {
+    for caller in kept.into_iter().chain([maker(app, asked).await?]) {
+        match app.links.managed(short, &caller).await {
             Ok(link) => return Ok(Some((link, caller))),
             Err(Error::Unauthenticated(_) | Error::Forbidden(_)) => {}
             Err(error) => return Err(error),
@@ -100,16 +100,16 @@ async fn managed(
 
 /// Makes the browser keep a link's manage key.
 fn keep_manage_key(
-    site: &Site,
+    app: &LinksApp,
     short: &Short,
     key: &str,
     response: &mut Response,
 ) -> Result<(), Problem> {
-    set_manage_cookie(site, short, key, MANAGE_SECONDS, response)
+    set_manage_cookie(app, short, key, MANAGE_SECONDS, response)
 }
 
 fn set_manage_cookie(
-    site: &Site,
+    app: &LinksApp,
     short: &Short,
     value: &str,
     max_age_seconds: i64,
@@ -118,7 +118,7 @@ fn set_manage_cookie(
     let path = format!("/links/{short}");
     let cookie =
         Cookie { name: MANAGE_COOKIE, value, path: &path, same_site: "Strict", max_age_seconds };
-    response.headers_mut().append(header::SET_COOKIE, cookie.header(site.over_tls())?);
+    response.headers_mut().append(header::SET_COOKIE, cookie.header(app.site.over_tls())?);
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! `PUT /?short=S&long=L`, as both seeds have it. Only the query counts; body and Content-Type do not.
 
-use std::sync::Arc;
-
 use axum::{
     extract::{RawQuery, State},
     response::IntoResponse,
@@ -13,8 +11,8 @@ use lodge_domain::{
 };
 use percent_encoding::percent_decode_str;
 
-use super::api;
-use crate::{Site, error::HttpResult, request::Asked};
+use super::app::LinksApp;
+use crate::{answers, error::HttpResult, request::Asked};
 
 /// Put a short.
 ///
@@ -28,18 +26,18 @@ use crate::{Site, error::HttpResult, request::Asked};
         (status = 409, description = "The short is taken"), (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again")),
     security((), ("api_key" = [])))]
 pub(crate) async fn put(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     RawQuery(query): RawQuery,
     asked: Asked,
 ) -> HttpResult {
     let query = query.unwrap_or_default();
     let (short, long) = parse(&query)?;
-    let caller = asked.caller(&site).await?;
+    let caller = asked.caller(&app.site).await?;
     let attempt = asked.attempt(&caller, "/", &[query.as_bytes()])?;
-    site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
+    app.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await?;
     let new = NewLink { short: Some(short), ..NewLink::to(long) };
-    let done = site.links.put(new, &caller, &asked.here(), attempt).await.map_err(called_long)?;
-    Ok(api::told(done, |put| {
+    let done = app.links.put(new, &caller, &asked.here(), attempt).await.map_err(called_long)?;
+    Ok(answers::told(done, |put| {
         // Of one length: `ab`, the seed's own client, takes an answer of another length for a failure.
         let (status, text) = match put {
             Put::Created => (StatusCode::CREATED, "created\n"),

@@ -1,7 +1,5 @@
 //! Following a link.
 
-use std::sync::Arc;
-
 use axum::{
     body::Body,
     extract::State,
@@ -16,13 +14,13 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use crate::{
-    Site,
     edge::{
         headers::POLICY_FORM_LEADS_AWAY,
         limits,
         request_id::{self, RequestId},
     },
     error::HttpResult,
+    links::app::LinksApp,
     request::{self, Asked, Segment, Whole},
 };
 
@@ -50,18 +48,18 @@ pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) ->
         (status = 200, description = "The link asks for a password: a page with a form"), (status = 404, description = "There is no such link"),
         (status = 410, description = "It has expired, its clicks are used up, or it was deleted"), (status = 503, description = "Try again; see Retry-After")))]
 pub(crate) async fn follow(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     if let Some(short) = segment.strip_suffix('+') {
-        return super::pages::preview(&site, &short_of(short)?, &asked).await;
+        return super::pages::preview(&app, &short_of(short)?, &asked).await;
     }
     let short = short_of(&segment)?;
     if asked.method == Method::HEAD {
-        return head(&site.links, &short).await;
+        return head(&app.links, &short).await;
     }
-    match site.links.follow(&short, &visit(&asked.headers)).await? {
+    match app.links.follow(&short, &visit(&asked.headers)).await? {
         Follow::To(link) => Ok(redirect(&link).ok_or_else(unsendable)?),
         Follow::Password(link) => Ok(ask_for_password(&link, StatusCode::OK, None)),
     }
@@ -75,14 +73,14 @@ struct PasswordForm {
 
 /// `POST /{short}` with the password of a link that asks for one.
 pub(crate) async fn follow_with_password(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    let link = site.links.live(&short).await?;
-    limits::take(site.attempts.as_ref(), asked.client)?;
+    let link = app.links.live(&short).await?;
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let said: PasswordForm = request::form(&body)?;
     let password = match Password::parse("password", said.password) {
         Ok(password) => password,
@@ -90,7 +88,7 @@ pub(crate) async fn follow_with_password(
             return Ok(ask_for_password(&link, StatusCode::BAD_REQUEST, Some(error.to_string())));
         }
     };
-    match site.links.follow_with_password(&short, password, &visit(&asked.headers)).await {
+    match app.links.follow_with_password(&short, password, &visit(&asked.headers)).await {
         // 303, so that the browser does not post the password to the target.
         Ok(link) => Ok(see(&link, StatusCode::SEE_OTHER).ok_or_else(unsendable)?),
         Err(error @ Error::Forbidden(_)) => {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ShortUrl, go_to};
 use crate::{
-    Site,
     error::HttpResult,
+    links::app::LinksApp,
     pages,
     request::{Asked, Parameters},
     session,
@@ -91,15 +91,15 @@ impl Filter {
 
 /// `GET /links`.
 pub(super) async fn list(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Parameters(filter): Parameters<Filter>,
     asked: Asked,
 ) -> HttpResult {
-    let Some(key) = session::owner(&site, &asked).await? else { return go_to("/login") };
-    let mut links = site.links.list(filter.query(Owner::Key(key.id))).await?;
+    let Some(key) = session::owner(&app.site, &asked).await? else { return go_to("/login") };
+    let mut links = app.links.list(filter.query(Owner::Key(key.id))).await?;
     let more = links.len() > PAGE;
     links.truncate(PAGE);
-    let totals = site.links.click_store.totals(links.iter().map(|link| link.id).collect()).await?;
+    let totals = app.links.click_store.totals(links.iter().map(|link| link.id).collect()).await?;
     let paged = filter.after.is_some();
     let last = links.last().filter(|_| more).map(|link| link.id);
     let rows: Vec<Row> =

@@ -1,7 +1,5 @@
 //! Making a link.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::extract::{Query, State, rejection::QueryRejection};
 use http::StatusCode;
@@ -14,8 +12,8 @@ use super::{
     go_to, keep_manage_key, maker,
 };
 use crate::{
-    Site,
     error::HttpResult,
+    links::app::LinksApp,
     pages::{self, words},
     request::{self, Asked, Whole},
     session,
@@ -43,40 +41,40 @@ pub(super) struct Prefilled {
 
 /// `GET /` and `GET /new`.
 pub(super) async fn form(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     asked: Asked,
     prefilled: Result<Query<Prefilled>, QueryRejection>,
 ) -> HttpResult {
     let target = prefilled.map_or_else(|_| String::new(), |Query(prefilled)| prefilled.target);
-    let form = LinkForm::empty(&*site.links.random, target);
-    page(&site, &asked, StatusCode::OK, &form, &FormErrors::default()).await
+    let form = LinkForm::empty(&*app.links.random, target);
+    page(&app, &asked, StatusCode::OK, &form, &FormErrors::default()).await
 }
 
 /// `POST /links`.
 pub(super) async fn create(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
     let form: LinkForm = request::form(&body)?;
     let new = match form.to_new() {
         Ok(new) => new,
-        Err(errors) => return again(&site, &asked, StatusCode::BAD_REQUEST, form, &errors).await,
+        Err(errors) => return again(&app, &asked, StatusCode::BAD_REQUEST, form, &errors).await,
     };
     let attempt = form.attempt("/links", &body, asked.at)?;
-    let caller = maker(&site, &asked).await?;
-    let made = match site.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await {
-        Ok(()) => site.links.create(new, &caller, &asked.here(), attempt).await,
+    let caller = maker(&app, &asked).await?;
+    let made = match app.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await {
+        Ok(()) => app.links.create(new, &caller, &asked.here(), attempt).await,
         Err(error) => Err(error),
     };
     match made.and_then(|done| done.outcome) {
-        Ok(link) => made_it(&site, &link),
+        Ok(link) => made_it(&app, &link),
         Err(error) => {
             let (errors, problem) = FormErrors::from_error(error);
             if problem.status.is_server_error() {
                 return Err(problem);
             }
-            let mut response = again(&site, &asked, problem.status, form, &errors).await?;
+            let mut response = again(&app, &asked, problem.status, form, &errors).await?;
             problem.say_when(response.headers_mut());
             Ok(response)
         }
@@ -84,27 +82,27 @@ pub(super) async fn create(
 }
 
 /// Leads to the link's own page; where nobody owns links, to the one that everybody may see.
-fn made_it(site: &Site, link: &Link) -> HttpResult {
-    let Some(key) = site.links.manage_key(link) else { return go_to(&format!("/{}+", link.short)) };
+fn made_it(app: &LinksApp, link: &Link) -> HttpResult {
+    let Some(key) = app.links.manage_key(link) else { return go_to(&format!("/{}+", link.short)) };
     let mut response = go_to(&format!("/links/{}", link.short))?;
-    keep_manage_key(site, &link.short, &key, &mut response)?;
+    keep_manage_key(app, &link.short, &key, &mut response)?;
     Ok(response)
 }
 
 /// The form once more, with what was typed and what is wrong with it.
 async fn again(
-    site: &Site,
+    app: &LinksApp,
     asked: &Asked,
     status: StatusCode,
     form: LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let form = LinkForm { form: form_id(&*site.links.random), password: String::new(), ..form };
-    page(site, asked, status, &form, errors).await
+    let form = LinkForm { form: form_id(&*app.links.random), password: String::new(), ..form };
+    page(app, asked, status, &form, errors).await
 }
 
 async fn page(
-    site: &Site,
+    app: &LinksApp,
     asked: &Asked,
     status: StatusCode,
     form: &LinkForm,
@@ -112,7 +110,7 @@ async fn page(
 ) -> HttpResult {
     let prefix = format!("{}/", words::bare_url(&asked.base_url));
     let needs_key =
-        !site.links.settings.anonymous_creation && session::owner(site, asked).await?.is_none();
-    let is_owned = site.links.settings.mode == Mode::Claim;
+        !app.links.settings.anonymous_creation && session::owner(&app.site, asked).await?.is_none();
+    let is_owned = app.links.settings.mode == Mode::Claim;
     Ok(pages::page(status, &MakePage { form, errors, prefix: &prefix, needs_key, is_owned })?)
 }

@@ -1,7 +1,5 @@
 //! A link's own page, for those who may manage it.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::{
     extract::{RawQuery, State},
@@ -20,10 +18,9 @@ use super::{
     set_manage_cookie,
 };
 use crate::{
-    Site,
     edge::limits,
     error::{HttpResult, Problem},
-    links::{qr, redirect::short_of},
+    links::{app::LinksApp, qr, redirect::short_of},
     pages,
     request::{self, Asked, Segment, Whole},
 };
@@ -70,19 +67,19 @@ pub(super) struct DeletedPage<'a> {
 
 /// `GET /links/{short}`.
 pub(super) async fn show(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     RawQuery(query): RawQuery,
     asked: Asked,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    let Some((link, caller)) = managed(&site, &asked, &short).await? else {
+    let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&asked, &short, StatusCode::OK, None);
     };
     let notice = notice(&link, query.as_deref(), asked.at);
-    let form = LinkForm::of(&link, &*site.links.random);
+    let form = LinkForm::of(&link, &*app.links.random);
     page(
-        &site,
+        &app,
         &asked,
         &caller,
         View {
@@ -98,7 +95,7 @@ pub(super) async fn show(
 
 /// `POST /links/{short}`.
 pub(super) async fn edit(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
@@ -107,33 +104,33 @@ pub(super) async fn edit(
     let form: LinkForm = request::form(&body)?;
     let attempt = form.attempt(&format!("/links/{short}"), &body, asked.at)?;
     // Before the key, which the first submission may have replaced.
-    if let Some(done) = site.links.recall_change(attempt.as_ref()).await? {
-        return saved(&site, &maker(&site, &asked).await?, &done.outcome);
+    if let Some(done) = app.links.recall_change(attempt.as_ref()).await? {
+        return saved(&app, &maker(&app, &asked).await?, &done.outcome);
     }
-    let Some((link, caller)) = managed(&site, &asked, &short).await? else {
+    let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None);
     };
     let edit = match form.to_edit(&link) {
         Ok(edit) => edit,
         Err(errors) => {
-            return again(&site, &asked, &caller, &link, StatusCode::BAD_REQUEST, form, &errors)
+            return again(&app, &asked, &caller, &link, StatusCode::BAD_REQUEST, form, &errors)
                 .await;
         }
     };
     let version = form.version.parse().ok();
-    let edited = match site.admit_edit(asked.client, &caller, &edit) {
-        Ok(()) => site.links.edit(&short, edit, &caller, &asked.here(), version, attempt).await,
+    let edited = match app.admit_edit(asked.client, &caller, &edit) {
+        Ok(()) => app.links.edit(&short, edit, &caller, &asked.here(), version, attempt).await,
         Err(error) => Err(error),
     };
     match edited {
-        Ok(done) => saved(&site, &caller, &done.outcome),
+        Ok(done) => saved(&app, &caller, &done.outcome),
         Err(error) => {
             let (errors, problem) = FormErrors::from_error(error);
             if problem.status.is_server_error() {
                 return Err(problem);
             }
             let mut response =
-                again(&site, &asked, &caller, &link, problem.status, form, &errors).await?;
+                again(&app, &asked, &caller, &link, problem.status, form, &errors).await?;
             problem.say_when(response.headers_mut());
             Ok(response)
         }
@@ -141,11 +138,11 @@ pub(super) async fn edit(
 }
 
 /// Leads back to the link's page, with the key that opens it now.
-fn saved(site: &Site, caller: &Caller, link: &Link) -> HttpResult {
+fn saved(app: &LinksApp, caller: &Caller, link: &Link) -> HttpResult {
     let mut response = go_to(&format!("/links/{}?saved", link.short))?;
     let is_theirs = matches!(caller, Caller::Owner(_)) && caller.owner() == link.owner;
-    if let (false, Some(key)) = (is_theirs, site.links.manage_key(link)) {
-        keep_manage_key(site, &link.short, &key, &mut response)?;
+    if let (false, Some(key)) = (is_theirs, app.links.manage_key(link)) {
+        keep_manage_key(app, &link.short, &key, &mut response)?;
     }
     Ok(response)
 }
@@ -159,32 +156,32 @@ struct DeleteForm {
 
 /// `POST /links/{short}/delete`.
 pub(super) async fn delete(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    let caller = match managed(&site, &asked, &short).await {
+    let caller = match managed(&app, &asked, &short).await {
         Ok(Some((_, caller))) => caller,
         Ok(None) => return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None),
         // A second click on the same button.
-        Err(Error::Gone(_)) => return deleted(&site, &asked, &short),
+        Err(Error::Gone(_)) => return deleted(&app, &asked, &short),
         Err(error) => return Err(error.into()),
     };
     let DeleteForm { form, version } = request::form(&body)?;
     let form = LinkForm { form, version, ..LinkForm::default() };
     let attempt = form.attempt(&format!("/links/{short}/delete"), &body, asked.at)?;
-    site.links.delete(&short, &caller, form.version.parse().ok(), attempt).await?;
-    deleted(&site, &asked, &short)
+    app.links.delete(&short, &caller, form.version.parse().ok(), attempt).await?;
+    deleted(&app, &asked, &short)
 }
 
-fn deleted(site: &Site, asked: &Asked, short: &Short) -> HttpResult {
+fn deleted(app: &LinksApp, asked: &Asked, short: &Short) -> HttpResult {
     let url = ShortUrl::of(&asked.base_url, short);
-    let reserved_days = site.links.settings.reserved.as_hours() / 24;
+    let reserved_days = app.links.settings.reserved.as_hours() / 24;
     let page = DeletedPage { url: &url, reserved_days };
     let mut response = pages::page(StatusCode::OK, &page)?;
-    set_manage_cookie(site, short, "", 0, &mut response)?;
+    set_manage_cookie(app, short, "", 0, &mut response)?;
     Ok(response)
 }
 
@@ -196,19 +193,19 @@ struct OpenForm {
 
 /// `POST /links/{short}/open`.
 pub(super) async fn open(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    limits::take(site.attempts.as_ref(), asked.client)?;
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let OpenForm { manage_key } = request::form(&body)?;
     let key = manage_key.trim();
-    match site.links.managed(&short, &Caller::ManageKey(key.to_owned())).await {
+    match app.links.managed(&short, &Caller::ManageKey(key.to_owned())).await {
         Ok(_) => {
             let mut response = go_to(&format!("/links/{short}"))?;
-            keep_manage_key(&site, &short, key, &mut response)?;
+            keep_manage_key(&app, &short, key, &mut response)?;
             Ok(response)
         }
         Err(Error::Forbidden(_)) => ask_for_key(
@@ -253,7 +250,7 @@ struct View<'a> {
 /// The page once more, with what was typed and what is wrong with it. The form is meant for the link
 /// as it is now.
 async fn again(
-    site: &Site,
+    app: &LinksApp,
     asked: &Asked,
     caller: &Caller,
     link: &Link,
@@ -261,22 +258,22 @@ async fn again(
     typed: LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let current = LinkForm::of(link, &*site.links.random);
+    let current = LinkForm::of(link, &*app.links.random);
     let form =
         LinkForm { form: current.form, version: current.version, password: String::new(), ..typed };
-    page(site, asked, caller, View { link, status, notice: None, form: &form, errors }).await
+    page(app, asked, caller, View { link, status, notice: None, form: &form, errors }).await
 }
 
 async fn page(
-    site: &Site,
+    app: &LinksApp,
     asked: &Asked,
     caller: &Caller,
     view: View<'_>,
 ) -> Result<Response, Problem> {
     let View { link, status, notice, form, errors } = view;
     let url = ShortUrl::of(&asked.base_url, &link.short);
-    let report = site.links.report(&link.short, caller, Grouping::Device, asked.at).await?;
-    let manage_key = site.links.manage_key(link);
+    let report = app.links.report(&link.short, caller, Grouping::Device, asked.at).await?;
+    let manage_key = app.links.manage_key(link);
     let page = ManagePage {
         link,
         qr: &qr::inline(&url.whole)?,
@@ -285,7 +282,7 @@ async fn page(
         clicks: report.total,
         manage_key: manage_key.as_deref(),
         notice,
-        may_edit: site.links.settings.mode == Mode::Claim,
+        may_edit: app.links.settings.mode == Mode::Claim,
         form,
         errors,
     };

@@ -1,7 +1,5 @@
 //! Signing in with an API key, so that pages know whose they are.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::extract::State;
 use http::{StatusCode, header};
@@ -10,9 +8,9 @@ use serde::Deserialize;
 
 use super::go_to;
 use crate::{
-    Site,
     edge::limits,
     error::HttpResult,
+    links::app::LinksApp,
     pages,
     request::{self, Asked, Whole},
     session,
@@ -26,8 +24,8 @@ pub(super) struct LoginPage<'a> {
 }
 
 /// `GET /login`.
-pub(super) async fn form(State(site): State<Arc<Site>>, asked: Asked) -> HttpResult {
-    let key = session::owner(&site, &asked).await?;
+pub(super) async fn form(State(app): State<LinksApp>, asked: Asked) -> HttpResult {
+    let key = session::owner(&app.site, &asked).await?;
     let signed_in_as = key.as_ref().map(|key| key.name.as_str());
     Ok(pages::page(StatusCode::OK, &LoginPage { signed_in_as, wrong: None })?)
 }
@@ -40,18 +38,18 @@ struct KeyForm {
 
 /// `POST /login`.
 pub(super) async fn begin(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    limits::take(site.attempts.as_ref(), asked.client)?;
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let KeyForm { api_key } = request::form(&body)?;
-    match site.keys.authenticate(api_key.trim()).await {
+    match app.site.keys.authenticate(api_key.trim()).await {
         Ok(key) => {
             let mut response = go_to("/links")?;
             response
                 .headers_mut()
-                .append(header::SET_COOKIE, session::begin(&site, key.id, asked.at)?);
+                .append(header::SET_COOKIE, session::begin(&app.site, key.id, asked.at)?);
             Ok(response)
         }
         Err(Error::Unauthenticated(_)) => {
@@ -63,8 +61,8 @@ pub(super) async fn begin(
 }
 
 /// `POST /logout`.
-pub(super) async fn end(State(site): State<Arc<Site>>) -> HttpResult {
+pub(super) async fn end(State(app): State<LinksApp>) -> HttpResult {
     let mut response = go_to("/")?;
-    response.headers_mut().append(header::SET_COOKIE, session::end(&site)?);
+    response.headers_mut().append(header::SET_COOKIE, session::end(&app.site)?);
     Ok(response)
 }

@@ -1,7 +1,5 @@
 //! How often a link was followed.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
@@ -10,9 +8,8 @@ use serde::Deserialize;
 
 use super::{ShortUrl, chart::Chart, manage::ask_for_key, managed};
 use crate::{
-    Site,
     error::HttpResult,
-    links::{api::default_since, redirect::short_of},
+    links::{api::default_since, app::LinksApp, redirect::short_of},
     pages,
     request::{Asked, Parameters, Segment},
 };
@@ -46,20 +43,20 @@ pub(super) struct StatsQuery {
 
 /// `GET /links/{short}/stats`.
 pub(super) async fn show(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     Parameters(query): Parameters<StatsQuery>,
     asked: Asked,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    let Some((_, caller)) = managed(&site, &asked, &short).await? else {
+    let Some((_, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&asked, &short, StatusCode::OK, None);
     };
     let by = if query.by.as_deref() == Some("hour") { Grouping::Hour } else { Grouping::Day };
     let since = default_since(by, asked.at);
-    let over_time = site.links.report(&short, &caller, by, since).await?;
-    let by_referrer = site.links.report(&short, &caller, Grouping::Referrer, since).await?;
-    let by_device = site.links.report(&short, &caller, Grouping::Device, since).await?;
+    let over_time = app.links.report(&short, &caller, by, since).await?;
+    let by_referrer = app.links.report(&short, &caller, Grouping::Referrer, since).await?;
+    let by_device = app.links.report(&short, &caller, Grouping::Device, since).await?;
     let page = StatsPage {
         url: &ShortUrl::of(&asked.base_url, &short),
         total: over_time.total,

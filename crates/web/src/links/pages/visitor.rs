@@ -1,7 +1,5 @@
 //! What those see who follow links: the preview, the question for a password, the code to print.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::{
     extract::State,
@@ -12,9 +10,8 @@ use lodge_domain::links::{Link, Mode, Short};
 
 use super::ShortUrl;
 use crate::{
-    Site,
     error::{HttpResult, Problem},
-    links::{qr, redirect::short_of},
+    links::{app::LinksApp, qr, redirect::short_of},
     pages::{self, words},
     request::{Asked, Segment},
 };
@@ -44,12 +41,12 @@ impl PreviewPage<'_> {
 }
 
 /// `GET /{short}+`: nothing is counted.
-pub(crate) async fn preview(site: &Site, short: &Short, asked: &Asked) -> HttpResult {
-    let link = site.links.live(short).await?;
+pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &Asked) -> HttpResult {
+    let link = app.links.live(short).await?;
     let url = ShortUrl::of(&asked.base_url, short);
     let qr = qr::inline(&url.whole)?;
     let open = link.is_plain().then_some(&*link);
-    let may_manage = site.links.settings.mode == Mode::Claim;
+    let may_manage = app.links.settings.mode == Mode::Claim;
     let page = PreviewPage { url: &url, link: open, short, qr: &qr, may_manage };
     Ok(pages::page(StatusCode::OK, &page)?)
 }
@@ -85,12 +82,12 @@ pub(super) struct PrintPage<'a> {
 
 /// `GET /links/{short}/qr`.
 pub(super) async fn print(
-    State(site): State<Arc<Site>>,
+    State(app): State<LinksApp>,
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    site.links.live(&short).await?;
+    app.links.live(&short).await?;
     let url = ShortUrl::of(&asked.base_url, &short);
     let qr = qr::inline(&url.whole)?;
     Ok(pages::page(StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })?)

@@ -1,0 +1,234 @@
+//! `lodge admin user`.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, IsTerminal},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use lodge_domain::{
+    accounts::{Account, AccountQuery, ImportAccount, Role, Username},
+    passwords::Password,
+};
+
+use super::{OTHER_ANSWER, PROBLEMS_SHOWN, progress_bar};
+use crate::admin::{Administrator, Command, Outcome, UserCommand};
+
+/// Accounts that are asked for, or sent, at once.
+const PAGE: usize = 1_000;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum UserOptions {
+    /// Make an account. The password is asked for, or read from standard input.
+    Create {
+        /// Its name.
+        username: String,
+        /// What its owner may do.
+        #[arg(long, value_enum, default_value_t = RoleName::Member)]
+        role: RoleName,
+    },
+    /// Make accounts from a CSV file with the columns `username`, `nickname`, `email`, `password_hash` and `role`;
+    /// only the first is needed. Hashes are argon2id's in PHC form or bcrypt's. It can be repeated: what is
+    /// there stays.
+    Import {
+        /// The file.
+        file: PathBuf,
+    },
+    /// List accounts by name.
+    List {
+        /// Only those whose name starts so.
+        #[arg(long, default_value = "")]
+        prefix: String,
+    },
+    /// Give somebody a role.
+    Role {
+        /// Who.
+        username: String,
+        /// What they may do.
+        #[arg(value_enum)]
+        role: RoleName,
+    },
+    /// Keep somebody out, from now on everywhere.
+    Ban(Who),
+    /// Let somebody in again.
+    Unban(Who),
+    /// Give out a code with which its owner can set a new password within 15 minutes, once. All sessions
+    /// of the account end at once.
+    Reset(Who),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Who {
+    /// Who.
+    username: String,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum RoleName {
+    Member,
+    Moderator,
+    Admin,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Member => Self::Member,
+            RoleName::Moderator => Self::Moderator,
+            RoleName::Admin => Self::Admin,
+        }
+    }
+}
+
+/// Carries out one command.
+pub(super) fn carry_out(
+    administrator: &mut Administrator,
+    options: UserOptions,
+) -> Result<ExitCode> {
+    match options {
+        UserOptions::Create { username, role } => {
+            let username = Username::parse(&username)?;
+            let command =
+                UserCommand::Create { username, password: password()?, role: role.into() };
+            let account = changed(administrator, command)?;
+            println!("{} is made", account.username);
+        }
+        UserOptions::Import { file } => return import(administrator, &file),
+        UserOptions::List { prefix } => list(administrator, &prefix)?,
+        UserOptions::Role { username, role } => {
+            let (username, role) = (Username::parse(&username)?, role.into());
+            let account = changed(administrator, UserCommand::SetRole { username, role })?;
+            println!("{} is {} now", account.username, account.role.name());
+        }
+        UserOptions::Ban(who) => {
+            let username = Username::parse(&who.username)?;
+            let account = changed(administrator, UserCommand::Ban { username })?;
+            println!("{} is banned, and signed in nowhere", account.username);
+        }
+        UserOptions::Unban(who) => {
+            let username = Username::parse(&who.username)?;
+            let account = changed(administrator, UserCommand::Unban { username })?;
+            println!("{} is not banned any more", account.username);
+        }
+        UserOptions::Reset(who) => reset(administrator, &who.username)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The account as it is after a command that changes one.
+fn changed(administrator: &mut Administrator, command: UserCommand) -> Result<Account> {
+    match administrator.carry_out(Command::User(command))? {
+        Outcome::User(account) => Ok(account),
+        _ => bail!(OTHER_ANSWER),
+    }
+}
+
+/// A password from the terminal, where it is not shown, or the first line of standard input.
+fn password() -> Result<Password> {
+    let typed = if io::stdin().is_terminal() {
+        rpassword::prompt_password("Password: ")?
+    } else {
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line)?;
+        line.trim_end_matches(['\r', '\n']).to_owned()
+    };
+    Ok(Password::parse("password", typed)?)
+}
+
+fn reset(administrator: &mut Administrator, username: &str) -> Result<()> {
+    let username = Username::parse(username)?;
+    let command = Command::User(UserCommand::Reset { username });
+    let Outcome::ResetIssued { code } = administrator.carry_out(command)? else {
+        bail!(OTHER_ANSWER)
+    };
+    println!("{code}");
+    Ok(())
+}
+
+fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
+    let mut after = None;
+    loop {
+        let query = AccountQuery { prefix: prefix.to_lowercase(), after, limit: PAGE };
+        let command = Command::User(UserCommand::List(query));
+        let Outcome::Users(page) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
+        for account in &page {
+            let state = account.banned_at.map_or_else(String::new, |at| format!("banned {at}"));
+            println!(
+                "{}\t{}\t{}\t{}\t{state}",
+                account.username,
+                account.nickname,
+                account.role.name(),
+                account.created_at
+            );
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE => after = Some(last.username.clone()),
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// What came of an import so far.
+#[derive(Default)]
+struct Sum {
+    made: u64,
+    already: u64,
+    refused: u64,
+}
+
+fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
+    let input = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let progress = progress_bar(input.metadata()?.len(), "{bar:40} {bytes}/{total_bytes} {msg}")?;
+    let mut reader = csv::Reader::from_reader(progress.wrap_read(input));
+    let headers = reader.headers().with_context(|| format!("{}", file.display()))?.clone();
+    let mut records = reader.records().peekable();
+    let mut sum = Sum::default();
+    while records.peek().is_some() {
+        let (mut numbers, mut lines) = (Vec::new(), Vec::new());
+        for record in records.by_ref().take(PAGE) {
+            let number = |at: Option<&csv::Position>| at.map_or(0, csv::Position::line);
+            match record.and_then(|record| {
+                let line = record.deserialize::<ImportAccount>(Some(&headers))?;
+                Ok((number(record.position()), line))
+            }) {
+                Ok((number, line)) => {
+                    numbers.push(number);
+                    lines.push(line);
+                }
+                Err(error) => sum.add(number(error.position()), Err(error.to_string())),
+            }
+        }
+        let command = Command::User(UserCommand::Import { lines });
+        let Outcome::UsersImported(told) = administrator.carry_out(command)? else {
+            bail!(OTHER_ANSWER)
+        };
+        for (number, outcome) in numbers.into_iter().zip(told) {
+            sum.add(number, outcome);
+        }
+        progress.set_message(format!("{} accounts", sum.made + sum.already));
+    }
+    progress.finish_and_clear();
+    println!(
+        "{} accounts made, {} names were taken, {} lines not taken",
+        sum.made, sum.already, sum.refused
+    );
+    Ok(if sum.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Sum {
+    fn add(&mut self, line: u64, outcome: Result<bool, String>) {
+        match outcome {
+            Ok(true) => self.made += 1,
+            Ok(false) => self.already += 1,
+            Err(why) => {
+                self.refused += 1;
+                if self.refused <= PROBLEMS_SHOWN as u64 {
+                    eprintln!("line {line}: {why}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Accounts, over the JSON API.
+
+use std::{collections::BTreeMap, thread};
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server},
+};
+
+/// A password that nobody tries first.
+pub(crate) const PASSWORD: &str = "a lift in the fog";
+
+/// An installation that serves links and accounts.
+pub(crate) fn lodge() -> Lodge {
+    Lodge::new().with("LODGE_APPS", "links,accounts")
+}
+
+fn sign_up(server: &Server, account: &Value) -> Answer {
+    server.ask("POST", "/api/accounts").json(account).send()
+}
+
+/// Makes an account with [`PASSWORD`].
+pub(crate) fn made(server: &Server, username: &str) -> Value {
+    let answer = sign_up(server, &json!({ "username": username, "password": PASSWORD }));
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()
+}
+
+pub(crate) fn sign_in(server: &Server, username: &str, password: &str) -> Answer {
+    let who = json!({ "username": username, "password": password });
+    server.ask("POST", "/api/session").json(&who).send()
+}
+
+/// Signs in with [`PASSWORD`]; the token.
+pub(crate) fn token(server: &Server, username: &str) -> String {
+    let answer = sign_in(server, username, PASSWORD);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()["token"].as_str().unwrap().to_owned()
+}
+
+fn with(server: &Server, token: &str, method: &str, path: &str) -> Answer {
+    server.ask(method, path).bearer(token).send()
+}
+
+/// Whether a token opens anything.
+pub(crate) fn opens(server: &Server, token: &str) -> bool {
+    let status = with(server, token, "GET", "/api/me").status;
+    assert!(matches!(status, 200 | 401), "{status}");
+    status == 200
+}
+
+fn sessions(server: &Server, token: &str) -> Vec<Value> {
+    let answer = with(server, token, "GET", "/api/me/sessions");
+    answer.json()["sessions"].as_array().unwrap().clone()
+}
+
+#[test]
+fn an_account_is_its_owners_from_sign_up_to_deletion() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let account = json!({ "username": "Ada", "password": PASSWORD, "nickname": "Ada L. ♥",
+        "email": "ada@example.org" });
+    let answer = sign_up(&server, &account);
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let account = answer.json();
+    let seen = |account: &Value| {
+        json!([account["username"], account["nickname"], account["email"], account["role"]])
+    };
+    assert_eq!(seen(&account), json!(["ada", "Ada L. ♥", "ada@example.org", "member"]));
+
+    let token = token(&server, "ADA");
+    assert!(token.starts_with("session_"));
+    let me = with(&server, &token, "GET", "/api/me");
+    assert_eq!((me.status, me.json()), (200, account.clone()));
+    assert_eq!(me.header("cache-control"), Some("private, no-store"));
+
+    let edit = json!({ "nickname": "عمر", "email": null });
+    let edited = server.ask("PATCH", "/api/me").bearer(&token).json(&edit).send().json();
+    assert_eq!(seen(&edited), json!(["ada", "عمر", null, "member"]));
+    let public = server.get("/api/users/Ada").json();
+    assert_eq!(seen(&public), json!(["ada", "عمر", null, "member"]));
+    assert!(public.get("email").is_none() && public.get("has_password").is_none());
+
+    let export = with(&server, &token, "GET", "/api/me/export");
+    assert!(export.header("content-disposition").unwrap().starts_with("attachment"));
+    let export = export.json();
+    assert_eq!(export["account"], edited);
+    let events = export["events"].as_array().unwrap().iter().map(|event| &event["what"]);
+    assert_eq!(events.collect::<Vec<_>>(), ["edited", "signed_in", "signed_up"]);
+
+    assert_eq!(with(&server, &token, "DELETE", "/api/me").status, 204);
+    assert!(!opens(&server, &token));
+    assert_eq!(server.get("/api/users/ada").status, 404);
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 401);
+    let again = sign_up(&server, &json!({ "username": "ada", "password": PASSWORD }));
+    assert_eq!(again.status, 409, "its name is nobody's for a while");
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_its_field_named() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let good = json!({ "username": "ada", "password": PASSWORD });
+    for (field, value) in [
+        ("username", ""),
+        ("username", "a b"),
+        ("username", "a\u{202e}b"),
+        ("username", "a-name-that-is-longer-than-thirty-characters"),
+        ("password", "short"),
+        ("password", "password123"),
+        ("nickname", "\u{202e}ada"),
+        ("nickname", "a-nickname-that-is-longer-than-thirty"),
+        ("email", "nowhere"),
+    ] {
+        let mut account = good.clone();
+        account[field] = json!(value);
+        let answer = sign_up(&server, &account);
+        assert_eq!((answer.status, &answer.json()["field"]), (400, &json!(field)), "{value:?}");
+    }
+    assert_eq!(sign_up(&server, &json!({ "username": "ada" })).status, 400);
+    assert_eq!(
+        sign_up(&server, &json!({ "username": "ada", "password": PASSWORD, "role": "admin" }))
+            .status,
+        400
+    );
+    assert_eq!(server.get("/api/users/ada").status, 404);
+    made(&server, "ada");
+    assert_eq!(
+        sign_up(&server, &json!({ "username": "ＡＤＡ", "password": PASSWORD })).status,
+        409
+    );
+}
+
+#[test]
+fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let account = json!({ "username": "ada", "password": PASSWORD });
+    let ask = server.ask("POST", "/api/accounts").once("key-1");
+    let (first, again) = (ask.clone().json(&account).send(), ask.clone().json(&account).send());
+    assert_eq!((first.status, again.status), (201, 201));
+    assert_eq!(first.json(), again.json());
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    let other = json!({ "username": "grace", "password": PASSWORD });
+    assert_eq!(ask.json(&other).send().status, 422);
+}
+
+#[test]
+fn two_hundred_sign_ups_for_one_name_make_one_account() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let account = json!({ "username": "ada", "password": PASSWORD });
+    let mut statuses = BTreeMap::new();
+    thread::scope(|scope| {
+        let tries: Vec<_> =
+            (0..200).map(|_| scope.spawn(|| sign_up(&server, &account).status)).collect();
+        for one in tries {
+            *statuses.entry(one.join().unwrap()).or_insert(0) += 1;
+        }
+    });
+    assert_eq!(statuses.get(&201), Some(&1), "{statuses:?}");
+    assert!(statuses.keys().all(|status| matches!(status, 201 | 409 | 503)), "{statuses:?}");
+}
+
+#[test]
+fn a_session_lives_through_a_crash_and_ends_where_it_is_ended() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "grace");
+    let (one, two, graces) =
+        (token(&server, "ada"), token(&server, "ada"), token(&server, "grace"));
+    server.kill();
+    let server = lodge.start();
+    assert!(opens(&server, &one) && opens(&server, &two));
+
+    let listed = sessions(&server, &one);
+    let current: Vec<_> = listed.iter().map(|session| &session["current"]).collect();
+    assert_eq!(current, [false, true], "newest first");
+    let second = format!("/api/me/sessions/{}", listed[0]["id"].as_str().unwrap());
+    assert_eq!(with(&server, &graces, "DELETE", &second).status, 404, "not hers");
+    assert!(opens(&server, &two));
+    assert_eq!(with(&server, &one, "DELETE", &second).status, 204);
+    assert!(opens(&server, &one) && !opens(&server, &two));
+    assert_eq!(with(&server, &one, "DELETE", "/api/session").status, 204);
+    assert!(!opens(&server, &one) && opens(&server, &graces));
+    assert_eq!(with(&server, &one, "DELETE", "/api/session").status, 401);
+}
+
+#[test]
+fn signing_out_everywhere_ends_every_session_of_this_account() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "grace");
+    let tokens: Vec<_> = (0..3).map(|_| token(&server, "ada")).collect();
+    let graces = token(&server, "grace");
+    assert_eq!(with(&server, &tokens[1], "DELETE", "/api/me/sessions").status, 204);
+    assert!(tokens.iter().all(|token| !opens(&server, token)));
+    assert!(opens(&server, &graces));
+    assert!(opens(&server, &token(&server, "ada")));
+}
+
+#[test]
+fn a_password_change_ends_the_other_sessions() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let (mine, other) = (token(&server, "ada"), token(&server, "ada"));
+    let change = |current: &Value, new: &str| {
+        let wish = json!({ "current": current, "new": new });
+        server.ask("PUT", "/api/me/password").bearer(&mine).json(&wish).send().status
+    };
+    assert_eq!(change(&json!("wrong password"), "another in the fog"), 403);
+    assert_eq!(change(&Value::Null, "another in the fog"), 400);
+    assert_eq!(change(&json!(PASSWORD), "12345678"), 400);
+    assert!(opens(&server, &other));
+    assert_eq!(change(&json!(PASSWORD), "another in the fog"), 204);
+    assert!(opens(&server, &mine) && !opens(&server, &other));
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 401);
+    assert_eq!(sign_in(&server, "ada", "another in the fog").status, 200);
+}
+
+#[test]
+fn ten_failures_from_an_address_lock_it_out_of_the_name() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let from = |address: &str, name: &str, password: &str| {
+        let who = json!({ "username": name, "password": password });
+        server.ask("POST", "/api/session").header("X-Forwarded-For", address).json(&who).send()
+    };
+    for name in ["ada", "nobody"] {
+        for _ in 0..10 {
+            assert_eq!(from("192.0.2.1", name, "a guess").status, 401);
+        }
+        let answer = from("192.0.2.1", &name.to_uppercase(), PASSWORD);
+        assert_eq!(answer.status, 429);
+        let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+        assert!((800..=900).contains(&wait), "{wait}");
+    }
+    assert_eq!(from("192.0.2.2", "ada", PASSWORD).status, 200);
+}
+
+#[test]
+fn a_name_that_is_known_and_one_that_is_not_are_refused_alike() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let plain = |name: &str| {
+        let mut answer = sign_in(&server, name, "a guess").json();
+        answer.as_object_mut().unwrap().remove("request_id");
+        answer
+    };
+    let known = plain("ada");
+    for name in ["nobody", "a b", "", "\u{202e}"] {
+        assert_eq!(plain(name), known, "{name:?}");
+    }
+}
+
+#[test]
+fn links_belong_to_whoever_was_signed_in() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "grace");
+    let (adas, graces) = (token(&server, "ada"), token(&server, "grace"));
+    let key = lodge.key("one");
+    let create = |owner: &str, short: &str| {
+        let link = json!({ "target": "example.org", "short": short, "tags": ["t"] });
+        let answer = server.ask("POST", "/api/links").bearer(owner).json(&link).send();
+        assert_eq!(answer.status, 201, "{answer:?}");
+    };
+    create(&adas, "adas");
+    create(&graces, "graces");
+    // Its number is the number of an account, too.
+    create(&key, "keys");
+    let shorts = |owner: &str, query: &str| {
+        let page = with(&server, owner, "GET", &format!("/api/links{query}")).json();
+        let links = page["links"].as_array().unwrap().iter();
+        links.map(|link| link["short"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for query in ["", "?tag=t", "?search=example"] {
+        assert_eq!(shorts(&adas, query), ["adas"], "{query}");
+        assert_eq!(shorts(&graces, query), ["graces"], "{query}");
+        assert_eq!(shorts(&key, query), ["keys"], "{query}");
+    }
+    let edit = |owner: &str| {
+        let edit = json!({ "target": "example.com" });
+        server.ask("PATCH", "/api/links/adas").bearer(owner).json(&edit).send().status
+    };
+    assert_eq!((edit(&graces), edit(&key), edit(&adas)), (403, 403, 200));
+    assert_eq!(with(&server, &adas, "GET", "/api/links/adas/clicks").status, 200);
+    assert_eq!(with(&server, &graces, "GET", "/api/links/adas/clicks").status, 403);
+    assert_eq!(with(&server, &adas, "DELETE", "/api/me/sessions").status, 204);
+    assert_eq!(edit(&adas), 401);
+}
+
+#[test]
+fn whoever_is_not_signed_in_is_nobody() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let forged = format!("{}A", &token[..token.len() - 1]);
+    for (method, path) in [
+        ("GET", "/api/me"),
+        ("PATCH", "/api/me"),
+        ("DELETE", "/api/me"),
+        ("PUT", "/api/me/password"),
+        ("GET", "/api/me/sessions"),
+        ("DELETE", "/api/me/sessions"),
+        ("GET", "/api/me/export"),
+        ("DELETE", "/api/session"),
+    ] {
+        let ask = || server.ask(method, path).json(&json!({}));
+        assert_eq!(ask().send().status, 401, "{method} {path}");
+        for token in [forged.as_str(), "session_", "lodge_x", "x"] {
+            assert_eq!(ask().bearer(token).send().status, 401, "{method} {path} {token}");
+        }
+    }
+}
+
+#[test]
+fn neither_a_password_nor_a_token_is_stored_or_logged() {
+    let lodge = lodge().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true");
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    assert_eq!(sign_in(&server, "ada", "a lift in the smoke").status, 401);
+    assert!(opens(&server, &token));
+    let log = server.log();
+    assert_eq!(server.stop(), Some(0));
+    let database = std::fs::read(lodge.data().join("lodge.db")).unwrap();
+    let kept = String::from_utf8_lossy(&database);
+    for secret in [PASSWORD, "a lift in the smoke", &token["session_".len()..]] {
+        assert!(!log.contains(secret) && !kept.contains(secret), "{secret}");
+    }
+    assert!(kept.contains("$argon2id$"));
+}
+
+#[test]
+fn each_app_alone_has_no_trace_of_the_other() {
+    let accounts = Lodge::new().with("LODGE_APPS", "accounts");
+    let server = accounts.start();
+    made(&server, "ada");
+    assert!(opens(&server, &token(&server, "ada")));
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 404);
+    assert_eq!(server.ask("POST", "/api/links").json(&json!({})).send().status, 404);
+    let paths = server.get("/api/openapi.json").json()["paths"].clone();
+    assert!(paths["/api/me"].is_object() && paths.get("/api/links").is_none());
+    drop(server);
+
+    let links = Lodge::new();
+    let server = links.start();
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
+    let paths = server.get("/api/openapi.json").json()["paths"].clone();
+    assert!(paths["/api/links"].is_object() && paths.get("/api/me").is_none());
+}

@@ -1,0 +1,135 @@
+//! What whoever runs the server does with accounts.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::{
+    accounts::{PASSWORD, lodge, made, opens, sign_in, token},
+    server::{Lodge, Server, text},
+};
+
+/// By bcrypt with cost 4, and by argon2id with less memory than ours.
+const HASHES: [&str; 2] = [
+    "$2b$04$WYz4gw5Cos5hDj59hW0QkOJ0I99LIPD4sZUud5AAHqs0rbWaTeLBy",
+    "$argon2id$v=19$m=1024,t=1,p=1$+jse8Is9D2/XkcEmJu52Jg$62Jd8W+SE6+SRY3+x9cs0suJdowo1mskTqiGqygl6Y0",
+];
+
+fn reset(server: &Server, username: &str, code: &str, new: &str) -> u16 {
+    let wish = json!({ "username": username, "code": code, "new": new });
+    server.ask("POST", "/api/password").json(&wish).send().status
+}
+
+fn code(lodge: &Lodge, username: &str) -> String {
+    lodge.admin(&["user", "reset", username]).trim().to_owned()
+}
+
+#[test]
+fn a_banned_account_is_out_at_once_and_shows_it_only_to_its_owner() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    lodge.admin(&["user", "ban", "Ada"]);
+    assert!(!opens(&server, &token));
+    assert_eq!(sign_in(&server, "ada", "a guess").status, 401);
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 403);
+    assert!(lodge.admin(&["user", "list"]).contains("banned 20"));
+    lodge.admin(&["user", "unban", "ada"]);
+    assert!(!opens(&server, &token), "what has ended has ended");
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
+}
+
+#[test]
+fn a_code_sets_a_new_password_once() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "grace");
+    let token = token(&server, "ada");
+    let first = code(&lodge, "ada");
+    assert!(!opens(&server, &token), "whoever was in is out");
+    let second = code(&lodge, "ada");
+    let new = "another in the fog";
+    assert_eq!(reset(&server, "ada", &first, new), 403, "only the last one counts");
+    assert_eq!(reset(&server, "grace", &second, new), 403, "and for one account alone");
+    assert_eq!(reset(&server, "nobody", &second, new), 403);
+    assert_eq!(reset(&server, "ada", &second, "12345678"), 400);
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200, "the old one still does");
+    assert_eq!(reset(&server, "ada", &second, new), 204);
+    assert_eq!(reset(&server, "ada", &second, new), 403, "once");
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 401);
+    assert_eq!(sign_in(&server, "ada", new).status, 200);
+}
+
+#[test]
+fn roles_are_given_while_the_server_runs_and_while_it_does_not() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let role = |server: &Server| server.get("/api/users/ada").json()["role"].clone();
+    assert_eq!(role(&server), "member");
+    lodge.admin(&["user", "role", "ada", "admin"]);
+    assert_eq!(role(&server), "admin");
+    assert_eq!(server.stop(), Some(0));
+    lodge.admin(&["user", "role", "ada", "moderator"]);
+    let server = lodge.start();
+    assert_eq!(role(&server), "moderator");
+    let refused = lodge.run(&["admin", "user", "role", "nobody", "admin"]);
+    assert!(refused.code != 0 && refused.err.contains("there is no such account"), "{refused:?}");
+}
+
+#[test]
+fn a_list_of_accounts_is_narrowed_by_prefix() {
+    let lodge = lodge();
+    let server = lodge.start();
+    for name in ["ada", "adam", "grace"] {
+        made(&server, name);
+    }
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let listed = lodge.admin(&[&["user", "list"], arguments].concat());
+        listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&[]), ["ada", "adam", "grace"]);
+    assert_eq!(names(&["--prefix", "Ad"]), ["ada", "adam"]);
+}
+
+#[test]
+fn imported_people_sign_in_with_their_old_passwords() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "taken");
+    let file = lodge.file("people.csv");
+    let [bcrypt, argon2] = HASHES;
+    let lines = [
+        "username,nickname,email,password_hash,role".to_owned(),
+        format!("Ada,Ada L.,ada@example.org,{bcrypt},moderator"),
+        format!("grace,,,\"{argon2}\","),
+        "taken,,,,".to_owned(),
+        "a b,,,,".to_owned(),
+        "linus,,,not a hash,".to_owned(),
+    ];
+    fs::write(&file, lines.join("\n")).unwrap();
+    let ran = lodge.run(&["admin", "user", "import", text(&file)]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.out.trim(), "2 accounts made, 1 names were taken, 2 lines not taken");
+    assert!(
+        ran.err.contains("line 5: username:") && ran.err.contains("line 6: password_hash:"),
+        "{ran:?}"
+    );
+
+    let renewed = || -> u32 {
+        let count =
+            "SELECT count(*) FROM accounts WHERE password LIKE '$argon2id$v=19$m=19456,t=2,p=1$%'";
+        lodge.database().query_row(count, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(renewed(), 1, "that of the one who signed up");
+    for name in ["ada", "grace"] {
+        assert_eq!(sign_in(&server, name, "a guess").status, 401);
+        assert_eq!(sign_in(&server, name, PASSWORD).status, 200);
+    }
+    assert_eq!(renewed(), 3, "at the first sign-in");
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
+    let ada = server.get("/api/users/ada").json();
+    assert_eq!(json!([ada["nickname"], ada["role"]]), json!(["Ada L.", "moderator"]));
+}

@@ -1,0 +1,131 @@
+//! Accounts in a process of their own.
+
+use std::{fs, thread};
+
+use serde_json::json;
+
+use crate::{
+    accounts::{PASSWORD, made, opens, sign_in, token},
+    server::{Lodge, Server, eventually_true, text},
+};
+
+/// An installation that keeps accounts for others, and one that answers the public.
+pub(crate) struct Tiers {
+    pub(crate) accounts: Lodge,
+    web: Lodge,
+    settings: Vec<(&'static str, String)>,
+}
+
+impl Tiers {
+    pub(crate) fn new() -> Self {
+        let accounts = Lodge::new();
+        let key = accounts.file("key");
+        fs::write(&key, [7; 32]).unwrap();
+        let settings = vec![
+            ("LODGE_APPS", "links,accounts".to_owned()),
+            ("LODGE_ACCOUNTS_KEY_FILE", text(&key).to_owned()),
+        ];
+        let accounts = with(accounts, &settings).with("LODGE_ROLES", "accounts");
+        Self {
+            accounts: accounts.with("LODGE_ACCOUNTS_LISTEN", "127.0.0.1:0"),
+            web: Lodge::new(),
+            settings,
+        }
+    }
+
+    /// The accounts' process, and one that answers the public.
+    pub(crate) fn start(mut self) -> (Self, Server, Server) {
+        let accounts = self.accounts.start();
+        // From now on always there.
+        let address = accounts.wire.unwrap().to_string();
+        self.accounts = self.accounts.with("LODGE_ACCOUNTS_LISTEN", &address);
+        self.settings.push(("LODGE_ACCOUNTS_SERVERS", address));
+        self.web = self.another_web();
+        let web = self.web.start();
+        (self, accounts, web)
+    }
+
+    /// One more that answers the public.
+    pub(crate) fn another_web(&self) -> Lodge {
+        with(Lodge::new(), &self.settings).with("LODGE_ROLES", "web")
+    }
+}
+
+fn with(lodge: Lodge, settings: &[(&str, String)]) -> Lodge {
+    settings.iter().fold(lodge, |lodge, (name, value)| lodge.with(name, value))
+}
+
+#[test]
+fn the_web_tier_has_accounts_without_having_their_database() {
+    let (tiers, accounts, web) = Tiers::new().start();
+    made(&web, "ada");
+    let token = token(&web, "ada");
+    assert!(opens(&web, &token));
+    let link = json!({ "target": "example.org", "short": "gg" });
+    assert_eq!(web.ask("POST", "/api/links").bearer(&token).json(&link).send().status, 201);
+    tiers.accounts.admin(&["user", "ban", "ada"]);
+    eventually_true("the web tier has heard of it", || !opens(&web, &token));
+    assert_eq!(sign_in(&web, "ada", PASSWORD).status, 403);
+    assert_eq!(sign_in(&web, "ada", "a guess").status, 401);
+    let count = |lodge: &Lodge| -> u32 {
+        lodge.database().query_row("SELECT count(*) FROM accounts", [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count(&tiers.accounts), count(&tiers.web)), (1, 0));
+    assert_eq!(accounts.get("/health/live").status, 200, "it answers operators alone");
+}
+
+#[test]
+fn a_killed_accounts_process_loses_no_acknowledged_account_and_is_missed_politely() {
+    let (tiers, accounts, web) = Tiers::new().start();
+    let mut acknowledged = Vec::new();
+    let mut accounts = Some(accounts);
+    for round in 0..3 {
+        let writers: Vec<_> = thread::scope(|scope| {
+            let writers: Vec<_> = (0..8)
+                .map(|writer| {
+                    let web = &web;
+                    scope.spawn(move || sign_up_until_it_fails(web, &format!("u{round}-{writer}")))
+                })
+                .collect();
+            eventually_true("some are there", || {
+                web.get(&format!("/api/users/u{round}-0-1")).status == 200
+            });
+            accounts.take().unwrap().kill();
+            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+        acknowledged.extend(writers.into_iter().flatten());
+        let answer = web.get("/api/users/nobody");
+        assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true));
+        assert_eq!(web.get("/no-such-link").status, 404, "links go on");
+        accounts = Some(tiers.accounts.start());
+        eventually_true("the web tier is back", || web.get("/api/users/nobody").status == 404);
+    }
+    assert!(acknowledged.len() > 20);
+    for name in acknowledged {
+        assert_eq!(web.get(&format!("/api/users/{name}")).status, 200, "{name}");
+    }
+}
+
+/// The names that were acknowledged.
+fn sign_up_until_it_fails(web: &Server, prefix: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for number in 0.. {
+        let name = format!("{prefix}-{number}");
+        let account = json!({ "username": name, "password": PASSWORD });
+        match web.ask("POST", "/api/accounts").json(&account).send().status {
+            201 => names.push(name),
+            503 => break,
+            status => panic!("{status}"),
+        }
+    }
+    names
+}
+
+#[test]
+fn a_tier_without_its_settings_says_which() {
+    for (role, said) in [("web", "accounts.servers"), ("accounts", "accounts.key_file")] {
+        let lodge = Lodge::new().with("LODGE_APPS", "accounts").with("LODGE_ROLES", role);
+        let ran = lodge.run(&["serve"]);
+        assert!(ran.code == 78 && ran.err.contains(said), "{ran:?}");
+    }
+}

@@ -1,0 +1,236 @@
+//! The JSON API. Handlers parse, call the service once, and render.
+
+use axum::{Json, extract::State, response::IntoResponse};
+use http::{HeaderValue, Method, StatusCode, header};
+use lodge_domain::{
+    Error,
+    accounts::{SessionId, SignIn, Username},
+    passwords::Password,
+};
+
+use super::{
+    app::AccountsApp,
+    dto::{
+        AccountJson, BeginSession, ChangePassword, CreateAccount, EditAccount, ExportJson,
+        ResetPassword, SessionJson, SessionToken, SessionsJson, UserJson,
+    },
+};
+use crate::{
+    answers::{self, private},
+    edge::limits,
+    error::{HttpResult, Problem},
+    request::{self, Asked, Segment, Whole},
+    routes::Routes,
+};
+
+pub(super) fn routes() -> Routes<AccountsApp> {
+    Routes::default()
+        .on(Method::POST, "/api/accounts", sign_up)
+        .on(Method::POST, "/api/session", sign_in)
+        .on(Method::DELETE, "/api/session", sign_out)
+        .on(Method::POST, "/api/password", reset_password)
+        .on(Method::GET, "/api/me", me)
+        .on(Method::PATCH, "/api/me", edit)
+        .on(Method::DELETE, "/api/me", delete)
+        .on(Method::PUT, "/api/me/password", change_password)
+        .on(Method::GET, "/api/me/sessions", sessions)
+        .on(Method::DELETE, "/api/me/sessions", sign_out_everywhere)
+        .on(Method::DELETE, "/api/me/sessions/{id}", end_session)
+        .on(Method::GET, "/api/me/export", export)
+        .on(Method::GET, "/api/users/{username}", user)
+}
+
+/// Make an account.
+#[utoipa::path(post, path = "/api/accounts", tag = "accounts", request_body = CreateAccount,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h is answered as the first time")),
+    responses((status = 201, body = AccountJson), (status = 400, description = "Something in the request cannot be; the answer says what"),
+        (status = 403, description = "Accounts are made by the administrators here"), (status = 409, description = "The name is taken"),
+        (status = 422, description = "The Idempotency-Key was used for another request"),
+        (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again, with the same Idempotency-Key")))]
+pub(crate) async fn sign_up(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    limits::take(app.site.sign_ups.as_ref(), asked.client)?;
+    let wish: CreateAccount = request::json(&asked.headers, &body)?;
+    let wish = wish.parse()?;
+    let attempt = asked.attempt_of("anonymous", "/api/accounts", &[&body])?;
+    let done = app.accounts.sign_up(wish, attempt).await?;
+    let done = done.map(|made| made.ok_or(Error::conflict("this name is taken")));
+    Ok(answers::told(done, |account| {
+        let account = Json(AccountJson::from(&account));
+        (StatusCode::CREATED, account).into_response()
+    }))
+}
+
+/// Sign in.
+///
+/// Whether a name is known, has a password or is banned shows neither in the answer nor in its time.
+#[utoipa::path(post, path = "/api/session", tag = "accounts", request_body = BeginSession,
+    responses((status = 200, body = SessionToken), (status = 401, description = "The name or the password is wrong"),
+        (status = 403, description = "The password is right, and the account is banned"),
+        (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")))]
+pub(crate) async fn sign_in(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let BeginSession { username, password } = request::json(&asked.headers, &body)?;
+    let agent = asked.headers.get(header::USER_AGENT).map(HeaderValue::to_str);
+    let fresh = app
+        .accounts
+        .sign_in(SignIn {
+            username,
+            password: Password::parse("password", password)?,
+            from: asked.client.limited_by(),
+            agent: agent.and_then(Result::ok).unwrap_or_default().to_owned(),
+        })
+        .await?;
+    Ok(Json(SessionToken::from(fresh)).into_response())
+}
+
+/// Sign out: end the session whose token is sent.
+#[utoipa::path(delete, path = "/api/session", tag = "accounts",
+    responses((status = 204, description = "The token opens nothing any more"), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let session = asked.session()?;
+    app.accounts.sign_out(session, None).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Set a new password with a one-time code, which an administrator gives out; all sessions end.
+#[utoipa::path(post, path = "/api/password", tag = "accounts", request_body = ResetPassword,
+    responses((status = 204, description = "It is set"), (status = 400, description = "It cannot be; the answer says why"),
+        (status = 403, description = "The code does not fit the name, or opens nothing any more"), (status = 429, description = "Too many failures; see Retry-After")))]
+pub(crate) async fn reset_password(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let wish: ResetPassword = request::json(&asked.headers, &body)?;
+    let (name, code, new) = wish.parse()?;
+    app.accounts
+        .reset_password(name, code.trim().to_owned(), new, asked.client.limited_by())
+        .await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Who am I?
+#[utoipa::path(get, path = "/api/me", tag = "accounts",
+    responses((status = 200, body = AccountJson), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn me(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let me = app.accounts.who(asked.session()?).await?;
+    Ok(private(Json(AccountJson::from(&me.account))))
+}
+
+/// Change one's nickname or address.
+#[utoipa::path(patch, path = "/api/me", operation_id = "edit_account", tag = "accounts", request_body = EditAccount,
+    responses((status = 200, body = AccountJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn edit(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let session = asked.session()?;
+    let wish: EditAccount = request::json(&asked.headers, &body)?;
+    let account = app.accounts.edit(session, wish.parse()?).await?;
+    Ok(private(Json(AccountJson::from(&account))))
+}
+
+/// Delete one's account. Its name is nobody's for 30 days.
+#[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "accounts",
+    responses((status = 204, description = "It is gone"), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn delete(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let session = asked.session()?;
+    app.accounts.delete(session).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Change one's password; all other sessions end.
+#[utoipa::path(put, path = "/api/me/password", tag = "accounts", request_body = ChangePassword,
+    responses((status = 204, description = "It is changed"), (status = 400, description = "It cannot be; the answer says why"), (status = 401, description = "The session is not known, or has ended"),
+        (status = 403, description = "The current password is another"), (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")),
+    security(("session" = [])))]
+pub(crate) async fn change_password(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let session = asked.session()?;
+    let me = app.accounts.who(session).await?;
+    let wish: ChangePassword = request::json(&asked.headers, &body)?;
+    let (current, new) = wish.parse(&me)?;
+    app.accounts.change_password(session, current, new).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Where one is signed in, newest first.
+#[utoipa::path(get, path = "/api/me/sessions", tag = "accounts",
+    responses((status = 200, body = SessionsJson), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn sessions(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let session = asked.session()?;
+    let me = app.accounts.who(session).await?;
+    let sessions = app.accounts.sessions(session).await?.into_iter();
+    let sessions = sessions.map(|session| SessionJson::of(session, me.session.id)).collect();
+    Ok(private(Json(SessionsJson { sessions })))
+}
+
+/// Sign out everywhere, here too.
+#[utoipa::path(delete, path = "/api/me/sessions", tag = "accounts",
+    responses((status = 204, description = "No token of before opens anything any more"), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn sign_out_everywhere(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+) -> HttpResult {
+    let session = asked.session()?;
+    app.accounts.sign_out_everywhere(session).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// End one of one's sessions.
+#[utoipa::path(delete, path = "/api/me/sessions/{id}", tag = "accounts", params(("id" = String, Path)),
+    responses((status = 204, description = "It has ended"), (status = 401, description = "The session is not known, or has ended"), (status = 404, description = "There is no such session")),
+    security(("session" = [])))]
+pub(crate) async fn end_session(
+    State(app): State<AccountsApp>,
+    Segment(segment): Segment,
+    asked: Asked,
+) -> HttpResult {
+    let session = asked.session()?;
+    let id = segment.parse().map(SessionId);
+    let id = id.map_err(|_| Error::not_found("there is no such session"))?;
+    app.accounts.sign_out(session, Some(id)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// All that is kept about oneself, as a file.
+#[utoipa::path(get, path = "/api/me/export", tag = "accounts",
+    responses((status = 200, body = ExportJson), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let session = asked.session()?;
+    let me = app.accounts.who(session).await?;
+    let export = app.accounts.export(session).await?;
+    let mut response = private(Json(ExportJson::of(export, me.session.id)));
+    response.headers_mut().insert(header::CONTENT_DISPOSITION, AS_A_FILE);
+    Ok(response)
+}
+
+/// What everybody may know of an account.
+#[utoipa::path(get, path = "/api/users/{username}", tag = "accounts", params(("username" = String, Path)),
+    responses((status = 200, body = UserJson), (status = 404, description = "There is no such account")))]
+pub(crate) async fn user(State(app): State<AccountsApp>, Segment(segment): Segment) -> HttpResult {
+    let name = Username::parse(&segment);
+    let name = name.map_err(|_| Problem::from(Error::not_found("there is no such account")))?;
+    let account = app.accounts.user(name).await?;
+    Ok(Json(UserJson::from(&account)).into_response())
+}
+
+const AS_A_FILE: HeaderValue = HeaderValue::from_static("attachment; filename=\"account.json\"");

@@ -1,0 +1,21 @@
+//! What the app's handlers work with.
+
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use lodge_domain::accounts::AccountsClient;
+
+use crate::Site;
+
+/// The service, and the site that it is served on.
+#[derive(Clone)]
+pub(crate) struct AccountsApp {
+    pub(crate) site: Arc<Site>,
+    pub(crate) accounts: AccountsClient,
+}
+
+impl FromRef<AccountsApp> for Arc<Site> {
+    fn from_ref(app: &AccountsApp) -> Self {
+        Self::clone(&app.site)
+    }
+}
