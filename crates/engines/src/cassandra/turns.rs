@@ -13,7 +13,7 @@ use tokio::{
 };
 
 /// How long a turn may be waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Queues; rows share one by their hash.
 const QUEUES: usize = 1024;
