@@ -130,19 +130,20 @@ impl Backend for Pool {
         let (shared, began) = (&self.shared, Instant::now());
         let deadline = began + shared.options.deadline;
         let _turn = shared.turn(deadline).await?;
-        loop {
+        while Instant::now() < deadline {
             let connection = shared.connection(deadline).await?;
             metrics::histogram!("lodge_wire_get_connection_seconds").record(began.elapsed());
             let asked = Instant::now();
             match connection.call(&call, deadline).await {
-                // It was not sent, so it can go elsewhere.
-                None => {}
+                // It was not sent, so it can go elsewhere, when others have had their turn.
+                None => tokio::task::yield_now().await,
                 Some(outcome) => {
                     metrics::histogram!("lodge_wire_round_trip_seconds").record(asked.elapsed());
                     return outcome;
                 }
             }
         }
+        Err(Error::unavailable("no connection to the accounts tier was free in time"))
     }
 }
 

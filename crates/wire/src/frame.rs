@@ -18,6 +18,9 @@ use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 /// The longest frame, in bytes without its length: room for the largest call and reply, an export.
 pub const FRAME_BYTES_MAX: usize = 2 << 20;
 
+/// The longest frame of whoever has not proved their key.
+const STRANGER_BYTES_MAX: usize = 1 << 10;
+
 /// Frames as they come in.
 pub(crate) type Incoming = FramedRead<OwnedReadHalf, LengthDelimitedCodec>;
 /// Frames as they go out.
@@ -45,10 +48,17 @@ pub fn codec() -> LengthDelimitedCodec {
     LengthDelimitedCodec::builder().max_frame_length(FRAME_BYTES_MAX).new_codec()
 }
 
-/// Both directions of a connection.
+/// Both directions of a connection. Only short frames come in until [`trust`].
 pub(crate) fn split(stream: TcpStream) -> (Incoming, Outgoing) {
     let (read, write) = stream.into_split();
-    (FramedRead::new(read, codec()), FramedWrite::new(write, codec()))
+    let mut strangers = codec();
+    strangers.set_max_frame_length(STRANGER_BYTES_MAX);
+    (FramedRead::new(read, strangers), FramedWrite::new(write, codec()))
+}
+
+/// Takes long frames from now on.
+pub(crate) fn trust(frames: &mut Incoming) {
+    frames.decoder_mut().set_max_frame_length(FRAME_BYTES_MAX);
 }
 
 /// The next frame, whole, within `patience`: half a frame is none.

@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
-    frame::{Broken, Incoming, Outgoing, receive_as, send, written},
+    frame::{Broken, Incoming, Outgoing, receive_as, send, trust, written},
     key::{Challenges, SharedKey, Side, challenge},
 };
 
@@ -104,7 +104,11 @@ pub(crate) async fn welcome(
         Some(why) => Verdict::Refused(why.to_owned()),
     };
     send(outgoing, written(&verdict), patience).await?;
-    refused.map_or(Ok(()), |why| Err(Broken::Refused(why.to_owned())))
+    if let Some(why) = refused {
+        return Err(Broken::Refused(why.to_owned()));
+    }
+    trust(incoming);
+    Ok(())
 }
 
 /// The client's side; how many calls may be under way.
@@ -129,6 +133,7 @@ pub(crate) async fn introduce(
     send(outgoing, written(&answered), patience).await?;
     match receive_as(incoming, patience).await? {
         Verdict::Welcome(proof) if key.accepts(Side::Server, &challenges, &proof.0) => {
+            trust(incoming);
             Ok(greeting.in_flight_max.max(1))
         }
         Verdict::Welcome(_) => Err(Broken::Refused("it has another key".to_owned())),

@@ -7,7 +7,7 @@ use lodge_domain::{
     accounts::{Call, Reply},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// What a client says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,8 +40,9 @@ pub enum FromServer {
     Answer {
         /// Which.
         id: u64,
-        /// What came of it.
-        outcome: Outcome,
+        /// What came of it, an `Outcome`, read when its envelope has been: one that a later version
+        /// gives fails its own call alone.
+        outcome: Box<RawValue>,
     },
     /// I am.
     Pong,
@@ -95,6 +96,20 @@ enum Kind {
 /// What a request is that the client made before the server would have answered it.
 pub(crate) fn read_call(call: &RawValue) -> Result<Call, Error> {
     serde_json::from_str(call.get()).map_err(|_| Error::invalid("call", "is not known here"))
+}
+
+/// The answer to a call.
+pub(crate) fn answer(id: u64, outcome: Result<Reply, Error>) -> FromServer {
+    let written = to_raw_value(&Outcome::from(outcome));
+    // Types of ours, whose keys are strings.
+    let outcome = written.unwrap_or_else(|_| RawValue::NULL.to_owned());
+    FromServer::Answer { id, outcome }
+}
+
+/// What came of a call, as the server wrote it.
+pub(crate) fn read_outcome(outcome: &RawValue) -> Result<Reply, Error> {
+    let read: Outcome = serde_json::from_str(outcome.get()).map_err(Error::internal)?;
+    read.into()
 }
 
 impl From<Result<Reply, Error>> for Outcome {

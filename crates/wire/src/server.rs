@@ -23,7 +23,7 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// Calls under way on a connection; one more is refused.
     pub in_flight_max: u32,
-    /// How long a client may take to prove its key, to send one frame, or to take what it is sent.
+    /// How long a client may take to prove its key, or to take what it is sent.
     pub patience: Duration,
     /// How long a client may say nothing at all.
     pub idle: Duration,

@@ -29,7 +29,7 @@ use super::PoolOptions;
 use crate::{
     frame::{self, Broken, Incoming, Outgoing, receive, send_together, written},
     hello,
-    message::{FromClient, FromServer},
+    message::{FromClient, FromServer, read_outcome},
 };
 
 /// How callers see a connection.
@@ -88,9 +88,12 @@ impl Connection {
         self.waiting.lock().len()
     }
 
-    /// Whether one more call may be made here.
+    /// Whether one more call may be made here, and can be sent: a server that reads nothing leaves no room,
+    /// even if nobody waits for its answers.
     pub(super) fn has_room(&self) -> bool {
-        !self.closing.load(Ordering::Acquire) && self.in_flight() < self.in_flight_max
+        !self.closing.load(Ordering::Acquire)
+            && self.frames.capacity() > 0
+            && self.in_flight() < self.in_flight_max
     }
 
     /// Makes a call; `None` if it was certainly not sent.
@@ -157,8 +160,8 @@ impl Running {
         let Self { connection, incoming, outgoing, frames, patience } = self;
         let ends = EndOnDrop(&connection);
         let ended = tokio::select! {
-            ended = hear(&connection, incoming, patience, better) => ended,
-            ended = say(outgoing, frames, patience) => ended,
+            ended = hear(&connection, incoming, patience, &better) => ended,
+            ended = say(outgoing, frames, patience, &better) => ended,
         };
         drop(ends);
         ended.err().unwrap_or(Broken::Closed)
@@ -186,8 +189,9 @@ async fn hear(
         match serde_json::from_slice(&frame).map_err(Broken::Unreadable)? {
             FromServer::Answer { id, outcome } => {
                 // Of a call that was given up, it is dropped.
-                if let Some(waiting) = connection.waiting.lock().remove(&id) {
-                    let _ = waiting.send(outcome.into());
+                let waiting = connection.waiting.lock().remove(&id);
+                if let Some(waiting) = waiting {
+                    let _ = waiting.send(read_outcome(&outcome));
                 }
                 better();
             }
@@ -205,6 +209,7 @@ async fn say(
     mut outgoing: Outgoing,
     mut frames: Receiver<Bytes>,
     patience: Duration,
+    better: impl Fn(),
 ) -> Result<(), Broken> {
     let mut pings = interval(PING_EVERY);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -215,6 +220,7 @@ async fn say(
         };
         let began = Instant::now();
         send_together(&mut outgoing, first, &mut frames, patience).await?;
+        better();
         metrics::histogram!("lodge_wire_send_seconds").record(began.elapsed());
     }
 }

@@ -3,7 +3,10 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use lodge_domain::{Error, accounts::Backend};
+use lodge_domain::{
+    Error,
+    accounts::{Backend, Reply},
+};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::{
@@ -18,7 +21,7 @@ use super::ServerOptions;
 use crate::{
     frame::{self, Broken, Incoming, Outgoing, receive, send_together, written},
     hello,
-    message::{FromClient, FromServer, Outcome, read_call},
+    message::{self, FromClient, FromServer, read_call},
 };
 
 /// Serves one connection to its end. What its client still waits for then is given up.
@@ -122,7 +125,7 @@ impl Calls {
     async fn begin(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> Result<(), Broken> {
         if !self.start(id, deadline_ms, call) {
             let refused = Error::unavailable("too many calls are under way on this connection");
-            return self.say(&FromServer::Answer { id, outcome: Err(refused).into() }).await;
+            return self.say(&message::answer(id, Err(refused))).await;
         }
         Ok(())
     }
@@ -133,16 +136,17 @@ impl Calls {
         if under_way.len() >= self.in_flight_max || under_way.contains_key(&id) {
             return false;
         }
+        // Kept for its answer: who reads none is not asked for more of them.
+        let Ok(place) = self.answers.clone().try_reserve_owned() else { return false };
         let wait = Duration::from_millis(deadline_ms.into()).min(self.deadline_max);
         let deadline = Instant::now() + wait;
-        let (backend, answers) = (Arc::clone(&self.backend), self.answers.clone());
+        let backend = Arc::clone(&self.backend);
         let finished = Arc::clone(&self.under_way);
         let task = tokio::spawn(async move {
             let outcome = answer(&*backend, &call, deadline).await;
             // Before the answer, after which the client may ask anew.
             finished.lock().remove(&id);
-            // A client that reads nothing is cut off by whoever sends.
-            let _ = answers.send(written(&FromServer::Answer { id, outcome })).await;
+            place.send(written(&message::answer(id, outcome)));
         });
         under_way.insert(id, task.abort_handle());
         true
@@ -153,16 +157,16 @@ impl Calls {
     }
 }
 
-async fn answer(backend: &dyn Backend, call: &RawValue, deadline: Instant) -> Outcome {
+async fn answer(backend: &dyn Backend, call: &RawValue, deadline: Instant) -> Result<Reply, Error> {
     let answered = async { backend.call(read_call(call)?).await };
     match timeout_at(deadline, answered).await {
         Ok(outcome) => {
             if let Err(Error::Internal(cause)) = &outcome {
                 tracing::error!(%cause, "a call of the web tier failed");
             }
-            outcome.into()
+            outcome
         }
-        Err(_) => Err(Error::unavailable("the call ran out of time")).into(),
+        Err(_) => Err(Error::unavailable("the call ran out of time")),
     }
 }
 

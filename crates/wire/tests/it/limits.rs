@@ -1,35 +1,76 @@
 //! Everything is bounded, and comes back.
 
 use std::{
+    net::SocketAddr,
     sync::{Arc, atomic::Ordering},
     time::Duration,
+};
+
+use lodge_domain::{
+    accounts::{Backend, Call, SignIn},
+    passwords::Password,
 };
 
 use lodge_wire::{Pool, PoolOptions, ServerOptions, raw};
 use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
 
-use crate::support::{Server, ask, is_unavailable, key, until, wait};
+use crate::support::{Server, ask, deafened, is_unavailable, key, until, wait};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = server.pool(500);
     until("all stand", || pool.connected() == 500).await;
-    let mut refused = 0;
-    for _ in 0..1_500 {
-        let mut stream = TcpStream::connect(server.address).await.unwrap();
-        let mut said = Vec::new();
-        let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await;
-        read.expect("it closes").unwrap();
-        let greeting: raw::Greeting = serde_json::from_slice(&said[4..]).unwrap();
-        refused += usize::from(greeting.refused.is_some());
+    let others: Vec<_> =
+        (0..1_500).map(|_| tokio::spawn(what_a_stranger_is_told(server.address))).collect();
+    let mut told = 0;
+    for other in others {
+        // Past as many again nothing is said at all.
+        told +=
+            usize::from(other.await.unwrap().is_some_and(|greeting| greeting.refused.is_some()));
     }
-    assert_eq!(refused, 1_500);
+    assert!(told > 0);
     for number in 0..500 {
         let name = format!("name-{number}");
         assert_eq!(ask(&pool, &name).await.unwrap(), name);
     }
     assert_eq!(pool.connected(), 500);
+}
+
+/// The greeting of a connection that the server then closes.
+async fn what_a_stranger_is_told(address: SocketAddr) -> Option<raw::Greeting> {
+    let mut stream = TcpStream::connect(address).await.ok()?;
+    let mut said = Vec::new();
+    let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await;
+    read.expect("it closes").ok()?;
+    serde_json::from_slice(said.get(4..)?).ok()
+}
+
+#[tokio::test]
+async fn a_server_that_reads_nothing_holds_nobody_up() {
+    let server = Server::start(ServerOptions::new(key()));
+    let deaf = deafened(server.address).await;
+    let options = PoolOptions {
+        in_flight_max: 4,
+        deadline: Duration::from_millis(200),
+        ..PoolOptions::new(vec![deaf.to_string()], key())
+    };
+    let pool = Arc::new(Pool::start(PoolOptions { connections: 1, ..options }));
+    let long = "x".repeat(100_000);
+    for _ in 0..50 {
+        // Who gives up leaves their call, and that they gave up, where they are sent from.
+        let call = Call::SignIn(SignIn {
+            username: long.clone(),
+            password: Password::parse("password", "x".to_owned()).unwrap(),
+            from: None,
+            agent: String::new(),
+        });
+        let asked = timeout(Duration::from_millis(5), pool.call(call)).await;
+        assert!(asked.is_err() || asked.is_ok_and(|outcome| is_unavailable(&outcome)));
+    }
+    let healthy = server.pool(1);
+    assert_eq!(ask(&healthy, "ada").await.unwrap(), "ada", "this thread has time for others");
+    assert!(is_unavailable(&ask(&*pool, "ada").await));
 }
 
 #[tokio::test]

@@ -16,7 +16,8 @@ use lodge_domain::{
 };
 use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey, serve};
 use tokio::{
-    net::TcpListener,
+    io::{AsyncReadExt, AsyncWriteExt, copy},
+    net::{TcpListener, TcpSocket, TcpStream},
     runtime::{Builder, Runtime},
     sync::Semaphore,
     task::JoinHandle,
@@ -93,11 +94,12 @@ impl Server {
     /// The same at an address.
     pub(crate) fn start_at(address: SocketAddr, options: ServerOptions) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let listener = std::net::TcpListener::bind(address).unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let address = listener.local_addr().unwrap();
         let entered = runtime.enter();
-        let listener = TcpListener::from_std(listener).unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        socket.bind(address).unwrap();
+        let listener = socket.listen(4096).unwrap();
+        let address = listener.local_addr().unwrap();
         drop(entered);
         let (echo, stop) = (Arc::new(Echo::default()), CancellationToken::new());
         let backend = Arc::clone(&echo) as Arc<dyn Backend>;
@@ -164,4 +166,32 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 pub(crate) fn is_unavailable<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::Unavailable { .. }))
+}
+
+/// A way to a server on which nothing gets through to it once both sides know each other.
+pub(crate) async fn deafened(server: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            let (mut from_client, mut to_client) = client.into_split();
+            let server = TcpStream::connect(server).await.unwrap();
+            let (mut from_server, mut to_server) = server.into_split();
+            tokio::spawn(async move {
+                let _ = copy(&mut from_server, &mut to_client).await;
+            });
+            tokio::spawn(async move {
+                // The client's part of the beginning is one frame.
+                let length = from_client.read_u32().await.unwrap();
+                let mut frame = vec![0; length as usize];
+                from_client.read_exact(&mut frame).await.unwrap();
+                to_server.write_u32(length).await.unwrap();
+                to_server.write_all(&frame).await.unwrap();
+                std::future::pending::<()>().await;
+                drop((from_client, to_server));
+            });
+        }
+    });
+    address
 }
