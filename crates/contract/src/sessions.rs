@@ -131,9 +131,12 @@ pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture
 pub async fn an_account_has_a_hundred_sessions_at_most(fixture: &AccountsFixture) {
     let account = made(&*fixture.accounts, &fresh_name()).await;
     let first = begun(fixture, &account).await;
+    let before = fixture.sessions.changed_since(None).await.unwrap().place;
     for _ in 0..100 {
         begun(fixture, &account).await;
     }
+    let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
+    assert!(told.accounts.contains(&account.id), "it may be remembered elsewhere");
     assert!(!opens(fixture, &first, at(1)).await);
     assert_eq!(fixture.sessions.list(account.id, at(1), 1000).await.unwrap().len(), 100);
 }

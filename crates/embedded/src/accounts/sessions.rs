@@ -100,8 +100,11 @@ fn begin(connection: &Connection, new: &NewSession) -> Result<bool, Failure> {
     if began == 0 {
         return Ok(false);
     }
-    connection.prepare_cached(END_OLDEST)?.execute((session.account.0, SESSIONS_MAX))?;
     events::note_own(connection, session.account, EventKind::SignedIn, session.created_at)?;
+    if connection.prepare_cached(END_OLDEST)?.execute((session.account.0, SESSIONS_MAX))? > 0 {
+        // It may be remembered somewhere.
+        events::note_own(connection, session.account, EventKind::SignedOut, session.created_at)?;
+    }
     Ok(true)
 }
 

@@ -1,6 +1,6 @@
 //! Failures to sign in, counted in memory.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -12,12 +12,12 @@ use lodge_domain::{
 use moka::{policy::EvictionPolicy, sync::Cache};
 use parking_lot::Mutex;
 
-/// Names, and pairs of a name and an address, that are remembered at once: some 20 MB. Past that the
-/// longest unseen is forgotten.
+/// Names that are remembered at once, and as many pairs of a name and an address: some 30 MB together.
+/// Past that the longest unseen is forgotten.
 const COUNTS_MAX: u64 = 100_000;
 
-/// A name (its digest, for what is typed may be long), and where somebody tried it.
-type Key = ([u8; 32], Option<IpAddr>);
+/// A name: its digest, for what is typed may be long.
+type Name = [u8; 32];
 
 /// The failures of one key since the first of them.
 #[derive(Default)]
@@ -26,32 +26,34 @@ struct Count {
     failures: u32,
 }
 
+/// Counts by key.
+type Counts<K> = Cache<K, Arc<Mutex<Count>>>;
+
 /// Counts failures of this process.
 pub struct CountedFailures {
-    counts: Cache<Key, Arc<Mutex<Count>>>,
+    of_names: Counts<Name>,
+    /// Apart, so that many names from one address push out no name's own count.
+    of_addresses: Counts<(Name, IpAddr)>,
 }
 
 impl Default for CountedFailures {
     fn default() -> Self {
-        let counts = Cache::builder()
-            .eviction_policy(EvictionPolicy::lru())
-            .max_capacity(COUNTS_MAX)
-            .time_to_idle(WINDOW)
-            .build();
-        Self { counts }
+        Self { of_names: counts(), of_addresses: counts() }
     }
 }
 
-impl CountedFailures {
-    fn of(&self, key: Key) -> Arc<Mutex<Count>> {
-        self.counts.get_with(key, Arc::default)
-    }
+fn counts<K: Hash + Eq + Send + Sync + 'static>() -> Counts<K> {
+    Cache::builder()
+        .eviction_policy(EvictionPolicy::lru())
+        .max_capacity(COUNTS_MAX)
+        .time_to_idle(WINDOW)
+        .build()
+}
 
-    fn take_one(&self, key: &Key) {
-        if let Some(count) = self.counts.get(key) {
-            let mut count = count.lock();
-            count.failures = count.failures.saturating_sub(1);
-        }
+fn take_one(count: Option<Arc<Mutex<Count>>>) {
+    if let Some(count) = count {
+        let mut count = count.lock();
+        count.failures = count.failures.saturating_sub(1);
     }
 }
 
@@ -59,8 +61,8 @@ impl CountedFailures {
 impl Failures for CountedFailures {
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()> {
         let name = token_digest(name);
-        let of_name = self.of((name, None));
-        let of_address = from.map(|from| self.of((name, Some(from))));
+        let of_name = self.of_names.get_with(name, Arc::default);
+        let of_address = from.map(|from| self.of_addresses.get_with((name, from), Arc::default));
         // Always in this order, and neither is held for longer than this.
         let mut of_name = of_name.lock();
         let mut of_address = of_address.as_ref().map(|count| count.lock());
@@ -75,17 +77,15 @@ impl Failures for CountedFailures {
 
     async fn take_back(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        self.take_one(&(name, None));
-        if from.is_some() {
-            self.take_one(&(name, from));
-        }
+        take_one(self.of_names.get(&name));
+        take_one(from.and_then(|from| self.of_addresses.get(&(name, from))));
     }
 
     async fn forgive(&self, name: &str, from: Option<IpAddr>) {
         let name = token_digest(name);
-        self.take_one(&(name, None));
-        if from.is_some() {
-            self.counts.invalidate(&(name, from));
+        take_one(self.of_names.get(&name));
+        if let Some(from) = from {
+            self.of_addresses.invalidate(&(name, from));
         }
     }
 }
