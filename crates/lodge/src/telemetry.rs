@@ -44,7 +44,7 @@ pub(crate) fn start_logs(log: &Log) -> Result<WorkerGuard> {
 /// Installs the recorder that every instrument reports to.
 pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
     let builder = PrometheusBuilder::new().set_buckets_for_metric(
-        Matcher::Full(instruments::LATENCY.to_owned()),
+        Matcher::Suffix("_seconds".to_owned()),
         &instruments::LATENCY_BUCKETS,
     )?;
     let recorder = builder.build_recorder();

@@ -225,7 +225,7 @@ fn a_password_change_ends_the_other_sessions() {
 
 #[test]
 fn ten_failures_from_an_address_lock_it_out_of_the_name() {
-    let lodge = lodge();
+    let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0");
     let server = lodge.start();
     made(&server, "ada");
     let from = |address: &str, name: &str, password: &str| {
@@ -242,6 +242,24 @@ fn ten_failures_from_an_address_lock_it_out_of_the_name() {
         assert!((800..=900).contains(&wait), "{wait}");
     }
     assert_eq!(from("192.0.2.2", "ada", PASSWORD).status, 200);
+}
+
+#[test]
+fn an_address_tries_so_many_passwords_a_minute_whatever_the_names() {
+    let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5");
+    let server = lodge.start();
+    let from = |address: &str, path: &str, body: &Value| {
+        server.ask("POST", path).header("X-Forwarded-For", address).json(body).send().status
+    };
+    for number in 0..5 {
+        let who = json!({ "username": format!("name-{number}"), "password": "a guess" });
+        assert_eq!(from("192.0.2.1", "/api/session", &who), 401);
+    }
+    let who = json!({ "username": "name", "password": "a guess" });
+    let code = json!({ "username": "name", "code": "reset_x", "new": PASSWORD });
+    assert_eq!(from("192.0.2.1", "/api/session", &who), 429);
+    assert_eq!(from("192.0.2.1", "/api/password", &code), 429);
+    assert_eq!(from("192.0.2.2", "/api/password", &code), 403);
 }
 
 #[test]

@@ -76,6 +76,7 @@ pub(crate) async fn sign_in(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let BeginSession { username, password } = request::json(&asked.headers, &body)?;
     let agent = asked.headers.get(header::USER_AGENT).map(HeaderValue::to_str);
     let fresh = app
@@ -109,6 +110,7 @@ pub(crate) async fn reset_password(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let wish: ResetPassword = request::json(&asked.headers, &body)?;
     let (name, code, new) = wish.parse()?;
     app.accounts
@@ -161,6 +163,7 @@ pub(crate) async fn change_password(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let session = asked.session()?;
     let me = app.accounts.who(session).await?;
     let wish: ChangePassword = request::json(&asked.headers, &body)?;
