@@ -9,6 +9,7 @@ pub mod keys;
 pub mod links;
 pub mod once;
 pub mod passwords;
+pub mod patch;
 pub mod random;
 pub mod secret;
 

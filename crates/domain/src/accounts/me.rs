@@ -1,13 +1,13 @@
 //! What somebody who is signed in can do with their own account.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountChange, Accounts, Actor, Email, Ending, Event, EventKind, NewPassword,
     Nickname, Session, SessionId, SignedIn, service::NO_ACCOUNT,
 };
-use crate::{Error, Result, passwords::Password};
+use crate::{Error, Result, passwords::Password, patch};
 
 /// Sessions that are listed.
 const SESSIONS_LISTED: usize = 100;
@@ -21,14 +21,8 @@ pub struct Edit {
     /// What others see.
     pub nickname: Option<Nickname>,
     /// Where one may be written to.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "patch::present")]
     pub email: Option<Option<Email>>,
-}
-
-/// Absent is nothing to change, null takes away.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-fn present<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Option<Email>>, D::Error> {
-    Option::deserialize(text).map(Some)
 }
 
 /// All that is kept about somebody.

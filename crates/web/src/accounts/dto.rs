@@ -8,8 +8,9 @@ use lodge_domain::{
         SessionId, SignUp, SignedIn, Username,
     },
     passwords::Password,
+    patch,
 };
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// An account to make.
@@ -73,7 +74,7 @@ pub(crate) struct EditAccount {
     /// What others see, 1 to 30 characters.
     nickname: Option<String>,
     /// An address.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<String>)]
     email: Option<Option<String>>,
 }
@@ -86,11 +87,6 @@ impl EditAccount {
             email: email.transpose()?,
         })
     }
-}
-
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-fn present<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(json).map(Some)
 }
 
 /// A password to change to.

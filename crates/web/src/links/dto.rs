@@ -10,8 +10,9 @@ use lodge_domain::{
         clicks::ClickLine,
     },
     passwords::Password,
+    patch,
 };
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A link to create.
@@ -48,16 +49,16 @@ pub(crate) struct EditLink {
     /// The status of its redirects: 301, 302, 307 or 308.
     redirect: Option<u16>,
     /// From when on it leads nowhere, RFC 3339.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<String>)]
     expires_at: Option<Option<String>>,
     /// How often it may be followed in all, the clicks so far among them; null takes the limit away, and
     /// one that is set after that counts from nothing.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<u64>)]
     max_clicks: Option<Option<u64>>,
     /// What a visitor must know.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "patch::present")]
     #[schema(value_type = Option<String>)]
     password: Option<Option<String>>,
     /// Its tags, all of them.
@@ -270,12 +271,4 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp> {
         .map_err(|_| Error::invalid("expires_at", "must be a time such as 2030-01-31T12:00:00Z"))?;
     Timestamp::from_millisecond(at.as_millisecond())
         .map_err(|_| Error::invalid("expires_at", "is out of range"))
-}
-
-/// Tells a null from an absent field.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
