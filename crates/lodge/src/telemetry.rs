@@ -13,6 +13,10 @@ use crate::config::{Log, LogFormat};
 /// How often samples are folded into their histograms between two scrapes.
 pub(crate) const UPKEEP: Duration = Duration::from_secs(1);
 
+/// The upper bounds of buckets for what waits in a queue on purpose, in seconds.
+const WAITING_BUCKETS: [f64; 16] =
+    [0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0];
+
 /// Lines that wait to be written; past it lines are dropped, so that a slow terminal or disk slows
 /// no request.
 const LINES_WAITING_MAX: usize = 8_192;
@@ -43,10 +47,15 @@ pub(crate) fn start_logs(log: &Log) -> Result<WorkerGuard> {
 
 /// Installs the recorder that every instrument reports to.
 pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
-    let builder = PrometheusBuilder::new().set_buckets_for_metric(
-        Matcher::Suffix("_seconds".to_owned()),
-        &instruments::LATENCY_BUCKETS,
-    )?;
+    let builder = PrometheusBuilder::new()
+        .set_buckets_for_metric(
+            Matcher::Suffix("_seconds".to_owned()),
+            &instruments::LATENCY_BUCKETS,
+        )?
+        .set_buckets_for_metric(
+            Matcher::Full("lodge_links_drain_lag_seconds".to_owned()),
+            &WAITING_BUCKETS,
+        )?;
     let recorder = builder.build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).context("metrics cannot start")?;

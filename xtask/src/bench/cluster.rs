@@ -15,7 +15,7 @@ use super::{
     Options,
     links::{load, load_at, number},
     median,
-    servers::{self, LODGE, Scratch, metric},
+    servers::{self, LODGE, Scratch, metric, quantile},
     wrk,
 };
 use crate::{
@@ -227,9 +227,11 @@ fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
         ensure!(number(&report, "/total/all/errors")? == 0.0, "errors");
         let ended = Instant::now();
         wait_drained(&workers[0].1)?;
-        let lag = |quantile: &str| -> Result<f64> {
-            let name = format!("lodge_links_drain_lag_seconds{{quantile=\"{quantile}\"}}");
-            let lags = workers.iter().map(|(_, ops)| Ok(metric(ops, &name)?.unwrap_or_default()));
+        let lag = |share: f64| -> Result<f64> {
+            let lags = workers.iter().map(|(_, ops)| {
+                let lag = quantile(ops, "lodge_links_drain_lag_seconds", share)?;
+                lag.context("a worker stored nothing")
+            });
             let lags = lags.collect::<Result<Vec<f64>>>()?;
             Ok(lags.into_iter().fold(0.0, f64::max))
         };
@@ -237,8 +239,8 @@ fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
             "stored later, {} workers: {:.0}/s acknowledged, stored after {:.2} s (half of them), {:.2} s (99 %), by the slowest worker; all stored {:.1} s after the last",
             workers.len(),
             number(&report, "/total/all/rate_per_s")?,
-            lag("0.5")?,
-            lag("0.99")?,
+            lag(0.5)?,
+            lag(0.99)?,
             ended.elapsed().as_secs_f64(),
         );
     }
