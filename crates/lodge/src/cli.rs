@@ -48,7 +48,7 @@ pub(crate) struct ConfigOptions {
     /// Where to listen for metrics and health checks. [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) ops_listen: Option<SocketAddr>,
-    /// The apps to run, between commas. [default: links]
+    /// The apps to run, between commas. [default: all]
     #[arg(long, value_delimiter = ',', value_name = "APP")]
     pub(crate) apps: Option<Vec<App>>,
     /// What this process does; can be given more than once. [default: all of them]

@@ -153,6 +153,8 @@ impl Layout {
         };
         let secret = |kind| self.secret_file(kind).display().to_string();
         vec![
+            // Accounts are kept in a data folder, of which none is shared here.
+            ("LODGE_APPS", "links".to_owned()),
             ("LODGE_LINKS_STORE", "cassandra".to_owned()),
             ("LODGE_CASSANDRA_NODES", list(Kind::Cassandra)),
             ("LODGE_REDIS_SENTINELS", list(Kind::Sentinel)),

@@ -21,7 +21,7 @@ use utoipa::openapi::{
 };
 
 use self::outline::{Group, groups, prose};
-use crate::{Site, error::HttpResult, request::Asked, routes::Routes};
+use crate::{Site, error::HttpResult, pages, request::Asked, routes::Routes};
 
 pub(crate) fn routes() -> Routes<ApiDocs> {
     Routes::default().on(Method::GET, "/api/openapi.json", openapi).on(
@@ -107,7 +107,7 @@ async fn docs(State(docs): State<ApiDocs>, asked: Asked) -> HttpResult {
     let document = serde_json::to_value(&*docs.document).map_err(Error::internal)?;
     let groups = groups(&document, &base_url);
     let page = DocsPage { base_url: &base_url, groups: &groups };
-    let html = Bytes::from(page.render().map_err(Error::internal)?);
+    let html = Bytes::from(pages::rendered(&page, docs.site.navigation)?);
     docs.pages.insert(base_url, html.clone());
     Ok(Html(html).into_response())
 }
@@ -121,7 +121,8 @@ mod tests {
     fn the_page_tells_of_every_operation() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
         let groups = groups(&document, "https://go.example");
-        let html = DocsPage { base_url: "https://go.example", groups: &groups }.render().unwrap();
+        let page = DocsPage { base_url: "https://go.example", groups: &groups };
+        let html = pages::rendered(&page, pages::check::EVERYTHING).unwrap();
         check::sound_within(&html, 80_000);
         let paths = document["paths"].as_object().unwrap();
         let operations: usize =

@@ -8,7 +8,10 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use lodge_domain::Error;
 use serde::Serialize;
 
-use crate::{edge::request_id::RequestId, pages};
+use crate::{
+    edge::request_id::RequestId,
+    pages::{self, Navigation},
+};
 
 /// The result of a handler.
 pub type HttpResult<T = Response> = Result<T, Problem>;
@@ -45,16 +48,23 @@ impl Problem {
         Self { status, detail: detail.into(), field: None, retry_after: None, cause: None }
     }
 
-    /// Writes it out for the caller who sent the request: as a page or as problem details. Headers
-    /// that a route has set already stay.
-    pub fn render(&self, response: Response, as_page: bool, id: &RequestId) -> Response {
+    /// Writes it out for the caller who sent the request: as a page under this navigation, or as problem
+    /// details. Headers that a route has set already stay.
+    pub(crate) fn render(
+        &self,
+        response: Response,
+        as_page: Option<Navigation>,
+        id: &RequestId,
+    ) -> Response {
         let (mut parts, _) = response.into_parts();
         parts.status = self.status;
         if self.status == StatusCode::UNAUTHORIZED {
             parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        let (kind, body) =
-            if as_page { (HTML, pages::error(self, id)) } else { (PROBLEM_JSON, self.to_json(id)) };
+        let (kind, body) = match as_page {
+            Some(navigation) => (HTML, pages::problem(self, navigation, id)),
+            None => (PROBLEM_JSON, self.to_json(id)),
+        };
         parts.headers.insert(header::CONTENT_TYPE, kind);
         parts.headers.remove(header::CONTENT_LENGTH);
         self.say_when(&mut parts.headers);
@@ -131,7 +141,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Leaves the body to [`Problem::render`].
+/// Leaves the body to whoever renders it when the request is known.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();

@@ -3,17 +3,29 @@
 mod assets;
 #[cfg(test)]
 pub(crate) mod check;
+pub(crate) mod errors;
+pub(crate) mod forms;
+mod navigation;
+mod problem;
+mod sign_in;
 pub(crate) mod words;
+
+use std::sync::Arc;
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
-use http::{Method, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header};
 use lodge_domain::Error;
 
-pub(crate) use self::assets::url as asset_url;
-use crate::{edge::request_id::RequestId, error::Problem, routes::Routes};
+pub(crate) use self::{
+    assets::url as asset_url,
+    navigation::{Navigation, rendered},
+    problem::problem,
+    sign_in::{leave, let_in, signed_out},
+};
+use crate::{Site, error::HttpResult, routes::Routes};
 
-/// Routes that belong to no app.
+/// Routes of files, which need nothing.
 pub(crate) fn routes() -> Routes {
     Routes::default()
         .on(Method::GET, "/assets/{file}", assets::file)
@@ -21,15 +33,36 @@ pub(crate) fn routes() -> Routes {
         .on(Method::GET, "/robots.txt", robots)
 }
 
+/// Routes of signing in, which all apps share.
+pub(crate) fn sign_in_routes() -> Routes<Arc<Site>> {
+    Routes::default()
+        .on(Method::GET, "/login", sign_in::form)
+        .on(Method::POST, "/login", sign_in::begin)
+        .on(Method::POST, "/logout", sign_in::end)
+}
+
 /// A template as an answer.
-pub(crate) fn page(status: StatusCode, template: &impl Template) -> Result<Response, Error> {
-    let html = template.render().map_err(Error::internal)?;
+pub(crate) fn page(
+    site: &Site,
+    status: StatusCode,
+    template: &impl Template,
+) -> Result<Response, Error> {
+    let html = rendered(template, site.navigation)?;
     Ok((status, Html(html)).into_response())
+}
+
+/// Sends the browser on after a form.
+pub(crate) fn go_to(path: &str) -> HttpResult {
+    let location = HeaderValue::try_from(path).map_err(Error::internal)?;
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    response.headers_mut().insert(header::LOCATION, location);
+    Ok(response)
 }
 
 /// Short links are for everybody, also for search engines; what manages them is not.
 async fn robots() -> Response {
-    let text = "User-agent: *\nDisallow: /api/links\nDisallow: /api/bulk\nDisallow: /links\nDisallow: /login\n";
+    let text = "User-agent: *\nDisallow: /api/links\nDisallow: /api/bulk\nDisallow: /links\nDisallow: /login\nDisallow: /account\nDisallow: /admin\n";
     (
         [
             (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
@@ -38,86 +71,4 @@ async fn robots() -> Response {
         text,
     )
         .into_response()
-}
-
-#[derive(Template)]
-#[template(path = "error.html")]
-struct ErrorPage<'a> {
-    status: u16,
-    title: &'static str,
-    detail: String,
-    next: &'static str,
-    way_out: (&'static str, &'static str),
-    id: &'a str,
-}
-
-/// The page that says what went wrong.
-pub(crate) fn error(problem: &Problem, id: &RequestId) -> String {
-    let (title, next) = explain(problem.status);
-    let way_out = match problem.status {
-        StatusCode::UNAUTHORIZED => ("/login", "Sign in with an API key"),
-        StatusCode::NOT_FOUND | StatusCode::GONE => ("/new", "Make a link"),
-        _ => ("/", "Go to the start page"),
-    };
-    let page = ErrorPage {
-        status: problem.status.as_u16(),
-        title,
-        detail: words::sentence(&problem.detail),
-        next,
-        way_out,
-        id: id.as_str(),
-    };
-    page.render().unwrap_or_else(|_| format!("{} {id}", problem.detail))
-}
-
-/// What a status means to a person, and what to do next.
-fn explain(status: StatusCode) -> (&'static str, &'static str) {
-    match status {
-        StatusCode::UNAUTHORIZED => {
-            ("This needs a key", "Sign in with the key, then come back to this page.")
-        }
-        StatusCode::FORBIDDEN => {
-            ("You cannot do this", "If the link is yours, open its page with its manage key.")
-        }
-        StatusCode::NOT_FOUND => (
-            "We cannot find that",
-            "Check the address for a slip of the finger: upper and lower case are different here. If the name is free, it can be yours.",
-        ),
-        StatusCode::METHOD_NOT_ALLOWED => {
-            ("That does not work here", "Go back to the page you came from and try from there.")
-        }
-        StatusCode::CONFLICT => ("Somebody else has it", "Go back and choose another name."),
-        StatusCode::GONE => ("This link is over", "Ask whoever gave it to you for a new one."),
-        StatusCode::PRECONDITION_FAILED => {
-            ("It has changed meanwhile", "Open the page again and repeat what you wanted to do.")
-        }
-        StatusCode::PAYLOAD_TOO_LARGE => ("That is too much at once", "Send less in one go."),
-        StatusCode::TOO_MANY_REQUESTS => {
-            ("A little slower, please", "Wait a moment, then try again. Nothing was changed.")
-        }
-        StatusCode::SERVICE_UNAVAILABLE => {
-            ("Not right now", "Wait a few seconds and load the page again.")
-        }
-        status if status.is_server_error() => (
-            "Something broke",
-            "It is our fault, not yours. If it happens again, tell whoever runs this site the number below.",
-        ),
-        _ => ("That did not work", "Go back, check what you entered, and try again."),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::edge::request_id::RequestIds;
-
-    #[test]
-    fn every_error_has_a_sound_page() {
-        let id = RequestIds::default().next();
-        for status in (400..=599).filter_map(|code| StatusCode::from_u16(code).ok()) {
-            let html = error(&Problem::new(status, "<b>there</b> is no such link"), &id);
-            check::sound(&html);
-            assert!(html.contains(id.as_str()) && html.contains("&#60;b&#62;"), "{html}");
-        }
-    }
 }

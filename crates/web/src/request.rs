@@ -53,6 +53,12 @@ impl Asked {
         self.host.as_deref().map(Origin::from_host_header).unwrap_or_default()
     }
 
+    /// What the device says that it is.
+    pub(crate) fn agent(&self) -> &str {
+        let agent = self.headers.get(header::USER_AGENT);
+        agent.and_then(|agent| agent.to_str().ok()).unwrap_or_default()
+    }
+
     /// What stands in `Authorization: Bearer`; `None` where there is no such header, and nothing where it
     /// says something else.
     pub(crate) fn bearer(&self) -> Option<&str> {

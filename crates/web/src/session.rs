@@ -1,15 +1,16 @@
-//! Page sessions: a key owner who pasted their API key is known by a signed cookie for some hours.
-//! Nothing is stored: the cookie names the key, and a key that was revoked ends its sessions at once.
+//! Page sessions: who is signed in on a browser, by a cookie. Somebody with an account is known by their
+//! session's token, the owner of an API key by a signed note of which key.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+mod key;
+
 use http::{HeaderMap, HeaderValue};
 use jiff::Timestamp;
 use lodge_domain::{
-    Result,
-    keys::{ApiKey, KeyId, Keys},
-    secret::InstallationSecret,
+    Error, Result,
+    accounts::{FreshSession, SessionDigest, SignedIn},
+    keys::{ApiKey, KeyId},
+    links::Owner,
 };
-use subtle::ConstantTimeEq;
 
 use crate::{
     Site,
@@ -17,17 +18,72 @@ use crate::{
     request::Asked,
 };
 
-/// How long a session lasts.
-const SECONDS: i64 = 12 * 60 * 60;
+/// Somebody who is signed in.
+pub(crate) enum Person {
+    /// The owner of an API key.
+    Key(ApiKey),
+    /// Somebody with an account.
+    Account(Box<SignedIn>),
+}
 
-/// The key whose owner is signed in on this browser.
-pub(crate) async fn owner(site: &Site, asked: &Asked) -> Result<Option<ApiKey>> {
-    owner_of(&site.keys, &site.secret, &asked.headers, site.over_tls(), asked.at).await
+impl Person {
+    /// As whom their links know them.
+    pub(crate) fn owner(&self) -> Owner {
+        match self {
+            Self::Key(key) => Owner::Key(key.id),
+            Self::Account(me) => Owner::Account(me.account.id),
+        }
+    }
+
+    /// What they are called.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Key(key) => &key.name,
+            Self::Account(me) => me.account.nickname.as_str(),
+        }
+    }
+}
+
+/// Who is signed in on this browser.
+pub(crate) async fn person(site: &Site, asked: &Asked) -> Result<Option<Person>> {
+    if let Some(session) = of_account(site, asked) {
+        let me = account(site, session).await?;
+        return Ok(me.map(Box::new).map(Person::Account));
+    }
+    let Some(note) = value(&asked.headers, site.over_tls()) else { return Ok(None) };
+    let owner = key::owner(&site.keys, &site.secret, note, asked.at).await?;
+    Ok(owner.map(Person::Key))
+}
+
+/// The session of an account that this browser carries, whatever has become of it.
+pub(crate) fn of_account(site: &Site, asked: &Asked) -> Option<SessionDigest> {
+    value(&asked.headers, site.over_tls()).and_then(SessionDigest::of_token)
+}
+
+/// Who is signed in by it, if anybody still is.
+pub(crate) async fn account(site: &Site, session: SessionDigest) -> Result<Option<SignedIn>> {
+    let Some(accounts) = &site.accounts else { return Ok(None) };
+    match accounts.who(session).await {
+        Ok(me) => Ok(Some(me)),
+        Err(Error::Unauthenticated(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The cookie that signs the owner of `key` in.
-pub(crate) fn begin(site: &Site, key: KeyId, now: Timestamp) -> Result<HeaderValue> {
-    cookie(&seal(&site.secret, key, now.as_second() + SECONDS), SECONDS, site.over_tls())
+pub(crate) fn begin_key(site: &Site, key: KeyId, now: Timestamp) -> Result<HeaderValue> {
+    let note = key::note(&site.secret, key, now);
+    cookie(&note, key::SECONDS, site.over_tls())
+}
+
+/// The cookie that carries a session of an account, for as long as it lasts.
+pub(crate) fn begin_account(
+    site: &Site,
+    fresh: &FreshSession,
+    now: Timestamp,
+) -> Result<HeaderValue> {
+    let lasts = fresh.signed_in.session.expires_at.duration_since(now);
+    cookie(&fresh.token, lasts.as_secs(), site.over_tls())
 }
 
 /// The cookie that signs out.
@@ -40,135 +96,34 @@ fn cookie(value: &str, max_age_seconds: i64, secure: bool) -> Result<HeaderValue
         .header(secure)
 }
 
+fn value(headers: &HeaderMap, secure: bool) -> Option<&str> {
+    cookies::read(headers, name(secure))
+}
+
 /// Over TLS the prefix keeps neighbours under the same domain from setting it.
 fn name(secure: bool) -> &'static str {
     if secure { "__Host-lodge_session" } else { "lodge_session" }
 }
 
-async fn owner_of(
-    keys: &Keys,
-    secret: &InstallationSecret,
-    headers: &HeaderMap,
-    secure: bool,
-    now: Timestamp,
-) -> Result<Option<ApiKey>> {
-    match cookies::read(headers, name(secure)).and_then(|value| open(secret, value, now)) {
-        Some(key) => keys.live(key).await,
-        None => Ok(None),
-    }
-}
-
-/// `keyid.expiry.hmac`.
-fn seal(secret: &InstallationSecret, key: KeyId, expires_at: i64) -> String {
-    let mac = secret.sign("page session", &[&key.0.to_be_bytes(), &expires_at.to_be_bytes()]);
-    format!("{}.{expires_at}.{}", key.0, URL_SAFE_NO_PAD.encode(mac))
-}
-
-fn open(secret: &InstallationSecret, value: &str, now: Timestamp) -> Option<KeyId> {
-    let mut parts = value.splitn(3, '.');
-    let key = KeyId(parts.next()?.parse().ok()?);
-    let expires_at: i64 = parts.next()?.parse().ok()?;
-    let genuine: bool = seal(secret, key, expires_at).as_bytes().ct_eq(value.as_bytes()).into();
-    (genuine && now.as_second() < expires_at).then_some(key)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use async_trait::async_trait;
     use http::header;
-    use lodge_domain::{Clock, Error, OsRandom, SystemClock, keys::KeyStore};
 
     use super::*;
 
-    /// A store of one key.
-    struct OneKey(ApiKey);
-
-    #[async_trait]
-    impl KeyStore for OneKey {
-        async fn add(&self, _: &str, _: [u8; 32], _: Timestamp) -> Result<ApiKey> {
-            Err(Error::conflict("there is one already"))
-        }
-        async fn find(&self, _: [u8; 32]) -> Result<Option<ApiKey>> {
-            Ok(None)
-        }
-        async fn get(&self, id: KeyId) -> Result<Option<ApiKey>> {
-            Ok((id == self.0.id).then(|| self.0.clone()))
-        }
-        async fn list(&self) -> Result<Vec<ApiKey>> {
-            Ok(vec![self.0.clone()])
-        }
-        async fn revoke(&self, _: &str, _: Timestamp) -> Result<Option<ApiKey>> {
-            Ok(None)
-        }
-    }
-
-    const SECRET: [u8; 32] = [7; 32];
-
-    async fn who(value: &str, revoked: bool, secure: bool) -> Option<KeyId> {
-        let now = SystemClock.now();
-        let key = ApiKey {
-            id: KeyId(3),
-            name: "x".to_owned(),
-            created_at: now,
-            revoked_at: revoked.then_some(now),
-        };
-        let keys = Keys::new(Arc::new(OneKey(key)), Arc::new(SystemClock), Arc::new(OsRandom));
+    #[test]
+    fn over_tls_only_a_cookie_of_this_very_host_counts() {
         let mut headers = HeaderMap::new();
-        headers.insert(header::COOKIE, format!("lodge_session={value}").parse().unwrap());
-        owner_of(&keys, &InstallationSecret::new(SECRET), &headers, secure, now)
-            .await
-            .unwrap()
-            .map(|key| key.id)
+        headers.insert(header::COOKIE, HeaderValue::from_static("lodge_session=x"));
+        assert_eq!((value(&headers, false), value(&headers, true)), (Some("x"), None));
     }
 
-    fn sealed(secret: [u8; 32], key: i64, seconds_left: i64) -> String {
-        seal(
-            &InstallationSecret::new(secret),
-            KeyId(key),
-            SystemClock.now().as_second() + seconds_left,
-        )
-    }
-
-    #[tokio::test]
-    async fn a_session_is_its_keys_owner() {
-        assert_eq!(who(&sealed(SECRET, 3, 60), false, false).await, Some(KeyId(3)));
-        assert_eq!(who(&sealed(SECRET, 4, 60), false, false).await, None, "no such key");
-    }
-
-    #[tokio::test]
-    async fn a_forged_session_is_nobodys() {
-        assert_eq!(who(&sealed([8; 32], 3, 60), false, false).await, None);
-        let genuine = sealed(SECRET, 4, 60);
-        assert_eq!(who(&genuine.replacen('4', "3", 1), false, false).await, None, "another key");
-        let genuine = sealed(SECRET, 3, 60);
-        for value in [
-            "",
-            "3",
-            "3.9999999999",
-            "3.9999999999.",
-            &genuine[..genuine.len() - 1],
-            &format!("{genuine}A"),
-            &format!("0{genuine}"),
-            "3.x.y",
-        ] {
-            assert_eq!(who(value, false, false).await, None, "{value}");
-        }
-    }
-
-    #[tokio::test]
-    async fn an_expired_session_is_nobodys() {
-        assert_eq!(who(&sealed(SECRET, 3, 0), false, false).await, None);
-    }
-
-    #[tokio::test]
-    async fn a_revoked_keys_session_is_nobodys() {
-        assert_eq!(who(&sealed(SECRET, 3, 60), true, false).await, None);
-    }
-
-    #[tokio::test]
-    async fn over_tls_only_a_cookie_of_this_very_host_counts() {
-        assert_eq!(who(&sealed(SECRET, 3, 60), false, true).await, None);
+    #[test]
+    fn the_cookie_is_for_no_script_and_no_other_site() {
+        let set = cookie("x", 60, true).unwrap();
+        assert_eq!(
+            set.to_str().unwrap(),
+            "__Host-lodge_session=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure"
+        );
     }
 }

@@ -18,7 +18,7 @@ use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode, header};
 use hyper::body::Incoming;
 use lodge_domain::{
-    Clock, accounts::AccountsClient, keys::Keys, links::Links, secret::InstallationSecret,
+    Clock, Random, accounts::AccountsClient, keys::Keys, links::Links, secret::InstallationSecret,
 };
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
@@ -36,7 +36,7 @@ use crate::{
     },
     error::Problem,
     links::{self, app::LinksApp},
-    pages,
+    pages::{self, Navigation},
     routes::Routes,
 };
 
@@ -45,6 +45,9 @@ const BODY_BYTES_MAX: usize = 128 * 1024;
 
 /// All bodies together that are on their way at one time, in KiB.
 const BODIES_KIB_MAX: usize = 32 * 1024;
+
+/// Fields that one address may have checked a minute as they are typed.
+const CHECKS_PER_MINUTE: u32 = 240;
 
 /// What an operator decides about the edge.
 #[derive(Debug, Clone)]
@@ -74,11 +77,15 @@ pub struct Site {
     pub secret: InstallationSecret,
     /// Says what time it is.
     pub clock: Arc<dyn Clock>,
+    /// Makes what nobody can guess.
+    pub random: Arc<dyn Random>,
     /// What the operator decided.
     pub settings: SiteSettings,
+    pub(crate) navigation: Navigation,
     pub(crate) creations: Option<AddressLimit>,
     pub(crate) sign_ups: Option<AddressLimit>,
     pub(crate) attempts: Option<AddressLimit>,
+    pub(crate) checks: Option<AddressLimit>,
     /// Room for bodies that are on their way, in KiB.
     pub(crate) body_room: Arc<Semaphore>,
 }
@@ -90,13 +97,23 @@ impl Site {
         accounts: Option<AccountsClient>,
         secret: InstallationSecret,
         clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
         settings: SiteSettings,
     ) -> Self {
-        let creations = AddressLimit::per_minute(settings.creations_per_minute);
-        let sign_ups = AddressLimit::per_minute(settings.sign_ups_per_minute);
-        let attempts = AddressLimit::per_minute(settings.attempts_per_minute);
-        let body_room = Arc::new(Semaphore::new(BODIES_KIB_MAX));
-        Self { keys, accounts, secret, clock, settings, creations, sign_ups, attempts, body_room }
+        Self {
+            navigation: Navigation { links: false, accounts: accounts.is_some() },
+            creations: AddressLimit::per_minute(settings.creations_per_minute),
+            sign_ups: AddressLimit::per_minute(settings.sign_ups_per_minute),
+            attempts: AddressLimit::per_minute(settings.attempts_per_minute),
+            checks: AddressLimit::per_minute(CHECKS_PER_MINUTE),
+            body_room: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
+            keys,
+            accounts,
+            secret,
+            clock,
+            random,
+            settings,
+        }
     }
 
     /// Whether the world reaches this site over TLS, so that cookies and headers can insist on it.
@@ -119,7 +136,8 @@ pub struct Apps {
 impl Apps {
     /// Their routes, and those that belong to none.
     fn routes(self, site: &Arc<Site>) -> Routes {
-        let (mut routes, mut documents) = (pages::routes(), Vec::new());
+        let sign_in = pages::sign_in_routes().with(Arc::clone(site));
+        let (mut routes, mut documents) = (pages::routes().merge(sign_in), Vec::new());
         if let Some(links) = self.links {
             let app = LinksApp { site: Arc::clone(site), links };
             routes = routes.merge(links::routes().with(app));
@@ -127,7 +145,10 @@ impl Apps {
         }
         if let Some(accounts) = site.accounts.clone() {
             let app = AccountsApp { site: Arc::clone(site), accounts };
-            routes = routes.merge(accounts::routes().with(app));
+            routes = routes.merge(accounts::routes().with(app.clone()));
+            if !site.navigation.links {
+                routes = routes.merge(accounts::start().with(app));
+            }
             documents.push(accounts::document());
         }
         routes.merge(api_docs::routes().with(ApiDocs::new(Arc::clone(site), documents)))
@@ -151,7 +172,8 @@ struct Inner {
 
 impl Front {
     /// Puts the apps' routes together.
-    pub fn new(site: Site, apps: Apps) -> Self {
+    pub fn new(mut site: Site, apps: Apps) -> Self {
+        site.navigation.links = apps.links.is_some();
         let (site, links) = (Arc::new(site), apps.links.clone());
         let router = apps
             .routes(&site)
@@ -175,8 +197,9 @@ impl Front {
     /// Every route that any app has, as method and path.
     pub fn routes() -> Vec<(Method, &'static str)> {
         let of_apps = [links::routes().list(), accounts::routes().list()];
-        let of_none = [pages::routes().list(), api_docs::routes().list()];
-        [of_apps, of_none].concat().concat()
+        let of_none =
+            [pages::routes().list(), pages::sign_in_routes().list(), api_docs::routes().list()];
+        of_apps.into_iter().chain(of_none).flatten().collect()
     }
 
     /// The lane of plain redirects: most of all requests, and nothing that they need is behind the
@@ -205,7 +228,8 @@ impl Front {
         let id = self.request_id(peer, request.headers());
         let method = request.method().clone();
         let path = request.uri().path().to_owned();
-        let as_page = !path.starts_with("/api/") && wants_page(request.headers());
+        let is_page = !path.starts_with("/api/") && wants_page(request.headers());
+        let as_page = is_page.then_some(self.0.site.navigation);
 
         let mut response = match cross_site::check(&method, request.uri(), request.headers()) {
             Ok(()) => self.within_time(peer, client, &id, request).await,

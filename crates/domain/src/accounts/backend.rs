@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, Accounts, Changed, Edit, Export, FeedPlace, FreshSession, NewPassword, Session,
-    SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+    Account, AccountQuery, Accounts, Changed, Edit, Export, FeedPlace, FreshSession, NewPassword,
+    ResetCode, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
 };
 use crate::{Attempt, Done, Error, Result, passwords::Password};
 
@@ -75,6 +75,24 @@ pub enum Own {
     Delete,
     /// All that is kept about oneself.
     Export,
+    /// Keep order among others.
+    KeepOrder(Order),
+}
+
+/// What staff can ask for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Who has an account?
+    List(AccountQuery),
+    /// Let somebody in no more.
+    Ban(Username),
+    /// Lift a ban.
+    Unban(Username),
+    /// Give somebody a role.
+    SetRole(Username, Role),
+    /// Give out a one-time code with which somebody can set a new password.
+    IssueReset(Username),
 }
 
 /// What came of a call that was not refused.
@@ -97,6 +115,10 @@ pub enum Reply {
     Changed(Changed),
     /// All that is kept.
     Export(Box<Export>),
+    /// The accounts, in the order of their names.
+    Accounts(Vec<Account>),
+    /// The one-time code.
+    Code(ResetCode),
 }
 
 /// Whoever answers calls: the service itself, or the way to another process that has it.
@@ -148,6 +170,7 @@ impl Accounts {
                 Reply::Done
             }
             Own::Export => Reply::Export(Box::new(self.export(me).await?)),
+            Own::KeepOrder(order) => self.keep_order(me, order).await?,
         })
     }
 }

@@ -3,8 +3,9 @@
 use std::{net::IpAddr, sync::Arc};
 
 use super::{
-    Account, Backend, Call, Edit, Export, FreshSession, NewPassword, Own, Reply, Session,
-    SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, backend::mixed_up,
+    Account, AccountQuery, Backend, Call, Edit, Export, FreshSession, NewPassword, Order, Own,
+    Reply, ResetCode, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+    backend::mixed_up,
 };
 use crate::{Attempt, Done, Result, passwords::Password};
 
@@ -104,6 +105,34 @@ impl AccountsClient {
     pub async fn export(&self, session: SessionDigest) -> Result<Export> {
         match self.own(session, Own::Export).await? {
             Reply::Export(export) => Ok(*export),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Accounts in the order of their names, for staff.
+    pub async fn list(&self, session: SessionDigest, query: AccountQuery) -> Result<Vec<Account>> {
+        match self.own(session, Own::KeepOrder(Order::List(query))).await? {
+            Reply::Accounts(accounts) => Ok(accounts),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Lets somebody in no more, or again.
+    pub async fn ban(&self, session: SessionDigest, name: Username, is_banned: bool) -> Result<()> {
+        let order = if is_banned { Order::Ban(name) } else { Order::Unban(name) };
+        account(self.own(session, Own::KeepOrder(order)).await?).map(drop)
+    }
+
+    /// Gives somebody a role.
+    pub async fn set_role(&self, session: SessionDigest, name: Username, role: Role) -> Result<()> {
+        let order = Order::SetRole(name, role);
+        account(self.own(session, Own::KeepOrder(order)).await?).map(drop)
+    }
+
+    /// Gives out a one-time code with which somebody can set a new password.
+    pub async fn issue_reset(&self, session: SessionDigest, name: Username) -> Result<ResetCode> {
+        match self.own(session, Own::KeepOrder(Order::IssueReset(name))).await? {
+            Reply::Code(code) => Ok(code),
             _ => Err(mixed_up()),
         }
     }

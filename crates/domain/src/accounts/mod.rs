@@ -9,6 +9,7 @@ mod failures;
 mod me;
 mod new_password;
 mod nickname;
+mod order;
 mod service;
 mod session;
 mod sign_in;
@@ -21,7 +22,7 @@ pub use self::{
     account::{
         Account, AccountChange, AccountId, AccountQuery, Credential, NewAccount, Reset, Role,
     },
-    backend::{Backend, Call, Own, Reply},
+    backend::{Backend, Call, Order, Own, Reply},
     client::AccountsClient,
     email::Email,
     event::{Actor, Event, EventKind},
@@ -33,7 +34,7 @@ pub use self::{
     session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,
     sign_up::SignUp,
-    staff::ImportAccount,
+    staff::{ImportAccount, ResetCode},
     store::{AccountStore, Changed, FeedPlace, Outcome, SessionStore},
     username::Username,
 };

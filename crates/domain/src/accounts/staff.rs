@@ -1,6 +1,6 @@
 //! What those who keep order, and those who run the server, can do with others' accounts.
 
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,17 @@ pub struct ImportAccount {
     /// member (also if empty), moderator or admin.
     #[serde(default)]
     pub role: String,
+}
+
+/// A one-time code as it is given out, the only time that it can be had.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ResetCode(pub String);
+
+impl fmt::Debug for ResetCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResetCode(…)")
+    }
 }
 
 impl ImportAccount {
@@ -116,7 +127,7 @@ impl Accounts {
 
     /// Gives out a code with which its owner can set a new password, once; the account's sessions end at
     /// once. The code cannot be had again.
-    pub async fn issue_reset(&self, name: &Username, by: Actor) -> Result<String> {
+    pub async fn issue_reset(&self, name: &Username, by: Actor) -> Result<ResetCode> {
         let code = secret::random_token(RESET_PREFIX, &*self.random);
         let expires_at = self.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
         let change = AccountChange {
@@ -125,7 +136,7 @@ impl Accounts {
             ..AccountChange::default()
         };
         self.change_others(name, change, EventKind::ResetIssued, by).await?;
-        Ok(code)
+        Ok(ResetCode(code))
     }
 
     /// Sets a new password with a code; all sessions end.

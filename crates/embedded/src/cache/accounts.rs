@@ -12,7 +12,9 @@ use std::{
 use async_trait::async_trait;
 use lodge_domain::{
     Clock, Result,
-    accounts::{AccountId, Backend, Call, Changed, FeedPlace, Own, Reply, SessionDigest, SignedIn},
+    accounts::{
+        AccountId, Backend, Call, Changed, FeedPlace, Order, Own, Reply, SessionDigest, SignedIn,
+    },
 };
 use moka::sync::Cache;
 use parking_lot::RwLock;
@@ -158,7 +160,8 @@ impl Backend for CachedAccounts {
         match call {
             Call::Who(session) => self.who(session).await,
             Call::Own { session, wish } => {
-                let changes = !matches!(wish, Own::Sessions | Own::Export);
+                let changes =
+                    !matches!(wish, Own::Sessions | Own::Export | Own::KeepOrder(Order::List(_)));
                 let account =
                     self.sessions.get(&session).map(|remembered| remembered.me.account.id);
                 let outcome = self.backend.call(Call::Own { session, wish }).await;
@@ -167,6 +170,10 @@ impl Backend for CachedAccounts {
                     self.sessions.invalidate(&session);
                     if let Some(account) = account {
                         self.forget(&[account]);
+                    }
+                    // Of staff, it is somebody else's.
+                    if let Ok(Reply::Account(changed)) = &outcome {
+                        self.forget(&[changed.id]);
                     }
                 }
                 outcome

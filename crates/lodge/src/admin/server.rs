@@ -148,7 +148,7 @@ async fn carry_out_for_user(
         UserCommand::Ban { username } => Outcome::User(accounts.ban(&username, BY).await?),
         UserCommand::Unban { username } => Outcome::User(accounts.unban(&username, BY).await?),
         UserCommand::Reset { username } => {
-            Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await? }
+            Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await?.0 }
         }
     })
 }

@@ -12,8 +12,9 @@ pub(super) fn check(config: &Config) -> Result<()> {
     let has_key = !accounts.key_file.as_os_str().is_empty();
     if here && config.links.store != Store::Embedded {
         bail!(
-            "roles: accounts are kept in the data folder, which links.store = \"cassandra\" leaves empty; \
-             give the role \"accounts\" to another process, and name it in accounts.servers"
+            "apps: accounts are kept in the data folder, which links.store = \"cassandra\" leaves empty; \
+             leave them out with apps = [\"links\"], or give the role \"accounts\" to another process \
+             and name it in accounts.servers"
         );
     }
     if here && !accounts.servers.is_empty() {

@@ -163,7 +163,7 @@ pub(crate) struct PasswordsConfig {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            apps: vec![App::Links],
+            apps: vec![App::Links, App::Accounts],
             roles: vec![Role::Web, Role::Accounts, Role::Worker],
             public_url: String::new(),
             data: "lodge-data".into(),

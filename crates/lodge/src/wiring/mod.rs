@@ -174,7 +174,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
     };
     let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
     let accounts = services.backend.clone().map(|backend| AccountsClient::new(backend));
-    Site::new(keys, accounts, services.secret.clone(), clock, settings)
+    Site::new(keys, accounts, services.secret.clone(), clock, Arc::new(OsRandom), settings)
 }
 
 /// The apps that the site serves.

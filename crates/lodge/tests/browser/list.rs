@@ -26,13 +26,14 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
 
     scene.open("/links").await;
     browser.sees("Sign in").await;
-    assert_eq!(browser.path().await, "/login");
+    assert_eq!(browser.path().await, "/login?next=/links");
+    browser.press("Sign in with an API key").await;
     browser.fill("api_key", "lodge_wrong").await;
-    browser.press("Sign in").await;
+    browser.press("Use the key").await;
     let said = browser.text("#api_key-error").await;
     assert_eq!(said, "This API key is not known, or was revoked.");
     browser.fill("api_key", &key).await;
-    browser.press("Sign in").await;
+    browser.press("Use the key").await;
     browser.sees("Made with the key Ann's laptop").await;
 
     let newest_first = |numbers: std::ops::RangeInclusive<usize>| names(numbers.rev());
@@ -72,7 +73,7 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     browser.press("Sign out").await;
     browser.sees("Long address,").await;
     scene.open("/links").await;
-    assert_eq!(browser.path().await, "/login");
+    assert_eq!(browser.path().await, "/login?next=/links");
     scene.open("/links/link-4").await;
     assert_eq!(browser.text("h1").await, "Is this link yours?");
     scene.end().await;

@@ -17,6 +17,7 @@ mod scene;
 mod target;
 mod tour;
 
+mod account;
 mod ask;
 mod list;
 mod make;

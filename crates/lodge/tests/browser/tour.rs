@@ -11,6 +11,7 @@ pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
     make(scene, &long, &mut look).await;
     visit(scene, &mut look).await;
     own(scene, &key, &mut look).await;
+    account(scene, &mut look).await;
     delete(scene, &mut look).await;
 }
 
@@ -87,12 +88,19 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/login").await;
     look("sign in").await;
-    browser.fill("api_key", "lodge_wrong").await;
+    browser.fill("username", "nobody").await;
+    browser.fill("password", "a guess").await;
     browser.press("Sign in").await;
-    browser.one("#api_key-error").await;
+    browser.one("#password-error").await;
     look("sign in, wrong").await;
+    browser.press("Sign in with an API key").await;
+    look("sign in with a key").await;
+    browser.fill("api_key", "lodge_wrong").await;
+    browser.press("Use the key").await;
+    browser.one("#api_key-error").await;
+    look("sign in with a key, wrong").await;
     browser.fill("api_key", key).await;
-    browser.press("Sign in").await;
+    browser.press("Use the key").await;
     browser.sees("Made with the key").await;
     look("list").await;
     scene.open("/links?search=x&tag=nothing").await;
@@ -110,4 +118,55 @@ async fn delete(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("deleted").await;
     scene.open("/gg").await;
     look("gone").await;
+}
+
+async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    scene.open("/signup").await;
+    look("make an account").await;
+    browser.fill("username", "a b").await;
+    browser.fill("password", "password").await;
+    browser.press("Make the account").await;
+    browser.sees("That did not work yet.").await;
+    look("make an account, wrong").await;
+    browser.fill("username", "a-name-of-as-many-characters30").await;
+    browser.fill("password", "a lift in the fog").await;
+    browser.press("Make the account").await;
+    browser.sees("Welcome!").await;
+    look("account, new").await;
+    browser.fill("nickname", &"W".repeat(30)).await;
+    browser.press("Save").await;
+    browser.sees("Saved.").await;
+    look("account").await;
+    browser.press("Delete this account").await;
+    browser.fill("confirm", "x").await;
+    browser.press("Yes, delete it").await;
+    browser.one("#confirm-error").await;
+    look("account, wrong").await;
+    scene.open("/login/reset").await;
+    look("a new password").await;
+    scene.open("/admin/accounts").await;
+    look("accounts, not for members").await;
+    scene.lodge.admin(&["user", "role", "a-name-of-as-many-characters30", "admin"]);
+    for number in 0..51 {
+        let name = format!("{number:02}-{}", "w".repeat(27));
+        let who =
+            json!({"username": name, "password": "a lift in the fog", "nickname": "W".repeat(30)});
+        assert_eq!(scene.server.ask("POST", "/api/accounts").json(&who).send().status, 201);
+    }
+    scene.open("/admin/accounts").await;
+    look("accounts").await;
+    browser.press("00-").await;
+    look("somebody's account").await;
+    browser.press("Make a code").await;
+    browser.sees("A one-time code").await;
+    look("a one-time code").await;
+    scene.open("/admin/accounts?search=nobody").await;
+    look("accounts, nobody found").await;
+    scene.open("/account").await;
+    browser.press("Delete this account").await;
+    browser.fill("confirm", "a-name-of-as-many-characters30").await;
+    browser.press("Yes, delete it").await;
+    browser.sees("The account is gone").await;
+    look("account, deleted").await;
 }

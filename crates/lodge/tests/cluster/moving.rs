@@ -35,6 +35,7 @@ const MANY: usize = 4_000;
 /// The servers to come.
 fn deployment(keyspace: &Keyspace) -> Lodge {
     Lodge::new()
+        .with("LODGE_APPS", "links")
         .with("LODGE_LINKS_STORE", "cassandra")
         .with("LODGE_CASSANDRA_NODES", &Keyspace::nodes())
         .with("LODGE_CASSANDRA_KEYSPACE", keyspace.name())
@@ -157,6 +158,7 @@ impl UnderWay {
         command
             .env_clear()
             .current_dir(source.data())
+            .env("LODGE_APPS", "links")
             .env("LODGE_LINKS_STORE", "cassandra")
             .env("LODGE_CASSANDRA_NODES", Keyspace::nodes())
             .env("LODGE_CASSANDRA_KEYSPACE", keyspace.name())

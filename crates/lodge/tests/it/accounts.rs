@@ -14,7 +14,7 @@ pub(crate) const PASSWORD: &str = "a lift in the fog";
 
 /// An installation that serves links and accounts.
 pub(crate) fn lodge() -> Lodge {
-    Lodge::new().with("LODGE_APPS", "links,accounts")
+    Lodge::new()
 }
 
 fn sign_up(server: &Server, account: &Value) -> Answer {
@@ -365,13 +365,16 @@ fn each_app_alone_has_no_trace_of_the_other() {
     let server = accounts.start();
     made(&server, "ada");
     assert!(opens(&server, &token(&server, "ada")));
-    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 404);
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 405);
     assert_eq!(server.ask("POST", "/api/links").json(&json!({})).send().status, 404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/me"].is_object() && paths.get("/api/links").is_none());
+    assert_eq!(server.get("/").leads(), (303, Some("/account")));
+    assert_eq!(server.get("/account").leads(), (303, Some("/login?next=/account")));
+    assert!(!server.get("/login").text().contains("/links"), "of the other app there is no trace");
     drop(server);
 
-    let links = Lodge::new();
+    let links = Lodge::new().with("LODGE_APPS", "links");
     let server = links.start();
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();

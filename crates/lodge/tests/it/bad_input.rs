@@ -399,7 +399,7 @@ fn hostile_queries_and_cookies_of_pages_are_answered_as_pages() {
     }
     for cookie in ["lodge_session=1.9999999999.x", "lodge_session=\"", "lodge_manage=manage_x"] {
         let page = server.ask("GET", "/links").browser().header("Cookie", cookie).send();
-        assert_eq!(page.leads(), (303, Some("/login")), "{cookie}");
+        assert_eq!(page.leads(), (303, Some("/login?next=/links")), "{cookie}");
     }
     let page = server.get("/new?target=%22%3E%3Cscript%3Ealert(1)%3C/script%3E");
     assert!(!page.text().contains("<script>alert"), "{}", page.text());

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
+mod account_pages;
 mod accounts;
 mod api;
 mod backup;

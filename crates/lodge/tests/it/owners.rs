@@ -149,7 +149,7 @@ fn pages_open_only_to_those_whose_links_they_are() {
     let link = server
         .create(&json!({ "target": "https://secret.example/", "short": "mine", "max_clicks": 5 }));
     let signed_out = server.ask("GET", "/links").browser().send();
-    assert_eq!(signed_out.leads(), (303, Some("/login")));
+    assert_eq!(signed_out.leads(), (303, Some("/login?next=/links")));
     for path in ["/links/mine", "/links/mine/stats"] {
         let page = server.ask("GET", path).browser().send();
         assert!(!page.text().contains("secret.example"), "{path}");

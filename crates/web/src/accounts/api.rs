@@ -4,8 +4,7 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::{HeaderValue, Method, StatusCode, header};
 use lodge_domain::{
     Error,
-    accounts::{SessionId, SignIn, Username},
-    passwords::Password,
+    accounts::{SessionDigest, SessionId, Username},
 };
 
 use super::{
@@ -19,6 +18,7 @@ use crate::{
     answers::{self, private},
     edge::limits,
     error::{HttpResult, Problem},
+    pages,
     request::{self, Asked, Segment, Whole},
     routes::Routes,
 };
@@ -78,16 +78,7 @@ pub(crate) async fn sign_in(
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let BeginSession { username, password } = request::json(&asked.headers, &body)?;
-    let agent = asked.headers.get(header::USER_AGENT).map(HeaderValue::to_str);
-    let fresh = app
-        .accounts
-        .sign_in(SignIn {
-            username,
-            password: Password::parse("password", password)?,
-            from: asked.client.limited_by(),
-            agent: agent.and_then(Result::ok).unwrap_or_default().to_owned(),
-        })
-        .await?;
+    let fresh = pages::let_in(&app.accounts, &asked, &username, &password).await?;
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
 
@@ -218,7 +209,11 @@ pub(crate) async fn end_session(
     responses((status = 200, body = ExportJson), (status = 401, description = "The session is not known, or has ended")),
     security(("session" = [])))]
 pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
-    let session = asked.session()?;
+    exported(&app, asked.session()?).await
+}
+
+/// The file.
+pub(super) async fn exported(app: &AccountsApp, session: SessionDigest) -> HttpResult {
     let me = app.accounts.who(session).await?;
     let export = app.accounts.export(session).await?;
     let mut response = private(Json(ExportJson::of(export, me.session.id)));

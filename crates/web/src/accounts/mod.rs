@@ -1,14 +1,20 @@
-//! Accounts over HTTP: the JSON API.
+//! Accounts over HTTP: the JSON API and the pages.
 
 mod api;
 mod app;
 mod dto;
 mod openapi;
+mod pages;
 
 pub(crate) use self::{app::AccountsApp, openapi::document};
 use crate::routes::Routes;
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<AccountsApp> {
-    api::routes()
+    api::routes().merge(pages::routes())
+}
+
+/// The start page, where no other app has one.
+pub(crate) fn start() -> Routes<AccountsApp> {
+    pages::start()
 }

@@ -1,12 +1,10 @@
 //! The app's pages. Handlers read the request, call the service, and fill a template.
 
 mod chart;
-mod errors;
 mod form;
 mod list;
 mod make;
 mod manage;
-mod sign_in;
 mod statistics;
 mod visitor;
 
@@ -16,16 +14,16 @@ mod samples;
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::{HeaderValue, Method, header};
+use http::{Method, header};
 use lodge_domain::{
     Error,
-    links::{Caller, Link, Owner, Short},
+    links::{Caller, Link, Short},
 };
 
 pub(crate) use self::visitor::{password, preview};
 use crate::{
     cookies::{self, Cookie},
-    error::{HttpResult, Problem},
+    error::Problem,
     links::app::LinksApp,
     pages::words,
     request::Asked,
@@ -51,9 +49,6 @@ pub(super) fn routes() -> Routes<LinksApp> {
         .on(Method::POST, "/links/{short}/open", manage::open)
         .on(Method::GET, "/links/{short}/stats", statistics::show)
         .on(Method::GET, "/links/{short}/qr", visitor::print)
-        .on(Method::GET, "/login", sign_in::form)
-        .on(Method::POST, "/login", sign_in::begin)
-        .on(Method::POST, "/logout", sign_in::end)
 }
 
 /// A short URL as pages show it.
@@ -73,14 +68,14 @@ impl ShortUrl {
     }
 }
 
-/// Who asks for a new link: the key owner who is signed in, or anybody.
+/// Who asks for a new link: who is signed in, or anybody.
 async fn maker(app: &LinksApp, asked: &Asked) -> Result<Caller, Error> {
-    let key = session::owner(&app.site, asked).await?;
-    Ok(key.map_or(Caller::Anonymous, |key| Caller::Owner(Owner::Key(key.id))))
+    let person = session::person(&app.site, asked).await?;
+    Ok(person.map_or(Caller::Anonymous, |person| Caller::Owner(person.owner())))
 }
 
-/// The link and as whom this browser may manage it: by the manage key that it keeps, or as the key
-/// owner who is signed in. `None` if it may not.
+/// The link and as whom this browser may manage it: by the manage key that it keeps, or as who is
+/// signed in. `None` if it may not.
 async fn managed(
     app: &LinksApp,
     asked: &Asked,
@@ -120,13 +115,4 @@ fn set_manage_cookie(
         Cookie { name: MANAGE_COOKIE, value, path: &path, same_site: "Strict", max_age_seconds };
     response.headers_mut().append(header::SET_COOKIE, cookie.header(app.site.over_tls())?);
     Ok(())
-}
-
-/// Sends the browser on after a form.
-fn go_to(path: &str) -> HttpResult {
-    let location = HeaderValue::try_from(path).map_err(Error::internal)?;
-    let mut response = Response::default();
-    *response.status_mut() = http::StatusCode::SEE_OTHER;
-    response.headers_mut().insert(header::LOCATION, location);
-    Ok(response)
 }

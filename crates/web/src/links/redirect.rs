@@ -61,7 +61,7 @@ pub(crate) async fn follow(
     }
     match app.links.follow(&short, &visit(&asked.headers)).await? {
         Follow::To(link) => Ok(redirect(&link).ok_or_else(unsendable)?),
-        Follow::Password(link) => Ok(ask_for_password(&link, StatusCode::OK, None)),
+        Follow::Password(link) => Ok(ask_for_password(&app, &link, StatusCode::OK, None)),
     }
 }
 
@@ -85,14 +85,19 @@ pub(crate) async fn follow_with_password(
     let password = match Password::parse("password", said.password) {
         Ok(password) => password,
         Err(error) => {
-            return Ok(ask_for_password(&link, StatusCode::BAD_REQUEST, Some(error.to_string())));
+            return Ok(ask_for_password(
+                &app,
+                &link,
+                StatusCode::BAD_REQUEST,
+                Some(error.to_string()),
+            ));
         }
     };
     match app.links.follow_with_password(&short, password, &visit(&asked.headers)).await {
         // 303, so that the browser does not post the password to the target.
         Ok(link) => Ok(see(&link, StatusCode::SEE_OTHER).ok_or_else(unsendable)?),
         Err(error @ Error::Forbidden(_)) => {
-            Ok(ask_for_password(&link, StatusCode::FORBIDDEN, Some(error.to_string())))
+            Ok(ask_for_password(&app, &link, StatusCode::FORBIDDEN, Some(error.to_string())))
         }
         Err(error) => Err(error.into()),
     }
@@ -140,8 +145,13 @@ fn unsendable() -> Error {
     Error::internal("a stored target cannot stand in a header")
 }
 
-fn ask_for_password(link: &Link, status: StatusCode, wrong: Option<String>) -> Response {
-    let mut response = super::pages::password(link, wrong);
+fn ask_for_password(
+    app: &LinksApp,
+    link: &Link,
+    status: StatusCode,
+    wrong: Option<String>,
+) -> Response {
+    let mut response = super::pages::password(app, link, wrong);
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY_FORM_LEADS_AWAY);
     response

@@ -8,7 +8,10 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::errors::FormErrors;
+use crate::pages::{
+    errors::FormErrors,
+    forms::{self, given},
+};
 
 /// What was typed, each field as text.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -32,12 +35,12 @@ pub(super) struct LinkForm {
 impl LinkForm {
     /// An empty form to make a link.
     pub(super) fn empty(random: &dyn Random, target: String) -> Self {
-        Self { form: form_id(random), target, redirect: "307".to_owned(), ..Self::default() }
+        Self { form: forms::id(random), target, redirect: "307".to_owned(), ..Self::default() }
     }
 
     /// The form to edit `link`.
     pub(super) fn of(link: &Link, random: &dyn Random) -> Self {
-        Self { form: form_id(random), ..Self::values(link) }
+        Self { form: forms::id(random), ..Self::values(link) }
     }
 
     /// What a form to edit `link` starts with.
@@ -62,20 +65,14 @@ impl LinkForm {
                 .any(|text| !text.is_empty())
     }
 
-    /// The attempt that this submission is. Whoever changes what they typed and submits again wants
-    /// something else, so the whole body is part of its identity.
+    /// The attempt that this submission is.
     pub(super) fn attempt(
         &self,
         route: &str,
         body: &[u8],
         at: Timestamp,
     ) -> Result<Option<Attempt>> {
-        if self.form.len() != FORM_ID_LENGTH || !self.form.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Ok(None);
-        }
-        let caller = format!("form:{}", self.form);
-        let said = String::from_utf8_lossy(body);
-        Attempt::new(&[&caller, "POST", route, &said], &self.form, body, at).map(Some)
+        forms::attempt(&self.form, route, body, at)
     }
 
     /// The link that is wanted.
@@ -136,19 +133,6 @@ impl LinkForm {
         let typed = (!self.password.is_empty()).then(|| self.password.clone());
         typed.map(|typed| Password::parse("password", typed)).transpose()
     }
-}
-
-const FORM_ID_LENGTH: usize = 32;
-
-/// A name for one filling-in of a form, that nobody else can guess.
-pub(super) fn form_id(random: &dyn Random) -> String {
-    let mut bytes = [0; FORM_ID_LENGTH / 2];
-    random.fill(&mut bytes);
-    format!("{:032x}", u128::from_be_bytes(bytes))
-}
-
-fn given(text: &str) -> Option<&str> {
-    Some(text.trim()).filter(|text| !text.is_empty())
 }
 
 fn redirect(text: &str) -> Result<RedirectCode> {
@@ -219,16 +203,5 @@ mod tests {
     fn times_are_utc() {
         let form = LinkForm { expires_at: "2030-01-31T12:00".to_owned(), ..typed("example.org") };
         assert_eq!(form.to_new().unwrap().expires_at, "2030-01-31T12:00:00Z".parse().ok());
-    }
-
-    #[test]
-    fn a_forms_name_is_bound_to_what_was_typed() {
-        let form = LinkForm { form: form_id(&lodge_domain::OsRandom), ..LinkForm::default() };
-        let attempt = |form: &LinkForm, body: &[u8]| {
-            form.attempt("/links", body, Timestamp::UNIX_EPOCH).unwrap()
-        };
-        assert_eq!(attempt(&form, b"a"), attempt(&form, b"a"));
-        assert_ne!(attempt(&form, b"a").map(|a| a.id), attempt(&form, b"b").map(|b| b.id));
-        assert_eq!(attempt(&LinkForm { form: "short".to_owned(), ..form }, b"a"), None);
     }
 }

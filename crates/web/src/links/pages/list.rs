@@ -1,4 +1,4 @@
-//! A key owner's links.
+//! One's own links.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use lodge_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{ShortUrl, go_to};
+use super::ShortUrl;
 use crate::{
     error::HttpResult,
     links::app::LinksApp,
-    pages,
+    pages::{self, go_to},
     request::{Asked, Parameters},
-    session,
+    session::{self, Person},
 };
 
 /// Links on a page.
@@ -29,7 +29,7 @@ const TAGS_SHOWN: usize = 4;
 #[derive(Template)]
 #[template(path = "links/list.html")]
 pub(super) struct ListPage<'a> {
-    pub(super) key_name: &'a str,
+    pub(super) whose: &'a Person,
     pub(super) rows: &'a [Row],
     pub(super) filter: &'a Filter,
     /// Whether this is not the first page.
@@ -95,8 +95,10 @@ pub(super) async fn list(
     Parameters(filter): Parameters<Filter>,
     asked: Asked,
 ) -> HttpResult {
-    let Some(key) = session::owner(&app.site, &asked).await? else { return go_to("/login") };
-    let mut links = app.links.list(filter.query(Owner::Key(key.id))).await?;
+    let Some(whose) = session::person(&app.site, &asked).await? else {
+        return go_to("/login?next=/links");
+    };
+    let mut links = app.links.list(filter.query(whose.owner())).await?;
     let more = links.len() > PAGE;
     links.truncate(PAGE);
     let totals = app.links.click_store.totals(links.iter().map(|link| link.id).collect()).await?;
@@ -107,8 +109,8 @@ pub(super) async fn list(
     let filter = Filter { after: last, ..filter };
     let older =
         last.map(|_| serde_urlencoded::to_string(&filter)).transpose().map_err(Error::internal)?;
-    let page = ListPage { key_name: &key.name, rows: &rows, filter: &filter, paged, older };
-    Ok(pages::page(StatusCode::OK, &page)?)
+    let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged, older };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
 
 fn row(asked: &Asked, link: Arc<Link>, clicks: u64) -> Row {

@@ -6,15 +6,11 @@ use http::StatusCode;
 use lodge_domain::links::{Link, Mode};
 use serde::Deserialize;
 
-use super::{
-    errors::FormErrors,
-    form::{LinkForm, form_id},
-    go_to, keep_manage_key, maker,
-};
+use super::{form::LinkForm, keep_manage_key, maker};
 use crate::{
     error::HttpResult,
     links::app::LinksApp,
-    pages::{self, words},
+    pages::{self, errors::FormErrors, forms, go_to, words},
     request::{self, Asked, Whole},
     session,
 };
@@ -70,7 +66,7 @@ pub(super) async fn create(
     match made.and_then(|done| done.outcome) {
         Ok(link) => made_it(&app, &link),
         Err(error) => {
-            let (errors, problem) = FormErrors::from_error(error);
+            let (errors, problem) = FormErrors::from_error(error, "short");
             if problem.status.is_server_error() {
                 return Err(problem);
             }
@@ -97,7 +93,7 @@ async fn again(
     form: LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let form = LinkForm { form: form_id(&*app.links.random), password: String::new(), ..form };
+    let form = LinkForm { form: forms::id(&*app.links.random), password: String::new(), ..form };
     page(app, asked, status, &form, errors).await
 }
 
@@ -109,8 +105,9 @@ async fn page(
     errors: &FormErrors,
 ) -> HttpResult {
     let prefix = format!("{}/", words::bare_url(&asked.base_url));
-    let needs_key =
-        !app.links.settings.anonymous_creation && session::owner(&app.site, asked).await?.is_none();
+    let needs_key = !app.links.settings.anonymous_creation
+        && session::person(&app.site, asked).await?.is_none();
     let is_owned = app.links.settings.mode == Mode::Claim;
-    Ok(pages::page(status, &MakePage { form, errors, prefix: &prefix, needs_key, is_owned })?)
+    let page = MakePage { form, errors, prefix: &prefix, needs_key, is_owned };
+    Ok(pages::page(&app.site, status, &page)?)
 }

@@ -13,15 +13,12 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{
-    ShortUrl, errors::FormErrors, form::LinkForm, go_to, keep_manage_key, maker, managed,
-    set_manage_cookie,
-};
+use super::{ShortUrl, form::LinkForm, keep_manage_key, maker, managed, set_manage_cookie};
 use crate::{
     edge::limits,
     error::{HttpResult, Problem},
     links::{app::LinksApp, qr, redirect::short_of},
-    pages,
+    pages::{self, errors::FormErrors, go_to},
     request::{self, Asked, Segment, Whole},
 };
 
@@ -74,7 +71,7 @@ pub(super) async fn show(
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
-        return ask_for_key(&asked, &short, StatusCode::OK, None);
+        return ask_for_key(&app, &asked, &short, StatusCode::OK, None);
     };
     let notice = notice(&link, query.as_deref(), asked.at);
     let form = LinkForm::of(&link, &*app.links.random);
@@ -108,7 +105,7 @@ pub(super) async fn edit(
         return saved(&app, &maker(&app, &asked).await?, &done.outcome);
     }
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
-        return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None);
+        return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None);
     };
     let edit = match form.to_edit(&link) {
         Ok(edit) => edit,
@@ -125,7 +122,7 @@ pub(super) async fn edit(
     match edited {
         Ok(done) => saved(&app, &caller, &done.outcome),
         Err(error) => {
-            let (errors, problem) = FormErrors::from_error(error);
+            let (errors, problem) = FormErrors::from_error(error, "short");
             if problem.status.is_server_error() {
                 return Err(problem);
             }
@@ -164,7 +161,7 @@ pub(super) async fn delete(
     let short = short_of(&segment)?;
     let caller = match managed(&app, &asked, &short).await {
         Ok(Some((_, caller))) => caller,
-        Ok(None) => return ask_for_key(&asked, &short, StatusCode::FORBIDDEN, None),
+        Ok(None) => return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None),
         // A second click on the same button.
         Err(Error::Gone(_)) => return deleted(&app, &asked, &short),
         Err(error) => return Err(error.into()),
@@ -180,7 +177,7 @@ fn deleted(app: &LinksApp, asked: &Asked, short: &Short) -> HttpResult {
     let url = ShortUrl::of(&asked.base_url, short);
     let reserved_days = app.links.settings.reserved.as_hours() / 24;
     let page = DeletedPage { url: &url, reserved_days };
-    let mut response = pages::page(StatusCode::OK, &page)?;
+    let mut response = pages::page(&app.site, StatusCode::OK, &page)?;
     set_manage_cookie(app, short, "", 0, &mut response)?;
     Ok(response)
 }
@@ -209,6 +206,7 @@ pub(super) async fn open(
             Ok(response)
         }
         Err(Error::Forbidden(_)) => ask_for_key(
+            &app,
             &asked,
             &short,
             StatusCode::FORBIDDEN,
@@ -220,12 +218,14 @@ pub(super) async fn open(
 
 /// The page for a browser that may not manage the link.
 pub(super) fn ask_for_key(
+    app: &LinksApp,
     asked: &Asked,
     short: &Short,
     status: StatusCode,
     wrong: Option<&str>,
 ) -> HttpResult {
-    Ok(pages::page(status, &OpenPage { url: &ShortUrl::of(&asked.base_url, short), wrong })?)
+    let page = OpenPage { url: &ShortUrl::of(&asked.base_url, short), wrong };
+    Ok(pages::page(&app.site, status, &page)?)
 }
 
 /// What is to be said about what just happened.
@@ -286,5 +286,5 @@ async fn page(
         form,
         errors,
     };
-    Ok(pages::page(status, &page)?)
+    Ok(pages::page(&app.site, status, &page)?)
 }

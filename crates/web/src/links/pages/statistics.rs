@@ -50,7 +50,7 @@ pub(super) async fn show(
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let Some((_, caller)) = managed(&app, &asked, &short).await? else {
-        return ask_for_key(&asked, &short, StatusCode::OK, None);
+        return ask_for_key(&app, &asked, &short, StatusCode::OK, None);
     };
     let by = if query.by.as_deref() == Some("hour") { Grouping::Hour } else { Grouping::Day };
     let since = default_since(by, asked.at);
@@ -66,7 +66,7 @@ pub(super) async fn show(
         referrers: &shares(by_referrer),
         devices: &devices(by_device),
     };
-    Ok(pages::page(StatusCode::OK, &page)?)
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
 
 /// Kinds of devices, known bots left out: they have a number of their own.

@@ -48,7 +48,7 @@ pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &Asked) -> Htt
     let open = link.is_plain().then_some(&*link);
     let may_manage = app.links.settings.mode == Mode::Claim;
     let page = PreviewPage { url: &url, link: open, short, qr: &qr, may_manage };
-    Ok(pages::page(StatusCode::OK, &page)?)
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
 
 #[derive(Template)]
@@ -59,14 +59,14 @@ pub(super) struct PasswordPage<'a> {
 }
 
 /// Asks for the password of a link.
-pub(crate) fn password(link: &Link, wrong: Option<String>) -> Response {
+pub(crate) fn password(app: &LinksApp, link: &Link, wrong: Option<String>) -> Response {
     let wrong = wrong.map(|why| {
         words::sentence(
             why.strip_prefix("password: ")
                 .map_or(why.as_str(), |_| "type the password, at most 128 characters"),
         )
     });
-    match pages::page(StatusCode::OK, &PasswordPage { short: &link.short, wrong }) {
+    match pages::page(&app.site, StatusCode::OK, &PasswordPage { short: &link.short, wrong }) {
         Ok(page) => page,
         Err(error) => Problem::from(error).into_response(),
     }
@@ -90,5 +90,5 @@ pub(super) async fn print(
     app.links.live(&short).await?;
     let url = ShortUrl::of(&asked.base_url, &short);
     let qr = qr::inline(&url.whole)?;
-    Ok(pages::page(StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })?)
+    Ok(pages::page(&app.site, StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })?)
 }

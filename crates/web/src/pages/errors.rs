@@ -9,38 +9,43 @@ use crate::{error::Problem, pages::words};
 
 /// What is wrong with a form: about fields, and about the whole.
 #[derive(Debug, Default)]
-pub(super) struct FormErrors {
+pub(crate) struct FormErrors {
     /// Field and sentence, in the order of the form.
-    pub(super) fields: Vec<(Cow<'static, str>, String)>,
+    pub(crate) fields: Vec<(Cow<'static, str>, String)>,
     /// What is wrong beside them.
-    pub(super) whole: Option<String>,
+    pub(crate) whole: Option<String>,
 }
 
 impl FormErrors {
+    /// One thing, about one field.
+    pub(crate) fn about(field: &'static str, text: &str) -> Self {
+        Self { fields: vec![(field.into(), words::sentence(text))], whole: None }
+    }
+
     /// What is wrong with `field`.
-    pub(super) fn of(&self, field: &str) -> Option<&str> {
+    pub(crate) fn of(&self, field: &str) -> Option<&str> {
         self.fields.iter().find(|(name, _)| *name == field).map(|(_, text)| text.as_str())
     }
 
     /// Whether nothing is.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.whole.is_none()
     }
 
-    /// Whether something is wrong with one of the fields that the form keeps folded away.
-    pub(super) fn in_options(&self) -> bool {
-        self.fields.iter().any(|(name, _)| !matches!(&**name, "target" | "short"))
+    /// Whether something is wrong with a field that is none of these.
+    pub(crate) fn beside(&self, names: &[&str; 2]) -> bool {
+        self.fields.iter().any(|(name, _)| !names.contains(&name.as_ref()))
     }
 
-    /// A refusal by a rule, beside the field that it is about.
-    pub(super) fn from_error(error: Error) -> (Self, Problem) {
+    /// A refusal by a rule, beside the field that it is about; a conflict is about the field `contended`.
+    pub(crate) fn from_error(error: Error, contended: &'static str) -> (Self, Problem) {
         let (mut errors, problem) = (Self::default(), Problem::from(error));
         match &problem.field {
             Some(field) if called(field).is_some() => {
                 errors.add(field.clone(), reason(&problem.detail));
             }
             _ if problem.status == StatusCode::CONFLICT => {
-                errors.fields.push(("short".into(), words::sentence(&problem.detail)));
+                errors.fields.push((contended.into(), words::sentence(&problem.detail)));
             }
             _ => errors.whole = Some(words::sentence(&problem.detail)),
         }
@@ -54,7 +59,7 @@ impl FormErrors {
     }
 
     /// The value, or a note of what is wrong with it.
-    pub(super) fn take<T>(&mut self, parsed: Result<T>) -> Option<T> {
+    pub(crate) fn take<T>(&mut self, parsed: Result<T>) -> Option<T> {
         match parsed {
             Ok(value) => Some(value),
             Err(Error::Invalid { field, reason }) => {
@@ -79,6 +84,11 @@ fn called(field: &str) -> Option<&'static str> {
         "max_clicks" => "the number of clicks",
         "password" => "the password",
         "tags" => "the tags",
+        "username" => "the name",
+        "nickname" => "the nickname",
+        "email" => "the e-mail address",
+        "current" => "the password of now",
+        "new" => "the new password",
         _ => return None,
     })
 }

@@ -1,0 +1,321 @@
+//! Signing in and out on pages: cookies, other sites' pages, and what staff may do.
+
+use serde_json::Value;
+
+use crate::{
+    accounts::{PASSWORD, lodge, made, opens, sign_in, token},
+    client::{Answer, Ask},
+    server::{Lodge, Server},
+};
+
+const SIGN_IN: &str = "username=Ada&password=a+lift+in+the+fog";
+
+/// The name and the value of the session's cookie that an answer sets, and what else it says of it.
+fn set_cookie(answer: &Answer) -> (&str, &str, &str) {
+    let set = answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer:?}"));
+    let (pair, attributes) = set.split_once("; ").unwrap();
+    let (name, value) = pair.split_once('=').unwrap();
+    (name, value, attributes)
+}
+
+/// Signs in on the page; the token in the cookie.
+fn cookie(server: &Server, username: &str) -> String {
+    let form = format!("username={username}&password={}", PASSWORD.replace(' ', "+"));
+    set_cookie(&server.ask("POST", "/login").form(&form).send()).1.to_owned()
+}
+
+fn with(server: &Server, token: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
+}
+
+#[test]
+fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let answer = server.ask("POST", "/login").form(SIGN_IN).send();
+    assert_eq!(answer.leads(), (303, Some("/links")));
+    let (name, value, attributes) = set_cookie(&answer);
+    assert_eq!(name, "lodge_session");
+    assert!(opens(&server, value), "it carries the session's token");
+    let thirty_days = 30 * 24 * 60 * 60;
+    let lasts = |attributes: &str| {
+        let age = attributes.split("; ").find_map(|part| part.strip_prefix("Max-Age="));
+        age.unwrap().parse::<i64>().unwrap()
+    };
+    assert!((thirty_days - 5..=thirty_days).contains(&lasts(attributes)), "{attributes}");
+    assert!(attributes.ends_with("; HttpOnly; SameSite=Lax"), "{attributes}");
+    drop(server);
+
+    let lodge = lodge.with("LODGE_PUBLIC_URL", "https://lodge.example");
+    let server = lodge.start();
+    let answer = server.ask("POST", "/login").form(SIGN_IN).send();
+    let (name, _, attributes) = set_cookie(&answer);
+    assert_eq!(name, "__Host-lodge_session");
+    assert!(attributes.starts_with("Path=/; "), "{attributes}");
+    assert!(attributes.ends_with("; HttpOnly; SameSite=Lax; Secure"), "{attributes}");
+    assert!(!attributes.contains("Domain"), "{attributes}");
+}
+
+#[test]
+fn every_sign_in_makes_a_new_token_and_ends_the_one_before() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "eve");
+    let planted = token(&server, "eve");
+    let answer = with(&server, &planted, "POST", "/login").form(SIGN_IN).send();
+    let (_, first, _) = set_cookie(&answer);
+    assert_ne!(first, planted, "what was planted is not taken over");
+    assert!(opens(&server, first));
+    assert!(!opens(&server, &planted), "nobody is left behind on this browser");
+    let answer = with(&server, first, "POST", "/login").form(SIGN_IN).send();
+    let (_, second, _) = set_cookie(&answer);
+    assert!(second != first && opens(&server, second) && !opens(&server, first));
+    let unknown = format!("session_{}", "A".repeat(43));
+    let answer = with(&server, &unknown, "POST", "/login").form(SIGN_IN).send();
+    assert_ne!(set_cookie(&answer).1, unknown);
+}
+
+#[test]
+fn signing_out_ends_the_session_and_not_only_the_cookie() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = cookie(&server, "ada");
+    let answer = with(&server, &token, "POST", "/logout").form("").send();
+    assert_eq!(answer.leads(), (303, Some("/")));
+    assert_eq!(set_cookie(&answer).1, "");
+    assert!(!opens(&server, &token));
+    assert_eq!(with(&server, &token, "POST", "/logout").form("").send().status, 303, "again");
+}
+
+#[test]
+fn a_cookie_opens_pages_and_never_the_api() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = cookie(&server, "ada");
+    assert_eq!(with(&server, &token, "GET", "/account").send().status, 200);
+    assert_eq!(with(&server, &token, "GET", "/api/me").send().status, 401);
+    let exported = with(&server, &token, "GET", "/account/export").send();
+    assert_eq!(exported.json()["account"]["username"], "ada");
+    assert!(exported.header("content-disposition").unwrap().starts_with("attachment"));
+}
+
+#[test]
+fn another_sites_page_can_do_nothing_to_an_account() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = cookie(&server, "ada");
+    let forms = [
+        ("/login", SIGN_IN),
+        ("/logout", ""),
+        ("/signup", "username=mallory&password=correct+horse"),
+        ("/account", "nickname=Mallory&email="),
+        ("/account/password", "current=a+lift+in+the+fog&new=correct+horse"),
+        ("/account/sessions", ""),
+        ("/account/delete", "confirm=ada"),
+        ("/account/check", "field=username&value=ada"),
+        ("/admin/accounts/ada", "action=ban"),
+    ];
+    let foreign =
+        [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example"), ("Origin", "null")];
+    for (path, form) in forms {
+        for (name, value) in foreign {
+            let ask = with(&server, &token, "POST", path).form(form).header(name, value);
+            let answer = ask.send();
+            assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{path} {name}");
+        }
+    }
+    assert!(opens(&server, &token));
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
+    assert_eq!(server.get("/api/users/mallory").status, 404);
+}
+
+#[test]
+fn whoever_signs_in_is_led_on_to_this_site_alone() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    for (next, leads) in [
+        ("%2Faccount%3Fx%3D1", "/account?x=1"),
+        ("%2F%2Fevil.example", "/links"),
+        ("https%3A%2F%2Fevil.example", "/links"),
+        ("%2F%5Cevil.example", "/links"),
+        ("%2Fa%0D%0ASet-Cookie%3A+x", "/links"),
+    ] {
+        let answer = server.ask("POST", "/login").form(&format!("{SIGN_IN}&next={next}")).send();
+        assert_eq!(answer.leads(), (303, Some(leads)), "{next}");
+    }
+}
+
+#[test]
+fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let check = |field: &str, value: &str| -> Value {
+        let form = format!("field={field}&value={value}&username=grace");
+        let answer = server.ask("POST", "/account/check").form(&form).send();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["problem"].clone()
+    };
+    assert_eq!(check("username", "ADA"), "This name is taken.");
+    assert_eq!(check("username", "grace"), Value::Null);
+    assert_eq!(check("password", "short"), "The password must be at least 8 characters.");
+    assert_eq!(
+        check("password", "password"),
+        "The password is one of the passwords that are tried first."
+    );
+    assert_eq!(check("new", "correct+horse"), Value::Null);
+    assert_eq!(check("nickname", "Gr%E2%80%AEace").as_str().map(|_| ()), Some(()));
+    assert_eq!(check("email", "grace").as_str().map(|_| ()), Some(()));
+    for (field, value) in
+        [("username", "a b"), ("password", "grace"), ("email", "x@"), ("nickname", "a%E2%80%AEb")]
+    {
+        let said = check(field, value);
+        let form = format!(
+            "username={}&password={}&email={}&nickname={}",
+            if field == "username" { value } else { "grace" },
+            if field == "password" { value } else { "correct+horse" },
+            if field == "email" { value } else { "" },
+            if field == "nickname" { value } else { "" },
+        );
+        let sent = server.ask("POST", "/signup").browser().form(&form).send();
+        match said {
+            Value::Null => assert_eq!(sent.status, 303, "{field}"),
+            said => {
+                assert_eq!(sent.status, 400, "{field}");
+                let page = sent.text().replace("&#39;", "'");
+                assert!(page.contains(said.as_str().unwrap()), "{field}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let page = server.ask("GET", "/signup").browser().send().text();
+    let id = page.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let form = format!("form={id}&username=ada&password=a+lift+in+the+fog&nickname=&email=");
+    for _ in 0..2 {
+        let answer = server.ask("POST", "/signup").form(&form).send();
+        assert_eq!(answer.leads(), (303, Some("/account?welcome")));
+        assert!(opens(&server, set_cookie(&answer).1));
+    }
+    let other = server
+        .ask("POST", "/signup")
+        .browser()
+        .form("username=ada&password=a+lift+in+the+fog")
+        .send();
+    assert_eq!(other.status, 409);
+    assert!(other.text().contains("This name is taken."));
+}
+
+fn order(server: &Server, token: &str, name: &str, form: &str) -> u16 {
+    with(server, token, "POST", &format!("/admin/accounts/{name}")).form(form).send().status
+}
+
+/// Ada is an admin, Max a moderator, Eve a member.
+fn staffed() -> (Lodge, Server) {
+    let lodge = lodge();
+    let server = lodge.start();
+    for name in ["ada", "max", "eve", "mia"] {
+        made(&server, name);
+    }
+    lodge.admin(&["user", "role", "ada", "admin"]);
+    lodge.admin(&["user", "role", "max", "moderator"]);
+    (lodge, server)
+}
+
+#[test]
+fn staff_have_a_say_over_those_below_them_alone() {
+    let (_lodge, server) = staffed();
+    let [ada, max, eve] = ["ada", "max", "eve"].map(|name| cookie(&server, name));
+    assert_eq!(with(&server, &eve, "GET", "/admin/accounts").send().status, 403);
+    assert_eq!(order(&server, &eve, "mia", "action=ban"), 403);
+    assert_eq!(order(&server, &max, "ada", "action=ban"), 403);
+    assert_eq!(order(&server, &max, "max", "action=ban"), 403);
+    assert_eq!(order(&server, &max, "eve", "action=set_role&role=admin"), 403);
+    assert_eq!(order(&server, &max, "eve", "action=reset"), 403);
+    assert_eq!(order(&server, &ada, "ada", "action=set_role&role=member"), 403, "one is left");
+    assert_eq!(order(&server, &ada, "nobody", "action=ban"), 404);
+
+    assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
+    assert!(!opens(&server, &eve));
+    assert_eq!(order(&server, &max, "eve", "action=unban"), 303);
+    assert_eq!(sign_in(&server, "eve", PASSWORD).status, 200);
+    assert_eq!(order(&server, &ada, "max", "action=set_role&role=member"), 303);
+    assert_eq!(with(&server, &max, "GET", "/admin/accounts").send().status, 403, "at once");
+}
+
+#[test]
+fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
+    let (lodge, server) = staffed();
+    let ada = cookie(&server, "ada");
+    let page = with(&server, &ada, "POST", "/admin/accounts/eve").form("action=reset").send();
+    assert_eq!((page.status, page.header("cache-control")), (200, Some("no-store")));
+    let page = page.text();
+    let code = page.split("<code>").nth(1).unwrap().split('<').next().unwrap();
+    let set = |code: &str| {
+        let form = format!("username=eve&code={code}&new=another+in+the+fog");
+        server.ask("POST", "/login/reset").browser().form(&form).send()
+    };
+    assert_eq!(set("reset_x").status, 403);
+    assert_eq!(set(code).status, 200);
+    assert_eq!(set(code).status, 403, "once");
+    assert_eq!(sign_in(&server, "eve", "another in the fog").status, 200);
+    drop(server);
+    let noted: i64 = lodge
+        .database()
+        .query_row(
+            "SELECT count(*) FROM account_events WHERE kind = 'reset_issued' AND did > 0",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(noted, 1, "who gave it out is noted");
+}
+
+#[test]
+fn the_list_is_paged_and_searched_by_the_start_of_names() {
+    let (lodge, server) = staffed();
+    let ada = cookie(&server, "ada");
+    let lines: Vec<String> = (0..120).map(|n| format!("guest{n:03},,,,")).collect();
+    let file = lodge.file("people.csv");
+    std::fs::write(
+        &file,
+        format!("username,nickname,email,password_hash,role\n{}\n", lines.join("\n")),
+    )
+    .unwrap();
+    lodge.admin(&["user", "import", crate::server::text(&file)]);
+    let mut names = Vec::new();
+    let mut path = "/admin/accounts?search=guest".to_owned();
+    loop {
+        let page = with(&server, &ada, "GET", &path).send().text();
+        names.extend(
+            page.split("<a class=\"short\"")
+                .skip(1)
+                .map(|rest| rest.split('>').nth(1).unwrap().split('<').next().unwrap().to_owned()),
+        );
+        let Some(next) = page.split("rel=\"next\"").next().filter(|start| start.len() < page.len())
+        else {
+            break;
+        };
+        path = next
+            .rsplit("href=\"")
+            .next()
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap()
+            .replace("&amp;", "&")
+            .replace("&#38;", "&");
+    }
+    let expected: Vec<String> = (0..120).map(|n| format!("guest{n:03}")).collect();
+    assert_eq!(names, expected);
+}

@@ -1,0 +1,36 @@
+// Fields looked at as they are typed, by the rules of the server.
+for (const input of document.querySelectorAll("[data-check]")) {
+  const id = `${input.id}-error`;
+  let pause, asked = 0;
+  const say = (text) => {
+    let error = document.getElementById(id);
+    if (!error) {
+      error = document.createElement("p");
+      error.className = "error";
+      error.id = id;
+      error.setAttribute("role", "status");
+      input.after(error);
+      input.setAttribute("aria-describedby", `${id} ${input.getAttribute("aria-describedby") ?? ""}`.trim());
+    }
+    error.textContent = text ?? "";
+    error.hidden = !text;
+    if (text) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  };
+  const look = async () => {
+    const mine = ++asked;
+    if (!input.value) return say("");
+    const username = document.getElementById(input.dataset.check)?.value ?? "";
+    const body = new URLSearchParams({ field: input.name, value: input.value, username });
+    try {
+      const answer = await fetch("/account/check", { method: "POST", body });
+      if (answer.ok && mine === asked) say((await answer.json()).problem);
+    } catch {
+      // The form itself is looked at when it is sent.
+    }
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(look, 300);
+  });
+}

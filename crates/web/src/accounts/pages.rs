@@ -1,0 +1,69 @@
+//! The app's pages. Handlers read the request, call the service, and fill a template.
+
+mod account;
+mod check;
+mod delete;
+mod device;
+mod people;
+mod profile;
+mod reset;
+mod sessions;
+mod sign_up;
+mod somebody;
+
+#[cfg(test)]
+mod samples;
+
+use http::Method;
+use lodge_domain::accounts::{SessionDigest, SignedIn};
+
+use super::app::AccountsApp;
+use crate::{
+    error::{HttpResult, Problem},
+    pages::go_to,
+    request::Asked,
+    routes::Routes,
+    session,
+};
+
+pub(super) fn routes() -> Routes<AccountsApp> {
+    Routes::default()
+        .on(Method::GET, "/signup", sign_up::form)
+        .on(Method::POST, "/signup", sign_up::make)
+        .on(Method::GET, "/login/reset", reset::form)
+        .on(Method::POST, "/login/reset", reset::set)
+        .on(Method::GET, "/account", account::show)
+        .on(Method::POST, "/account", profile::edit)
+        .on(Method::POST, "/account/check", check::check)
+        .on(Method::POST, "/account/password", profile::change_password)
+        .on(Method::POST, "/account/sessions", sessions::end_all)
+        .on(Method::POST, "/account/sessions/{id}", sessions::end)
+        .on(Method::GET, "/account/export", account::export)
+        .on(Method::POST, "/account/delete", delete::delete)
+        .on(Method::GET, "/admin/accounts", people::list)
+        .on(Method::GET, "/admin/accounts/{username}", somebody::show)
+        .on(Method::POST, "/admin/accounts/{username}", somebody::change)
+}
+
+/// The start page, where no other app has one: one's account.
+pub(super) fn start() -> Routes<AccountsApp> {
+    Routes::default().on(Method::GET, "/", || async { go_to("/account") })
+}
+
+/// Somebody who is signed in with an account, and by which session.
+struct Me {
+    session: SessionDigest,
+    signed_in: SignedIn,
+}
+
+/// Who asks; `None` of a browser on which nobody is signed in with an account.
+async fn me(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
+    let Some(session) = session::of_account(&app.site, asked) else { return Ok(None) };
+    let signed_in = session::account(&app.site, session).await?;
+    Ok(signed_in.map(|signed_in| Me { session, signed_in }))
+}
+
+/// Leads to signing in, and then to one's account.
+fn sign_in_first() -> HttpResult {
+    go_to("/login?next=/account")
+}

@@ -1,0 +1,82 @@
+//! The accounts, for staff.
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    accounts::{Account, AccountQuery, Role, Username},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Me, me};
+use crate::{
+    accounts::app::AccountsApp,
+    error::{HttpResult, Problem},
+    pages::{self, go_to},
+    request::{Asked, Parameters},
+};
+
+/// Accounts on a page.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "accounts/people.html")]
+pub(super) struct PeoplePage<'a> {
+    pub(super) accounts: &'a [Account],
+    pub(super) filter: &'a Filter,
+    /// Whether this is not the first page.
+    pub(super) paged: bool,
+    /// The query of the next page.
+    pub(super) next: Option<String>,
+}
+
+/// Which accounts; empty fields ask for nothing.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub(super) struct Filter {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) search: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) after: String,
+}
+
+/// `GET /admin/accounts`.
+pub(super) async fn list(
+    State(app): State<AccountsApp>,
+    Parameters(filter): Parameters<Filter>,
+    asked: Asked,
+) -> HttpResult {
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first() };
+    let paged = !filter.after.is_empty();
+    let after = paged.then(|| Username::parse(&filter.after)).transpose()?;
+    // One more than shown tells whether there are others.
+    let prefix = filter.search.trim().to_lowercase();
+    let query = AccountQuery { prefix, after, limit: PAGE + 1 };
+    let mut accounts = app.accounts.list(me.session, query).await?;
+    let more = accounts.len() > PAGE;
+    accounts.truncate(PAGE);
+    let last = accounts.last().filter(|_| more).map(|account| account.username.to_string());
+    let next = last
+        .map(|after| serde_urlencoded::to_string(Filter { search: filter.search.clone(), after }))
+        .transpose()
+        .map_err(Error::internal)?;
+    let page = PeoplePage { accounts: &accounts, filter: &filter, paged, next };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+}
+
+/// Who asks, if it is somebody of the staff; `None` of a browser on which nobody is signed in. What they
+/// may do is decided where it is done.
+pub(super) async fn staff(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
+    match me(app, asked).await? {
+        Some(me) if me.signed_in.account.role < Role::Moderator => {
+            Err(Error::forbidden("this is for staff").into())
+        }
+        me => Ok(me),
+    }
+}
+
+/// Leads to signing in, and then to the list.
+pub(super) fn sign_in_first() -> HttpResult {
+    go_to("/login?next=/admin/accounts")
+}

@@ -1,0 +1,122 @@
+//! Changing one's nickname, address and password.
+
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    accounts::{Account, Edit, Email, NewPassword, Nickname},
+    passwords::Password,
+};
+use serde::Deserialize;
+
+use super::{
+    Me,
+    account::{self, View},
+    me, sign_in_first,
+};
+use crate::{
+    accounts::app::AccountsApp,
+    edge::limits,
+    error::HttpResult,
+    pages::{errors::FormErrors, forms::given, go_to},
+    request::{self, Asked, Whole},
+};
+
+/// What was typed, each field as text.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ProfileForm {
+    pub(super) nickname: String,
+    pub(super) email: String,
+}
+
+impl ProfileForm {
+    /// What the form starts with.
+    pub(super) fn of(account: &Account) -> Self {
+        Self {
+            nickname: account.nickname.to_string(),
+            email: account
+                .email
+                .as_ref()
+                .map(|email| email.as_str().to_owned())
+                .unwrap_or_default(),
+        }
+    }
+
+    fn parse(&self) -> Result<Edit, FormErrors> {
+        let mut errors = FormErrors::default();
+        let nickname = errors.take(Nickname::parse(&self.nickname));
+        let email = errors.take(given(&self.email).map(Email::parse).transpose());
+        match (nickname, email) {
+            (Some(nickname), Some(email)) => {
+                Ok(Edit { nickname: Some(nickname), email: Some(email) })
+            }
+            _ => Err(errors),
+        }
+    }
+}
+
+/// `POST /account`.
+pub(super) async fn edit(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    let form: ProfileForm = request::form(&body)?;
+    match form.parse() {
+        Ok(edit) => {
+            app.accounts.edit(me.session, edit).await?;
+            go_to("/account?saved")
+        }
+        Err(errors) => {
+            let view = View { notice: None, form: &form, errors: &errors };
+            account::page(&app, &me, StatusCode::BAD_REQUEST, view).await
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PasswordForm {
+    current: String,
+    new: String,
+    /// For browsers that keep passwords; the name is known.
+    username: String,
+}
+
+/// `POST /account/password`.
+pub(super) async fn change_password(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
+    let form: PasswordForm = request::form(&body)?;
+    match changed(&app, &me, form).await {
+        Ok(()) => go_to("/account?password"),
+        Err(error) => {
+            let (mut errors, problem) = FormErrors::from_error(error, "new");
+            if problem.status.is_server_error() {
+                return Err(problem);
+            }
+            if problem.status == StatusCode::FORBIDDEN {
+                errors = FormErrors::about("current", &problem.detail);
+            }
+            let form = ProfileForm::of(&me.signed_in.account);
+            let view = View { notice: None, form: &form, errors: &errors };
+            let mut response = account::page(&app, &me, problem.status, view).await?;
+            problem.say_when(response.headers_mut());
+            Ok(response)
+        }
+    }
+}
+
+async fn changed(app: &AccountsApp, me: &Me, form: PasswordForm) -> Result<(), Error> {
+    let PasswordForm { current, new, username: _ } = form;
+    let account = &me.signed_in.account;
+    let current = account.has_password.then(|| Password::parse("current", current)).transpose()?;
+    let new = NewPassword::parse("new", new, &account.username)?;
+    app.accounts.change_password(me.session, current, new).await.map(drop)
+}

@@ -1,0 +1,134 @@
+//! Every page with the most that can be in it: sound, and with everything escaped that was typed.
+
+use askama::Template;
+use jiff::Timestamp;
+use lodge_domain::accounts::{
+    Account, AccountId, Email, Nickname, Role, Session, SessionId, Username,
+};
+
+use super::{
+    account::{AccountPage, Place},
+    delete::DeletedPage,
+    people::{Filter, PeoplePage},
+    profile::ProfileForm,
+    reset::{ResetForm, ResetPage},
+    sign_up::{SignUpForm, SignUpPage},
+    somebody::{CodePage, SomebodyPage},
+};
+use crate::pages::{self, check, errors::FormErrors};
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+
+fn now() -> Timestamp {
+    "2026-01-31T12:00:00Z".parse().unwrap()
+}
+
+fn account(number: i64, role: Role) -> Account {
+    let nickname = Nickname::stored("\"><script>alert(1)</script>'".to_owned());
+    Account {
+        id: AccountId(number),
+        username: Username::stored(format!("<b>{number}\"/?&{}", "x".repeat(20))),
+        nickname,
+        email: Some(Email::stored(EVIL.to_owned())),
+        role,
+        has_password: true,
+        created_at: now(),
+        banned_at: (number % 2 == 0).then(now),
+        epoch: 1,
+    }
+}
+
+fn rendered(page: &impl Template) -> String {
+    let html = pages::rendered(page, check::EVERYTHING).unwrap();
+    check::sound(&html);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
+    assert!(!html.contains("correct horse"), "a password is shown: {html}");
+    html
+}
+
+#[test]
+fn making_an_account() {
+    let evil = || EVIL.to_owned();
+    let form = SignUpForm {
+        form: evil(),
+        username: evil(),
+        nickname: evil(),
+        email: evil(),
+        password: "short".to_owned(),
+    };
+    let errors = form.parse().err().unwrap();
+    let html = rendered(&SignUpPage { form: &form, errors: &errors });
+    assert!(
+        html.contains("id=\"username-error\"") && html.contains("<details class=\"more\" open>")
+    );
+    let form = SignUpForm { username: "ada".to_owned(), ..SignUpForm::default() };
+    let errors = form.parse().err().unwrap();
+    assert!(errors.of("password").is_some(), "every wrong field is named at once");
+    let typed = SignUpForm { password: "correct horse".to_owned(), ..SignUpForm::default() };
+    rendered(&SignUpPage { form: &typed, errors: &FormErrors::default() });
+}
+
+#[test]
+fn ones_own_page() {
+    let place = |number: u8| Place {
+        session: Session {
+            id: SessionId(format!("0197f0c0-0000-7000-8000-{number:012}").parse().unwrap()),
+            account: AccountId(1),
+            created_at: now(),
+            expires_at: now(),
+            agent: EVIL.to_owned(),
+        },
+        device: EVIL.to_owned(),
+        is_here: number == 1,
+    };
+    let (account, sessions) = (account(1, Role::Admin), [place(1), place(2)]);
+    let form = ProfileForm { nickname: EVIL.to_owned(), email: EVIL.to_owned() };
+    for field in ["nickname", "email", "current", "new", "confirm"] {
+        let html = rendered(&AccountPage {
+            account: &account,
+            sessions: &sessions,
+            notice: Some("Saved."),
+            form: &form,
+            errors: &FormErrors::about(field, EVIL),
+        });
+        assert!(html.contains(&format!("id=\"{field}-error\"")), "{field}");
+    }
+    rendered(&DeletedPage { username: &account.username });
+}
+
+#[test]
+fn a_lost_password() {
+    let form = ResetForm {
+        username: EVIL.to_owned(),
+        code: EVIL.to_owned(),
+        new: "correct horse".to_owned(),
+    };
+    for done in [true, false] {
+        rendered(&ResetPage { form: &form, errors: &FormErrors::about("code", EVIL), done });
+    }
+    rendered(&CodePage { username: &account(1, Role::Member).username, code: EVIL });
+}
+
+#[test]
+fn staff_are_offered_only_what_they_may_do() {
+    let offered = |me: &Account, account: &Account| {
+        let html = rendered(&SomebodyPage { me, account, notice: Some("Done.") });
+        ["set_role", "ban", "reset"].map(|action| html.contains(&format!("value=\"{action}\"")))
+    };
+    let [ada, bob] = [1, 3].map(|number| account(number, Role::Admin));
+    let (max, eve) = (account(5, Role::Moderator), account(7, Role::Member));
+    assert_eq!(offered(&ada, &ada), [false, false, false]);
+    assert_eq!(offered(&ada, &bob), [true, false, false]);
+    assert_eq!(offered(&ada, &eve), [true, true, true]);
+    assert_eq!(offered(&max, &ada), [false, false, false]);
+    assert_eq!(offered(&max, &eve), [false, true, false]);
+}
+
+#[test]
+fn the_list_of_accounts() {
+    let accounts: Vec<Account> = (1..=50).map(|number| account(number, Role::Member)).collect();
+    let filter = Filter { search: EVIL.to_owned(), after: EVIL.to_owned() };
+    let next = Some("after=x".to_owned());
+    let html = rendered(&PeoplePage { accounts: &accounts, filter: &filter, paged: true, next });
+    assert!(html.contains("/admin/accounts/%3Cb%3E1%22%2F%3F%26xx"), "{html}");
+}

@@ -1,0 +1,38 @@
+//! Ending sessions.
+
+use axum::extract::State;
+use lodge_domain::{Error, accounts::SessionId};
+
+use super::{me, sign_in_first};
+use crate::{
+    accounts::app::AccountsApp,
+    error::HttpResult,
+    pages::{self, go_to},
+    request::{Asked, Segment},
+};
+
+/// `POST /account/sessions/{id}`.
+pub(super) async fn end(
+    State(app): State<AccountsApp>,
+    Segment(segment): Segment,
+    asked: Asked,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    let id = segment.parse().map(SessionId);
+    let id = id.map_err(|_| Error::not_found("there is no such session"))?;
+    match app.accounts.sign_out(me.session, Some(id)).await {
+        // A second click on the same button.
+        Ok(()) | Err(Error::NotFound(_)) if id == me.signed_in.session.id => {
+            pages::signed_out(&app.site, "/login")
+        }
+        Ok(()) | Err(Error::NotFound(_)) => go_to("/account?ended"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `POST /account/sessions`: all of them, this one too.
+pub(super) async fn end_all(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    app.accounts.sign_out_everywhere(me.session).await?;
+    pages::signed_out(&app.site, "/login")
+}

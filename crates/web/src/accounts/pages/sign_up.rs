@@ -1,0 +1,130 @@
+//! Making an account.
+
+use askama::Template;
+use axum::extract::State;
+use http::{StatusCode, header};
+use lodge_domain::{
+    Error,
+    accounts::{Account, AccountsClient, Email, NewPassword, Nickname, SignUp, Username},
+};
+use serde::Deserialize;
+
+use crate::{
+    accounts::app::AccountsApp,
+    edge::limits,
+    error::HttpResult,
+    pages::{
+        self,
+        errors::FormErrors,
+        forms::{self, given},
+        go_to,
+    },
+    request::{self, Asked, Whole},
+    session,
+};
+
+#[derive(Template)]
+#[template(path = "accounts/sign_up.html")]
+pub(super) struct SignUpPage<'a> {
+    pub(super) form: &'a SignUpForm,
+    pub(super) errors: &'a FormErrors,
+}
+
+/// What was typed, each field as text.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SignUpForm {
+    /// Names this filling-in of the form, so that two submissions of it do one thing.
+    pub(super) form: String,
+    pub(super) username: String,
+    pub(super) password: String,
+    pub(super) nickname: String,
+    pub(super) email: String,
+}
+
+impl SignUpForm {
+    pub(super) fn parse(&self) -> Result<SignUp, FormErrors> {
+        let mut errors = FormErrors::default();
+        let username = errors.take(Username::parse(&self.username));
+        let password = username.as_ref().and_then(|name| {
+            errors.take(NewPassword::parse("password", self.password.clone(), name))
+        });
+        let nickname = errors.take(given(&self.nickname).map(Nickname::parse).transpose());
+        let email = errors.take(given(&self.email).map(Email::parse).transpose());
+        match (username, password, nickname, email) {
+            (Some(username), Some(password), Some(nickname), Some(email)) => {
+                Ok(SignUp { username, password, nickname, email })
+            }
+            _ => Err(errors),
+        }
+    }
+}
+
+/// `GET /signup`.
+pub(super) async fn form(State(app): State<AccountsApp>) -> HttpResult {
+    let form = SignUpForm { form: forms::id(&*app.site.random), ..SignUpForm::default() };
+    let page = SignUpPage { form: &form, errors: &FormErrors::default() };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+}
+
+/// `POST /signup`: makes the account, and signs its owner in.
+pub(super) async fn make(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    limits::take(app.site.sign_ups.as_ref(), asked.client)?;
+    let form: SignUpForm = request::form(&body)?;
+    let wish = match form.parse() {
+        Ok(wish) => wish,
+        Err(errors) => return again(&app, StatusCode::BAD_REQUEST, form, &errors),
+    };
+    let attempt = forms::attempt(&form.form, "/signup", &body, asked.at)?;
+    let made = match app.accounts.sign_up(wish, attempt).await {
+        Ok(done) => done.outcome.ok_or(TAKEN),
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok(account) => welcome(&app, &asked, &account, &form.password).await,
+        Err(error) => {
+            let (errors, problem) = FormErrors::from_error(error, "username");
+            if problem.status.is_server_error() {
+                return Err(problem);
+            }
+            again(&app, problem.status, form, &errors)
+        }
+    }
+}
+
+const TAKEN: Error = Error::conflict("this name is taken");
+
+async fn welcome(
+    app: &AccountsApp,
+    asked: &Asked,
+    account: &Account,
+    password: &str,
+) -> HttpResult {
+    pages::leave(&app.site, &app.accounts, asked).await?;
+    let accounts: &AccountsClient = &app.accounts;
+    match pages::let_in(accounts, asked, account.username.as_str(), password).await {
+        Ok(fresh) => {
+            let mut response = go_to("/account?welcome")?;
+            let cookie = session::begin_account(&app.site, &fresh, asked.at)?;
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+            Ok(response)
+        }
+        // The account is made, whatever keeps its owner from going in at once.
+        Err(_) => go_to("/login?next=/account"),
+    }
+}
+
+/// The form once more, with what was typed and what is wrong with it.
+fn again(
+    app: &AccountsApp,
+    status: StatusCode,
+    form: SignUpForm,
+    errors: &FormErrors,
+) -> HttpResult {
+    let form = SignUpForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
+    Ok(pages::page(&app.site, status, &SignUpPage { form: &form, errors })?)
+}

@@ -1,0 +1,128 @@
+//! Somebody's account, for staff.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    accounts::{Account, ResetCode, Role, Username},
+};
+use serde::Deserialize;
+
+use super::{
+    Me,
+    people::{sign_in_first, staff},
+};
+use crate::{
+    accounts::app::AccountsApp,
+    error::{HttpResult, Problem},
+    pages::{self, go_to},
+    request::{self, Asked, Segment, Whole},
+};
+
+#[derive(Template)]
+#[template(path = "accounts/somebody.html")]
+pub(super) struct SomebodyPage<'a> {
+    pub(super) me: &'a Account,
+    pub(super) account: &'a Account,
+    pub(super) notice: Option<&'static str>,
+}
+
+impl SomebodyPage<'_> {
+    /// Whether one gives roles to them.
+    fn gives_roles(&self) -> bool {
+        self.me.role == Role::Admin && self.account.id != self.me.id
+    }
+
+    /// Whether one lets them in or not.
+    fn bans(&self) -> bool {
+        self.account.role < self.me.role
+    }
+
+    /// Whether one gives them codes.
+    fn gives_codes(&self) -> bool {
+        self.bans() && self.me.role == Role::Admin
+    }
+}
+
+/// Tells a code, once.
+#[derive(Template)]
+#[template(path = "accounts/code.html")]
+pub(super) struct CodePage<'a> {
+    pub(super) username: &'a Username,
+    pub(super) code: &'a str,
+}
+
+/// `GET /admin/accounts/{username}`.
+pub(super) async fn show(
+    State(app): State<AccountsApp>,
+    Segment(segment): Segment,
+    RawQuery(query): RawQuery,
+    asked: Asked,
+) -> HttpResult {
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first() };
+    let account = app.accounts.user(named(&segment)?).await?;
+    let notice = (query.as_deref() == Some("saved")).then_some("Done.");
+    let page = SomebodyPage { me: &me.signed_in.account, account: &account, notice };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+}
+
+fn named(segment: &str) -> Result<Username, Problem> {
+    Username::parse(segment).map_err(|_| Error::not_found("there is no such account").into())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+struct ChangeForm {
+    action: Action,
+    #[serde(default)]
+    role: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Ban,
+    Unban,
+    SetRole,
+    Reset,
+}
+
+/// `POST /admin/accounts/{username}`.
+pub(super) async fn change(
+    State(app): State<AccountsApp>,
+    Segment(segment): Segment,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first() };
+    let form: ChangeForm = request::form(&body)?;
+    let name = named(&segment)?;
+    if let Some(ResetCode(code)) = done(&app, &me, &name, form).await? {
+        let page = CodePage { username: &name, code: &code };
+        return Ok(pages::page(&app.site, StatusCode::OK, &page)?);
+    }
+    go_to(&format!("/admin/accounts/{}?saved", path_of(&name)))
+}
+
+/// A name as a part of a path.
+pub(super) fn path_of(name: &Username) -> String {
+    percent_encoding::utf8_percent_encode(name.as_str(), percent_encoding::NON_ALPHANUMERIC)
+        .to_string()
+}
+
+async fn done(
+    app: &AccountsApp,
+    me: &Me,
+    name: &Username,
+    form: ChangeForm,
+) -> Result<Option<ResetCode>, Error> {
+    let (accounts, session, name) = (&app.accounts, me.session, name.clone());
+    match form.action {
+        Action::Ban => accounts.ban(session, name, true).await?,
+        Action::Unban => accounts.ban(session, name, false).await?,
+        Action::SetRole => accounts.set_role(session, name, Role::parse(&form.role)?).await?,
+        Action::Reset => return accounts.issue_reset(session, name).await.map(Some),
+    }
+    Ok(None)
+}

@@ -1,0 +1,25 @@
+//! What stands above every page.
+
+use std::any::Any;
+
+use askama::{Template, Values};
+use lodge_domain::{Error, Result};
+
+/// The apps that people are led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Navigation {
+    pub(crate) links: bool,
+    pub(crate) accounts: bool,
+}
+
+/// The layout, which is no page's own, finds it under this name.
+impl Values for Navigation {
+    fn get_value<'a>(&'a self, key: &str) -> Option<&'a dyn Any> {
+        (key == "navigation").then_some(self)
+    }
+}
+
+/// A page's HTML.
+pub(crate) fn rendered(template: &impl Template, navigation: Navigation) -> Result<String> {
+    template.render_with_values(&navigation).map_err(Error::internal)
+}

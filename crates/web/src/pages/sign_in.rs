@@ -1,0 +1,245 @@
+//! Signing in, with an account's password or an API key, so that pages know whose they are.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{extract::State, response::Response};
+use http::{StatusCode, header};
+use lodge_domain::{
+    Error,
+    accounts::{AccountsClient, FreshSession, SignIn},
+    passwords::Password,
+};
+use serde::Deserialize;
+
+use super::{go_to, page, words};
+use crate::{
+    Site,
+    edge::limits,
+    error::{HttpResult, Problem},
+    request::{self, Asked, Parameters, Whole},
+    session,
+};
+
+#[derive(Template)]
+#[template(path = "login.html")]
+pub(super) struct LoginPage<'a> {
+    pub(super) signed_in_as: Option<&'a str>,
+    /// Whether there are accounts here.
+    pub(super) accounts: bool,
+    /// Whether API keys own anything here.
+    pub(super) keys: bool,
+    pub(super) typed: &'a SignInForm,
+    /// What is wrong with the name and the password.
+    pub(super) wrong: Option<&'a str>,
+    /// What is wrong with the key.
+    pub(super) wrong_key: Option<&'a str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SignInForm {
+    pub(super) username: String,
+    pub(super) password: String,
+    pub(super) api_key: String,
+    pub(super) next: String,
+}
+
+/// Where to go on afterwards.
+#[derive(Deserialize)]
+pub(super) struct Next {
+    #[serde(default)]
+    next: String,
+}
+
+/// `GET /login`.
+pub(super) async fn form(
+    State(site): State<Arc<Site>>,
+    Parameters(Next { next }): Parameters<Next>,
+    asked: Asked,
+) -> HttpResult {
+    let person = session::person(&site, &asked).await?;
+    let typed = SignInForm { next, ..SignInForm::default() };
+    let name = person.as_ref().map(session::Person::name);
+    Ok(page(&site, StatusCode::OK, &login(&site, &typed, name))?)
+}
+
+fn login<'a>(site: &Site, typed: &'a SignInForm, signed_in_as: Option<&'a str>) -> LoginPage<'a> {
+    let accounts = site.accounts.is_some();
+    LoginPage {
+        signed_in_as,
+        accounts,
+        keys: site.navigation.links,
+        typed,
+        wrong: None,
+        wrong_key: None,
+    }
+}
+
+/// `POST /login`.
+pub(super) async fn begin(
+    State(site): State<Arc<Site>>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    limits::take(site.attempts.as_ref(), asked.client)?;
+    let form: SignInForm = request::form(&body)?;
+    match &site.accounts {
+        Some(accounts) if form.api_key.is_empty() => {
+            with_password(&site, accounts, &asked, form).await
+        }
+        _ => with_key(&site, &asked, form).await,
+    }
+}
+
+async fn with_key(site: &Site, asked: &Asked, form: SignInForm) -> HttpResult {
+    match site.keys.authenticate(form.api_key.trim()).await {
+        Ok(key) => signed_in(&form.next, "/links", session::begin_key(site, key.id, asked.at)?),
+        Err(Error::Unauthenticated(_)) => {
+            let wrong_key = Some("This API key is not known, or was revoked.");
+            let again = LoginPage { wrong_key, ..login(site, &form, None) };
+            Ok(page(site, StatusCode::FORBIDDEN, &again)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn with_password(
+    site: &Site,
+    accounts: &AccountsClient,
+    asked: &Asked,
+    form: SignInForm,
+) -> HttpResult {
+    match let_in(accounts, asked, &form.username, &form.password).await {
+        Ok(fresh) => {
+            leave(site, accounts, asked).await?;
+            let home = if site.navigation.links { "/links" } else { "/account" };
+            signed_in(&form.next, home, session::begin_account(site, &fresh, asked.at)?)
+        }
+        Err(error) => refused(site, &form, error),
+    }
+}
+
+/// Begins a session of whoever has this name and password.
+pub(crate) async fn let_in(
+    accounts: &AccountsClient,
+    asked: &Asked,
+    username: &str,
+    password: &str,
+) -> Result<FreshSession, Error> {
+    let wish = SignIn {
+        username: username.to_owned(),
+        password: Password::parse("password", password.to_owned())?,
+        from: asked.client.limited_by(),
+        agent: asked.agent().to_owned(),
+    };
+    accounts.sign_in(wish).await
+}
+
+/// The form once more. Who types what cannot be a password has typed a wrong one.
+fn refused(site: &Site, typed: &SignInForm, error: Error) -> HttpResult {
+    let problem = Problem::from(error);
+    let wrong = match problem.status {
+        StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED => {
+            "The name or the password is wrong.".to_owned()
+        }
+        status if status.is_server_error() => return Err(problem),
+        _ => words::sentence(&problem.detail),
+    };
+    let again = LoginPage { wrong: Some(&wrong), ..login(site, typed, None) };
+    // A page's form is not asked for a header.
+    let status = if problem.status == StatusCode::TOO_MANY_REQUESTS {
+        problem.status
+    } else {
+        StatusCode::FORBIDDEN
+    };
+    let mut response = page(site, status, &again)?;
+    problem.say_when(response.headers_mut());
+    Ok(response)
+}
+
+fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> HttpResult {
+    let mut response = go_to(if is_own_path(next) { next } else { home })?;
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// Whether it leads to a page of this site, and nowhere else however a browser reads it.
+fn is_own_path(next: &str) -> bool {
+    let is_plain = next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    is_plain && next.starts_with('/') && !next.starts_with("//")
+}
+
+/// `POST /logout`.
+pub(super) async fn end(State(site): State<Arc<Site>>, asked: Asked) -> HttpResult {
+    if let Some(accounts) = &site.accounts {
+        leave(&site, accounts, &asked).await?;
+    }
+    signed_out(&site, "/")
+}
+
+/// Leads to `path` without a session.
+pub(crate) fn signed_out(site: &Site, path: &str) -> HttpResult<Response> {
+    let mut response = go_to(path)?;
+    response.headers_mut().append(header::SET_COOKIE, session::end(site)?);
+    Ok(response)
+}
+
+/// Ends the session that the browser carries, so that it is left behind nowhere.
+pub(crate) async fn leave(
+    site: &Site,
+    accounts: &AccountsClient,
+    asked: &Asked,
+) -> Result<(), Error> {
+    let Some(session) = session::of_account(site, asked) else { return Ok(()) };
+    match accounts.sign_out(session, None).await {
+        // It has ended already.
+        Err(Error::Unauthenticated(_) | Error::NotFound(_)) | Ok(()) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{check, rendered};
+
+    #[test]
+    fn one_is_led_on_to_this_site_alone() {
+        for path in ["/links", "/account?saved", "/links/a/stats?by=hour"] {
+            assert!(is_own_path(path), "{path}");
+        }
+        for path in
+            ["", "links", "//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nb: c"]
+        {
+            assert!(!is_own_path(path), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_typed_is_escaped_and_a_password_not_shown_again() {
+        let evil = "\"><script>alert(1)</script>";
+        let typed = SignInForm {
+            username: evil.to_owned(),
+            password: "correct horse".to_owned(),
+            next: evil.to_owned(),
+            ..SignInForm::default()
+        };
+        for (accounts, keys) in [(true, true), (true, false), (false, true)] {
+            let html = rendered(
+                &LoginPage {
+                    signed_in_as: Some(evil),
+                    accounts,
+                    keys,
+                    typed: &typed,
+                    wrong: Some(evil),
+                    wrong_key: Some(evil),
+                },
+                check::EVERYTHING,
+            )
+            .unwrap();
+            check::sound(&html);
+            assert!(!html.contains("<script>alert") && !html.contains("correct horse"), "{html}");
+        }
+    }
+}
