@@ -100,7 +100,11 @@ fn a_click_limit_holds_across_processes() {
             .collect();
         askers.into_iter().map(|asker| asker.join().unwrap()).collect()
     });
-    let led = statuses.iter().filter(|status| **status == 307).count();
-    let refused = statuses.iter().filter(|status| **status == 410).count();
-    assert_eq!((led, refused), (5, 25), "{statuses:?}");
+    let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
+    let (led, refused, unknown) = (count(307), count(410), count(503));
+    assert_eq!(led + refused + unknown, 30, "{statuses:?}");
+    // What ran out of time may have taken a click, or not.
+    let more = (0..30).map(|_| get(webs[0], &short).status).take_while(|status| *status != 410);
+    let led = led + more.filter(|status| *status == 307).count();
+    assert!(led <= 5 && led + unknown >= 5, "{led} of 5: {statuses:?}");
 }
