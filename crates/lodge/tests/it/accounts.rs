@@ -322,7 +322,8 @@ fn whoever_is_not_signed_in_is_nobody() {
     let server = lodge.start();
     made(&server, "ada");
     let token = token(&server, "ada");
-    let forged = format!("{}A", &token[..token.len() - 1]);
+    let last = if token.ends_with('A') { "E" } else { "A" };
+    let forged = format!("{}{last}", &token[..token.len() - 1]);
     for (method, path) in [
         ("GET", "/api/me"),
         ("PATCH", "/api/me"),
