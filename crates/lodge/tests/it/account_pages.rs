@@ -72,6 +72,9 @@ fn every_sign_in_makes_a_new_token_and_ends_the_one_before() {
     let answer = with(&server, first, "POST", "/login").form(SIGN_IN).send();
     let (_, second, _) = set_cookie(&answer);
     assert!(second != first && opens(&server, second) && !opens(&server, first));
+    let form = format!("api_key={}", lodge.key("me"));
+    let answer = with(&server, second, "POST", "/login").form(&form).send();
+    assert!(answer.status == 303 && !opens(&server, second), "nor with an API key: {answer:?}");
     let unknown = format!("session_{}", "A".repeat(43));
     let answer = with(&server, &unknown, "POST", "/login").form(SIGN_IN).send();
     assert_ne!(set_cookie(&answer).1, unknown);

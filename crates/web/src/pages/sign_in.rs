@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::{extract::State, response::Response};
+use axum::extract::State;
 use http::{StatusCode, header};
 use lodge_domain::{
     Error,
@@ -94,7 +94,10 @@ pub(super) async fn begin(
 
 async fn with_key(site: &Site, asked: &Asked, form: SignInForm) -> HttpResult {
     match site.keys.authenticate(form.api_key.trim()).await {
-        Ok(key) => signed_in(&form.next, "/links", session::begin_key(site, key.id, asked.at)?),
+        Ok(key) => {
+            leave(site, asked).await?;
+            signed_in(&form.next, "/links", session::begin_key(site, key.id, asked.at)?)
+        }
         Err(Error::Unauthenticated(_)) => {
             let wrong_key = Some("This API key is not known, or was revoked.");
             let again = LoginPage { wrong_key, ..login(site, &form, None) };
@@ -112,7 +115,7 @@ async fn with_password(
 ) -> HttpResult {
     match let_in(accounts, asked, &form.username, &form.password).await {
         Ok(fresh) => {
-            leave(site, accounts, asked).await?;
+            leave(site, asked).await?;
             let home = if site.navigation.links { "/links" } else { "/account" };
             signed_in(&form.next, home, session::begin_account(site, &fresh, asked.at)?)
         }
@@ -172,26 +175,21 @@ fn is_own_path(next: &str) -> bool {
 
 /// `POST /logout`.
 pub(super) async fn end(State(site): State<Arc<Site>>, asked: Asked) -> HttpResult {
-    if let Some(accounts) = &site.accounts {
-        leave(&site, accounts, &asked).await?;
-    }
+    leave(&site, &asked).await?;
     signed_out(&site, "/")
 }
 
 /// Leads to `path` without a session.
-pub(crate) fn signed_out(site: &Site, path: &str) -> HttpResult<Response> {
+pub(crate) fn signed_out(site: &Site, path: &str) -> HttpResult {
     let mut response = go_to(path)?;
     response.headers_mut().append(header::SET_COOKIE, session::end(site)?);
     Ok(response)
 }
 
 /// Ends the session that the browser carries, so that it is left behind nowhere.
-pub(crate) async fn leave(
-    site: &Site,
-    accounts: &AccountsClient,
-    asked: &Asked,
-) -> Result<(), Error> {
-    let Some(session) = session::of_account(site, asked) else { return Ok(()) };
+pub(crate) async fn leave(site: &Site, asked: &Asked) -> Result<(), Error> {
+    let session = session::of_account(site, asked);
+    let Some((accounts, session)) = site.accounts.as_ref().zip(session) else { return Ok(()) };
     match accounts.sign_out(session, None).await {
         // It has ended already.
         Err(Error::Unauthenticated(_) | Error::NotFound(_)) | Ok(()) => Ok(()),

@@ -5,7 +5,7 @@ use axum::extract::State;
 use http::{StatusCode, header};
 use lodge_domain::{
     Error,
-    accounts::{Account, AccountsClient, Email, NewPassword, Nickname, SignUp, Username},
+    accounts::{Account, Email, NewPassword, Nickname, SignUp, Username},
 };
 use serde::Deserialize;
 
@@ -91,7 +91,9 @@ pub(super) async fn make(
             if problem.status.is_server_error() {
                 return Err(problem);
             }
-            again(&app, problem.status, form, &errors)
+            let mut response = again(&app, problem.status, form, &errors)?;
+            problem.say_when(response.headers_mut());
+            Ok(response)
         }
     }
 }
@@ -104,9 +106,8 @@ async fn welcome(
     account: &Account,
     password: &str,
 ) -> HttpResult {
-    pages::leave(&app.site, &app.accounts, asked).await?;
-    let accounts: &AccountsClient = &app.accounts;
-    match pages::let_in(accounts, asked, account.username.as_str(), password).await {
+    pages::leave(&app.site, asked).await?;
+    match pages::let_in(&app.accounts, asked, account.username.as_str(), password).await {
         Ok(fresh) => {
             let mut response = go_to("/account?welcome")?;
             let cookie = session::begin_account(&app.site, &fresh, asked.at)?;
