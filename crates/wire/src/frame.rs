@@ -39,6 +39,8 @@ pub(crate) enum Broken {
     Unreadable(serde_json::Error),
     #[error("the peer refused: {0}")]
     Refused(String),
+    #[error("the peer was refused: {0}")]
+    TurnedAway(&'static str),
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
@@ -103,6 +105,19 @@ pub(crate) async fn send_together(
     };
     match timeout(patience, together).await {
         Ok(sent) => Ok(sent?),
+        Err(_) => Err(Broken::Deaf),
+    }
+}
+
+/// Sends the last frame, all of it, within `patience`, and closes this direction.
+pub(crate) async fn send_last(
+    frames: &mut Outgoing,
+    frame: Bytes,
+    patience: Duration,
+) -> Result<(), Broken> {
+    send(frames, frame, patience).await?;
+    match timeout(patience, SinkExt::<Bytes>::close(frames)).await {
+        Ok(closed) => Ok(closed?),
         Err(_) => Err(Broken::Deaf),
     }
 }

@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
-    frame::{Broken, Incoming, Outgoing, receive_as, send, trust, written},
+    frame::{Broken, Incoming, Outgoing, receive_as, send, send_last, trust, written},
     key::{Challenges, SharedKey, Side, challenge},
 };
 
@@ -67,6 +67,9 @@ impl<'de> Deserialize<'de> for Bytes32 {
     }
 }
 
+/// Why one connection more than may be is refused.
+pub(crate) const FULL: &str = "it has as many connections as it may";
+
 /// Says why nothing comes of a connection.
 pub(crate) async fn turn_away(frames: &mut Outgoing, why: &str, patience: Duration) {
     let greeting = Greeting {
@@ -76,39 +79,44 @@ pub(crate) async fn turn_away(frames: &mut Outgoing, why: &str, patience: Durati
         refused: Some(why.to_owned()),
     };
     // Whoever does not read it learns it by the end of the connection.
-    let _ = send(frames, written(&greeting), patience).await;
+    let _ = send_last(frames, written(&greeting), patience).await;
 }
 
-/// The server's side. Nothing but this is done for who has not proved their key.
-pub(crate) async fn welcome(
+/// The server's side. Nothing but this is done for who has not proved their key; who has, gets a `place`, if
+/// there is one.
+pub(crate) async fn welcome<P>(
     (incoming, outgoing): (&mut Incoming, &mut Outgoing),
     key: &SharedKey,
     in_flight_max: u32,
     patience: Duration,
-) -> Result<(), Broken> {
+    place: impl FnOnce() -> Option<P>,
+) -> Result<P, Broken> {
     let ours = challenge();
     let challenge = Bytes32(ours);
     let greeting = Greeting { versions: vec![VERSION], challenge, in_flight_max, refused: None };
     send(outgoing, written(&greeting), patience).await?;
     let answered: Answered = receive_as(incoming, patience).await?;
     let challenges = Challenges { server: ours, client: answered.challenge.0 };
-    let refused = if answered.version != VERSION {
-        Some("this version is not spoken here")
+    let met = if answered.version != VERSION {
+        Err("this version is not spoken here")
     } else if !key.accepts(Side::Client, &challenges, &answered.proof.0) {
-        Some("this is not the key")
+        Err("this is not the key")
     } else {
-        None
+        place().ok_or(FULL)
     };
-    let verdict = match refused {
-        None => Verdict::Welcome(Bytes32(key.proof(Side::Server, &challenges))),
-        Some(why) => Verdict::Refused(why.to_owned()),
-    };
-    send(outgoing, written(&verdict), patience).await?;
-    if let Some(why) = refused {
-        return Err(Broken::Refused(why.to_owned()));
+    match met {
+        Ok(place) => {
+            let proof = Verdict::Welcome(Bytes32(key.proof(Side::Server, &challenges)));
+            send(outgoing, written(&proof), patience).await?;
+            trust(incoming);
+            Ok(place)
+        }
+        Err(why) => {
+            let refused = Verdict::Refused(why.to_owned());
+            send_last(outgoing, written(&refused), patience).await?;
+            Err(Broken::TurnedAway(why))
+        }
     }
-    trust(incoming);
-    Ok(())
 }
 
 /// The client's side; how many calls may be under way.

@@ -1,29 +1,40 @@
 //! The accounts tier's side.
 
 mod connection;
+mod strangers;
 
 use std::{sync::Arc, time::Duration};
 
 use lodge_domain::accounts::Backend;
+use parking_lot::Mutex;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
-    time::timeout,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{frame, hello, key::SharedKey};
+use self::strangers::Strangers;
+use crate::{
+    frame::{self, Broken, Incoming, Outgoing},
+    hello,
+    key::SharedKey,
+};
 
 /// The bounds of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// What a client must prove that it has.
     pub key: SharedKey,
-    /// Connections at once; one more is told so and closed.
+    /// Connections at once of those who have proved it; one more is told so and closed.
     pub connections_max: usize,
+    /// Connections at once of those who have not; with one more, the oldest of them is closed.
+    pub strangers_max: usize,
+    /// How long a client may take to prove its key.
+    pub hello: Duration,
     /// Calls under way on a connection; one more is refused.
     pub in_flight_max: u32,
-    /// How long a client may take to prove its key, or to take what it is sent.
+    /// How long a client may take to take what it is sent.
     pub patience: Duration,
     /// How long a client may say nothing at all.
     pub idle: Duration,
@@ -39,6 +50,8 @@ impl ServerOptions {
         Self {
             key,
             connections_max: 500,
+            strangers_max: 128,
+            hello: Duration::from_secs(2),
             in_flight_max: 64,
             patience: Duration::from_secs(5),
             idle: Duration::from_secs(30),
@@ -56,11 +69,8 @@ pub async fn serve(
     options: ServerOptions,
     stop: CancellationToken,
 ) {
-    let places = Arc::new(Semaphore::new(options.connections_max));
+    let door = Arc::new(Door::new(options));
     let connections = TaskTracker::new();
-    let options = Arc::new(options);
-    // As many again may be told that there is no room; the rest is closed without a word.
-    let refusals = Arc::new(Semaphore::new(options.connections_max));
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -74,17 +84,19 @@ pub async fn serve(
                 continue;
             }
         };
-        let (options, backend, stop) = (Arc::clone(&options), Arc::clone(&backend), stop.clone());
-        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+        let (door, backend, stop) = (Arc::clone(&door), Arc::clone(&backend), stop.clone());
+        if door.places.available_permits() > 0 {
+            let stranger = door.strangers.enter();
             connections.spawn(async move {
-                connection::run(stream, backend, &options, stop).await;
-                drop(place);
+                if let Some(met) = stranger.while_there_is_room(door.meet(stream)).await {
+                    connection::run(met, backend, &door.options, stop).await;
+                }
             });
         } else {
             metrics::counter!("lodge_wire_connections_refused_total").increment(1);
-            if let Ok(seat) = Arc::clone(&refusals).try_acquire_owned() {
+            if let Ok(seat) = Arc::clone(&door.refusals).try_acquire_owned() {
                 connections.spawn(async move {
-                    refuse(stream, options.patience).await;
+                    door.refuse(stream).await;
                     drop(seat);
                 });
             }
@@ -92,12 +104,86 @@ pub async fn serve(
     }
     drop(listener);
     connections.close();
-    if timeout(options.grace + options.patience, connections.wait()).await.is_err() {
+    let (grace, patience) = (door.options.grace, door.options.patience);
+    if timeout(grace + patience, connections.wait()).await.is_err() {
         tracing::warn!(open = connections.len(), "calls of the web tier were still under way");
     }
 }
 
-async fn refuse(stream: TcpStream, patience: Duration) {
-    let (_, mut outgoing) = frame::split(stream);
-    hello::turn_away(&mut outgoing, "it has as many connections as it may", patience).await;
+/// A client that has proved its key, and its place.
+struct Met {
+    incoming: Incoming,
+    outgoing: Outgoing,
+    /// Free again when this goes.
+    _place: OwnedSemaphorePermit,
 }
+
+/// Where those who come are looked at.
+struct Door {
+    options: ServerOptions,
+    places: Arc<Semaphore>,
+    strangers: Arc<Strangers>,
+    /// As many again may be told that there is no room; the rest is closed without a word.
+    refusals: Arc<Semaphore>,
+    /// When it was last logged that somebody did not come in.
+    told: Mutex<Option<Instant>>,
+}
+
+impl Door {
+    fn new(options: ServerOptions) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(options.connections_max)),
+            strangers: Strangers::new(options.strangers_max),
+            refusals: Arc::new(Semaphore::new(options.connections_max)),
+            told: Mutex::default(),
+            options,
+        }
+    }
+
+    /// Has a stranger prove the key, and gives them a place.
+    async fn meet(&self, stream: TcpStream) -> Option<Met> {
+        let peer = stream.peer_addr().ok();
+        match self.try_meet(stream).await {
+            Ok(met) => Some(met),
+            Err(error) => {
+                metrics::counter!("lodge_wire_hellos_failed_total").increment(1);
+                if matches!(error, Broken::Closed) || !self.may_tell() {
+                    tracing::debug!(?peer, %error, "a connection of the web tier did not come about");
+                } else {
+                    tracing::warn!(?peer, %error, "a connection of the web tier did not come about");
+                }
+                None
+            }
+        }
+    }
+
+    async fn try_meet(&self, stream: TcpStream) -> Result<Met, Broken> {
+        let (options, deadline) = (&self.options, Instant::now() + self.options.hello);
+        stream.set_nodelay(true)?;
+        let (mut incoming, mut outgoing) = frame::split(stream);
+        let sides = (&mut incoming, &mut outgoing);
+        let place = || Arc::clone(&self.places).try_acquire_owned().ok();
+        let in_flight_max = options.in_flight_max;
+        let met = hello::welcome(sides, &options.key, in_flight_max, options.patience, place);
+        let place = timeout_at(deadline, met).await.unwrap_or(Err(Broken::Silent))?;
+        Ok(Met { incoming, outgoing, _place: place })
+    }
+
+    async fn refuse(&self, stream: TcpStream) {
+        let (_, mut outgoing) = frame::split(stream);
+        hello::turn_away(&mut outgoing, hello::FULL, self.options.hello).await;
+    }
+
+    /// Whether it may be logged that somebody did not come in: once a second, for anybody can cause it.
+    fn may_tell(&self) -> bool {
+        let mut told = self.told.lock();
+        let may = told.is_none_or(|told| told.elapsed() >= TELL_EVERY);
+        if may {
+            *told = Some(Instant::now());
+        }
+        may
+    }
+}
+
+/// How often it is logged at most that somebody did not come in.
+const TELL_EVERY: Duration = Duration::from_secs(1);

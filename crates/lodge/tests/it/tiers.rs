@@ -1,12 +1,18 @@
 //! Accounts in a process of their own.
 
-use std::{fs, thread};
+use std::{fs, thread, time::Duration};
 
+use lodge_domain::{
+    Error,
+    accounts::{Backend, Call, Username},
+};
+use lodge_wire::{Pool, PoolOptions, SharedKey, raw};
 use serde_json::json;
+use tokio::{io::AsyncReadExt, net::TcpStream, runtime::Runtime, time::timeout};
 
 use crate::{
     accounts::{PASSWORD, made, opens, sign_in, token},
-    server::{Lodge, Server, eventually_true, text},
+    server::{DEADLINE, Lodge, Server, eventually_true, text},
 };
 
 /// An installation that keeps accounts for others, and one that answers the public.
@@ -119,6 +125,55 @@ fn sign_up_until_it_fails(web: &Server, prefix: &str) -> Vec<String> {
         }
     }
     names
+}
+
+/// Connections of which one accounts process takes 500 at most.
+const CONNECTIONS: usize = 2_000;
+const CONNECTIONS_MAX: usize = 500;
+
+#[test]
+fn two_thousand_connections_against_five_hundred_leave_those_alone() {
+    let (_tiers, accounts, web) = Tiers::new().start();
+    made(&web, "ada");
+    drop(web);
+    let address = accounts.wire.unwrap();
+    Runtime::new().unwrap().block_on(async {
+        let key = SharedKey::new([7; 32]).unwrap();
+        let options = PoolOptions::new(vec![address.to_string()], key);
+        let pool = Pool::start(PoolOptions { connections: CONNECTIONS_MAX, ..options });
+        let all_stand = async {
+            while pool.connected() < CONNECTIONS_MAX {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(DEADLINE, all_stand).await.unwrap();
+        let others = CONNECTIONS_MAX..CONNECTIONS;
+        let others: Vec<_> =
+            others.map(|_| tokio::spawn(async move { refused(address).await })).collect();
+        let mut politely = 0;
+        for other in others {
+            politely += usize::from(other.await.unwrap());
+        }
+        // As many as there are places are told why at once; those past them may only be closed.
+        assert!(politely >= CONNECTIONS_MAX, "{politely}");
+        for _ in 0..CONNECTIONS_MAX {
+            let known = pool.call(Call::User(Username::parse("ada").unwrap())).await;
+            assert!(known.is_ok());
+            let unknown = pool.call(Call::User(Username::parse("nobody").unwrap())).await;
+            assert!(matches!(unknown, Err(Error::NotFound(_))));
+        }
+        assert_eq!(pool.connected(), CONNECTIONS_MAX);
+    });
+}
+
+/// Whether a connection is refused with a reason before it is closed.
+async fn refused(address: std::net::SocketAddr) -> bool {
+    let Ok(mut stream) = TcpStream::connect(address).await else { return false };
+    let mut said = Vec::new();
+    let closed = timeout(DEADLINE, stream.read_to_end(&mut said)).await.expect("it closes");
+    let greeting = said.get(4..).map(serde_json::from_slice::<raw::Greeting>);
+    closed.is_ok()
+        && greeting.is_some_and(|read| read.is_ok_and(|greeting| greeting.refused.is_some()))
 }
 
 #[test]

@@ -10,45 +10,40 @@ use lodge_domain::{
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::{
-    net::TcpStream,
     sync::mpsc::{Receiver, Sender, channel},
     task::AbortHandle,
     time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::ServerOptions;
+use super::{Met, ServerOptions};
 use crate::{
-    frame::{self, Broken, Incoming, Outgoing, receive, send_together, written},
-    hello,
+    frame::{Broken, Incoming, Outgoing, receive, send_together, written},
     message::{self, FromClient, FromServer, read_call},
 };
 
 /// Serves one connection to its end. What its client still waits for then is given up.
 pub(super) async fn run(
-    stream: TcpStream,
+    met: Met,
     backend: Arc<dyn Backend>,
     options: &ServerOptions,
     stop: CancellationToken,
 ) {
     let gauge = metrics::gauge!("lodge_wire_connections");
     gauge.increment(1.0);
-    if let Err(error) = serve(stream, backend, options, stop).await {
+    if let Err(error) = serve(met, backend, options, stop).await {
         tracing::debug!(%error, "a connection of the web tier ended");
     }
     gauge.decrement(1.0);
 }
 
 async fn serve(
-    stream: TcpStream,
+    met: Met,
     backend: Arc<dyn Backend>,
     options: &ServerOptions,
     stop: CancellationToken,
 ) -> Result<(), Broken> {
-    stream.set_nodelay(true)?;
-    let (mut incoming, mut outgoing) = frame::split(stream);
-    let sides = (&mut incoming, &mut outgoing);
-    hello::welcome(sides, &options.key, options.in_flight_max, options.patience).await?;
+    let Met { mut incoming, outgoing, _place } = met;
     // Room for an answer to each call, and for what is said beside.
     let (answers, to_send) = channel(options.in_flight_max as usize + 2);
     let calls = Calls {

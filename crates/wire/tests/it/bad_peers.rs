@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server that waits for nobody's key for long.
 fn impatient() -> Server {
-    let patience = Duration::from_millis(200);
-    Server::start(ServerOptions { patience, ..ServerOptions::new(key()) })
+    let hello = Duration::from_millis(200);
+    Server::start(ServerOptions { hello, ..ServerOptions::new(key()) })
 }
 
 /// Sends bytes, and reads until the server closes the connection.

@@ -38,7 +38,7 @@ async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
 }
 
 /// The greeting of a connection that the server then closes.
-async fn what_a_stranger_is_told(address: SocketAddr) -> Option<raw::Greeting> {
+pub(crate) async fn what_a_stranger_is_told(address: SocketAddr) -> Option<raw::Greeting> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let mut said = Vec::new();
     let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await;

@@ -6,4 +6,5 @@ mod bad_peers;
 mod calls;
 mod limits;
 mod restarts;
+mod strangers;
 mod support;
