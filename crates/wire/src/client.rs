@@ -24,7 +24,11 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::connection::Connection;
-use crate::{frame::Broken, key::SharedKey};
+use crate::{
+    frame::{self, Broken},
+    key::SharedKey,
+    tls::ClientTls,
+};
 
 /// The bounds of a pool.
 #[derive(Debug, Clone)]
@@ -46,6 +50,8 @@ pub struct PoolOptions {
     pub patience: Duration,
     /// The first pause before a server is dialled again, and the longest.
     pub redial: (Duration, Duration),
+    /// How TLS is spoken to the servers, if it is.
+    pub tls: Option<ClientTls>,
 }
 
 impl PoolOptions {
@@ -60,6 +66,7 @@ impl PoolOptions {
             deadline: Duration::from_secs(10),
             patience: Duration::from_secs(5),
             redial: (Duration::from_millis(50), Duration::from_secs(2)),
+            tls: None,
         }
     }
 }
@@ -218,7 +225,11 @@ impl Shared {
     async fn dial(&self, address: &str) -> Result<(Arc<Connection>, connection::Running), Broken> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Connection::begin(stream, &self.options).await
+        let sides = match &self.options.tls {
+            None => frame::split(stream),
+            Some(tls) => frame::split_tls(tls.connect(address, stream).await?),
+        };
+        Connection::begin(sides, &self.options).await
     }
 }
 

@@ -1,15 +1,13 @@
 //! Frames: four bytes of length, big-endian, and so many bytes of JSON.
 
-use std::time::Duration;
+use std::{io::ErrorKind, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
-    net::{
-        TcpStream,
-        tcp::{OwnedReadHalf, OwnedWriteHalf},
-    },
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
     sync::mpsc::Receiver,
     time::timeout,
 };
@@ -22,9 +20,9 @@ pub const FRAME_BYTES_MAX: usize = 2 << 20;
 const STRANGER_BYTES_MAX: usize = 1 << 10;
 
 /// Frames as they come in.
-pub(crate) type Incoming = FramedRead<OwnedReadHalf, LengthDelimitedCodec>;
+pub(crate) type Incoming = FramedRead<Box<dyn AsyncRead + Send + Unpin>, LengthDelimitedCodec>;
 /// Frames as they go out.
-pub(crate) type Outgoing = FramedWrite<OwnedWriteHalf, LengthDelimitedCodec>;
+pub(crate) type Outgoing = FramedWrite<Box<dyn AsyncWrite + Send + Unpin>, LengthDelimitedCodec>;
 
 /// Why a connection cannot be used any more.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +39,10 @@ pub(crate) enum Broken {
     Refused(String),
     #[error("the peer was refused: {0}")]
     TurnedAway(&'static str),
+    #[error("the peer does not speak TLS")]
+    NoTls,
+    #[error("no TLS came about: {0}")]
+    Tls(std::io::Error),
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
@@ -53,6 +55,21 @@ pub fn codec() -> LengthDelimitedCodec {
 /// Both directions of a connection. Only short frames come in until [`trust`].
 pub(crate) fn split(stream: TcpStream) -> (Incoming, Outgoing) {
     let (read, write) = stream.into_split();
+    framed(Box::new(read), Box::new(write))
+}
+
+/// The same inside TLS.
+pub(crate) fn split_tls(
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
+) -> (Incoming, Outgoing) {
+    let (read, write) = tokio::io::split(stream);
+    framed(Box::new(read), Box::new(write))
+}
+
+fn framed(
+    read: Box<dyn AsyncRead + Send + Unpin>,
+    write: Box<dyn AsyncWrite + Send + Unpin>,
+) -> (Incoming, Outgoing) {
     let mut strangers = codec();
     strangers.set_max_frame_length(STRANGER_BYTES_MAX);
     (FramedRead::new(read, strangers), FramedWrite::new(write, codec()))
@@ -71,6 +88,8 @@ pub(crate) async fn receive(
     match timeout(patience, frames.next()).await {
         Err(_) => Err(Broken::Silent),
         Ok(None) => Err(Broken::Closed),
+        // Within TLS, whose peer went without a word.
+        Ok(Some(Err(error))) if error.kind() == ErrorKind::UnexpectedEof => Err(Broken::Closed),
         Ok(Some(frame)) => Ok(frame?),
     }
 }

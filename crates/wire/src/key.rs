@@ -25,6 +25,12 @@ impl SharedKey {
         (bytes.len() >= BYTES_MIN).then_some(Self(bytes))
     }
 
+    /// For connections on which both sides show certificates that the other trusts, and need no key: an empty
+    /// one, which proves nothing. Whoever has a key refuses it.
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// HMAC-SHA-256 over the side and both challenges.
     pub(crate) fn proof(&self, side: Side, challenges: &Challenges) -> [u8; 32] {
         self.mac(side, challenges).finalize().into_bytes().into()
@@ -88,5 +94,14 @@ mod tests {
     #[test]
     fn a_short_key_is_none() {
         assert!(SharedKey::new([1; 31]).is_none());
+        assert!(SharedKey::new([]).is_none());
+    }
+
+    #[test]
+    fn no_key_opens_nothing_that_has_one() {
+        let here = Challenges { server: challenge(), client: challenge() };
+        let proof = SharedKey::none().proof(Side::Client, &here);
+        assert!(!SharedKey::new([7; 32]).unwrap().accepts(Side::Client, &here, &proof));
+        assert!(SharedKey::none().accepts(Side::Client, &here, &proof));
     }
 }

@@ -10,11 +10,13 @@ mod hello;
 mod key;
 mod message;
 mod server;
+mod tls;
 
 pub use self::{
     client::{Pool, PoolOptions},
     key::SharedKey,
     server::{ServerOptions, serve},
+    tls::{BadTls, ClientTls, Identity, ServerTls},
 };
 
 /// For the fuzz targets.

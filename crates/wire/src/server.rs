@@ -19,6 +19,7 @@ use crate::{
     frame::{self, Broken, Incoming, Outgoing},
     hello,
     key::SharedKey,
+    tls::ServerTls,
 };
 
 /// The bounds of a server.
@@ -30,7 +31,7 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// Connections at once of those who have not; with one more, the oldest of them is closed.
     pub strangers_max: usize,
-    /// How long a client may take to prove its key.
+    /// How long a client may take to prove its key, TLS included.
     pub hello: Duration,
     /// Calls under way on a connection; one more is refused.
     pub in_flight_max: u32,
@@ -42,6 +43,8 @@ pub struct ServerOptions {
     pub deadline_max: Duration,
     /// How long calls may go on once the server stops.
     pub grace: Duration,
+    /// How TLS is spoken, if it is.
+    pub tls: Option<ServerTls>,
 }
 
 impl ServerOptions {
@@ -57,6 +60,7 @@ impl ServerOptions {
             idle: Duration::from_secs(30),
             deadline_max: Duration::from_secs(15),
             grace: Duration::from_secs(10),
+            tls: None,
         }
     }
 }
@@ -159,8 +163,7 @@ impl Door {
 
     async fn try_meet(&self, stream: TcpStream) -> Result<Met, Broken> {
         let (options, deadline) = (&self.options, Instant::now() + self.options.hello);
-        stream.set_nodelay(true)?;
-        let (mut incoming, mut outgoing) = frame::split(stream);
+        let (mut incoming, mut outgoing) = self.open(stream, deadline).await?;
         let sides = (&mut incoming, &mut outgoing);
         let place = || Arc::clone(&self.places).try_acquire_owned().ok();
         let in_flight_max = options.in_flight_max;
@@ -169,9 +172,24 @@ impl Door {
         Ok(Met { incoming, outgoing, _place: place })
     }
 
+    /// Both directions, inside TLS where it is spoken here.
+    async fn open(
+        &self,
+        stream: TcpStream,
+        deadline: Instant,
+    ) -> Result<(Incoming, Outgoing), Broken> {
+        stream.set_nodelay(true)?;
+        match &self.options.tls {
+            None => Ok(frame::split(stream)),
+            Some(tls) => Ok(frame::split_tls(tls.accept(stream, deadline).await?)),
+        }
+    }
+
     async fn refuse(&self, stream: TcpStream) {
-        let (_, mut outgoing) = frame::split(stream);
-        hello::turn_away(&mut outgoing, hello::FULL, self.options.hello).await;
+        let patience = self.options.hello;
+        if let Ok((_, mut outgoing)) = self.open(stream, Instant::now() + patience).await {
+            hello::turn_away(&mut outgoing, hello::FULL, patience).await;
+        }
     }
 
     /// Whether it may be logged that somebody did not come in: once a second, for anybody can cause it.

@@ -2,14 +2,13 @@
 
 use anyhow::{Result, bail};
 
-use super::{App, Config, Role, Store};
+use super::{AccountsConfig, App, Config, Role, Store};
 
 pub(super) fn check(config: &Config) -> Result<()> {
     if !config.apps.contains(&App::Accounts) {
         return Ok(());
     }
     let (here, accounts) = (config.roles.contains(&Role::Accounts), &config.accounts);
-    let has_key = !accounts.key_file.as_os_str().is_empty();
     if here && config.links.store != Store::Embedded {
         bail!(
             "apps: accounts are kept in the data folder, which links.store = \"cassandra\" leaves empty; \
@@ -25,11 +24,59 @@ pub(super) fn check(config: &Config) -> Result<()> {
             "accounts.servers must name those that have the role \"accounts\", such as \"10.0.0.1:7070\""
         );
     }
+    check_tls(accounts)?;
     let asks_or_is_asked = !here || !config.roles.contains(&Role::Web);
-    if asks_or_is_asked && !has_key {
+    let has_proof = if here { accounts.lets_others_in() } else { accounts.can_prove_itself() };
+    if asks_or_is_asked && !has_proof {
         bail!(
-            "accounts.key_file must name a file with the key that both tiers have, 32 bytes or more"
+            "accounts.key_file must name a file with the key that both tiers have, 32 bytes or more, \
+             if not both of them have certificates (accounts.tls, ca_file, certificate_file)"
+        );
+    }
+    if here && accounts.tls && accounts.lets_others_in() && !accounts.has_certificate() {
+        bail!(
+            "accounts.certificate_file and accounts.certificate_key_file must name what the role \
+             \"accounts\" shows with accounts.tls = true"
         );
     }
     Ok(())
+}
+
+fn check_tls(accounts: &AccountsConfig) -> Result<()> {
+    let files = [
+        ("ca_file", &accounts.ca_file),
+        ("certificate_file", &accounts.certificate_file),
+        ("certificate_key_file", &accounts.certificate_key_file),
+    ];
+    let given = files.iter().find(|(_, file)| !file.as_os_str().is_empty());
+    if let Some((name, _)) = given.filter(|_| !accounts.tls) {
+        bail!("accounts.{name} is of no use without accounts.tls = true");
+    }
+    let [certificate, key] = [&accounts.certificate_file, &accounts.certificate_key_file];
+    if certificate.as_os_str().is_empty() != key.as_os_str().is_empty() {
+        bail!(
+            "accounts.certificate_file and accounts.certificate_key_file are of use only together"
+        );
+    }
+    Ok(())
+}
+
+impl AccountsConfig {
+    fn has_key(&self) -> bool {
+        !self.key_file.as_os_str().is_empty()
+    }
+
+    fn has_certificate(&self) -> bool {
+        !self.certificate_file.as_os_str().is_empty()
+    }
+
+    /// Whether a process that keeps accounts can tell who may ask it: by a key, or by certificates.
+    pub(crate) fn lets_others_in(&self) -> bool {
+        self.has_key() || (self.tls && !self.ca_file.as_os_str().is_empty())
+    }
+
+    /// Whether a process that asks can show that it may.
+    fn can_prove_itself(&self) -> bool {
+        self.has_key() || (self.tls && self.has_certificate())
+    }
 }

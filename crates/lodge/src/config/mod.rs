@@ -124,6 +124,10 @@ pub(crate) struct AccountsConfig {
     pub(crate) connections_max: usize,
     pub(crate) servers: Vec<String>,
     pub(crate) connections: usize,
+    pub(crate) tls: bool,
+    pub(crate) ca_file: PathBuf,
+    pub(crate) certificate_file: PathBuf,
+    pub(crate) certificate_key_file: PathBuf,
 }
 
 /// Where an app keeps what it has.
@@ -237,6 +241,10 @@ impl Default for AccountsConfig {
             connections_max: 500,
             servers: Vec::new(),
             connections: 4,
+            tls: false,
+            ca_file: PathBuf::new(),
+            certificate_file: PathBuf::new(),
+            certificate_key_file: PathBuf::new(),
         }
     }
 }

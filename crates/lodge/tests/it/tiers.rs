@@ -1,13 +1,15 @@
 //! Accounts in a process of their own.
 
-use std::{fs, thread, time::Duration};
+use std::{fs, net::Ipv4Addr, thread, time::Duration};
 
 use lodge_domain::{
     Error,
     accounts::{Backend, Call, Username},
 };
+use lodge_testbed::Authority;
 use lodge_wire::{Pool, PoolOptions, SharedKey, raw};
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::{io::AsyncReadExt, net::TcpStream, runtime::Runtime, time::timeout};
 
 use crate::{
@@ -49,6 +51,13 @@ impl Tiers {
         self.web = self.another_web();
         let web = self.web.start();
         (self, accounts, web)
+    }
+
+    /// Both with these settings more.
+    fn and(mut self, settings: &[(&'static str, String)]) -> Self {
+        self.accounts = with(self.accounts, settings);
+        self.settings.extend_from_slice(settings);
+        self
     }
 
     /// One more that answers the public.
@@ -127,6 +136,55 @@ fn sign_up_until_it_fails(web: &Server, prefix: &str) -> Vec<String> {
     names
 }
 
+/// Certificates of an authority made up for the occasion, for servers and clients here.
+fn authority() -> (TempDir, Authority) {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::at(folder.path());
+    authority.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
+    (folder, authority)
+}
+
+/// To speak TLS, trusting and showing what is of this authority.
+fn tls(authority: &Authority) -> [(&'static str, String); 4] {
+    let file = |path: std::path::PathBuf| text(&path).to_owned();
+    [
+        ("LODGE_ACCOUNTS_TLS", "true".to_owned()),
+        ("LODGE_ACCOUNTS_CA_FILE", file(authority.root())),
+        ("LODGE_ACCOUNTS_CERTIFICATE_FILE", file(authority.certificate())),
+        ("LODGE_ACCOUNTS_CERTIFICATE_KEY_FILE", file(authority.key())),
+    ]
+}
+
+#[test]
+fn certificates_of_both_tiers_do_for_a_key() {
+    let (_folder, authority) = authority();
+    let mut tiers = Tiers::new().and(&tls(&authority));
+    tiers.settings.retain(|(name, _)| *name != "LODGE_ACCOUNTS_KEY_FILE");
+    tiers.accounts = tiers.accounts.with("LODGE_ACCOUNTS_KEY_FILE", "");
+    let (_tiers, _accounts, web) = tiers.start();
+    made(&web, "ada");
+    assert!(opens(&web, &token(&web, "ada")));
+}
+
+#[test]
+fn who_is_not_let_in_finds_out_why_in_the_log() {
+    let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
+    let (tiers, accounts, web) = Tiers::new().and(&tls(&ours)).start();
+    made(&web, "ada");
+    let plain = tiers.another_web().with("LODGE_ACCOUNTS_TLS", "false");
+    let plain = tls(&ours)[1..].iter().fold(plain, |lodge, (name, _)| lodge.with(name, "")).start();
+    let answer = plain.get("/api/users/ada");
+    assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true));
+    eventually_true("it says why", || plain.log().contains("it speaks TLS only"));
+    eventually_true("both say why", || accounts.log().contains("does not speak TLS"));
+    let shown = tls(&strangers);
+    let stranger = with(tiers.another_web(), &shown[2..]).start();
+    assert_eq!(stranger.get("/api/users/ada").status, 503);
+    eventually_true("it says why", || stranger.log().contains("cannot be reached"));
+    eventually_true("both say why", || accounts.log().contains("no TLS came about"));
+    assert_eq!(web.get("/api/users/ada").status, 200);
+}
+
 /// Connections of which one accounts process takes 500 at most.
 const CONNECTIONS: usize = 2_000;
 const CONNECTIONS_MAX: usize = 500;
@@ -178,9 +236,19 @@ async fn refused(address: std::net::SocketAddr) -> bool {
 
 #[test]
 fn a_tier_without_its_settings_says_which() {
-    for (role, said) in [("web", "accounts.servers"), ("accounts", "accounts.key_file")] {
+    let without = |name| (name, String::new());
+    let tls = ("LODGE_ACCOUNTS_TLS", "true".to_owned());
+    let ca = ("LODGE_ACCOUNTS_CA_FILE", "ca.pem".to_owned());
+    let certificate = ("LODGE_ACCOUNTS_CERTIFICATE_FILE", "a.pem".to_owned());
+    for (role, setting, said) in [
+        ("web", without("LODGE_ACCOUNTS_KEY_FILE"), "accounts.servers"),
+        ("accounts", without("LODGE_ACCOUNTS_KEY_FILE"), "accounts.key_file"),
+        ("accounts", tls.clone(), "accounts.key_file"),
+        ("accounts", ca.clone(), "accounts.tls"),
+        ("accounts", certificate.clone(), "accounts.tls"),
+    ] {
         let lodge = Lodge::new().with("LODGE_APPS", "accounts").with("LODGE_ROLES", role);
-        let ran = lodge.run(&["serve"]);
+        let ran = with(lodge, &[setting]).run(&["serve"]);
         assert!(ran.code == 78 && ran.err.contains(said), "{ran:?}");
     }
 }

@@ -17,7 +17,6 @@ use lodge_domain::{
 use parking_lot::Mutex;
 use serde_json::value::to_raw_value;
 use tokio::{
-    net::TcpStream,
     sync::{
         mpsc::{Receiver, Sender, channel},
         oneshot,
@@ -27,7 +26,7 @@ use tokio::{
 
 use super::PoolOptions;
 use crate::{
-    frame::{self, Broken, Incoming, Outgoing, receive, send_together, written},
+    frame::{Broken, Incoming, Outgoing, receive, send_together, written},
     hello,
     message::{FromClient, FromServer, read_outcome},
 };
@@ -57,10 +56,9 @@ const PING_EVERY: Duration = Duration::from_secs(5);
 impl Connection {
     /// Proves to each side that the other has the key.
     pub(super) async fn begin(
-        stream: TcpStream,
+        (mut incoming, mut outgoing): (Incoming, Outgoing),
         options: &PoolOptions,
     ) -> Result<(Arc<Self>, Running), Broken> {
-        let (mut incoming, mut outgoing) = frame::split(stream);
         let sides = (&mut incoming, &mut outgoing);
         let allowed = hello::introduce(sides, &options.key, options.patience).await?;
         let in_flight_max = allowed.min(options.in_flight_max) as usize;

@@ -8,3 +8,4 @@ mod limits;
 mod restarts;
 mod strangers;
 mod support;
+mod tls;

@@ -1,0 +1,199 @@
+//! TLS between the tiers. Both ends are ours, so it is 1.3 and nothing older, and no session is resumed: a
+//! certificate is looked at each time.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use rustls::{
+    ClientConfig, RootCertStore, ServerConfig,
+    client::Resumption,
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem, pem::PemObject as _},
+    server::{
+        NoServerSessionStorage, VerifierBuilderError, WebPkiClientVerifier,
+        danger::ClientCertVerifier,
+    },
+    version::TLS13,
+};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout_at},
+};
+use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
+
+use crate::{
+    frame::{self, Broken},
+    hello,
+};
+
+/// What the first byte of a TLS connection is: a handshake.
+const HANDSHAKE: u8 = 0x16;
+
+/// How long a refusal may take to be sent to a peer that has said nothing yet.
+const REFUSAL: Duration = Duration::from_millis(500);
+
+/// Why certificates, keys or authorities cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadTls {
+    /// No PEM, or none of what it should be.
+    #[error("the {0} cannot be read: {1}")]
+    Pem(&'static str, pem::Error),
+    /// It is empty of what it should have.
+    #[error("there is no certificate among the {0}")]
+    Empty(&'static str),
+    /// They do not fit each other, or are of a kind that is not known here.
+    #[error("{0}")]
+    Rustls(#[from] rustls::Error),
+    /// The authorities cannot be those of clients.
+    #[error("{0}")]
+    Authorities(#[from] VerifierBuilderError),
+}
+
+/// What a side shows: its certificate with those between it and its authority, and its key.
+#[derive(Debug)]
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// Takes certificates, one's own first, and the key, each PEM.
+    pub fn read(certificates_pem: &[u8], key_pem: &[u8]) -> Result<Self, BadTls> {
+        let chain = certificates("certificates", certificates_pem)?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem);
+        let key = key.map_err(|error| BadTls::Pem("certificate's key", error))?;
+        Ok(Self { chain, key })
+    }
+}
+
+/// How a server speaks TLS. Clones share it.
+#[derive(Clone)]
+pub struct ServerTls(TlsAcceptor);
+
+impl fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServerTls(…)")
+    }
+}
+
+impl ServerTls {
+    /// Shows `identity`. With authorities, PEM, only clients that show a certificate by one of them come in.
+    pub fn new(identity: Identity, clients_pem: Option<&[u8]>) -> Result<Self, BadTls> {
+        let verifier: Arc<dyn ClientCertVerifier> = match clients_pem {
+            None => WebPkiClientVerifier::no_client_auth(),
+            Some(pem) => {
+                let roots = Arc::new(authorities(pem)?);
+                WebPkiClientVerifier::builder_with_provider(roots, provider()).build()?
+            }
+        };
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(identity.chain, identity.key)?;
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+    }
+
+    /// Shakes hands with a client until `deadline`. One that does not speak TLS is told so as the protocol
+    /// refuses: it may be one of ours that lacks a setting, and waits for a greeting.
+    pub(crate) async fn accept(
+        &self,
+        stream: TcpStream,
+        deadline: Instant,
+    ) -> Result<server::TlsStream<TcpStream>, Broken> {
+        let mut first = [0];
+        match timeout_at(deadline, stream.peek(&mut first)).await {
+            Ok(Ok(0)) => return Err(Broken::Closed),
+            Ok(Ok(_)) if first == [HANDSHAKE] => {}
+            Ok(Err(error)) => return Err(error.into()),
+            Ok(Ok(_)) | Err(_) => {
+                refuse_plain(stream).await;
+                return Err(Broken::NoTls);
+            }
+        }
+        match timeout_at(deadline, self.0.accept(stream)).await {
+            Ok(accepted) => accepted.map_err(Broken::Tls),
+            Err(_) => Err(Broken::Silent),
+        }
+    }
+}
+
+async fn refuse_plain(stream: TcpStream) {
+    // What was said and not read would have the refusal thrown away.
+    let _ = stream.try_read(&mut [0; 1024]);
+    let (_, mut outgoing) = frame::split(stream);
+    hello::turn_away(&mut outgoing, "it speaks TLS only", REFUSAL).await;
+}
+
+/// How a client speaks TLS. Clones share it.
+#[derive(Clone)]
+pub struct ClientTls(TlsConnector);
+
+impl fmt::Debug for ClientTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientTls(…)")
+    }
+}
+
+impl ClientTls {
+    /// Trusts servers that have a certificate by one of these authorities, PEM; without them, by one of the
+    /// machine's. Shows `identity` to those that ask for one.
+    pub fn new(servers_pem: Option<&[u8]>, identity: Option<Identity>) -> Result<Self, BadTls> {
+        let roots = match servers_pem {
+            Some(pem) => authorities(pem)?,
+            None => of_the_machine(),
+        };
+        let config = ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])?
+            .with_root_certificates(roots);
+        let mut config = match identity {
+            Some(Identity { chain, key }) => config.with_client_auth_cert(chain, key)?,
+            None => config.with_no_client_auth(),
+        };
+        config.resumption = Resumption::disabled();
+        Ok(Self(TlsConnector::from(Arc::new(config))))
+    }
+
+    /// Shakes hands with the server at `address`, `host:port`, whose certificate must name the host.
+    pub(crate) async fn connect(
+        &self,
+        address: &str,
+        stream: TcpStream,
+    ) -> Result<client::TlsStream<TcpStream>, Broken> {
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let name = ServerName::try_from(host.to_owned());
+        let name = name.map_err(|error| Broken::Tls(io::Error::other(error)))?;
+        self.0.connect(name, stream).await.map_err(|error| {
+            let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+            match cause {
+                Some(rustls::Error::InvalidMessage(_)) => Broken::NoTls,
+                _ => Broken::Tls(error),
+            }
+        })
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BadTls> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let read = read.map_err(|error| BadTls::Pem(what, error))?;
+    if read.is_empty() { Err(BadTls::Empty(what)) } else { Ok(read) }
+}
+
+fn authorities(pem: &[u8]) -> Result<RootCertStore, BadTls> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates("authorities", pem)? {
+        roots.add(certificate)?;
+    }
+    Ok(roots)
+}
+
+fn of_the_machine() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
