@@ -127,6 +127,7 @@ macro_rules! accounts_promises {
             sessions::no_session_begins_on_what_was_true_before,
             sessions::whatever_ends_sessions_is_told,
             sessions::an_account_has_a_hundred_sessions_at_most,
+            sessions::a_place_of_another_feed_begins_anew,
         }
     };
 }

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use lodge_domain::accounts::{
-    Account, AccountChange, Ending, EventKind, NewSession, Session, SessionDigest, SessionId,
-    SignedIn,
+    Account, AccountChange, Ending, EventKind, FeedPlace, NewSession, Session, SessionDigest,
+    SessionId, SignedIn,
 };
 use uuid::Uuid;
 
@@ -173,4 +173,25 @@ pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
     }
     let later = fixture.sessions.changed_since(Some(place)).await.unwrap();
     assert!(!later.accounts.contains(&accounts[0].id));
+}
+
+/// Who goes on from a place that this feed does not know is told that anything may have changed, once.
+pub async fn a_place_of_another_feed_begins_anew(fixture: &AccountsFixture) {
+    let sessions = &*fixture.sessions;
+    made(&*fixture.accounts, &fresh_name()).await;
+    let known = sessions.changed_since(None).await.unwrap();
+    assert!(!known.begins_anew, "who knows nothing has nothing to forget");
+    let here = known.place;
+    for unknown in [
+        FeedPlace { feed: Uuid::new_v4(), ..here },
+        FeedPlace { feed: Uuid::new_v4(), at: 0 },
+        FeedPlace { at: here.at + 1_000_000, ..here },
+    ] {
+        let told = sessions.changed_since(Some(unknown)).await.unwrap();
+        assert!(told.begins_anew && told.accounts.is_empty() && !told.more, "{told:?}");
+        let next = sessions.changed_since(Some(told.place)).await.unwrap();
+        assert!(!next.begins_anew, "{next:?}");
+    }
+    let again = sessions.changed_since(Some(here)).await.unwrap();
+    assert!(!again.begins_anew, "{again:?}");
 }

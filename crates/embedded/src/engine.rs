@@ -12,6 +12,7 @@ use std::{
 use lodge_domain::{links::Mode, secret::InstallationSecret};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
+use uuid::Uuid;
 
 use crate::{
     Options,
@@ -34,6 +35,9 @@ pub(crate) struct Engine {
     checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
+    /// Which feed of changed accounts this is: another one each time, because between two times the file may
+    /// have been replaced by an older one.
+    pub(crate) feed: Uuid,
     pub(crate) tidy_place: crate::tidy::Place,
     ends: Mutex<Option<Ends>>,
     close_wait: Duration,
@@ -101,6 +105,7 @@ impl Engine {
             checkpoints,
             file,
             secret,
+            feed: Uuid::new_v4(),
             tidy_place: crate::tidy::Place::default(),
             ends: Mutex::new(Some(ends)),
             close_wait: options.close_wait,

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::{
     Account, AccountChange, AccountId, AccountQuery, Credential, Event, NewAccount, NewSession,
@@ -20,10 +21,15 @@ pub enum Outcome {
     Taken,
 }
 
-/// A place in the feed of changes; only its store knows what it means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct FeedPlace(pub i64);
+/// A place in a feed of changes; only its store knows what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedPlace {
+    /// In which feed. Whatever may not hold all that was told before, such as an older copy of a database,
+    /// is another one.
+    pub feed: Uuid,
+    /// Where in it.
+    pub at: i64,
+}
 
 /// What has changed since a place in the feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +40,10 @@ pub struct Changed {
     pub place: FeedPlace,
     /// Whether there is more to be had at once.
     pub more: bool,
+    /// Whether this feed does not know the place from which it was to go on: it is of another feed, or past
+    /// the end of this one. Then anything may have changed, and nothing is told but the place of now.
+    #[serde(default)]
+    pub begins_anew: bool,
 }
 
 /// Keeps accounts. Whatever a method answers with `Ok` survives the loss of the process. Every lookup is
@@ -90,7 +100,8 @@ pub trait SessionStore: Send + Sync {
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>>;
 
     /// The accounts to which something has happened since: what is remembered of their sessions may not be
-    /// so any more. Without a place to begin only the place of now is told.
+    /// so any more. Without a place to begin, or with one that is not known here, only the place of now is
+    /// told.
     async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed>;
 
     /// Ends one session of an account; false if it has none of that name.

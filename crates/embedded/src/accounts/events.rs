@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use lodge_domain::accounts::{AccountId, Actor, Changed, Event, EventKind, FeedPlace};
 use rusqlite::{Connection, Result, Row, types::Type};
+use uuid::Uuid;
 
 use super::row::instant;
 use crate::failure::Failure;
@@ -53,12 +54,15 @@ const A_LOOK: i64 = 1_000;
 /// they are committed.
 pub(crate) fn changed_since(
     connection: &Connection,
+    feed: Uuid,
     place: Option<FeedPlace>,
 ) -> Result<Changed, Failure> {
-    let Some(FeedPlace(mut place)) = place else {
-        let latest = connection.prepare_cached(LATEST)?.query_row([], |row| row.get(0))?;
-        return Ok(Changed { accounts: Vec::new(), place: FeedPlace(latest), more: false });
+    let Some(FeedPlace { feed: asked, at: mut place }) = place else {
+        return Ok(from_now_on(feed, latest(connection)?, false));
     };
+    if asked != feed {
+        return Ok(from_now_on(feed, latest(connection)?, true));
+    }
     let (mut accounts, mut read) = (Vec::new(), 0);
     let mut statement = connection.prepare_cached(SINCE)?;
     let mut rows = statement.query((place, A_LOOK))?;
@@ -70,7 +74,23 @@ pub(crate) fn changed_since(
             accounts.push(AccountId(row.get(1)?));
         }
     }
-    Ok(Changed { accounts, place: FeedPlace(place), more: read == A_LOOK })
+    if read == 0 {
+        let latest = latest(connection)?;
+        if place > latest {
+            return Ok(from_now_on(feed, latest, true));
+        }
+    }
+    let place = FeedPlace { feed, at: place };
+    Ok(Changed { accounts, place, more: read == A_LOOK, begins_anew: false })
+}
+
+fn latest(connection: &Connection) -> Result<i64> {
+    connection.prepare_cached(LATEST)?.query_row([], |row| row.get(0))
+}
+
+fn from_now_on(feed: Uuid, at: i64, begins_anew: bool) -> Changed {
+    let place = FeedPlace { feed, at };
+    Changed { accounts: Vec::new(), place, more: false, begins_anew }
 }
 
 /// What happened to an account, newest first.

@@ -75,7 +75,8 @@ impl SessionStore for SqliteSessions {
     }
 
     async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed> {
-        self.0.readers.read(move |connection| events::changed_since(connection, place)).await
+        let feed = self.0.feed;
+        self.0.readers.read(move |connection| events::changed_since(connection, feed, place)).await
     }
 
     async fn end(&self, account: AccountId, session: SessionId, at: Timestamp) -> Result<bool> {

@@ -97,8 +97,13 @@ impl CachedAccounts {
                     "the feed was answered with something else",
                 ));
             };
-            let Changed { accounts, place: next, more } = changed;
-            if place.is_none() {
+            let Changed { accounts, place: next, more, begins_anew } = changed;
+            if begins_anew {
+                tracing::info!(
+                    "the accounts were started again, or are those of another database: what was remembered of them is forgotten"
+                );
+            }
+            if begins_anew || place.is_none() {
                 // What was read before may have changed before.
                 self.forget_all();
             }

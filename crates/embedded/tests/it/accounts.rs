@@ -18,13 +18,14 @@ use lodge_domain::{
     },
     clock::ManualClock,
 };
-use lodge_embedded::{Argon2Pool, CachedAccounts, CountedFailures};
+use lodge_embedded::{Argon2Pool, CachedAccounts, CountedFailures, Embedded};
+use parking_lot::RwLock;
 
 use crate::support::{open, until};
 
-/// Counts the questions who is signed in, and can be cut off.
+/// Counts the questions who is signed in, can be cut off, and can be given another database.
 struct Counted {
-    accounts: Accounts,
+    accounts: RwLock<Arc<Accounts>>,
     asked: AtomicUsize,
     cut_off: std::sync::atomic::AtomicBool,
 }
@@ -38,8 +39,25 @@ impl Backend for Counted {
         if let Call::Who(_) = call {
             self.asked.fetch_add(1, Ordering::SeqCst);
         }
-        self.accounts.call(call).await
+        let accounts = Arc::clone(&self.accounts.read());
+        accounts.call(call).await
     }
+}
+
+/// The service on an engine.
+fn service(engine: &Embedded, clock: &Arc<ManualClock>) -> Arc<Accounts> {
+    Arc::new(Accounts {
+        store: engine.accounts(),
+        sessions: engine.sessions(),
+        failures: Arc::new(CountedFailures::default()),
+        passwords: Arc::new(Argon2Pool::new(1, 1).unwrap()),
+        clock: Arc::clone(clock) as Arc<_>,
+        random: Arc::new(OsRandom),
+        settings: AccountsSettings {
+            session_lifetime: jiff::SignedDuration::from_hours(1),
+            open_sign_up: true,
+        },
+    })
 }
 
 struct Fixture {
@@ -52,18 +70,7 @@ impl Fixture {
     fn new() -> Self {
         let (engine, folder) = open();
         let clock = Arc::new(ManualClock::at(lodge_contract::samples::at(10)));
-        let accounts = Accounts {
-            store: engine.accounts(),
-            sessions: engine.sessions(),
-            failures: Arc::new(CountedFailures::default()),
-            passwords: Arc::new(Argon2Pool::new(1, 1).unwrap()),
-            clock: Arc::clone(&clock) as Arc<_>,
-            random: Arc::new(OsRandom),
-            settings: AccountsSettings {
-                session_lifetime: jiff::SignedDuration::from_hours(1),
-                open_sign_up: true,
-            },
-        };
+        let accounts = RwLock::new(service(&engine, &clock));
         let stores = lodge_contract::AccountsFixture {
             accounts: engine.accounts(),
             sessions: engine.sessions(),
@@ -165,4 +172,34 @@ async fn who_hears_nothing_trusts_nothing() {
     until("it trusts no longer", async || who(&cache, session).await.is_err()).await;
     fixture.backend.cut_off.store(false, Ordering::SeqCst);
     assert!(who(&cache, session).await.is_ok());
+}
+
+/// After a restore of an older file, or with a second process that has another one.
+#[tokio::test]
+async fn in_another_database_nothing_is_remembered_of_the_first() {
+    for happened in [0, 50] {
+        let fixture = Fixture::new();
+        let cache = fixture.cache().await;
+        let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+        let session = begun(&fixture.stores, &account).await.digest;
+        assert!(who(&cache, session).await.is_ok());
+        let (other, _folder) = open();
+        for _ in 0..happened {
+            made(&*other.accounts(), &fresh_name()).await;
+        }
+        *fixture.backend.accounts.write() = service(&other, &fixture.clock);
+        until("it is forgotten", async || who(&cache, session).await.is_err()).await;
+    }
+}
+
+/// A place in the feed of a file is none in the feed of what the file becomes.
+#[tokio::test]
+async fn a_file_that_was_closed_meanwhile_may_be_an_older_one() {
+    let (engine, folder) = open();
+    made(&*engine.accounts(), &fresh_name()).await;
+    let place = engine.sessions().changed_since(None).await.unwrap().place;
+    engine.close().await.unwrap();
+    let engine = Embedded::open(folder.path(), &lodge_embedded::Options::default()).unwrap();
+    let told = engine.sessions().changed_since(Some(place)).await.unwrap();
+    assert!(told.begins_anew);
 }
