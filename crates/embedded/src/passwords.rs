@@ -1,6 +1,7 @@
 //! Argon2 on threads of its own, of lowered priority; bcrypt for hashes from elsewhere.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
@@ -26,6 +27,9 @@ const NICENESS: i32 = 10;
 /// Hashes passwords on a bounded number of threads. They end when it is dropped.
 pub struct Argon2Pool {
     queue: SyncSender<Work>,
+    /// Held by each thread for as long as it lives.
+    #[cfg(test)]
+    threads: std::sync::Weak<Mutex<Receiver<Work>>>,
 }
 
 enum Work {
@@ -47,7 +51,11 @@ impl Argon2Pool {
                 .name("lodge-argon2".to_owned())
                 .spawn(move || run(&receiver, &argon2))?;
         }
-        Ok(Self { queue: sender })
+        Ok(Self {
+            queue: sender,
+            #[cfg(test)]
+            threads: Arc::downgrade(&receiver),
+        })
     }
 
     fn push(&self, work: Work) -> Result<()> {
@@ -89,16 +97,19 @@ fn run(queue: &Mutex<Receiver<Work>>, argon2: &Argon2<'_>) {
             // Whoever asked has gone.
             Ok(Work::Hash(_, reply)) if reply.is_closed() => {}
             Ok(Work::Verify(_, _, reply)) if reply.is_closed() => {}
-            Ok(Work::Hash(password, reply)) => answer(reply, hash(argon2, &password)),
+            Ok(Work::Hash(password, reply)) => answer(reply, || hash(argon2, &password)),
             Ok(Work::Verify(password, hash, reply)) => {
-                answer(reply, verify(argon2, &password, &hash));
+                answer(reply, || verify(argon2, &password, &hash));
             }
             Err(_) => return,
         }
     }
 }
 
-fn answer<T>(reply: oneshot::Sender<Result<T>>, outcome: Result<T>) {
+fn answer<T>(reply: oneshot::Sender<Result<T>>, work: impl FnOnce() -> Result<T>) {
+    // A defect of a library in one password must not end the thread.
+    let outcome = catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::internal("hashing a password panicked")));
     // Whoever asked may have gone meanwhile.
     drop(reply.send(outcome));
 }
@@ -117,5 +128,54 @@ fn verify(argon2: &Argon2<'_>, password: &Password, hash: &PasswordHash) -> Resu
         Ok(()) => Ok(true),
         Err(password_hash::Error::PasswordInvalid) => Ok(false),
         Err(error) => Err(Error::internal(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use futures_util::{future::join_all, poll};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const THREADS: usize = 2;
+    const QUEUE: usize = 4;
+
+    fn password() -> Password {
+        Password::parse("password", "snow".to_owned()).unwrap()
+    }
+
+    /// The seed's own fault: what had failed kept its connection.
+    #[tokio::test]
+    async fn twenty_times_as_many_failures_as_places_take_none_away() {
+        let pool = Argon2Pool::new(THREADS, QUEUE).unwrap();
+        for number in 0..20 * (THREADS + QUEUE) {
+            match number % 3 {
+                0 => {
+                    let nonsense = PasswordHash("nonsense".to_owned());
+                    assert!(pool.verify(password(), nonsense).await.is_err());
+                }
+                1 => {
+                    // Is not waited for.
+                    let mut cancelled = pool.hash(password());
+                    assert!(!matches!(poll!(&mut cancelled), std::task::Poll::Ready(Ok(_))));
+                }
+                _ => {
+                    // Runs out of time.
+                    let late = timeout(Duration::from_micros(100), pool.hash(password())).await;
+                    assert!(!matches!(late, Ok(Ok(_))));
+                }
+            }
+        }
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while pool.hash(password()).await.is_err() {
+            assert!(Instant::now() < deadline, "what was given up goes");
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(pool.threads.strong_count(), THREADS);
+        let hashed = join_all((0..QUEUE).map(|_| pool.hash(password()))).await;
+        assert!(hashed.iter().all(Result::is_ok), "every place is there: {hashed:?}");
     }
 }

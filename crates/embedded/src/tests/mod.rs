@@ -3,6 +3,7 @@
 mod groups;
 mod log;
 mod plans;
+mod readers;
 
 use lodge_contract::samples::{RESERVED, chosen, fresh, link};
 use lodge_domain::{Error, Result, links::Short};

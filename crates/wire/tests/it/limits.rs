@@ -7,7 +7,7 @@ use std::{
 };
 
 use lodge_domain::{
-    accounts::{Backend, Call, SignIn},
+    accounts::{Backend, Call, Own, SessionDigest, SignIn},
     passwords::Password,
 };
 
@@ -100,27 +100,14 @@ async fn twenty_times_as_many_failures_as_places_take_none_away() {
     let server = Server::start(ServerOptions::new(key()));
     let options = PoolOptions {
         in_flight_max: 2,
-        deadline: Duration::from_millis(50),
+        deadline: Duration::from_millis(400),
         ..server.pool_options(PLACES / 2)
     };
     let pool = Arc::new(Pool::start(options));
     until("all stand", || pool.connected() == PLACES / 2).await;
-    for round in 0..20 {
-        let calls: Vec<_> = (0..PLACES)
-            .map(|number| {
-                let pool = Arc::clone(&pool);
-                tokio::spawn(async move {
-                    if (round + number) % 2 == 0 {
-                        // Runs out of time.
-                        assert!(is_unavailable(&wait(&*pool).await));
-                    } else {
-                        // Is not waited for.
-                        let _ = timeout(Duration::from_millis(5), wait(&*pool)).await;
-                    }
-                })
-            })
-            .collect();
-        for call in calls {
+    for _ in 0..5 {
+        let calls = (0..4 * PLACES).map(|number| tokio::spawn(fails(Arc::clone(&pool), number)));
+        for call in calls.collect::<Vec<_>>() {
             call.await.unwrap();
         }
     }
@@ -135,5 +122,19 @@ async fn twenty_times_as_many_failures_as_places_take_none_away() {
         .collect();
     for call in calls {
         assert!(call.await.unwrap().is_ok(), "every place is there");
+    }
+}
+
+/// A call that fails in one of three ways.
+async fn fails(pool: Arc<Pool>, number: usize) {
+    match number % 3 {
+        0 => assert!(is_unavailable(&wait(&*pool).await), "it runs out of time"),
+        // Nobody waits for it.
+        1 => drop(timeout(Duration::from_millis(5), wait(&*pool)).await),
+        // The server fails, or has no time for it.
+        _ => {
+            let export = Call::Own { session: SessionDigest::of("x"), wish: Own::Export };
+            assert!(pool.call(export).await.is_err());
+        }
     }
 }

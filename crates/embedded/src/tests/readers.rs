@@ -1,0 +1,119 @@
+//! The threads that read.
+
+use std::{
+    sync::Arc,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use futures_util::poll;
+use lodge_domain::Error;
+use parking_lot::{Condvar, Mutex};
+use rusqlite::Connection;
+use tokio::time::timeout;
+
+use super::{is_unavailable, open};
+use crate::{Options, engine::Engine, failure::Failure};
+
+const THREADS: usize = 3;
+const QUEUE: usize = 5;
+
+/// What a failed test waits for at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A door that is shut until it is opened.
+#[derive(Clone, Default)]
+struct Door(Arc<(Mutex<Inside>, Condvar)>);
+
+#[derive(Default)]
+struct Inside {
+    waiting: usize,
+    open: bool,
+}
+
+impl Door {
+    /// Waits on a reading thread.
+    fn wait(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        let mut inside = self.0.0.lock();
+        inside.waiting += 1;
+        while !inside.open && !self.0.1.wait_until(&mut inside, deadline).timed_out() {}
+    }
+
+    fn open(&self) {
+        self.0.0.lock().open = true;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until so many threads wait.
+    async fn reached(&self, waiting: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.0.0.lock().waiting < waiting {
+            assert!(Instant::now() < deadline, "{waiting} threads are there");
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Has all threads wait.
+    async fn hold_all(engine: &Arc<Engine>) -> Self {
+        let door = Self::default();
+        for _ in 0..THREADS {
+            let (door, engine) = (door.clone(), Arc::clone(engine));
+            tokio::spawn(async move { engine.readers.read(waiting_at(&door)).await });
+        }
+        door.reached(THREADS).await;
+        door
+    }
+}
+
+fn waiting_at(door: &Door) -> impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static {
+    let door = door.clone();
+    move |_| {
+        door.wait();
+        Ok(())
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "what readers are given may fail")]
+fn nothing(_: &Connection) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// The seed's own fault: what had failed kept its connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twenty_times_as_many_failures_as_threads_take_none_away() {
+    let options = Options { reader_threads: THREADS, reader_queue: QUEUE, ..Options::default() };
+    let (engine, _folder) = open(&options);
+    for round in 0..20 {
+        for number in 0..THREADS {
+            let failed = if (round + number) % 2 == 0 {
+                engine.readers.read::<()>(|_| Err(Error::internal("no").into())).await
+            } else {
+                engine.readers.read::<()>(|_| panic!("a defect of one request")).await
+            };
+            assert!(matches!(failed, Err(Error::Internal(_))));
+        }
+        let door = Door::hold_all(&engine).await;
+        for _ in 0..THREADS {
+            // Is not waited for.
+            let mut cancelled = Box::pin(engine.readers.read(nothing));
+            assert!(matches!(poll!(&mut cancelled), Poll::Pending));
+            drop(cancelled);
+        }
+        // Runs out of time.
+        assert!(timeout(Duration::from_millis(1), engine.readers.read(nothing)).await.is_err());
+        door.open();
+        engine.readers.read(nothing).await.unwrap();
+    }
+    // All threads are there, and all places among those who wait.
+    let door = Door::hold_all(&engine).await;
+    let mut waiting: Vec<_> = (0..QUEUE).map(|_| Box::pin(engine.readers.read(nothing))).collect();
+    for one in &mut waiting {
+        assert!(matches!(poll!(one), Poll::Pending));
+    }
+    assert!(is_unavailable(&engine.readers.read(nothing).await), "and no more than those");
+    door.open();
+    for one in waiting {
+        one.await.unwrap();
+    }
+}
