@@ -7,6 +7,7 @@ use std::{
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread,
+    time::Instant,
 };
 
 use argon2::{
@@ -26,15 +27,31 @@ const NICENESS: i32 = 10;
 
 /// Hashes passwords on a bounded number of threads. They end when it is dropped.
 pub struct Argon2Pool {
-    queue: SyncSender<Work>,
+    queue: SyncSender<Asked>,
     /// Held by each thread for as long as it lives.
     #[cfg(test)]
-    threads: std::sync::Weak<Mutex<Receiver<Work>>>,
+    threads: std::sync::Weak<Mutex<Receiver<Asked>>>,
+}
+
+/// What is asked of a thread, and when it was.
+struct Asked {
+    at: Instant,
+    work: Work,
 }
 
 enum Work {
     Hash(Password, oneshot::Sender<Result<PasswordHash>>),
     Verify(Password, PasswordHash, oneshot::Sender<Result<bool>>),
+}
+
+impl Work {
+    /// Whether whoever asked has gone.
+    fn is_abandoned(&self) -> bool {
+        match self {
+            Self::Hash(_, reply) => reply.is_closed(),
+            Self::Verify(_, _, reply) => reply.is_closed(),
+        }
+    }
 }
 
 impl Argon2Pool {
@@ -59,7 +76,7 @@ impl Argon2Pool {
     }
 
     fn push(&self, work: Work) -> Result<()> {
-        self.queue.try_send(work).map_err(|refused| match refused {
+        self.queue.try_send(Asked { at: Instant::now(), work }).map_err(|refused| match refused {
             TrySendError::Full(_) => Error::unavailable("too many passwords wait for their hashes"),
             TrySendError::Disconnected(_) => ended(),
         })
@@ -85,24 +102,27 @@ fn ended() -> Error {
     Error::unavailable("the threads that hash passwords have ended")
 }
 
-fn run(queue: &Mutex<Receiver<Work>>, argon2: &Argon2<'_>) {
+fn run(queue: &Mutex<Receiver<Asked>>, argon2: &Argon2<'_>) {
     // On Linux this is the thread's priority alone. Where it is refused, hashing matters as much as
     // the rest.
     if let Err(error) = rustix::process::nice(NICENESS) {
         tracing::warn!(%error, "password hashing runs at normal priority");
     }
     loop {
-        let work = queue.lock().recv();
+        let asked = queue.lock().recv();
+        let Ok(Asked { at, work }) = asked else { return };
+        if work.is_abandoned() {
+            continue;
+        }
+        metrics::histogram!("lodge_passwords_wait_seconds").record(at.elapsed());
+        let began = Instant::now();
         match work {
-            // Whoever asked has gone.
-            Ok(Work::Hash(_, reply)) if reply.is_closed() => {}
-            Ok(Work::Verify(_, _, reply)) if reply.is_closed() => {}
-            Ok(Work::Hash(password, reply)) => answer(reply, || hash(argon2, &password)),
-            Ok(Work::Verify(password, hash, reply)) => {
+            Work::Hash(password, reply) => answer(reply, || hash(argon2, &password)),
+            Work::Verify(password, hash, reply) => {
                 answer(reply, || verify(argon2, &password, &hash));
             }
-            Err(_) => return,
         }
+        metrics::histogram!("lodge_passwords_work_seconds").record(began.elapsed());
     }
 }
 
@@ -133,7 +153,7 @@ fn verify(argon2: &Argon2<'_>, password: &Password, hash: &PasswordHash) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use futures_util::{future::join_all, poll};
     use tokio::time::timeout;

@@ -66,11 +66,17 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
 fn describe() {
     // There from the start, so that an alert can tell none from unknown.
     for counter in [
+        "lodge_accounts_cache_hits_total",
+        "lodge_accounts_cache_misses_total",
         "lodge_links_behind_refused_total",
         "lodge_links_click_batches_failed_total",
         "lodge_links_clicks_stored_total",
         "lodge_links_dead_letters_total",
         "lodge_links_stale_total",
+        "lodge_wire_connections_refused_total",
+        "lodge_wire_dials_failed_total",
+        "lodge_wire_hellos_failed_total",
+        "lodge_wire_strangers_dropped_total",
     ] {
         metrics::counter!(counter).increment(0);
     }
@@ -97,4 +103,35 @@ fn describe() {
         "lodge_links_click_batches_failed_total",
         "Click batches that the store did not take; they are sent again"
     );
+    describe_accounts();
+}
+
+/// The sections of a request about accounts, each with its latency.
+fn describe_accounts() {
+    for (histogram, what) in [
+        ("lodge_wire_get_connection_seconds", "From a call to the connection that takes it"),
+        ("lodge_wire_send_seconds", "From a frame that can be sent to its last byte"),
+        ("lodge_wire_round_trip_seconds", "From a call that has its connection to its answer"),
+        ("lodge_wire_free_connection_seconds", "From an answer to its place for the next call"),
+        ("lodge_accounts_store_read_seconds", "A read of the accounts' store, its wait included"),
+        ("lodge_accounts_store_write_seconds", "A write to it, its wait and commit included"),
+        ("lodge_accounts_token_update_seconds", "The write with which a session begins"),
+        ("lodge_accounts_cache_hit_seconds", "Who is signed in, found in memory"),
+        ("lodge_accounts_cache_miss_seconds", "Who is signed in, asked of the accounts"),
+        ("lodge_passwords_wait_seconds", "From a password to the thread that hashes it"),
+        ("lodge_passwords_work_seconds", "The hashing of a password"),
+    ] {
+        metrics::describe_histogram!(histogram, metrics::Unit::Seconds, what);
+    }
+    for (counter, what) in [
+        ("lodge_accounts_cache_hits_total", "Sessions that were found in memory"),
+        ("lodge_accounts_cache_misses_total", "Sessions that the accounts were asked for"),
+        ("lodge_wire_connections_refused_total", "Connections of the web tier past the limit"),
+        ("lodge_wire_dials_failed_total", "Dials of the accounts tier that came to nothing"),
+        ("lodge_wire_hellos_failed_total", "Connections whose key or certificate was not proved"),
+        ("lodge_wire_strangers_dropped_total", "Such connections closed for newer ones"),
+    ] {
+        metrics::describe_counter!(counter, what);
+    }
+    metrics::describe_gauge!("lodge_wire_connections", "Connections of the web tier");
 }

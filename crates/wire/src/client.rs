@@ -136,7 +136,7 @@ impl Backend for Pool {
     async fn call(&self, call: Call) -> Result<Reply> {
         let (shared, began) = (&self.shared, Instant::now());
         let deadline = began + shared.options.deadline;
-        let _turn = shared.turn(deadline).await?;
+        let turn = shared.turn(deadline).await?;
         while Instant::now() < deadline {
             let connection = shared.connection(deadline).await?;
             metrics::histogram!("lodge_wire_get_connection_seconds").record(began.elapsed());
@@ -145,7 +145,11 @@ impl Backend for Pool {
                 // It was not sent, so it can go elsewhere, when others have had their turn.
                 None => tokio::task::yield_now().await,
                 Some(outcome) => {
-                    metrics::histogram!("lodge_wire_round_trip_seconds").record(asked.elapsed());
+                    let freed = Instant::now();
+                    metrics::histogram!("lodge_wire_round_trip_seconds").record(freed - asked);
+                    drop(turn);
+                    metrics::histogram!("lodge_wire_free_connection_seconds")
+                        .record(freed.elapsed());
                     return outcome;
                 }
             }

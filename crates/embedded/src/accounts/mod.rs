@@ -2,6 +2,7 @@
 
 pub(crate) mod change;
 mod events;
+mod metered;
 pub(crate) mod row;
 mod sessions;
 mod tidy;
@@ -20,7 +21,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use self::row::{COLUMNS, CREDENTIAL, read, read_with_credential};
 pub(crate) use self::{sessions::SqliteSessions, tidy::tidy};
-use crate::{engine::Engine, failure::Failure, outcomes, writer::App};
+use crate::{engine::Engine, failure::Failure, outcomes};
 
 static BY_NAME: LazyLock<String> = LazyLock::new(|| {
     format!(
@@ -58,7 +59,7 @@ pub(crate) struct SqliteAccounts(pub(crate) Arc<Engine>);
 impl AccountStore for SqliteAccounts {
     async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
         let attempt = attempt.clone();
-        self.0.readers.read(move |connection| outcomes::recall(connection, &attempt)).await
+        metered::read(&self.0, move |connection| outcomes::recall(connection, &attempt)).await
     }
 
     async fn add(
@@ -71,7 +72,7 @@ impl AccountStore for SqliteAccounts {
                 change::add(connection, &account)
             })
         };
-        self.0.writer.write(App::Accounts, work).await
+        metered::write(&self.0, work).await
     }
 
     async fn add_many(&self, accounts: Vec<NewAccount>) -> Result<Vec<bool>> {
@@ -79,34 +80,34 @@ impl AccountStore for SqliteAccounts {
             let added = accounts.iter().map(|account| change::insert(connection, account));
             Ok(added.collect::<rusqlite::Result<_>>()?)
         };
-        self.0.writer.write(App::Accounts, work).await
+        metered::write(&self.0, work).await
     }
 
     async fn find(&self, name: &Username) -> Result<Option<(Account, Credential)>> {
         let name = name.clone();
-        self.0.readers.read(move |connection| one(connection, &BY_NAME, name.as_str())).await
+        metered::read(&self.0, move |connection| one(connection, &BY_NAME, name.as_str())).await
     }
 
     async fn get(&self, id: AccountId) -> Result<Option<(Account, Credential)>> {
-        self.0.readers.read(move |connection| one(connection, &BY_ID, id.0)).await
+        metered::read(&self.0, move |connection| one(connection, &BY_ID, id.0)).await
     }
 
     async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
-        self.0.scans.read(move |connection| list(connection, &query)).await
+        metered::scan(&self.0, move |connection| list(connection, &query)).await
     }
 
     async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>> {
         let work = move |connection: &Connection| change::change(connection, &change, &event);
-        self.0.writer.write(App::Accounts, work).await
+        metered::write(&self.0, work).await
     }
 
     async fn remove(&self, event: Event) -> Result<bool> {
         let work = move |connection: &Connection| change::remove(connection, &event);
-        self.0.writer.write(App::Accounts, work).await
+        metered::write(&self.0, work).await
     }
 
     async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>> {
-        self.0.scans.read(move |connection| events::of(connection, id, limit)).await
+        metered::scan(&self.0, move |connection| events::of(connection, id, limit)).await
     }
 }
 

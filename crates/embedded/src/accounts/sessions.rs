@@ -15,10 +15,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
 use super::{
-    events,
+    events, metered,
     row::{self, instant},
 };
-use crate::{engine::Engine, failure::Failure, writer::App};
+use crate::{engine::Engine, failure::Failure};
 
 /// Sessions that an account has at most; past that the oldest ends.
 const SESSIONS_MAX: i64 = 100;
@@ -63,27 +63,24 @@ pub(crate) struct SqliteSessions(pub(crate) Arc<Engine>);
 #[async_trait]
 impl SessionStore for SqliteSessions {
     async fn begin(&self, new: NewSession) -> Result<bool> {
-        self.0.writer.write(App::Accounts, move |connection| begin(connection, &new)).await
+        metered::update_token(&self.0, move |connection| begin(connection, &new)).await
     }
 
     async fn find(&self, digest: SessionDigest, now: Timestamp) -> Result<Option<SignedIn>> {
-        self.0.readers.read(move |connection| find(connection, digest, now)).await
+        metered::read(&self.0, move |connection| find(connection, digest, now)).await
     }
 
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>> {
-        self.0.readers.read(move |connection| list(connection, account, now, limit)).await
+        metered::read(&self.0, move |connection| list(connection, account, now, limit)).await
     }
 
     async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed> {
         let feed = self.0.feed;
-        self.0.readers.read(move |connection| events::changed_since(connection, feed, place)).await
+        metered::read(&self.0, move |connection| events::changed_since(connection, feed, place)).await
     }
 
     async fn end(&self, account: AccountId, session: SessionId, at: Timestamp) -> Result<bool> {
-        self.0
-            .writer
-            .write(App::Accounts, move |connection| end(connection, account, session, at))
-            .await
+        metered::write(&self.0, move |connection| end(connection, account, session, at)).await
     }
 }
 

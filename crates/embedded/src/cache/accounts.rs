@@ -145,9 +145,11 @@ impl CachedAccounts {
     async fn who(&self, session: SessionDigest) -> Result<Reply> {
         let began = Instant::now();
         if let Some(me) = self.remembered(&session) {
+            metrics::counter!("lodge_accounts_cache_hits_total").increment(1);
             metrics::histogram!("lodge_accounts_cache_hit_seconds").record(began.elapsed());
             return Ok(Reply::Who((*me).clone()));
         }
+        metrics::counter!("lodge_accounts_cache_misses_total").increment(1);
         // What is heard from now on counts against what is read from now on.
         let turn = self.turn.load(Ordering::SeqCst);
         let reply = self.backend.call(Call::Who(session)).await?;

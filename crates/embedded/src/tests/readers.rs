@@ -59,15 +59,14 @@ impl Door {
         let door = Self::default();
         for _ in 0..THREADS {
             let (door, engine) = (door.clone(), Arc::clone(engine));
-            tokio::spawn(async move { engine.readers.read(waiting_at(&door)).await });
+            tokio::spawn(async move { engine.readers.read(waiting_at(door)).await });
         }
         door.reached(THREADS).await;
         door
     }
 }
 
-fn waiting_at(door: &Door) -> impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static {
-    let door = door.clone();
+fn waiting_at(door: Door) -> impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static {
     move |_| {
         door.wait();
         Ok(())

@@ -2,7 +2,11 @@
 
 use serde_json::json;
 
-use crate::server::{Lodge, eventually_true};
+use crate::{
+    accounts::{made, opens, token},
+    server::{Lodge, Server, eventually_true},
+    tiers::Tiers,
+};
 
 #[test]
 fn requests_and_their_latency_are_measured_redirects_too() {
@@ -76,4 +80,50 @@ fn a_request_is_found_in_the_log_by_its_id() {
     for id in [own.as_str(), "from-the-proxy"] {
         eventually_true("it is logged", || server.log().contains(&format!("\"{id}\"")));
     }
+}
+
+#[test]
+fn each_section_of_a_request_about_accounts_is_measured() {
+    let (_tiers, accounts, web) = Tiers::new().start();
+    made(&web, "ada");
+    let token = token(&web, "ada");
+    for _ in 0..10 {
+        assert!(opens(&web, &token));
+    }
+    let asked = web.metric("lodge_accounts_cache_hits_total")
+        + web.metric("lodge_accounts_cache_misses_total");
+    assert!((9.5..10.5).contains(&asked), "{asked}");
+    for (server, section, at_least) in [
+        (&web, "lodge_wire_get_connection", 3.0),
+        (&web, "lodge_wire_send", 3.0),
+        (&web, "lodge_wire_round_trip", 3.0),
+        (&web, "lodge_wire_free_connection", 3.0),
+        (&web, "lodge_accounts_cache_miss", 1.0),
+        (&accounts, "lodge_accounts_store_read", 3.0),
+        (&accounts, "lodge_accounts_store_write", 2.0),
+        (&accounts, "lodge_accounts_token_update", 1.0),
+        // To make the account, and to sign in.
+        (&accounts, "lodge_passwords_wait", 2.0),
+        (&accounts, "lodge_passwords_work", 2.0),
+    ] {
+        is_measured(server, section, at_least);
+    }
+    eventually_true("a session is remembered", || {
+        assert!(opens(&web, &token));
+        web.metric("lodge_accounts_cache_hit_seconds_count") > 0.5
+    });
+    is_measured(&web, "lodge_accounts_cache_hit", 1.0);
+}
+
+/// That there is a histogram of so many times at least, in seconds, with its description.
+fn is_measured(server: &Server, section: &str, at_least: f64) {
+    let text = server.ops("/metrics").text();
+    let count = server.metric(&format!("{section}_seconds_count"));
+    assert!(count >= at_least, "{section}: {count}");
+    for part in ["# HELP ", "# TYPE "] {
+        assert!(text.contains(&format!("{part}{section}_seconds")), "{section}: {part}");
+    }
+    assert!(text.contains(&format!("{section}_seconds_bucket{{")), "{section}");
+    let seconds = server.metric(&format!("{section}_seconds_sum"));
+    assert!((0.0..60.0).contains(&seconds), "{section}: {seconds}");
 }

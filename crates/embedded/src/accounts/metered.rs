@@ -1,0 +1,54 @@
+//! How long the accounts' stores take, waits included.
+
+use std::time::Instant;
+
+use lodge_domain::Result;
+use rusqlite::Connection;
+
+use crate::{engine::Engine, failure::Failure, writer::App};
+
+/// Of a read.
+const READ: &str = "lodge_accounts_store_read_seconds";
+/// Of a write, its commit included.
+const WRITE: &str = "lodge_accounts_store_write_seconds";
+/// Of a session that begins, its commit included.
+const TOKEN_UPDATE: &str = "lodge_accounts_token_update_seconds";
+
+/// Reads on the threads for what is found by a key.
+pub(super) async fn read<T: Send + 'static>(
+    engine: &Engine,
+    work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(READ, engine.readers.read(work)).await
+}
+
+/// Reads on the thread for what may be many rows.
+pub(super) async fn scan<T: Send + 'static>(
+    engine: &Engine,
+    work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(READ, engine.scans.read(work)).await
+}
+
+/// Writes.
+pub(super) async fn write<T: Send + 'static>(
+    engine: &Engine,
+    work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(WRITE, engine.writer.write(App::Accounts, work)).await
+}
+
+/// Writes what a token opens.
+pub(super) async fn update_token<T: Send + 'static>(
+    engine: &Engine,
+    work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(TOKEN_UPDATE, write(engine, work)).await
+}
+
+async fn timed<T>(name: &'static str, work: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    let outcome = work.await;
+    metrics::histogram!(name).record(began.elapsed());
+    outcome
+}
