@@ -24,9 +24,60 @@ pub trait Failures: Send + Sync {
     /// counted. Without an address only the name's own limit holds.
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()>;
 
-    /// Nobody knows whether it was one: takes back what was counted.
-    async fn take_back(&self, name: &str, from: Option<IpAddr>);
+    /// Nobody knows whether it was one: takes back what was counted. Does not wait, for it is what becomes of
+    /// a request whose caller has gone.
+    fn take_back(&self, name: &str, from: Option<IpAddr>);
 
     /// It was none: takes back what was counted, and with it all others of this name from this address.
     async fn forgive(&self, name: &str, from: Option<IpAddr>);
+}
+
+/// A failure that was counted before it is known whether it is one. Unless it is settled, it is taken back
+/// when this goes, however that comes about: nobody looked at the password.
+pub(super) struct Counted<'a> {
+    failures: &'a dyn Failures,
+    name: &'a str,
+    from: Option<IpAddr>,
+    settled: bool,
+}
+
+impl<'a> Counted<'a> {
+    /// Counts one; see [`Failures::count`].
+    pub(super) async fn one(
+        failures: &'a dyn Failures,
+        name: &'a str,
+        from: Option<IpAddr>,
+        at: Timestamp,
+    ) -> Result<Self> {
+        failures.count(name, from, at).await?;
+        Ok(Self { failures, name, from, settled: false })
+    }
+
+    /// It was one: it stays counted.
+    pub(super) fn stays(mut self) {
+        self.settled = true;
+    }
+
+    /// It was none.
+    pub(super) async fn forgive(mut self) {
+        self.settled = true;
+        self.failures.forgive(self.name, self.from).await;
+    }
+
+    /// What came of looking at the password, if anybody could look.
+    pub(super) async fn settle(self, is_right: &Result<bool>) {
+        match is_right {
+            Ok(true) => self.forgive().await,
+            Ok(false) => self.stays(),
+            Err(_) => {}
+        }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.failures.take_back(self.name, self.from);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountChange, Accounts, Actor, Email, Ending, Event, EventKind, NewPassword,
-    Nickname, Session, SessionId, SignedIn, service::NO_ACCOUNT,
+    Nickname, Session, SessionId, SignedIn, failures::Counted, service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch};
 
@@ -59,10 +59,10 @@ impl Accounts {
             let Some(current) = current else {
                 return Err(Error::invalid("current", "must be the password of now"));
             };
-            let name = account.username.as_str();
-            self.failures.count(name, None, self.clock.now()).await?;
+            let (name, now) = (account.username.as_str(), self.clock.now());
+            let counted = Counted::one(&*self.failures, name, None, now).await?;
             let is_right = self.verified(current, credential.password).await;
-            self.settle(&is_right, name, None).await;
+            counted.settle(&is_right).await;
             if !is_right? {
                 return Err(NOT_IT);
             }

@@ -4,7 +4,10 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Account, AccountChange, Accounts, Actor, Event, EventKind, FreshSession, Username};
+use super::{
+    Account, AccountChange, Accounts, Actor, Event, EventKind, FreshSession, Username,
+    failures::Counted,
+};
 use crate::{
     Error, Result,
     passwords::{Password, PasswordHash},
@@ -34,7 +37,7 @@ impl Accounts {
         let name = Username::parse(&typed).ok();
         // However it is typed, it counts for one name.
         let counted = name.as_ref().map_or(typed.as_str(), Username::as_str);
-        self.failures.count(counted, from, self.clock.now()).await?;
+        let counted = Counted::one(&*self.failures, counted, from, self.clock.now()).await?;
         let found = match &name {
             Some(name) => self.store.find(name).await?,
             None => None,
@@ -43,7 +46,7 @@ impl Accounts {
         let hash = credential.and_then(|credential| credential.password);
         let outdated = hash.as_ref().is_some_and(PasswordHash::is_outdated);
         let is_right = self.verified(password.clone(), hash).await;
-        self.settle(&is_right, counted, from).await;
+        counted.settle(&is_right).await;
         let Some(account) = account.filter(|_| matches!(is_right, Ok(true))) else {
             return Err(is_right.err().unwrap_or(WRONG));
         };
@@ -71,15 +74,6 @@ impl Accounts {
             by: Actor::Owner,
         };
         self.store.change(change, event).await.map(drop)
-    }
-
-    /// What was counted as a failure is one only if the password was looked at, and wrong.
-    pub(super) async fn settle(&self, is_right: &Result<bool>, name: &str, from: Option<IpAddr>) {
-        match is_right {
-            Ok(true) => self.failures.forgive(name, from).await,
-            Ok(false) => {}
-            Err(_) => self.failures.take_back(name, from).await,
-        }
     }
 
     /// Whether the password is the one behind the hash. Where there is none, the same work is done.

@@ -8,7 +8,8 @@ use subtle::ConstantTimeEq;
 
 use super::{
     Account, AccountChange, AccountQuery, Accounts, Actor, Email, Ending, Event, EventKind,
-    NewAccount, NewPassword, Nickname, Reset, Role, Username, service::NO_ACCOUNT,
+    NewAccount, NewPassword, Nickname, Reset, Role, Username, failures::Counted,
+    service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::PasswordHash, secret};
 
@@ -148,14 +149,17 @@ impl Accounts {
         from: Option<IpAddr>,
     ) -> Result<()> {
         let now = self.clock.now();
-        self.failures.count(name.as_str(), from, now).await?;
-        let Some((account, credential)) = self.store.find(name).await? else { return Err(NO_CODE) };
+        // Taken back where nobody can look, or what is right cannot be done.
+        let counted = Counted::one(&*self.failures, name.as_str(), from, now).await?;
+        let (account, credential) = self.store.find(name).await?.unzip();
         let digest = secret::token_digest(code);
         let is_right =
             |reset: &Reset| bool::from(reset.digest.ct_eq(&digest)) && now < reset.expires_at;
-        if !credential.reset.as_ref().is_some_and(is_right) {
+        let is_right = credential.and_then(|known| known.reset).as_ref().is_some_and(is_right);
+        let Some(account) = account.filter(|_| is_right) else {
+            counted.stays();
             return Err(NO_CODE);
-        }
+        };
         let change = AccountChange {
             password: Some(self.passwords.hash(new.into_password()).await?),
             ending: Some(Ending::All),
@@ -169,9 +173,9 @@ impl Accounts {
             by: Actor::Owner,
         };
         // At another epoch, the code was used, or another one given out.
-        self.store.change(change, event).await?.ok_or(NO_CODE)?;
-        self.failures.forgive(name.as_str(), from).await;
-        Ok(())
+        let changed = self.store.change(change, event).await?;
+        counted.forgive().await;
+        changed.map(drop).ok_or(NO_CODE)
     }
 
     async fn change_others(

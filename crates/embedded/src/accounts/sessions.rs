@@ -76,7 +76,8 @@ impl SessionStore for SqliteSessions {
 
     async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed> {
         let feed = self.0.feed;
-        metered::read(&self.0, move |connection| events::changed_since(connection, feed, place)).await
+        // Not measured: it is asked for all the time, and by nobody who waits.
+        self.0.readers.read(move |connection| events::changed_since(connection, feed, place)).await
     }
 
     async fn end(&self, account: AccountId, session: SessionId, at: Timestamp) -> Result<bool> {

@@ -13,10 +13,11 @@ use lodge_contract::{
 use lodge_domain::{
     Error, OsRandom, Result,
     accounts::{
-        AccountChange, Accounts, AccountsSettings, Backend, Call, Ending, EventKind, Own, Reply,
-        SessionDigest,
+        AccountChange, Accounts, AccountsSettings, Actor, Backend, Call, Ending, EventKind,
+        NewPassword, Own, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
+    passwords::Password,
 };
 use lodge_embedded::{Argon2Pool, CachedAccounts, CountedFailures, Embedded};
 use parking_lot::RwLock;
@@ -202,4 +203,45 @@ async fn a_file_that_was_closed_meanwhile_may_be_an_older_one() {
     let engine = Embedded::open(folder.path(), &lodge_embedded::Options::default()).unwrap();
     let told = engine.sessions().changed_since(Some(place)).await.unwrap();
     assert!(told.begins_anew);
+}
+
+/// Somebody who guesses.
+fn guess(name: &str) -> SignIn {
+    SignIn {
+        username: name.to_owned(),
+        password: Password::parse("password", "a guess".to_owned()).unwrap(),
+        from: Some([192, 0, 2, 1].into()),
+        agent: String::new(),
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_looked_at_is_no_failure() {
+    let fixture = Fixture::new();
+    let accounts = Arc::clone(&fixture.backend.accounts.read());
+    let username = fresh_name();
+    let first = NewPassword::parse("password", "a lantern".into(), &username).unwrap();
+    let account = accounts.create(username, first, Role::Member).await.unwrap();
+    let name = account.username.as_str();
+    let code = accounts.issue_reset(&account.username, Actor::Operator).await.unwrap();
+    let new = || NewPassword::parse("new", "another in the fog".into(), &account.username).unwrap();
+    let from = guess(name).from;
+    for _ in 0..30 {
+        // Polled once, so that it is counted, and given up.
+        let mut asked = Box::pin(accounts.sign_in(guess(name)));
+        assert!(futures_util::poll!(&mut asked).is_pending());
+        drop(asked);
+        let mut asked = Box::pin(accounts.reset_password(&account.username, &code, new(), from));
+        assert!(futures_util::poll!(&mut asked).is_pending());
+    }
+    let wrong = accounts.reset_password(&account.username, "a guess", new(), from).await;
+    assert!(matches!(wrong, Err(Error::Forbidden(_))), "{wrong:?}");
+    // Ten wrong ones are enough, of which this was one.
+    for _ in 1..10 {
+        let wrong = accounts.sign_in(guess(name)).await;
+        assert!(matches!(wrong, Err(Error::Unauthenticated(_))), "{wrong:?}");
+    }
+    let late = accounts.reset_password(&account.username, &code, new(), from).await;
+    assert!(matches!(late, Err(Error::TooMany { .. })), "{late:?}");
+    accounts.reset_password(&account.username, &code, new(), None).await.unwrap();
 }
