@@ -1,6 +1,6 @@
 //! What is said once both sides know each other.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use lodge_domain::{
     Error,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// What a client says.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromClient {
     /// A call.
@@ -33,7 +33,7 @@ pub enum FromClient {
 }
 
 /// What a server says.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromServer {
     /// The answer to a call.
@@ -48,6 +48,29 @@ pub enum FromServer {
     Pong,
     /// Answers will come to what was asked; ask nothing more here.
     Closing,
+}
+
+// A call may hold a password, an answer a token: neither is printed as it was sent.
+impl fmt::Debug for FromClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call { id, deadline_ms, .. } => {
+                write!(f, "Call {{ id: {id}, deadline_ms: {deadline_ms}, .. }}")
+            }
+            Self::Cancel { id } => write!(f, "Cancel {{ id: {id} }}"),
+            Self::Ping => f.write_str("Ping"),
+        }
+    }
+}
+
+impl fmt::Debug for FromServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answer { id, .. } => write!(f, "Answer {{ id: {id}, .. }}"),
+            Self::Pong => f.write_str("Pong"),
+            Self::Closing => f.write_str("Closing"),
+        }
+    }
 }
 
 /// What came of a call.
@@ -186,7 +209,12 @@ impl From<Refusal> for Error {
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::accounts::{Edit, Email, Own, SessionDigest};
+    use lodge_domain::{
+        accounts::{
+            Edit, Email, ImportAccount, NewPassword, Own, SessionDigest, SignIn, SignUp, Username,
+        },
+        passwords::Password,
+    };
     use proptest::prelude::*;
 
     use super::*;
@@ -216,6 +244,61 @@ mod tests {
             let Call::Own { wish: Own::Edit(read), .. } = read else { panic!("{read:?}") };
             assert_eq!(read.email, email);
         }
+    }
+
+    #[test]
+    fn nothing_that_is_printed_for_a_log_opens_anything() {
+        const SECRET: &str = "correct horse";
+        let ada = Username::parse("ada").unwrap();
+        let password = || Password::parse("password", SECRET.to_owned()).unwrap();
+        let new = || NewPassword::parse("new", SECRET.to_owned(), &ada).unwrap();
+        let session = SessionDigest::of(SECRET);
+        let calls = [
+            Call::SignUp {
+                wish: SignUp {
+                    username: ada.clone(),
+                    password: new(),
+                    nickname: None,
+                    email: None,
+                },
+                attempt: None,
+            },
+            Call::SignIn(SignIn {
+                username: "ada".to_owned(),
+                password: password(),
+                from: None,
+                agent: String::new(),
+            }),
+            Call::ResetPassword {
+                username: ada.clone(),
+                code: SECRET.to_owned().into(),
+                new: new(),
+                from: None,
+            },
+            Call::Own {
+                session,
+                wish: Own::ChangePassword { current: Some(password()), new: new() },
+            },
+        ];
+        for call in calls {
+            let written = to_raw_value(&call).unwrap();
+            assert!(written.get().contains(SECRET));
+            let said = FromClient::Call { id: 7, deadline_ms: 1, call: written };
+            for printed in [format!("{call:?}"), format!("{said:?}")] {
+                assert!(!printed.contains(SECRET), "{printed}");
+            }
+        }
+        let outcome = RawValue::from_string(format!("{SECRET:?}")).unwrap();
+        let said = FromServer::Answer { id: 7, outcome };
+        assert!(!format!("{said:?}").contains(SECRET), "{said:?}");
+        let line = ImportAccount {
+            username: "ada".to_owned(),
+            nickname: String::new(),
+            email: String::new(),
+            password_hash: SECRET.to_owned().into(),
+            role: String::new(),
+        };
+        assert!(!format!("{line:?}").contains(SECRET), "{line:?}");
     }
 
     proptest! {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountQuery, Accounts, Changed, Edit, Export, FeedPlace, FreshSession, NewPassword,
-    ResetCode, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+    Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
 };
-use crate::{Attempt, Done, Error, Result, passwords::Password};
+use crate::{Attempt, Done, Error, Result, passwords::Password, secret::Hidden};
 
 /// What can be asked. Whoever asks for something of their own proves it with every call: the web tier is
 /// not believed to know who is signed in.
@@ -31,7 +31,7 @@ pub enum Call {
         /// Whose.
         username: Username,
         /// The code as typed.
-        code: String,
+        code: Hidden,
         /// The new password.
         new: NewPassword,
         /// Where they are, as far as limits are concerned.
@@ -118,7 +118,7 @@ pub enum Reply {
     /// The accounts, in the order of their names.
     Accounts(Vec<Account>),
     /// The one-time code.
-    Code(ResetCode),
+    Code(Hidden),
 }
 
 /// Whoever answers calls: the service itself, or the way to another process that has it.
@@ -135,7 +135,7 @@ impl Backend for Accounts {
             Call::SignUp { wish, attempt } => Reply::SignedUp(self.sign_up(wish, attempt).await?),
             Call::SignIn(wish) => Reply::SignedIn(self.sign_in(wish).await?),
             Call::ResetPassword { username, code, new, from } => {
-                self.reset_password(&username, &code, new, from).await?;
+                self.reset_password(&username, code.reveal(), new, from).await?;
                 Reply::Done
             }
             Call::Who(session) => Reply::Who(self.who(session).await?),

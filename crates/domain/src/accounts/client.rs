@@ -4,10 +4,10 @@ use std::{net::IpAddr, sync::Arc};
 
 use super::{
     Account, AccountQuery, Backend, Call, Edit, Export, FreshSession, NewPassword, Order, Own,
-    Reply, ResetCode, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+    Reply, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
     backend::mixed_up,
 };
-use crate::{Attempt, Done, Result, passwords::Password};
+use crate::{Attempt, Done, Result, passwords::Password, secret::Hidden};
 
 /// Asks a [`Backend`]. Clones ask the same.
 #[derive(Clone)]
@@ -47,7 +47,7 @@ impl AccountsClient {
         new: NewPassword,
         from: Option<IpAddr>,
     ) -> Result<()> {
-        done(&self.0.call(Call::ResetPassword { username, code, new, from }).await?)
+        done(&self.0.call(Call::ResetPassword { username, code: code.into(), new, from }).await?)
     }
 
     /// Who is signed in by this token?
@@ -130,7 +130,7 @@ impl AccountsClient {
     }
 
     /// Gives out a one-time code with which somebody can set a new password.
-    pub async fn issue_reset(&self, session: SessionDigest, name: Username) -> Result<ResetCode> {
+    pub async fn issue_reset(&self, session: SessionDigest, name: Username) -> Result<Hidden> {
         match self.own(session, Own::KeepOrder(Order::IssueReset(name))).await? {
             Reply::Code(code) => Ok(code),
             _ => Err(mixed_up()),

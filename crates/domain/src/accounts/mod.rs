@@ -34,7 +34,7 @@ pub use self::{
     session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,
     sign_up::SignUp,
-    staff::{ImportAccount, ResetCode},
+    staff::ImportAccount,
     store::{AccountStore, Changed, FeedPlace, Outcome, SessionStore},
     username::Username,
 };

@@ -1,6 +1,6 @@
 //! What those who keep order, and those who run the server, can do with others' accounts.
 
-use std::{fmt, net::IpAddr};
+use std::net::IpAddr;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,11 @@ use super::{
     NewAccount, NewPassword, Nickname, Reset, Role, Username, failures::Counted,
     service::NO_ACCOUNT,
 };
-use crate::{Error, Result, passwords::PasswordHash, secret};
+use crate::{
+    Error, Result,
+    passwords::PasswordHash,
+    secret::{self, Hidden},
+};
 
 /// How long a one-time code opens something.
 const RESET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
@@ -32,21 +36,10 @@ pub struct ImportAccount {
     pub email: String,
     /// What its password becomes, by argon2 or bcrypt; empty: none.
     #[serde(default)]
-    pub password_hash: String,
+    pub password_hash: Hidden,
     /// member (also if empty), moderator or admin.
     #[serde(default)]
     pub role: String,
-}
-
-/// A one-time code as it is given out, the only time that it can be had.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ResetCode(pub String);
-
-impl fmt::Debug for ResetCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ResetCode(…)")
-    }
 }
 
 impl ImportAccount {
@@ -56,7 +49,7 @@ impl ImportAccount {
             |text: &'_ str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
         let username = Username::parse(&self.username)?;
         let nickname = given(&self.nickname).map(|text| Nickname::parse(&text)).transpose()?;
-        let hash = given(&self.password_hash);
+        let hash = given(self.password_hash.reveal());
         let hash = hash.map(|text| PasswordHash::parse("password_hash", &text)).transpose()?;
         Ok(NewAccount {
             nickname: nickname.unwrap_or_else(|| Nickname::from(&username)),
@@ -128,7 +121,7 @@ impl Accounts {
 
     /// Gives out a code with which its owner can set a new password, once; the account's sessions end at
     /// once. The code cannot be had again.
-    pub async fn issue_reset(&self, name: &Username, by: Actor) -> Result<ResetCode> {
+    pub async fn issue_reset(&self, name: &Username, by: Actor) -> Result<Hidden> {
         let code = secret::random_token(RESET_PREFIX, &*self.random);
         let expires_at = self.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
         let change = AccountChange {
@@ -137,7 +130,7 @@ impl Accounts {
             ..AccountChange::default()
         };
         self.change_others(name, change, EventKind::ResetIssued, by).await?;
-        Ok(ResetCode(code))
+        Ok(code.into())
     }
 
     /// Sets a new password with a code; all sessions end.

@@ -11,6 +11,7 @@ use lodge_domain::{
         transfer::{ExportRow, Import, Imported},
     },
     passwords::Password,
+    secret::Hidden,
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,7 @@ pub(crate) enum Outcome {
     /// The size of the backup.
     BackedUp { bytes: u64 },
     /// The key and its token, which cannot be had again.
-    KeyCreated { key: ApiKey, token: String },
+    KeyCreated { key: ApiKey, token: Hidden },
     /// Every key.
     Keys(Vec<ApiKey>),
     /// The key that opens nothing any more.
@@ -80,5 +81,5 @@ pub(crate) enum Outcome {
     /// What came of each line: whether its name was free, or why it cannot be.
     UsersImported(Vec<Result<bool, String>>),
     /// A code, which cannot be had again.
-    ResetIssued { code: String },
+    ResetIssued { code: Hidden },
 }

@@ -112,7 +112,7 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
         Command::Backup { to } => Outcome::BackedUp { bytes: services.engine.backup(&to).await? },
         Command::CreateKey { name } => {
             let (key, token) = services.keys.create(&name).await?;
-            Outcome::KeyCreated { key, token }
+            Outcome::KeyCreated { key, token: token.into() }
         }
         Command::ListKeys => Outcome::Keys(services.keys.list().await?),
         Command::RevokeKey { name } => Outcome::KeyRevoked(services.keys.revoke(&name).await?),
@@ -148,7 +148,7 @@ async fn carry_out_for_user(
         UserCommand::Ban { username } => Outcome::User(accounts.ban(&username, BY).await?),
         UserCommand::Unban { username } => Outcome::User(accounts.unban(&username, BY).await?),
         UserCommand::Reset { username } => {
-            Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await?.0 }
+            Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await? }
         }
     })
 }

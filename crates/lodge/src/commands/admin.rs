@@ -170,7 +170,7 @@ fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
             else {
                 bail!(OTHER_ANSWER)
             };
-            println!("{token}");
+            println!("{}", token.reveal());
         }
         KeyCommand::List => {
             let Outcome::Keys(keys) = administrator.carry_out(Command::ListKeys)? else {

@@ -144,7 +144,7 @@ fn reset(administrator: &mut Administrator, username: &str) -> Result<()> {
     let Outcome::ResetIssued { code } = administrator.carry_out(command)? else {
         bail!(OTHER_ANSWER)
     };
-    println!("{code}");
+    println!("{}", code.reveal());
     Ok(())
 }
 

@@ -5,7 +5,8 @@ use axum::extract::{RawQuery, State};
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Account, ResetCode, Role, Username},
+    accounts::{Account, Role, Username},
+    secret::Hidden,
 };
 use serde::Deserialize;
 
@@ -98,8 +99,8 @@ pub(super) async fn change(
     let Some(me) = staff(&app, &asked).await? else { return sign_in_first() };
     let form: ChangeForm = request::form(&body)?;
     let name = named(&segment)?;
-    if let Some(ResetCode(code)) = done(&app, &me, &name, form).await? {
-        let page = CodePage { username: &name, code: &code };
+    if let Some(code) = done(&app, &me, &name, form).await? {
+        let page = CodePage { username: &name, code: code.reveal() };
         return Ok(pages::page(&app.site, StatusCode::OK, &page)?);
     }
     go_to(&format!("/admin/accounts/{}?saved", path_of(&name)))
@@ -116,7 +117,7 @@ async fn done(
     me: &Me,
     name: &Username,
     form: ChangeForm,
-) -> Result<Option<ResetCode>, Error> {
+) -> Result<Option<Hidden>, Error> {
     let (accounts, session, name) = (&app.accounts, me.session, name.clone());
     match form.action {
         Action::Ban => accounts.ban(session, name, true).await?,
