@@ -1,12 +1,12 @@
 //! Who is signed in, in memory.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -18,7 +18,7 @@ use lodge_domain::{
 };
 use moka::sync::Cache;
 use parking_lot::RwLock;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 /// How long somebody is remembered.
 const KEPT: Duration = Duration::from_mins(1);
@@ -26,7 +26,8 @@ const KEPT: Duration = Duration::from_mins(1);
 /// Sessions in memory: some 50 MB.
 const SESSIONS_MAX: u64 = 100_000;
 
-/// Changed accounts that are noted one by one; past that everything is forgotten instead.
+/// Changes of the last minute that are noted one by one. Past that the oldest goes, and with it all that was
+/// read before it.
 const CHANGES_MAX: usize = 65_536;
 
 /// How often the feed is asked.
@@ -51,6 +52,8 @@ pub struct CachedAccounts {
 struct Remembered {
     me: Arc<SignedIn>,
     turn: u64,
+    /// When its reading began.
+    read_at: Instant,
 }
 
 /// What was heard of others' changes.
@@ -60,8 +63,36 @@ struct Heard {
     at: Option<Instant>,
     /// The turn in which an account changed last.
     changes: HashMap<AccountId, u64>,
-    /// What was remembered before this turn counts no more.
+    /// When what changed in which turn.
+    oldest_first: VecDeque<(Instant, AccountId, u64)>,
+    /// What was read in this turn or before counts no more.
     floor: u64,
+}
+
+impl Heard {
+    /// Notes that these have changed.
+    fn note(&mut self, accounts: &[AccountId], turn: u64) {
+        let now = Instant::now();
+        for account in accounts {
+            self.changes.insert(*account, turn);
+            self.oldest_first.push_back((now, *account, turn));
+        }
+        self.let_go(now);
+    }
+
+    /// Lets go of changes that nothing is remembered from before any more, and of those past the bound.
+    fn let_go(&mut self, now: Instant) {
+        while let Some(&(at, account, turn)) = self.oldest_first.front()
+            && (now - at >= KEPT || self.oldest_first.len() > CHANGES_MAX)
+        {
+            self.oldest_first.pop_front();
+            // It may have changed again since.
+            if self.changes.get(&account) == Some(&turn) {
+                self.changes.remove(&account);
+            }
+            self.floor = self.floor.max(turn);
+        }
+    }
 }
 
 impl CachedAccounts {
@@ -80,7 +111,11 @@ impl CachedAccounts {
             ticks.tick().await;
             let asked = Instant::now();
             match self.hear(&mut place).await {
-                Ok(()) => self.heard.write().at = Some(asked),
+                Ok(()) => {
+                    let mut heard = self.heard.write();
+                    heard.at = Some(asked);
+                    heard.let_go(asked);
+                }
                 Err(error) => {
                     tracing::debug!(%error, "the feed of changed accounts cannot be read");
                 }
@@ -118,25 +153,24 @@ impl CachedAccounts {
     }
 
     fn forget(&self, accounts: &[AccountId]) {
-        if self.heard.read().changes.len() + accounts.len() > CHANGES_MAX {
-            return self.forget_all();
-        }
         let mut heard = self.heard.write();
         let turn = self.turn.fetch_add(1, Ordering::SeqCst);
-        heard.changes.extend(accounts.iter().map(|account| (*account, turn)));
+        heard.note(accounts, turn);
     }
 
     fn forget_all(&self) {
         let mut heard = self.heard.write();
         heard.changes.clear();
+        heard.oldest_first.clear();
         heard.floor = self.turn.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Who is remembered, if that is known to be so still.
     fn remembered(&self, session: &SessionDigest) -> Option<Arc<SignedIn>> {
-        let Remembered { me, turn } = self.sessions.get(session)?;
+        let Remembered { me, turn, read_at } = self.sessions.get(session)?;
         let heard = self.heard.read();
         let is_trusted = heard.at.is_some_and(|at| at.elapsed() < TRUSTED)
+            && read_at.elapsed() < KEPT
             && turn > heard.floor
             && heard.changes.get(&me.account.id).is_none_or(|changed| turn > *changed);
         (is_trusted && self.clock.now() < me.session.expires_at).then_some(me)
@@ -154,7 +188,8 @@ impl CachedAccounts {
         let turn = self.turn.load(Ordering::SeqCst);
         let reply = self.backend.call(Call::Who(session)).await?;
         if let Reply::Who(me) = &reply {
-            self.sessions.insert(session, Remembered { me: Arc::new(me.clone()), turn });
+            let me = Arc::new(me.clone());
+            self.sessions.insert(session, Remembered { me, turn, read_at: began });
         }
         metrics::histogram!("lodge_accounts_cache_miss_seconds").record(began.elapsed());
         Ok(reply)

@@ -10,3 +10,4 @@ mod moving;
 mod promises;
 mod rollups;
 mod support;
+mod trust;

@@ -1,0 +1,235 @@
+//! How long a session that has ended elsewhere is believed here, by a clock that the tests move.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use lodge_contract::{
+    accounts::{fresh_name, made},
+    samples::at,
+    sessions::begun,
+};
+use lodge_domain::{
+    Error, Result,
+    accounts::{AccountId, Backend, Call, Changed, FeedPlace, Reply, SessionDigest, SignedIn},
+    clock::ManualClock,
+};
+use lodge_embedded::CachedAccounts;
+use parking_lot::Mutex;
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, advance, pause, resume},
+};
+use uuid::Uuid;
+
+use crate::support::open;
+
+/// How exactly it is looked.
+const STEP: Duration = Duration::from_millis(10);
+
+/// Sessions and their feed in memory, which answer at once.
+struct Elsewhere {
+    known: Vec<(SessionDigest, SignedIn)>,
+    ended: Mutex<HashSet<SessionDigest>>,
+    feed: Mutex<Vec<AccountId>>,
+    asked: AtomicUsize,
+    /// Whether nothing is heard of the feed.
+    is_silent: AtomicBool,
+}
+
+#[async_trait]
+impl Backend for Elsewhere {
+    async fn call(&self, call: Call) -> Result<Reply> {
+        match call {
+            Call::Who(session) => {
+                self.asked.fetch_add(1, Ordering::SeqCst);
+                let known = self.known.iter().find(|(digest, _)| *digest == session);
+                let known = known.filter(|_| !self.ended.lock().contains(&session));
+                known.map(|(_, me)| Reply::Who(me.clone())).ok_or(Error::unauthenticated("ended"))
+            }
+            Call::ChangedSince(_) if self.is_silent.load(Ordering::SeqCst) => {
+                Err(Error::unavailable("silent"))
+            }
+            Call::ChangedSince(place) => {
+                let feed = self.feed.lock();
+                let from = place.map_or(feed.len(), |place| usize::try_from(place.at).unwrap());
+                let place = FeedPlace { feed: Uuid::nil(), at: i64::try_from(feed.len()).unwrap() };
+                let accounts = feed[from..].to_vec();
+                Ok(Reply::Changed(Changed { accounts, place, more: false, begins_anew: false }))
+            }
+            call => Err(Error::internal(format!("{call:?}"))),
+        }
+    }
+}
+
+/// A cache before sessions elsewhere, at a time that stands still.
+struct Fixture {
+    elsewhere: Arc<Elsewhere>,
+    cache: Arc<CachedAccounts>,
+    following: JoinHandle<()>,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.following.abort();
+        resume();
+    }
+}
+
+impl Fixture {
+    /// With one session each of so many accounts.
+    async fn new(accounts: usize) -> Self {
+        let (engine, folder) = open();
+        let stores = lodge_contract::AccountsFixture {
+            accounts: engine.accounts(),
+            sessions: engine.sessions(),
+            guard: Box::new((engine, folder)),
+        };
+        let mut known = Vec::new();
+        for _ in 0..accounts {
+            let account = made(&*stores.accounts, &fresh_name()).await;
+            let digest = begun(&stores, &account).await.digest;
+            known.push((digest, stores.sessions.find(digest, at(1)).await.unwrap().unwrap()));
+        }
+        pause();
+        let elsewhere = Arc::new(Elsewhere {
+            known,
+            ended: Mutex::default(),
+            feed: Mutex::default(),
+            asked: AtomicUsize::default(),
+            is_silent: AtomicBool::default(),
+        });
+        let backend = Arc::clone(&elsewhere) as Arc<dyn Backend>;
+        let clock = Arc::new(ManualClock::at(at(1)));
+        let cache = Arc::new(CachedAccounts::new(backend, clock));
+        let following = Arc::clone(&cache);
+        let following = tokio::spawn(async move { following.follow().await });
+        let fixture = Self { elsewhere, cache, following };
+        // Until the feed was asked first.
+        for _ in 0..3 {
+            fixture.pass(STEP).await;
+        }
+        fixture
+    }
+
+    /// Lets time pass, and whatever is due happen.
+    async fn pass(&self, time: Duration) {
+        advance(time).await;
+        for _ in 0..5 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn session(&self, number: usize) -> SessionDigest {
+        self.elsewhere.known[number].0
+    }
+
+    async fn opens(&self, number: usize) -> bool {
+        self.cache.call(Call::Who(self.session(number))).await.is_ok()
+    }
+
+    /// Whether it opens, and nobody was asked.
+    async fn is_remembered(&self, number: usize) -> bool {
+        let before = self.elsewhere.asked.load(Ordering::SeqCst);
+        self.opens(number).await && self.elsewhere.asked.load(Ordering::SeqCst) == before
+    }
+
+    /// Ends a session elsewhere; how long it is believed here.
+    async fn believed_after_its_end(&self, number: usize) -> Duration {
+        assert!(self.opens(number).await && self.is_remembered(number).await);
+        let (session, me) = &self.elsewhere.known[number];
+        self.elsewhere.ended.lock().insert(*session);
+        self.elsewhere.feed.lock().push(me.account.id);
+        let ended = Instant::now();
+        while self.opens(number).await {
+            self.pass(STEP).await;
+        }
+        ended.elapsed()
+    }
+
+    /// So many changes of accounts that nobody remembers.
+    fn others_change(&self, count: usize) {
+        let mut feed = self.elsewhere.feed.lock();
+        let next = i64::try_from(feed.len()).unwrap();
+        feed.extend((0..).take(count).map(|number: i64| AccountId(1_000_000 + next + number)));
+    }
+}
+
+/// Wherever between two questions to the feed it ends.
+#[tokio::test]
+async fn a_session_that_has_ended_elsewhere_is_believed_for_a_third_of_a_second_at_most() {
+    let mut longest = Duration::ZERO;
+    for phase in 0..31 {
+        let fixture = Fixture::new(1).await;
+        fixture.pass(STEP * phase).await;
+        longest = longest.max(fixture.believed_after_its_end(0).await);
+    }
+    assert!(longest <= Duration::from_millis(310), "{longest:?}");
+    assert!(longest >= Duration::from_millis(200), "it was looked at the wrong moments");
+}
+
+/// The feed fails at the very moment at which the session ends.
+#[tokio::test]
+async fn whoever_hears_nothing_believes_nothing_after_800_ms() {
+    for phase in 0..31 {
+        let fixture = Fixture::new(2).await;
+        assert!(fixture.opens(1).await);
+        fixture.pass(STEP * phase).await;
+        fixture.elsewhere.is_silent.store(true, Ordering::SeqCst);
+        let believed = fixture.believed_after_its_end(0).await;
+        assert!(believed <= Duration::from_millis(800), "{believed:?}");
+        assert!(fixture.opens(1).await && !fixture.is_remembered(1).await, "it is asked for");
+        fixture.elsewhere.is_silent.store(false, Ordering::SeqCst);
+        fixture.pass(Duration::from_millis(300)).await;
+        assert!(fixture.opens(1).await && fixture.is_remembered(1).await);
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_remembered_for_a_minute() {
+    let fixture = Fixture::new(1).await;
+    assert!(fixture.opens(0).await);
+    for _ in 0..199 {
+        fixture.pass(Duration::from_millis(300)).await;
+        assert!(fixture.is_remembered(0).await);
+    }
+    fixture.pass(Duration::from_millis(300)).await;
+    assert!(!fixture.is_remembered(0).await);
+}
+
+#[tokio::test]
+async fn others_changes_however_many_make_nothing_be_forgotten() {
+    let fixture = Fixture::new(1).await;
+    assert!(fixture.opens(0).await);
+    let ticks_a_minute = 200;
+    for _ in 0..10 * ticks_a_minute {
+        fixture.others_change(210);
+        fixture.pass(Duration::from_millis(300)).await;
+        assert!(fixture.opens(0).await);
+    }
+    let asked = fixture.elsewhere.asked.load(Ordering::SeqCst);
+    assert!(asked <= 12, "once a minute, not {asked} times in ten");
+}
+
+#[tokio::test]
+async fn past_the_bound_too_much_is_forgotten_and_never_too_little() {
+    let fixture = Fixture::new(2).await;
+    assert!(fixture.opens(0).await && fixture.is_remembered(0).await);
+    let (session, me) = &fixture.elsewhere.known[0];
+    fixture.elsewhere.ended.lock().insert(*session);
+    fixture.elsewhere.feed.lock().push(me.account.id);
+    fixture.others_change(100_000);
+    fixture.pass(Duration::from_millis(300)).await;
+    assert!(!fixture.opens(0).await);
+    // What is read after all that is remembered, though more comes.
+    assert!(fixture.opens(1).await);
+    fixture.others_change(50_000);
+    fixture.pass(Duration::from_millis(300)).await;
+    assert!(fixture.is_remembered(1).await);
+}
