@@ -66,3 +66,24 @@ async fn who_has_gone_is_not_hashed_for() {
     pool.hash(password("x")).await.unwrap();
     assert!(last.elapsed() < one * 100, "{:?} after {one:?} for one", last.elapsed());
 }
+
+/// What an import takes is only ever right or wrong.
+#[tokio::test]
+async fn every_hash_that_is_taken_from_elsewhere_can_be_verified() {
+    let pool = Argon2Pool::new(1, 1).unwrap();
+    let (short, long) = ("A".repeat(11), "A".repeat(64));
+    let mut taken = Vec::new();
+    for cost in ["m=8,t=1,p=1", "m=32,t=1,p=4", "m=33,t=3,p=4", "m=65536,t=4,p=4"] {
+        for (salt, hash) in [(&short, "A".repeat(14)), (&long, "A".repeat(86))] {
+            taken.push(format!("$argon2id$v=19${cost}${salt}${hash}"));
+        }
+    }
+    for kind in ["2a", "2b", "2y"] {
+        taken.push(format!("${kind}$04${}", ".".repeat(53)));
+    }
+    for text in taken {
+        let hash = PasswordHash::parse("password_hash", &text);
+        let verified = pool.verify(password("snow"), hash.unwrap()).await;
+        assert!(matches!(verified, Ok(false)), "{text}: {verified:?}");
+    }
+}
