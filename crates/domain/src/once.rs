@@ -16,8 +16,8 @@ pub const KEPT_SECONDS: i64 = 24 * 60 * 60;
 pub struct Attempt {
     /// A digest of caller, method, route and key.
     pub id: [u8; 32],
-    /// A digest of the key and of what was asked for, which may hold a password: without the key, which
-    /// is kept nowhere, it does not help to guess one. The same key with another one is refused.
+    /// A digest of the key and of what was asked for. The same key with another one is refused. It is fast,
+    /// and kept: whoever makes it leaves passwords out, or signs what was asked for beforehand.
     pub fingerprint: [u8; 32],
     /// When the request came in.
     pub at: Timestamp,

@@ -16,6 +16,7 @@ use lodge_domain::{
     accounts::SessionDigest,
     keys::TOKEN_PREFIX,
     links::{Caller, Origin, Owner, caller::MANAGE_PREFIX},
+    secret::InstallationSecret,
 };
 use serde::de::DeserializeOwned;
 use tokio::{sync::Semaphore, time::timeout};
@@ -45,6 +46,7 @@ pub(crate) struct Asked {
     /// When it came in.
     pub(crate) at: Timestamp,
     host: Option<String>,
+    secret: InstallationSecret,
 }
 
 impl Asked {
@@ -98,17 +100,20 @@ impl Asked {
         ))
     }
 
-    /// The attempt that this request is, if it carries an Idempotency-Key.
+    /// The attempt that this request is, if it carries an Idempotency-Key. What it says may hold a link's
+    /// password: only whoever has the installation's secret could try guesses on what is kept of it.
     pub(crate) fn attempt(
         &self,
         caller: &Caller,
         route: &str,
         said: &[&[u8]],
     ) -> Result<Option<Attempt>, Problem> {
-        self.attempt_of(&caller.scope(), route, said)
+        let said = self.secret.sign("idempotency", said);
+        self.attempt_of(&caller.scope(), route, &[&said])
     }
 
-    /// The same for a caller whom the links do not know; `scope` names them.
+    /// The same for a caller whom the links do not know; `scope` names them. `said` may be tried guesses on:
+    /// no password is in it. Processes that share accounts need not share a secret.
     pub(crate) fn attempt_of(
         &self,
         scope: &str,
@@ -154,6 +159,7 @@ where
             base_url,
             at: site.clock.now(),
             host,
+            secret: site.secret.clone(),
         })
     }
 }

@@ -143,6 +143,16 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(first.json(), again.json());
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    let fingerprint = |lodge: &Lodge| -> Vec<u8> {
+        let sql = "SELECT fingerprint FROM outcomes WHERE app = 1";
+        lodge.database().query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let other_password = json!({ "username": "ada", "password": "another in the fog" });
+    let lodge_2 = self::lodge();
+    let server_2 = lodge_2.start();
+    let ask_2 = server_2.ask("POST", "/api/accounts").once("key-1");
+    assert_eq!(ask_2.json(&other_password).send().status, 201);
+    assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "nothing of the password is kept there");
     let other = json!({ "username": "grace", "password": PASSWORD });
     assert_eq!(ask.json(&other).send().status, 422);
 }

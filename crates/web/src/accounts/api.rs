@@ -4,7 +4,7 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::{HeaderValue, Method, StatusCode, header};
 use lodge_domain::{
     Error,
-    accounts::{SessionDigest, SessionId, Username},
+    accounts::{Email, Nickname, SessionDigest, SessionId, Username},
 };
 
 use super::{
@@ -42,7 +42,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 
 /// Make an account.
 #[utoipa::path(post, path = "/api/accounts", tag = "accounts", request_body = CreateAccount,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h is answered as the first time")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h is answered as the first time, whatever its password")),
     responses((status = 201, body = AccountJson), (status = 400, description = "Something in the request cannot be; the answer says what"),
         (status = 403, description = "Accounts are made by the administrators here"), (status = 409, description = "The name is taken"),
         (status = 422, description = "The Idempotency-Key was used for another request"),
@@ -55,7 +55,11 @@ pub(crate) async fn sign_up(
     limits::take(app.site.sign_ups.as_ref(), asked.client)?;
     let wish: CreateAccount = request::json(&asked.headers, &body)?;
     let wish = wish.parse()?;
-    let attempt = asked.attempt_of("anonymous", "/api/accounts", &[&body])?;
+    // All but the password, which is not to be guessed from what is kept of this.
+    let nickname = wish.nickname.as_ref().map(Nickname::as_str).unwrap_or_default();
+    let email = wish.email.as_ref().map(Email::as_str).unwrap_or_default();
+    let said = [wish.username.as_str(), nickname, email].map(str::as_bytes);
+    let attempt = asked.attempt_of("anonymous", "/api/accounts", &said)?;
     let done = app.accounts.sign_up(wish, attempt).await?;
     let done = done.map(|made| made.ok_or(Error::conflict("this name is taken")));
     Ok(answers::told(done, |account| {
