@@ -152,3 +152,54 @@ pub(crate) async fn send(
         Err(_) => Err(Broken::Deaf),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tokio_util::codec::{Decoder, Encoder};
+
+    use super::*;
+
+    /// The frames that come out when bytes come in pieces of these lengths, again and again.
+    fn received(bytes: &[u8], pieces: &[usize]) -> Vec<Vec<u8>> {
+        let (mut codec, mut left, mut frames) = (codec(), BytesMut::new(), Vec::new());
+        let (mut bytes, mut pieces) = (bytes, pieces.iter().cycle());
+        while !bytes.is_empty() {
+            let piece = pieces.next().map_or(bytes.len(), |piece| (*piece).min(bytes.len()));
+            left.extend_from_slice(&bytes[..piece]);
+            bytes = &bytes[piece..];
+            while let Some(frame) = codec.decode(&mut left).unwrap() {
+                frames.push(frame.to_vec());
+            }
+        }
+        frames
+    }
+
+    proptest! {
+        #[test]
+        fn frames_are_what_they_were_however_they_come(
+            frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
+            pieces in prop::collection::vec(1..200_usize, 0..8),
+            cut in 0..8_usize,
+        ) {
+            let mut bytes = BytesMut::new();
+            for frame in &frames {
+                codec().encode(Bytes::from(frame.clone()), &mut bytes).unwrap();
+            }
+            prop_assert_eq!(&received(&bytes, &pieces), &frames);
+            // The last frame, without its last bytes, is none.
+            if let Some(last) = frames.last() {
+                let cut = cut.clamp(1, last.len() + 4);
+                let all_but_last = &frames[..frames.len() - 1];
+                prop_assert_eq!(received(&bytes[..bytes.len() - cut], &pieces), all_but_last);
+            }
+        }
+
+        #[test]
+        fn a_frame_that_is_too_long_is_refused_by_its_length_alone(more in 1..u32::MAX / 2) {
+            let length = u32::try_from(FRAME_BYTES_MAX).unwrap() + more;
+            let mut bytes = BytesMut::from(&length.to_be_bytes()[..]);
+            prop_assert!(codec().decode(&mut bytes).is_err());
+        }
+    }
+}
