@@ -87,3 +87,7 @@ impl Accounts {
         Ok(self.passwords.verify(password, hash).await? && is_there)
     }
 }
+
+#[cfg(test)]
+#[path = "sign_in_tests.rs"]
+mod tests;

@@ -23,7 +23,7 @@ use self::row::{COLUMNS, CREDENTIAL, read, read_with_credential};
 pub(crate) use self::{sessions::SqliteSessions, tidy::tidy};
 use crate::{engine::Engine, failure::Failure, outcomes};
 
-static BY_NAME: LazyLock<String> = LazyLock::new(|| {
+pub(crate) static BY_NAME: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS}, {CREDENTIAL} FROM accounts a WHERE a.username = ?1 AND a.deleted_at IS NULL"
     )

@@ -1,8 +1,11 @@
 //! No request of a user walks through a table.
 
 use lodge_contract::samples::fresh_owner;
-use lodge_domain::links::{LinkId, LinkQuery};
-use rusqlite::Connection;
+use lodge_domain::{
+    accounts::{NewAccount, Nickname, Role, Username},
+    links::{LinkId, LinkQuery},
+};
+use rusqlite::{Connection, OptionalExtension, StatementStatus};
 use uuid::Uuid;
 
 use super::open;
@@ -106,4 +109,48 @@ async fn a_page_of_a_list_is_not_sorted() {
         Ok(())
     };
     engine.readers.read(check).await.unwrap();
+}
+
+/// A lookup by name: the account's number, and how many steps `SQLite` took, none of them through a table.
+fn look_up(connection: &Connection, name: &str) -> (Option<i64>, i32) {
+    let mut statement = connection.prepare(&accounts::BY_NAME).unwrap();
+    let found = statement.query_row([name], |row| row.get(0)).optional().unwrap();
+    assert_eq!(statement.get_status(StatementStatus::FullscanStep), 0, "{name}");
+    (found, statement.get_status(StatementStatus::VmStep))
+}
+
+#[tokio::test]
+async fn the_first_the_last_and_an_unknown_name_are_found_by_the_same_index() {
+    const ACCOUNTS: usize = 3_000;
+    let (engine, _folder) = open(&Options::default());
+    let check = |connection: &Connection| {
+        for number in 0..ACCOUNTS {
+            let username = Username::parse(&format!("user-{}", number * 7 % ACCOUNTS)).unwrap();
+            let new = NewAccount {
+                nickname: Nickname::from(&username),
+                username,
+                email: None,
+                role: Role::Member,
+                password: None,
+                created_at: lodge_contract::samples::BEGIN,
+            };
+            assert!(accounts::change::insert(connection, &new).unwrap());
+        }
+        let steps = plan(connection, &accounts::BY_NAME);
+        let by_index = "SEARCH a USING INDEX accounts_by_username (username=?)";
+        assert_eq!(steps, [by_index]);
+        let names = [0, ACCOUNTS / 2, ACCOUNTS - 1].map(|at| format!("user-{}", at * 7 % ACCOUNTS));
+        let known = names.map(|name| look_up(connection, &name));
+        let number = |at: usize| i64::try_from(at).ok();
+        assert_eq!(
+            known.map(|(found, _)| found),
+            [number(1), number(ACCOUNTS / 2 + 1), number(ACCOUNTS)]
+        );
+        let (unknown, steps) = look_up(connection, "user-x");
+        assert_eq!(unknown, None);
+        // The row itself is all that a known name costs beyond that.
+        assert!(known.iter().all(|(_, of_known)| *of_known == known[0].1 && *of_known >= steps));
+        Ok(())
+    };
+    engine.writer.write(crate::writer::App::Accounts, check).await.unwrap();
 }
