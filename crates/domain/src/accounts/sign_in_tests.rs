@@ -175,8 +175,7 @@ fn service(passwords: &Arc<Counting>) -> Accounts {
 
 async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Result<FreshSession> {
     let password = Password::parse("password", password.to_owned())?;
-    let wish =
-        SignIn { username: username.to_owned(), password, from: None, agent: String::new() };
+    let wish = SignIn { username: username.to_owned(), password, from: None, agent: String::new() };
     accounts.sign_in(wish).await
 }
 
@@ -184,7 +183,7 @@ async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Resul
 async fn every_kind_of_sign_in_costs_one_verification_of_the_same_cost() {
     let passwords = Arc::new(Counting::default());
     let accounts = service(&passwords);
-    let one = Work::Verify { cost: "$argon2id$v=19$m=19456,t=2,p=1".to_owned() };
+    let one = [Work::Verify { cost: "$argon2id$v=19$m=19456,t=2,p=1".to_owned() }];
     for (kind, name, password) in [
         ("a wrong password", "ada", "a guess"),
         ("an unknown name", "nobody", "a guess"),
@@ -196,7 +195,7 @@ async fn every_kind_of_sign_in_costs_one_verification_of_the_same_cost() {
         ("the right password of a banned account", "banned", PASSWORD),
     ] {
         let outcome = signed_in(&accounts, name, password).await;
-        assert_eq!(std::mem::take(&mut *passwords.0.lock()), [one.clone()], "{kind}");
+        assert_eq!(std::mem::take(&mut *passwords.0.lock()), one, "{kind}");
         match (name, password) {
             ("ada", PASSWORD) => assert!(outcome.is_ok(), "{kind}"),
             ("banned", PASSWORD) => assert!(matches!(outcome, Err(Error::Forbidden(_))), "{kind}"),

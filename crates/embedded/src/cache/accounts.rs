@@ -20,7 +20,7 @@ use moka::sync::Cache;
 use parking_lot::RwLock;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-/// How long somebody is remembered.
+/// How long somebody is remembered, unless it is said.
 const KEPT: Duration = Duration::from_mins(1);
 
 /// Sessions in memory: some 50 MB.
@@ -98,8 +98,14 @@ impl Heard {
 impl CachedAccounts {
     /// A cache before `backend`. Until [`Self::follow`] runs, everything is asked of it.
     pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>) -> Self {
-        let sessions = Cache::builder().max_capacity(SESSIONS_MAX).time_to_live(KEPT).build();
-        Self { backend, clock, sessions, heard: RwLock::default(), turn: AtomicU64::new(1) }
+        let (sessions, turn) = (remembering(KEPT), AtomicU64::new(1));
+        Self { backend, clock, sessions, heard: RwLock::default(), turn }
+    }
+
+    /// The same, remembering somebody for so long, or nobody at all if that is no time.
+    #[must_use]
+    pub fn keeping(self, kept: Duration) -> Self {
+        Self { sessions: remembering(kept), ..self }
     }
 
     /// Forgets what has changed, for as long as it is polled.
@@ -194,6 +200,11 @@ impl CachedAccounts {
         metrics::histogram!("lodge_accounts_cache_miss_seconds").record(began.elapsed());
         Ok(reply)
     }
+}
+
+fn remembering(kept: Duration) -> Cache<SessionDigest, Remembered> {
+    let most = if kept.is_zero() { 0 } else { SESSIONS_MAX };
+    Cache::builder().max_capacity(most).time_to_live(kept).build()
 }
 
 #[async_trait]

@@ -1,8 +1,11 @@
 //! Who is signed in, in memory, while others end sessions.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -24,10 +27,12 @@ use parking_lot::RwLock;
 
 use crate::support::{open, until};
 
-/// Counts the questions who is signed in, can be cut off, and can be given another database.
+/// Counts the questions who is signed in and what has changed, can be cut off, and can be given another
+/// database.
 struct Counted {
     accounts: RwLock<Arc<Accounts>>,
     asked: AtomicUsize,
+    heard: AtomicUsize,
     cut_off: std::sync::atomic::AtomicBool,
 }
 
@@ -39,6 +44,9 @@ impl Backend for Counted {
         }
         if let Call::Who(_) = call {
             self.asked.fetch_add(1, Ordering::SeqCst);
+        }
+        if let Call::ChangedSince(_) = call {
+            self.heard.fetch_add(1, Ordering::SeqCst);
         }
         let accounts = Arc::clone(&self.accounts.read());
         accounts.call(call).await
@@ -77,7 +85,7 @@ impl Fixture {
             sessions: engine.sessions(),
             guard: Box::new((engine, folder)),
         };
-        let backend = Counted { accounts, asked: AtomicUsize::default(), cut_off: false.into() };
+        let backend = Counted { accounts, asked: 0.into(), heard: 0.into(), cut_off: false.into() };
         Self { stores, backend: Arc::new(backend), clock }
     }
 
@@ -100,6 +108,10 @@ impl Fixture {
 
     fn asked(&self) -> usize {
         self.backend.asked.load(Ordering::SeqCst)
+    }
+
+    fn heard(&self) -> usize {
+        self.backend.heard.load(Ordering::SeqCst)
     }
 }
 
@@ -135,6 +147,25 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
         }
         until("it is forgotten", async || who(&cache, session.digest).await.is_err()).await;
     }
+}
+
+#[tokio::test]
+async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
+    let fixture = Fixture::new();
+    let backend = Arc::clone(&fixture.backend) as Arc<dyn Backend>;
+    let cache = CachedAccounts::new(backend, Arc::clone(&fixture.clock) as Arc<_>);
+    let cache = Arc::new(cache.keeping(Duration::ZERO));
+    let following = Arc::clone(&cache);
+    tokio::spawn(async move { following.follow().await });
+    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let session = begun(&fixture.stores, &account).await.digest;
+    let heard = fixture.heard();
+    until("the feed is heard, as where it is trusted", async || fixture.heard() > heard + 1).await;
+    let before = fixture.asked();
+    for _ in 0..100 {
+        assert!(who(&cache, session).await.is_ok());
+    }
+    assert_eq!(fixture.asked(), before + 100);
 }
 
 #[tokio::test]

@@ -4,7 +4,13 @@ use anyhow::{Result, bail};
 
 use super::{AccountsConfig, App, Config, Role, Store};
 
+/// Seconds that who is signed in may be remembered.
+const SESSION_CACHE_S_MAX: u64 = 60;
+
 pub(super) fn check(config: &Config) -> Result<()> {
+    if config.accounts.session_cache_s > SESSION_CACHE_S_MAX {
+        bail!("accounts.session_cache_s must be {SESSION_CACHE_S_MAX} or less");
+    }
     if !config.apps.contains(&App::Accounts) {
         return Ok(());
     }

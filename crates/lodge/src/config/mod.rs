@@ -128,6 +128,7 @@ pub(crate) struct AccountsConfig {
     pub(crate) ca_file: PathBuf,
     pub(crate) certificate_file: PathBuf,
     pub(crate) certificate_key_file: PathBuf,
+    pub(crate) session_cache_s: u64,
 }
 
 /// Where an app keeps what it has.
@@ -245,6 +246,7 @@ impl Default for AccountsConfig {
             ca_file: PathBuf::new(),
             certificate_file: PathBuf::new(),
             certificate_key_file: PathBuf::new(),
+            session_cache_s: 60,
         }
     }
 }

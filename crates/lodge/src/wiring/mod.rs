@@ -127,7 +127,9 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         None if config.apps.contains(&App::Accounts) => Some(tiers::pool(config)?),
         None => None,
     };
-    let backend = backend.map(|backend| Arc::new(CachedAccounts::new(backend, Arc::clone(&clock))));
+    let kept = Duration::from_secs(config.accounts.session_cache_s);
+    let cached = |backend| CachedAccounts::new(backend, Arc::clone(&clock)).keeping(kept);
+    let backend = backend.map(cached).map(Arc::new);
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
     let behind = Mutex::new(behind);
