@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::people::{SEED_PASSWORD, SEEDED_MAX};
+
 /// `lodge load …`: which requests to make.
 #[derive(Debug, Clone, Subcommand)]
 pub enum LoadCommand {
@@ -14,6 +16,10 @@ pub enum LoadCommand {
     LinksPut(PutCommand),
     /// Follow and create at the same time; both are reported apart and together
     LinksMixed(MixedCommand),
+    /// Ask who is signed in: GETs of /api/me with the tokens of seeded sessions
+    AccountsGet(AccountsGetCommand),
+    /// Sign in with a password: POSTs of the names of seeded accounts
+    AccountsSignIn(SignInCommand),
 }
 
 /// Where to, how hard, for how long, and where the figures go.
@@ -202,6 +208,66 @@ pub struct MixedCommand {
     pub put_expect: Vec<u16>,
 }
 
+/// `lodge load accounts-get`.
+#[derive(Debug, Clone, Args)]
+pub struct AccountsGetCommand {
+    /// Everything that the commands share.
+    #[command(flatten)]
+    pub common: CommonArgs,
+
+    /// Open loop: send N requests a second in total, whatever the server does, and count latency
+    /// from the intended send time. Default: closed loop, each connection sends when it has its answer
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+
+    /// The sessions' tokens, one a line, as accounts-seed writes them; each is as likely as the others
+    #[arg(long, value_name = "FILE")]
+    pub tokens: PathBuf,
+
+    /// Use only the first N of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub sessions: Option<u64>,
+
+    /// Draw people by Zipf's law: the r-th is met in proportion to 1 / r^EXPONENT. Those to whom the
+    /// tokens belong come first
+    #[arg(long, value_name = "EXPONENT", value_parser = parse_exponent)]
+    pub zipf: Option<f64>,
+
+    /// With --zipf: people in all, seeded accounts. Whoever has no token is not signed in: then somebody
+    /// looks at their public part, GET /api/users/NAME. Default: as many as there are tokens
+    #[arg(long, value_name = "N", requires = "zipf", value_parser = clap::value_parser!(u64).range(1..=SEEDED_MAX))]
+    pub users: Option<u64>,
+
+    /// Status codes that count as success
+    #[arg(long, value_name = "CODES", value_delimiter = ',', default_value = "200", value_parser = clap::value_parser!(u16).range(100..=599))]
+    pub expect: Vec<u16>,
+}
+
+/// `lodge load accounts-sign-in`.
+#[derive(Debug, Clone, Args)]
+pub struct SignInCommand {
+    /// Everything that the commands share.
+    #[command(flatten)]
+    pub common: CommonArgs,
+
+    /// Open loop: send N requests a second in total, whatever the server does, and count latency
+    /// from the intended send time. Default: closed loop, each connection sends when it has its answer
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+
+    /// Seeded accounts, of which each request signs one in, drawn at random
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=SEEDED_MAX))]
+    pub users: u64,
+
+    /// Their password
+    #[arg(long, value_name = "TEXT", default_value = SEED_PASSWORD)]
+    pub password: String,
+
+    /// Status codes that count as success
+    #[arg(long, value_name = "CODES", value_delimiter = ',', default_value = "200", value_parser = clap::value_parser!(u16).range(100..=599))]
+    pub expect: Vec<u16>,
+}
+
 impl LoadCommand {
     /// The name as typed.
     #[must_use]
@@ -210,6 +276,8 @@ impl LoadCommand {
             Self::LinksGet(_) => "links-get",
             Self::LinksPut(_) => "links-put",
             Self::LinksMixed(_) => "links-mixed",
+            Self::AccountsGet(_) => "accounts-get",
+            Self::AccountsSignIn(_) => "accounts-sign-in",
         }
     }
 
@@ -220,6 +288,8 @@ impl LoadCommand {
             Self::LinksGet(get) => &get.common,
             Self::LinksPut(put) => &put.common,
             Self::LinksMixed(mixed) => &mixed.common,
+            Self::AccountsGet(get) => &get.common,
+            Self::AccountsSignIn(sign_in) => &sign_in.common,
         }
     }
 }
@@ -227,7 +297,8 @@ impl LoadCommand {
 /// The longest time that an option may name.
 const DURATION_MAX: Duration = Duration::from_hours(7 * 24);
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+/// A time as it is typed: 500ms, 10s, 2m or 1h, at most 7 days; else what is wrong with it.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let number: f64 =
@@ -258,6 +329,15 @@ fn parse_rate(text: &str) -> Result<f64, String> {
         Ok(rate)
     } else {
         Err(format!("`{text}` must be between 0.001 and 10,000,000 requests a second"))
+    }
+}
+
+fn parse_exponent(text: &str) -> Result<f64, String> {
+    let exponent: f64 = text.parse().map_err(|_| format!("`{text}` is no exponent"))?;
+    if (0.0..=10.0).contains(&exponent) {
+        Ok(exponent)
+    } else {
+        Err(format!("`{text}` must be from 0 (all alike) to 10"))
     }
 }
 

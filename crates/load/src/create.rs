@@ -13,7 +13,7 @@ use crate::plan::Plan;
 pub(crate) fn create_links(plan: &Arc<Plan>, control: &Control) -> Result<()> {
     let Some(count) = plan.get.as_ref().and_then(|get| match get.set {
         LinkSet::Own { count } => Some(count),
-        LinkSet::Fixed | LinkSet::Given(_) => None,
+        LinkSet::Fixed | LinkSet::Given(_) | LinkSet::People(_) => None,
     }) else {
         return Ok(());
     };

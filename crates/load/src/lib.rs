@@ -1,4 +1,5 @@
-//! The load generator: `lodge load links-get|links-put|links-mixed`, and its reports.
+//! The load generator: `lodge load links-get|links-put|links-mixed|accounts-get|accounts-sign-in`, and
+//! its reports.
 //!
 //! It speaks to any HTTP/1.1 server and imports nothing of Lodge's. What it promises a reader of
 //! its figures:
@@ -25,6 +26,7 @@ mod ledger;
 mod limits;
 mod links;
 mod pace;
+mod people;
 mod plan;
 mod raw;
 mod record;
@@ -37,5 +39,9 @@ mod timer;
 mod verify;
 mod worker;
 
-pub use cli::{CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand};
+pub use cli::{
+    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand,
+    SignInCommand, parse_duration,
+};
+pub use people::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
 pub use run::{Outcome, run, run_to};

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::people::People;
+
 /// The most shorts read from a file.
 const GIVEN_MAX: usize = 10_000_000;
 
@@ -82,6 +84,8 @@ pub(crate) enum LinkSet {
     Own { count: u64 },
     /// Links that were there before.
     Given(Vec<GivenLink>),
+    /// No links: people. What names one takes the short's place.
+    People(People),
 }
 
 /// A link from `--shorts`.
@@ -122,23 +126,28 @@ impl LinkSet {
             Self::Fixed => 1,
             Self::Own { count } => *count,
             Self::Given(links) => links.len() as u64,
+            Self::People(people) => people.count,
         }
     }
 
     /// Whether the right answer is known for each.
     pub(crate) fn targets_known(&self) -> bool {
         match self {
-            Self::Fixed => false,
+            Self::Fixed | Self::People(_) => false,
             Self::Own { .. } => true,
             Self::Given(links) => links.iter().all(|link| link.target.is_some()),
         }
     }
 
-    /// Puts link `index` into `pair`; an unknown target is empty.
+    /// Puts link `index` into `pair`; what has no target, or an unknown one, gets an empty one.
     pub(crate) fn pair(&self, prefix: &str, index: u64, pair: &mut Pair) {
         match self {
             Self::Fixed => {}
             Self::Own { .. } => pair.for_reading(prefix, index),
+            Self::People(people) => {
+                people.write(index, &mut pair.short);
+                pair.long.clear();
+            }
             Self::Given(links) => {
                 let link = usize::try_from(index).ok().and_then(|index| links.get(index));
                 pair.short.clear();

@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use crate::cli::{CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand};
+use crate::cli::{
+    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand,
+    SignInCommand,
+};
 use crate::links::{self, LinkSet};
+use crate::people::{Choice, NAME_BYTES, People, Tokens};
 use crate::record::Kind;
 use crate::target::Target;
 use crate::template::{Template, header_line};
@@ -19,6 +23,11 @@ const WRITE_PATH: &str = "/?short={short}&long={long}";
 /// What answers a followed link.
 pub(crate) const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
 const WRITTEN: [u16; 2] = [200, 201];
+
+/// Who is signed in, how one signs in, and the public part of an account, in Lodge.
+const ME_PATH: &str = "/api/me";
+const SESSION_PATH: &str = "/api/session";
+const USER_PATH: &str = "/api/users/{short}";
 
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +61,19 @@ pub(crate) struct GetLoad {
     pub(crate) set: LinkSet,
     pub(crate) expect: Vec<u16>,
     pub(crate) head: bool,
+    pub(crate) choice: Choice,
+    /// How those are asked for who come after so many.
+    pub(crate) others: Option<(u64, Template)>,
+}
+
+impl GetLoad {
+    /// How link or person `index` is asked for.
+    pub(crate) fn template_of(&self, index: u64) -> &Template {
+        match &self.others {
+            Some((from, template)) if index >= *from => template,
+            _ => &self.template,
+        }
+    }
 }
 
 /// How writes are made and judged.
@@ -130,6 +152,11 @@ impl Plan {
     }
 
     fn check(&self) -> Result<()> {
+        ensure!(
+            !self.verify || self.command.starts_with("links-"),
+            "--verify compares where links lead; {} follows none",
+            self.command
+        );
         if let (true, Some(get)) = (self.verify, &self.get) {
             ensure!(
                 get.set.targets_known(),
@@ -174,6 +201,8 @@ impl Maker<'_> {
                 let get = self.get(&mixed.set, &mixed.get_path, &mixed.get_expect, false)?;
                 (Some(get), Some(self.put(&mixed.put_path, &mixed.put_expect, false)?))
             }
+            LoadCommand::AccountsGet(get) => (Some(self.who(get)?), None),
+            LoadCommand::AccountsSignIn(sign_in) => (Some(self.sign_in(sign_in)?), None),
         })
     }
 
@@ -184,7 +213,40 @@ impl Maker<'_> {
             Some(shorts) => LinkSet::given(shorts)?,
             None => LinkSet::Own { count: set.links },
         };
-        Ok(GetLoad { template, set, expect: expect.to_vec(), head })
+        let choice = Choice::Even;
+        Ok(GetLoad { template, set, expect: expect.to_vec(), head, choice, others: None })
+    }
+
+    fn who(&self, command: &AccountsGetCommand) -> Result<GetLoad> {
+        let keep = !self.common.new_connections;
+        let tokens = Tokens::read(&command.tokens, command.sessions)?;
+        let people = People::signed_in(tokens, command.users);
+        let choice = match command.zipf {
+            Some(exponent) => Choice::zipf(people.count, exponent)?,
+            None => Choice::Even,
+        };
+        Ok(GetLoad {
+            template: Template::with_token(ME_PATH, self.target, &self.headers, keep)?,
+            others: Some((people.signed_in_count(), self.template("GET", USER_PATH)?)),
+            set: LinkSet::People(people),
+            expect: command.expect.clone(),
+            head: false,
+            choice,
+        })
+    }
+
+    fn sign_in(&self, command: &SignInCommand) -> Result<GetLoad> {
+        let keep = !self.common.new_connections;
+        let after = format!("\",\"password\":{}}}", serde_json::to_string(&command.password)?);
+        let body = ("{\"username\":\"", NAME_BYTES, after.as_str());
+        Ok(GetLoad {
+            template: Template::with_json(SESSION_PATH, body, self.target, &self.headers, keep)?,
+            set: LinkSet::People(People { tokens: Tokens::none(), count: command.users }),
+            expect: command.expect.clone(),
+            head: false,
+            choice: Choice::Even,
+            others: None,
+        })
     }
 
     fn put(&self, path: &str, expect: &[u16], same_pair: bool) -> Result<PutLoad> {
@@ -198,7 +260,10 @@ impl Maker<'_> {
     fn read_back(&self, command: &LoadCommand) -> Result<Side> {
         let (path, expect) = match command {
             LoadCommand::LinksMixed(mixed) => (mixed.get_path.as_str(), mixed.get_expect.clone()),
-            LoadCommand::LinksGet(_) | LoadCommand::LinksPut(_) => (READ_PATH, REDIRECTS.to_vec()),
+            LoadCommand::LinksGet(_)
+            | LoadCommand::LinksPut(_)
+            | LoadCommand::AccountsGet(_)
+            | LoadCommand::AccountsSignIn(_) => (READ_PATH, REDIRECTS.to_vec()),
         };
         Ok(Side { template: self.template("GET", path)?, expect })
     }
@@ -224,6 +289,8 @@ fn lanes(command: &LoadCommand) -> Result<Vec<Lane>> {
     match command {
         LoadCommand::LinksGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
         LoadCommand::LinksPut(put) => Ok(one(Mix::Only(Kind::Put), put.rate)),
+        LoadCommand::AccountsGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
+        LoadCommand::AccountsSignIn(sign_in) => Ok(one(Mix::Only(Kind::Get), sign_in.rate)),
         LoadCommand::LinksMixed(mixed) => match (mixed.get_rate, mixed.put_rate) {
             (Some(get_rate), Some(put_rate)) => two_lanes(mixed, until, get_rate, put_rate),
             _ => Ok(one(Mix::WriteShare(mixed.write_share), mixed.rate)),
@@ -325,6 +392,10 @@ mod tests {
             "links-mixed --url http://x --get-rate 1 --put-rate 1 --rate 2",
             "links-mixed --url http://x --get-rate 1 --put-rate 1 --write-share 0.5",
             "links-put --url http://x -c 0",
+            "accounts-get --url http://x",
+            "accounts-get --url http://x --tokens f --users 5",
+            "accounts-get --url http://x --tokens f --zipf -1",
+            "accounts-sign-in --url http://x --users 0",
         ] {
             assert!(command(line).is_err(), "{line}");
         }

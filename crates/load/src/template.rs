@@ -26,30 +26,41 @@ impl Template {
         extra: &[String],
         keep: bool,
     ) -> Result<Self> {
-        ensure!(path.starts_with('/'), "the path `{path}` must start with /");
-        ensure!(
-            path.bytes().all(|byte| byte.is_ascii_graphic()),
-            "the path `{path}` may hold only printable ASCII; percent-encode the rest"
-        );
-        let mut pieces = vec![Piece::Literal(format!("{method} {}", target.prefix).into_bytes())];
-        push_path(&mut pieces, path)?;
-        let mut tail = format!(
-            " HTTP/1.1\r\nHost: {}\r\nUser-Agent: lodge-load/{}\r\nAccept: */*\r\n",
-            target.host,
-            env!("CARGO_PKG_VERSION")
-        );
-        if method == "PUT" {
-            tail.push_str("Content-Length: 0\r\n");
-        }
-        if !keep {
-            tail.push_str("Connection: close\r\n");
-        }
-        for line in extra {
-            tail.push_str(line);
-            tail.push_str("\r\n");
-        }
-        tail.push_str("\r\n");
-        pieces.push(Piece::Literal(tail.into_bytes()));
+        let mut pieces = head(method, path, target, extra, keep)?;
+        let end = if method == "PUT" { "Content-Length: 0\r\n\r\n" } else { "\r\n" };
+        pieces.push(Piece::Literal(end.as_bytes().to_vec()));
+        Ok(Self { pieces })
+    }
+
+    /// A GET of `path` by whoever has the token that stands in the short's place.
+    pub(crate) fn with_token(
+        path: &str,
+        target: &Target,
+        extra: &[String],
+        keep: bool,
+    ) -> Result<Self> {
+        let mut pieces = head("GET", path, target, extra, keep)?;
+        pieces.push(Piece::Literal(b"Authorization: Bearer ".to_vec()));
+        pieces.push(Piece::Short);
+        pieces.push(Piece::Literal(b"\r\n\r\n".to_vec()));
+        Ok(Self { pieces })
+    }
+
+    /// A POST to `path` of JSON: `before`, the short, which has `short_bytes` bytes, and `after`.
+    pub(crate) fn with_json(
+        path: &str,
+        (before, short_bytes, after): (&str, usize, &str),
+        target: &Target,
+        extra: &[String],
+        keep: bool,
+    ) -> Result<Self> {
+        let mut pieces = head("POST", path, target, extra, keep)?;
+        let length = before.len() + short_bytes + after.len();
+        let rest =
+            format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{before}");
+        pieces.push(Piece::Literal(rest.into_bytes()));
+        pieces.push(Piece::Short);
+        pieces.push(Piece::Literal(after.as_bytes().to_vec()));
         Ok(Self { pieces })
     }
 
@@ -74,6 +85,37 @@ impl Template {
             });
         }
     }
+}
+
+/// The head of a request, up to the headers that are its own.
+fn head(
+    method: &str,
+    path: &str,
+    target: &Target,
+    extra: &[String],
+    keep: bool,
+) -> Result<Vec<Piece>> {
+    ensure!(path.starts_with('/'), "the path `{path}` must start with /");
+    ensure!(
+        path.bytes().all(|byte| byte.is_ascii_graphic()),
+        "the path `{path}` may hold only printable ASCII; percent-encode the rest"
+    );
+    let mut pieces = vec![Piece::Literal(format!("{method} {}", target.prefix).into_bytes())];
+    push_path(&mut pieces, path)?;
+    let mut tail = format!(
+        " HTTP/1.1\r\nHost: {}\r\nUser-Agent: lodge-load/{}\r\nAccept: */*\r\n",
+        target.host,
+        env!("CARGO_PKG_VERSION")
+    );
+    if !keep {
+        tail.push_str("Connection: close\r\n");
+    }
+    for line in extra {
+        tail.push_str(line);
+        tail.push_str("\r\n");
+    }
+    pieces.push(Piece::Literal(tail.into_bytes()));
+    Ok(pieces)
 }
 
 fn push_path(pieces: &mut Vec<Piece>, path: &str) -> Result<()> {
@@ -143,10 +185,26 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("Content-Length: 0\r\nConnection: close\r\nX-Key: 1\r\n\r\n"),
+            text.ends_with("Connection: close\r\nX-Key: 1\r\nContent-Length: 0\r\n\r\n"),
             "{text}"
         );
         assert!(template.names_both());
+    }
+
+    #[test]
+    fn tokens_go_into_a_header_and_names_into_a_body_of_the_right_length() {
+        let (target, mut out) = (Target::for_tests("localhost"), Vec::new());
+        let get = Template::with_token("/api/me", &target, &[], true).unwrap();
+        get.render(b"session_x", b"", &mut out);
+        let text = String::from_utf8(out.clone()).unwrap();
+        assert!(text.starts_with("GET /api/me HTTP/1.1\r\n"), "{text}");
+        assert!(text.ends_with("\r\nAuthorization: Bearer session_x\r\n\r\n"), "{text}");
+        let body = ("{\"username\":\"", 3, "\"}");
+        let post = Template::with_json("/api/session", body, &target, &[], true).unwrap();
+        post.render(b"ada", b"", &mut out);
+        let text = String::from_utf8(out).unwrap();
+        let end = "Content-Length: 18\r\n\r\n{\"username\":\"ada\"}";
+        assert!(text.starts_with("POST /api/session ") && text.ends_with(end), "{text}");
     }
 
     #[test]

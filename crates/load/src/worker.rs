@@ -333,9 +333,10 @@ impl Worker {
         match kind {
             Kind::Get => {
                 if let Some(get) = &plan.get {
-                    let index = client.rng.random_range(0..get.set.count());
+                    let index = get.choice.draw(&mut client.rng, get.set.count());
                     get.set.pair(&plan.prefix, index, &mut client.pair);
-                    get.template.render(&client.pair.short, &client.pair.long, &mut client.request);
+                    let (template, pair) = (get.template_of(index), &client.pair);
+                    template.render(&pair.short, &pair.long, &mut client.request);
                 }
             }
             Kind::Put => {

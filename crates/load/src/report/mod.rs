@@ -15,6 +15,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::links::LinkSet;
+use crate::people::{Choice, People};
 use crate::plan::{Mix, Plan, Until};
 use crate::record::{Measured, Record, Times, WITHIN_MS, float};
 use crate::run::Run;
@@ -197,7 +198,7 @@ impl Report {
             total,
             repeat: (reports.len() > 1).then(|| Repeat::of(&reports)),
             runs: reports,
-            seeds: SEED_RUNS,
+            seeds: if plan.command.starts_with("links-") { SEED_RUNS } else { &[] },
         }
     }
 
@@ -287,6 +288,7 @@ fn workload(plan: &Plan) -> String {
         let method = if get.head { "HEAD" } else { "GET" };
         parts.push(match (&get.set, get.set.count()) {
             (LinkSet::Fixed, _) => format!("{method} of one path"),
+            (LinkSet::People(people), _) => persons(people, get.choice),
             (_, 1) => format!("{method} of one link"),
             (_, count) => format!("{method} of {count} links at random"),
         });
@@ -303,6 +305,17 @@ fn workload(plan: &Plan) -> String {
         }
     }
     parts.join(", ")
+}
+
+fn persons(people: &People, choice: Choice) -> String {
+    let how = if matches!(choice, Choice::Zipf(_)) { "by Zipf's law" } else { "at random" };
+    match people.signed_in_count() {
+        0 => format!("sign-ins of {} accounts {how}", people.count),
+        signed_in if signed_in == people.count => format!("GET of {signed_in} sessions {how}"),
+        signed_in => {
+            format!("GET of {} people {how}, {signed_in} of them signed in", people.count)
+        }
+    }
 }
 
 impl RunReport {
