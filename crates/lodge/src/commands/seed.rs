@@ -1,19 +1,20 @@
 //! `lodge load accounts-seed`.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{BufWriter, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use lodge_domain::{
-    Clock, OsRandom, Random, SystemClock,
+    Clock, Error, OsRandom, Random, SystemClock,
     accounts::{
         Accounts, NewAccount, NewSession, Nickname, Role, Session, SessionDigest, SessionId,
         TOKEN_PREFIX, Username,
@@ -21,30 +22,47 @@ use lodge_domain::{
     passwords::{Password, PasswordHash},
     secret,
 };
+use lodge_load::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::admin::progress_bar;
 use crate::{
     cli::ConfigOptions,
-    config::{self, App, Role as ProcessRole},
+    config::{self, App, Config, Role as ProcessRole},
     wiring,
 };
 
-/// Accounts that are written at once.
-const PAGE: u64 = 5_000;
+/// Accounts that are written at once. Names come in no order, so that nearly every page of their index
+/// changes with each page of accounts: the larger the page, the fewer times each is written.
+const PAGE: u64 = 250_000;
+
+/// MiB of pages that the database keeps in memory meanwhile: the index of ten million names.
+const PAGE_CACHE_MIB: u32 = 512;
+
+/// Sessions that begin at the same time, and so share a commit.
+const SESSIONS_AT_ONCE: usize = 1_000;
+
+/// A page may find the write-ahead log full of the one before: so often it is tried again, after a pause.
+const TRIES: u32 = 60;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How often it is told how far it has come.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 pub(crate) struct SeedOptions {
-    /// Accounts, called seed00000000, seed00000001 and so on; those that are there stay
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    /// Accounts. Their names follow from their numbers; those that are there stay, so that what was broken
+    /// off can be started again
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=SEEDED_MAX))]
     users: u64,
-    /// The password of all of them
-    #[arg(long, value_name = "TEXT", default_value = "a lift in the fog")]
+    /// The password of all of them: one hash, made once
+    #[arg(long, value_name = "TEXT", default_value = SEED_PASSWORD)]
     password: String,
-    /// Sessions of accounts drawn at random
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Sessions, each of another account, drawn at random
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "tokens")]
     sessions: u64,
-    /// The file to make with the sessions' tokens, one a line
+    /// The file to make with the sessions' tokens, one a line; only its owner may read it
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
     /// The configuration file
@@ -58,32 +76,38 @@ pub(crate) struct SeedOptions {
 /// Fills the folder.
 pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     ensure!(
-        options.sessions == 0 || options.tokens.is_some(),
-        "--sessions needs --tokens: their tokens cannot be had again"
+        options.sessions <= options.users,
+        "--sessions: each is of another account, so there can be as many as --users at most"
     );
-    let config = config::load(&ConfigOptions {
+    let mut config = config::load(&ConfigOptions {
         config: options.config.clone(),
         data: options.data.clone(),
         apps: Some(vec![App::Accounts]),
         roles: Some(vec![ProcessRole::Accounts, ProcessRole::Web]),
         ..ConfigOptions::default()
     })?;
+    config.embedded.page_cache_mib = config.embedded.page_cache_mib.max(PAGE_CACHE_MIB);
     let tokens = options.tokens.as_ref().map(|file| private(file)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let services = wiring::services(&config).await?;
-        let accounts = services.accounts.clone().context("accounts are not kept here")?;
-        let began = Instant::now();
-        let made = users(&accounts, options).await?;
-        println!("{made} accounts made in {:.1} s", began.elapsed().as_secs_f64());
-        if let Some(tokens) = tokens {
-            let began = Instant::now();
-            sessions(&accounts, options, BufWriter::new(tokens)).await?;
-            let seconds = began.elapsed().as_secs_f64();
-            println!("{} sessions begun in {seconds:.1} s", options.sessions);
-        }
-        services.engine.close().await.context("the data folder did not close cleanly")
-    })?;
+    let made =
+        runtime.block_on(opened(&config, async |accounts| users(accounts, options).await))?;
+    let bytes = folder_bytes(&config.data)?;
+    println!(
+        "{} accounts, {made} of them new; {bytes} bytes on disk, {} for each",
+        options.users,
+        bytes / options.users
+    );
+    if let Some(tokens) = tokens {
+        let tokens = BufWriter::new(tokens);
+        runtime.block_on(opened(&config, async |accounts| {
+            sessions(accounts, options, tokens).await
+        }))?;
+        println!(
+            "{} sessions; {} bytes on disk more",
+            options.sessions,
+            folder_bytes(&config.data)?.saturating_sub(bytes)
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -93,26 +117,95 @@ fn private(file: &Path) -> Result<File> {
     made.with_context(|| format!("{} cannot be made", file.display()))
 }
 
+/// Does something with the accounts of a folder, which is whole on the disk afterwards.
+async fn opened<T>(config: &Config, work: impl AsyncFnOnce(&Accounts) -> Result<T>) -> Result<T> {
+    let services = wiring::services(config).await?;
+    let accounts = services.accounts.clone().context("accounts are not kept here")?;
+    let done = work(&accounts).await;
+    services.engine.close().await.context("the data folder did not close cleanly")?;
+    done
+}
+
+/// What the folder's files come to.
+fn folder_bytes(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for file in fs::read_dir(folder)? {
+        let metadata = file?.metadata()?;
+        bytes += if metadata.is_file() { metadata.len() } else { 0 };
+    }
+    Ok(bytes)
+}
+
+/// Tells how far something has come: a bar at a terminal, and lines for whoever reads later.
+struct Told {
+    what: &'static str,
+    all: u64,
+    bar: ProgressBar,
+    began: Instant,
+    last: Instant,
+}
+
+impl Told {
+    fn new(what: &'static str, all: u64) -> Result<Self> {
+        let bar = progress_bar(all, "{bar:40} {pos}/{len} {eta}")?;
+        let began = Instant::now();
+        Ok(Self { what, all, bar, began, last: began })
+    }
+
+    fn at(&mut self, place: u64) {
+        self.bar.set_position(place);
+        if self.last.elapsed() < TOLD_EVERY && place < self.all {
+            return;
+        }
+        self.last = Instant::now();
+        let seconds = self.began.elapsed().as_secs_f64();
+        let (what, all) = (self.what, self.all);
+        self.bar.suspend(|| {
+            println!("{place} of {all} {what} after {seconds:.0} s, {:.0}/s", rate(place, seconds));
+        });
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is told to people")]
+fn rate(count: u64, seconds: f64) -> f64 {
+    count as f64 / seconds.max(0.001)
+}
+
 fn name(number: u64) -> Result<Username> {
-    Ok(Username::parse(&format!("seed{number:08}"))?)
+    Ok(Username::parse(&seeded_name(number))?)
 }
 
 /// Makes the accounts; how many were not there.
 async fn users(accounts: &Accounts, options: &SeedOptions) -> Result<u64> {
     let password = Password::parse("password", options.password.clone())?;
     let hash = accounts.passwords.hash(password).await?;
-    let bar = progress_bar(options.users, "{bar:40} {pos}/{len} accounts {eta}")?;
+    let mut told = Told::new("accounts", options.users)?;
     let (mut made, mut next) = (0, 0);
     while next < options.users {
         let until = options.users.min(next + PAGE);
-        let page = (next..until).map(|number| account(number, &hash)).collect::<Result<_>>()?;
-        let added = accounts.store.add_many(page).await?;
-        made += added.iter().filter(|added| **added).count() as u64;
+        made += page(accounts, next..until, &hash).await?;
         next = until;
-        bar.set_position(next);
+        told.at(next);
     }
-    bar.finish_and_clear();
     Ok(made)
+}
+
+/// Makes one page of them; how many were not there.
+async fn page(
+    accounts: &Accounts,
+    numbers: std::ops::Range<u64>,
+    hash: &PasswordHash,
+) -> Result<u64> {
+    let mut tries = 1;
+    loop {
+        let page = numbers.clone().map(|number| account(number, hash)).collect::<Result<_>>()?;
+        match accounts.store.add_many(page).await {
+            Ok(added) => return Ok(added.iter().filter(|added| **added).count() as u64),
+            Err(Error::Unavailable { .. }) if tries < TRIES => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
+        sleep(PAUSE).await;
+    }
 }
 
 fn account(number: u64, hash: &PasswordHash) -> Result<NewAccount> {
@@ -133,34 +226,70 @@ async fn sessions(
     options: &SeedOptions,
     mut tokens: impl Write,
 ) -> Result<()> {
-    let bar: ProgressBar = progress_bar(options.sessions, "{bar:40} {pos}/{len} sessions {eta}")?;
-    for _ in 0..options.sessions {
-        let name = name(drawn(options.users))?;
-        let found = accounts.store.find(&name).await?;
-        let (account, _) = found.with_context(|| format!("{name} is not there"))?;
-        let token = secret::random_token(TOKEN_PREFIX, &OsRandom);
-        let now = SystemClock.now();
-        let session = Session {
-            id: SessionId(Uuid::now_v7()),
-            account: account.id,
-            created_at: now,
-            expires_at: now.saturating_add(accounts.settings.session_lifetime)?,
-            agent: "lodge load".to_owned(),
-        };
-        let digest = SessionDigest::of(&token);
-        let new = NewSession { session, digest, epoch: account.epoch };
-        ensure!(accounts.sessions.begin(new).await?, "{name} cannot be signed in");
+    let drawn = drawn(options.users, options.sessions)?;
+    let mut told = Told::new("sessions", options.sessions)?;
+    let begun = stream::iter(drawn).map(|number| session(accounts, number.into()));
+    let mut begun = begun.buffered(SESSIONS_AT_ONCE);
+    let mut count = 0;
+    while let Some(token) = begun.try_next().await? {
         writeln!(tokens, "{token}")?;
-        bar.inc(1);
+        count += 1;
+        told.at(count);
     }
-    tokens.flush()?;
-    bar.finish_and_clear();
-    Ok(())
+    Ok(tokens.flush()?)
 }
 
-/// A number below `end`, each about as likely as the other.
-fn drawn(end: u64) -> u64 {
+/// Signs one account in; its token.
+async fn session(accounts: &Accounts, number: u64) -> Result<String> {
+    let name = name(number)?;
+    let found = accounts.store.find(&name).await?;
+    let (account, _) = found.with_context(|| format!("{name} is not there"))?;
+    let token = secret::random_token(TOKEN_PREFIX, &OsRandom);
+    let now = SystemClock.now();
+    let session = Session {
+        id: SessionId(Uuid::now_v7()),
+        account: account.id,
+        created_at: now,
+        expires_at: now.saturating_add(accounts.settings.session_lifetime)?,
+        agent: "lodge load".to_owned(),
+    };
+    let digest = SessionDigest::of(&token);
+    let new = NewSession { session, digest, epoch: account.epoch };
+    ensure!(accounts.sessions.begin(new).await?, "{name} cannot be signed in");
+    Ok(token)
+}
+
+/// So many different numbers below `end`, in no order.
+fn drawn(end: u64, count: u64) -> Result<Vec<u32>> {
+    let mut all: Vec<u32> = (0..u32::try_from(end)?).collect();
+    let count = usize::try_from(count)?;
+    for place in 0..count {
+        let other = place + below(all.len() - place);
+        all.swap(place, other);
+    }
+    all.truncate(count);
+    Ok(all)
+}
+
+/// A number below `end`, each about as likely as the others.
+fn below(end: usize) -> usize {
     let mut bytes = [0; 8];
     OsRandom.fill(&mut bytes);
-    u64::from_le_bytes(bytes) % end
+    usize::from_le_bytes(bytes) % end
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_session_is_of_another_account() {
+        for (end, count) in [(1, 1), (10, 10), (10_000, 300), (5, 0)] {
+            let drawn = drawn(end, count).unwrap();
+            assert_eq!(drawn.iter().collect::<HashSet<_>>().len() as u64, count);
+            assert!(drawn.iter().all(|number| u64::from(*number) < end));
+        }
+    }
 }
