@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::seed::{self, SeedOptions};
+use super::{
+    experiments::{self, ExperimentOptions},
+    seed::{self, SeedOptions},
+};
 
 /// `lodge load …`.
 #[derive(Debug, Subcommand)]
@@ -16,6 +19,9 @@ pub(crate) enum LoadCommand {
     /// Fill a data folder with accounts that share one password, and sign some of them in. No server may
     /// run on it
     AccountsSeed(SeedOptions),
+    /// Run the experiments of a system that came before on that folder, by two processes of this binary, and
+    /// print the tables with its figures beneath
+    Accounts(ExperimentOptions),
 }
 
 /// Puts load on a server; 1 if what it acknowledged is not there.
@@ -23,5 +29,6 @@ pub(crate) fn run(command: &LoadCommand) -> Result<ExitCode> {
     match command {
         LoadCommand::Server(command) => Ok(ExitCode::from(lodge_load::run(command)?.exit_code())),
         LoadCommand::AccountsSeed(options) => seed::run(options),
+        LoadCommand::Accounts(options) => experiments::run(options),
     }
 }

@@ -28,6 +28,7 @@ mod pages;
 mod redirects;
 mod revocation;
 mod secrecy;
+mod seeding;
 mod server;
 mod staff;
 mod starting;

@@ -1,0 +1,132 @@
+//! `lodge load accounts`: the experiments that a seed recorded, and one as people behave, on two tiers of
+//! this very binary.
+
+mod points;
+mod processes;
+mod sections;
+mod table;
+
+use std::{fs, path::PathBuf, process::ExitCode, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+
+use self::{points::Point, processes::Bench, table::Table};
+
+/// Seconds that the seed's cache, and ours, remembers somebody.
+const EXPIRY_S: u64 = 60;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentOptions {
+    /// The data folder that accounts-seed has filled. No server may run on it
+    #[arg(long, value_name = "FOLDER")]
+    data: PathBuf,
+    /// The file with the sessions' tokens, which accounts-seed has made
+    #[arg(long, value_name = "FILE")]
+    tokens: PathBuf,
+    /// The accounts that it made
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=lodge_load::SEEDED_MAX))]
+    users: u64,
+    /// How long a run lasts, like 10s, 5m
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = lodge_load::parse_duration)]
+    duration: Duration,
+    /// Runs of each row, each on processes that have just started; their mean and deviation are told
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeat: u32,
+    /// Sign-ins a second beside the reads, for the sections that only they go through; 0: none
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    sign_ins: u32,
+    /// Only this part; can be given more than once
+    #[arg(long, value_enum, value_name = "PART")]
+    only: Vec<Part>,
+    /// A file for the tables as well, written anew after each row
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// The first of four ports on this machine that the two processes listen on
+    #[arg(long, value_name = "PORT", default_value_t = 18_200, value_parser = clap::value_parser!(u16).range(1024..=65_000))]
+    port: u16,
+}
+
+/// A table of the seed's, or one that it has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// 50 workers, no cache, by size of the pool.
+    Workers50,
+    /// 1,000 workers, no cache, by size of the pool.
+    Workers1000,
+    /// 1,000 requests a second, no cache, by size of the pool.
+    Uncached,
+    /// 1,000 unique users, 60 s of cache, by rate.
+    Cached,
+    /// As people behave: Zipf's law over all accounts, with and without the cache.
+    Realistic,
+}
+
+impl Part {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Workers50 => "50 workers, closed loop, no cache",
+            Self::Workers1000 => "1,000 workers, closed loop, no cache",
+            Self::Uncached => "1,000 requests a second, open loop, no cache",
+            Self::Cached => "1,000 unique users, 60 s of cache, open loop",
+            Self::Realistic => "Zipf's law over all accounts, open loop",
+        }
+    }
+}
+
+/// Runs the experiments and prints their tables.
+pub(crate) fn run(options: &ExperimentOptions) -> Result<ExitCode> {
+    ensure!(
+        options.data.join("lodge.db").exists(),
+        "{} is no data folder; `lodge load accounts-seed` makes one",
+        options.data.display()
+    );
+    let bench = Bench::new(options)?;
+    let mut tables: Vec<Table> = Vec::new();
+    for part in Part::value_variants() {
+        if !options.only.is_empty() && !options.only.contains(part) {
+            continue;
+        }
+        tables.push(Table::new(part.title()));
+        for point in points::of(*part, options.users) {
+            let runs = runs(&bench, &point, options)?;
+            if let Some(table) = tables.last_mut() {
+                table.add(&point, &runs);
+            }
+            save(options, &tables)?;
+        }
+    }
+    print!("{}", text(options, &tables));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runs(bench: &Bench, point: &Point, options: &ExperimentOptions) -> Result<Vec<table::Figures>> {
+    let mut runs = Vec::new();
+    for number in 1..=options.repeat {
+        eprintln!("{}: run {number} of {}", point.label, options.repeat);
+        let run = bench.run(point, number).with_context(|| point.label.clone())?;
+        runs.push(table::Figures::new(&run, point, options.duration));
+    }
+    Ok(runs)
+}
+
+fn save(options: &ExperimentOptions, tables: &[Table]) -> Result<()> {
+    let Some(file) = &options.markdown else { return Ok(()) };
+    fs::write(file, text(options, tables))
+        .with_context(|| format!("{} cannot be written", file.display()))
+}
+
+fn text(options: &ExperimentOptions, tables: &[Table]) -> String {
+    let ExperimentOptions { users, duration, repeat, sign_ins, .. } = options;
+    let mut text = format!(
+        "{users} accounts; runs of {} s, {repeat} of each, mean ± deviation; {sign_ins} sign-ins a second beside the reads. \
+         Times are p99 in ms; those of sections are read from the servers' histograms, and interpolated between the bounds of these. \
+         The load generator, both tiers and the store share this machine. A dash: not measured, or never passed through.\n",
+        duration.as_secs_f64()
+    );
+    for table in tables {
+        text.push('\n');
+        text.push_str(&table.markdown());
+    }
+    text
+}

@@ -1,0 +1,112 @@
+//! What is measured, and what the seed measured there.
+
+use super::{EXPIRY_S, Part};
+
+/// One row: how the servers are set, how they are loaded, and the seed's figures.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    pub(super) label: String,
+    /// Connections between the tiers.
+    pub(super) pool: usize,
+    /// Seconds that somebody is remembered.
+    pub(super) cache_s: u64,
+    /// Connections of the load generator.
+    pub(super) workers: u32,
+    /// Open loop at so many requests a second; none: closed loop.
+    pub(super) rate: Option<u32>,
+    pub(super) people: People,
+    /// By the title of the column.
+    pub(super) seed: Vec<(&'static str, &'static str)>,
+}
+
+/// Whom the requests are about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum People {
+    /// All who are signed in, alike.
+    SignedIn,
+    /// The first so many of them.
+    First(u64),
+    /// All accounts, by Zipf's law.
+    Everybody(u64),
+}
+
+/// The rows of a table.
+pub(super) fn of(part: Part, users: u64) -> Vec<Point> {
+    match part {
+        Part::Workers50 => {
+            [(50, "9", "6", "–"), (100, "9", "6", "–"), (200, "9", "6", "–"), (400, "8", "4", "5")]
+                .map(|(pool, trip, read, update)| by_pool(pool, 50, None, trip, read, update))
+                .into()
+        }
+        Part::Workers1000 => [(100, "7"), (250, "6"), (500, "4"), (1000, "3")]
+            .map(|(pool, update)| by_pool(pool, 1000, None, "9", "6", update))
+            .into(),
+        Part::Uncached => [100, 250, 500, 1000]
+            .map(|pool| Point {
+                seed: vec![("client p99", "8–9")],
+                ..by_pool(pool, 1000, Some(1000), "", "", "")
+            })
+            .into(),
+        Part::Cached => cached(),
+        Part::Realistic => [("60 s of cache", EXPIRY_S), ("no cache", 0)]
+            .map(|(label, cache_s)| Point {
+                label: label.to_owned(),
+                pool: 4,
+                cache_s,
+                workers: 64,
+                rate: Some(2000),
+                people: People::Everybody(users),
+                seed: Vec::new(),
+            })
+            .into(),
+    }
+}
+
+fn by_pool(
+    pool: usize,
+    workers: u32,
+    rate: Option<u32>,
+    trip: &'static str,
+    read: &'static str,
+    update: &'static str,
+) -> Point {
+    Point {
+        label: format!("pool of {pool}"),
+        pool,
+        cache_s: 0,
+        workers,
+        rate,
+        people: People::SignedIn,
+        seed: vec![
+            ("client p99", trip),
+            ("send", "0"),
+            ("get connection", "0"),
+            ("free connection", "0"),
+            ("store read", read),
+            ("token update", update),
+        ],
+    }
+}
+
+/// The seed heads the first column of this table with connections of the pool; its text says that they are
+/// requests a second.
+fn cached() -> Vec<Point> {
+    let titles =
+        ["client p99", "cache write", "cache miss", "misses", "cache hit", "hits", "miss rate"];
+    let rows = [
+        (1000, ["4", "3", "3", "9,000", "7", "500,000", "0.018"]),
+        (2000, ["4", "6", "10", "10,000", "2", "1,200,000", "0.0083"]),
+        (3000, ["3", "6", "9", "9,000", "2", "1,500,000", "0.006"]),
+        (4000, ["2", "2", "4", "13,000", "2", "3,000,000", "0.0043"]),
+    ];
+    let point = |(rate, figures): (u32, [&'static str; 7])| Point {
+        label: format!("{rate} a second"),
+        pool: 1000,
+        cache_s: EXPIRY_S,
+        workers: 1000,
+        rate: Some(rate),
+        people: People::First(1000),
+        seed: titles.into_iter().zip(figures).collect(),
+    };
+    rows.map(point).into()
+}

@@ -1,0 +1,129 @@
+//! Latency histograms as processes tell them to Prometheus.
+
+use std::collections::BTreeMap;
+
+/// What every section's histogram ends with.
+const BUCKET: &str = "_bucket";
+
+/// Histograms by name, whatever their labels.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Sections(BTreeMap<String, Histogram>);
+
+/// How many samples were at most so many seconds long, by the bounds, the last of which is infinite.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Histogram(Vec<(f64, f64)>);
+
+impl Sections {
+    /// Adds what one process tells.
+    pub(super) fn add(&mut self, metrics: &str) {
+        for line in metrics.lines() {
+            if let Some((name, bound_s, count)) = bucket(line) {
+                self.0.entry(name.to_owned()).or_default().add(bound_s, count);
+            }
+        }
+    }
+
+    /// What came since `before`.
+    pub(super) fn since(mut self, before: &Self) -> Self {
+        for (name, histogram) in &mut self.0 {
+            if let Some(earlier) = before.0.get(name) {
+                for (bound_s, count) in &earlier.0 {
+                    histogram.add(*bound_s, -count);
+                }
+            }
+        }
+        self
+    }
+
+    /// The one whose name ends so.
+    pub(super) fn get(&self, name_end: &str) -> Option<&Histogram> {
+        self.0.iter().find(|(name, _)| name.ends_with(name_end)).map(|(_, histogram)| histogram)
+    }
+}
+
+/// A line such as `name_bucket{route="/api/me",le="0.005"} 17`.
+fn bucket(line: &str) -> Option<(&str, f64, f64)> {
+    let (series, count) = line.rsplit_once(' ')?;
+    let (name, labels) = series.split_once('{')?;
+    let bound = labels.split("le=\"").nth(1)?.split('"').next()?;
+    let bound_s = if bound == "+Inf" { f64::INFINITY } else { bound.parse().ok()? };
+    Some((name.strip_suffix(BUCKET)?, bound_s, count.parse().ok()?))
+}
+
+impl Histogram {
+    fn add(&mut self, bound_s: f64, count: f64) {
+        let known = self.0.iter_mut().find(|(bound, _)| bound.total_cmp(&bound_s).is_eq());
+        if let Some((_, sum)) = known {
+            *sum += count;
+            return;
+        }
+        self.0.push((bound_s, count));
+        self.0.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+
+    /// Samples.
+    pub(super) fn count(&self) -> f64 {
+        self.0.last().map_or(0.0, |(_, count)| *count)
+    }
+
+    /// What 99 % of the samples did not exceed, in ms, as if they were spread evenly between two bounds;
+    /// past the last finite bound that bound. None without samples.
+    pub(super) fn p99_ms(&self) -> Option<f64> {
+        let wanted = 0.99 * self.count();
+        let (mut from_s, mut below) = (0.0, 0.0);
+        for &(bound_s, count) in &self.0 {
+            if count >= wanted && count > below {
+                let share = (wanted - below) / (count - below);
+                let s =
+                    if bound_s.is_finite() { from_s + share * (bound_s - from_s) } else { from_s };
+                return Some(s * 1e3);
+            }
+            (from_s, below) = (bound_s, count);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "# TYPE lodge_x_seconds histogram\n\
+        lodge_x_seconds_bucket{le=\"0.001\"} 5\nlodge_x_seconds_bucket{le=\"0.005\"} 5\n\
+        lodge_x_seconds_bucket{le=\"+Inf\"} 5\nlodge_x_seconds_sum 0.001\nlodge_x_seconds_count 5\n";
+    const AFTER: &str = "lodge_x_seconds_bucket{route=\"/a\",le=\"0.001\"} 55\n\
+        lodge_x_seconds_bucket{route=\"/b\",le=\"0.001\"} 40\n\
+        lodge_x_seconds_bucket{route=\"/a\",le=\"0.005\"} 65\n\
+        lodge_x_seconds_bucket{route=\"/b\",le=\"0.005\"} 40\n\
+        lodge_x_seconds_bucket{route=\"/a\",le=\"+Inf\"} 65\n\
+        lodge_x_seconds_bucket{route=\"/b\",le=\"+Inf\"} 40\n";
+
+    fn sections(text: &str) -> Sections {
+        let mut sections = Sections::default();
+        sections.add(text);
+        sections
+    }
+
+    #[test]
+    fn what_was_there_before_a_run_is_no_part_of_it() {
+        let run = sections(AFTER).since(&sections(BEFORE));
+        let histogram = run.get("_x_seconds").unwrap();
+        assert!((histogram.count() - 100.0).abs() < 1e-9);
+        // 90 within 1 ms, the other 10 within 5 ms: the 99th of 100 is nine tenths of the way.
+        assert!((histogram.p99_ms().unwrap() - 4.6).abs() < 1e-9);
+        assert!(run.get("_y_seconds").is_none());
+    }
+
+    #[test]
+    fn where_nothing_went_through_there_is_no_time() {
+        let none = sections(BEFORE).since(&sections(BEFORE));
+        assert_eq!(none.get("_x_seconds").unwrap().p99_ms(), None);
+    }
+
+    #[test]
+    fn what_is_past_the_last_bound_counts_as_that_bound() {
+        let text = "x_seconds_bucket{le=\"5\"} 1\nx_seconds_bucket{le=\"+Inf\"} 100\n";
+        let p99_ms = sections(text).get("x_seconds").unwrap().p99_ms();
+        assert_eq!(p99_ms, Some(5_000.0));
+    }
+}

@@ -1,0 +1,110 @@
+//! Accounts that are made for load, and the load on them.
+
+use std::{collections::HashSet, fs, os::unix::fs::PermissionsExt};
+
+use serde_json::{Value, json};
+
+use crate::server::{Lodge, Ran, text};
+
+/// Accounts, and sessions of theirs.
+const USERS: &str = "300";
+const SESSIONS: usize = 20;
+
+/// An installation for accounts alone.
+fn accounts() -> Lodge {
+    Lodge::new().with("LODGE_APPS", "accounts")
+}
+
+/// Seeds its folder; the tokens go into the file of that name.
+fn seed(lodge: &Lodge, tokens: &str) -> Ran {
+    let (data, tokens) = (lodge.data(), lodge.file(tokens));
+    lodge.run(&[
+        "load",
+        "accounts-seed",
+        "--data",
+        text(&data),
+        "--users",
+        USERS,
+        "--sessions",
+        &SESSIONS.to_string(),
+        "--tokens",
+        text(&tokens),
+    ])
+}
+
+#[test]
+fn what_is_seeded_is_there_once_and_its_tokens_are_for_their_owner_alone() {
+    let lodge = accounts();
+    let first = seed(&lodge, "tokens");
+    assert!(first.code == 0 && first.out.contains("300 accounts, 300 of them new"), "{first:?}");
+    let file = lodge.file("tokens");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let tokens = fs::read_to_string(&file).unwrap();
+    let again = seed(&lodge, "tokens");
+    assert!(again.code == 1 && fs::read_to_string(&file).unwrap() == tokens, "{again:?}");
+    let more = seed(&lodge, "more");
+    assert!(more.code == 0 && more.out.contains("300 accounts, 0 of them new"), "{more:?}");
+
+    let server = lodge.start();
+    let name = |token: &str| {
+        let me = server.ask("GET", "/api/me").bearer(token).send();
+        assert_eq!(me.status, 200, "{me:?}");
+        me.json()["username"].as_str().unwrap().to_owned()
+    };
+    let names: HashSet<String> = tokens.lines().map(name).collect();
+    assert_eq!(names.len(), SESSIONS, "each is of another account");
+    let credentials =
+        json!({ "username": names.iter().next(), "password": lodge_load::SEED_PASSWORD });
+    assert_eq!(server.ask("POST", "/api/session").json(&credentials).send().status, 200);
+}
+
+#[test]
+fn load_on_seeded_accounts_meets_no_error() {
+    let lodge = accounts();
+    assert_eq!(seed(&lodge, "tokens").code, 0);
+    let server = lodge.start();
+    let (tokens, json) = (lodge.file("tokens"), lodge.file("report.json"));
+    let url = format!("http://{}", server.address);
+    let get: &[&str] = &["accounts-get", "--tokens", text(&tokens)];
+    let commands: [(&[&str], &str); 4] = [
+        (get, "400"),
+        (&[get, &["--sessions", "3", "--rate", "2000"]].concat(), "400"),
+        (&[get, &["--zipf", "1", "--users", USERS]].concat(), "400"),
+        (&["accounts-sign-in", "--users", USERS, "--connections", "2"], "5"),
+    ];
+    for (command, requests) in commands {
+        let common = ["--url", &url, "--requests", requests, "--json", text(&json)];
+        let ran = lodge.run(&[&["load"], command, &common].concat());
+        assert_eq!(ran.code, 0, "{command:?}: {ran:?}");
+        let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+        let all = &report["total"]["all"];
+        assert_eq!(all["succeeded"].to_string(), requests, "{command:?}: {ran:?}");
+        assert_eq!(all["errors"], 0, "{command:?}: {ran:?}");
+    }
+    assert!(server.metric("lodge_accounts_cache_hit_seconds_count") > 0.0);
+}
+
+#[test]
+fn the_experiments_start_both_tiers_and_tell_what_went_through_the_cache() {
+    let lodge = accounts();
+    assert_eq!(seed(&lodge, "tokens").code, 0);
+    let (data, tokens, file) = (lodge.data(), lodge.file("tokens"), lodge.file("tables.md"));
+    // Below the ports that the system gives out, and another for each who runs the tests.
+    let port = (20_000 + std::process::id() % 10_000).to_string();
+    let experiments = ["load", "accounts", "--data", text(&data), "--tokens", text(&tokens)];
+    let short = ["--users", USERS, "--duration", "500ms", "--repeat", "1", "--only", "realistic"];
+    let to = ["--port", &port, "--markdown", text(&file)];
+    let ran = lodge.run(&[&experiments[..], &short, &to].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let table = fs::read_to_string(&file).unwrap();
+    assert_eq!(ran.out, table);
+    let cells = |label: &str| -> Vec<String> {
+        let row = table.lines().find(|line| line.starts_with(&format!("| {label} |"))).unwrap();
+        row.split(" | ").map(str::to_owned).collect()
+    };
+    let column = table.lines().find(|line| line.starts_with("| | ")).unwrap();
+    let column = column.split(" | ").position(|title| title == "hits").unwrap();
+    let hits = |label: &str| cells(label)[column].parse::<u32>().unwrap();
+    assert!(hits("60 s of cache") > 0, "{table}");
+    assert_eq!(hits("no cache"), 0, "{table}");
+}
