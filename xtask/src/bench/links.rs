@@ -271,7 +271,7 @@ fn ab_lines(text: &str) -> String {
     lines.map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn wait_until(what: &str, done: impl Fn() -> bool) -> Result<()> {
+pub(crate) fn wait_until(what: &str, done: impl Fn() -> bool) -> Result<()> {
     let deadline = Instant::now() + Duration::from_mins(1);
     while !done() {
         ensure!(Instant::now() < deadline, "{what}: not within a minute");
@@ -280,7 +280,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) -> Result<()> {
     Ok(())
 }
 
-fn script(scratch: &Scratch, text: &str) -> Result<PathBuf> {
+pub(crate) fn script(scratch: &Scratch, text: &str) -> Result<PathBuf> {
     let file = scratch.path("script.lua");
     fs::write(&file, text)?;
     Ok(file)

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the figures of the README, each beside its bar, on this machine.
 
+mod accounts;
 mod cluster;
 mod crowd;
 mod links;
@@ -16,6 +17,8 @@ pub(crate) enum Bench {
     Links(Options),
     /// The same on many machines' engines, beside the embedded one; brings the cluster up if need be.
     Cluster(Options),
+    /// Accounts, beside nginx's bare `return 200`, on a folder of ten million that is made the first time.
+    Accounts(accounts::AccountsOptions),
 }
 
 #[derive(Args)]
@@ -40,6 +43,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Links(options) => links::run(options),
         Bench::Cluster(options) => cluster::run(options),
+        Bench::Accounts(options) => accounts::run(options),
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) const NGINX: &str = "127.0.0.1:18070";
 /// Where Lodge listens.
 pub(crate) const LODGE: &str = "127.0.0.1:18080";
 const LODGE_OPS: &str = "127.0.0.1:18090";
+const ACCOUNTS_OPS: &str = "127.0.0.1:18091";
 
 /// A folder that is removed in the end.
 pub(crate) struct Scratch(PathBuf);
@@ -50,13 +51,18 @@ pub(crate) fn lodge_binary() -> PathBuf {
 
 /// nginx with a worker a core, answering `return 307` to everything.
 pub(crate) fn start_nginx(scratch: &Scratch) -> Result<Running> {
+    start_nginx_with(scratch, "return 307 https://example.org/")
+}
+
+/// The same with another directive.
+pub(crate) fn start_nginx_with(scratch: &Scratch, answer: &str) -> Result<Running> {
     let folder = scratch.0.display();
     let configuration = format!(
         "worker_processes auto; daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;\n\
          events {{ worker_connections 4096; }}\n\
          http {{ access_log off; keepalive_requests 1000000000;\n\
            client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;\n\
-           server {{ listen {NGINX} reuseport; location / {{ return 307 https://example.org/; }} }} }}\n"
+           server {{ listen {NGINX} reuseport; location / {{ {answer}; }} }} }}\n"
     );
     let file = scratch.path("nginx.conf");
     fs::write(&file, configuration)?;
@@ -85,6 +91,24 @@ pub(crate) fn start_lodge_with(
         .stderr(Stdio::null());
     let running = Running::start(&mut command)?;
     wait_for(LODGE)?;
+    Ok(running)
+}
+
+/// A process that keeps the accounts of a data folder for others, who find it at `wire`.
+pub(crate) fn start_accounts(
+    data: &Path,
+    wire: &str,
+    settings: &[(&str, String)],
+) -> Result<Running> {
+    let mut command = Command::new(lodge_binary());
+    command
+        .args(["serve", "--role", "accounts", "--ops-listen", ACCOUNTS_OPS, "--data"])
+        .arg(data)
+        .env("LODGE_ACCOUNTS_LISTEN", wire)
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .stderr(Stdio::null());
+    let running = Running::start(&mut command)?;
+    wait_for(wire)?;
     Ok(running)
 }
 
@@ -174,14 +198,34 @@ fn within(buckets: &[(f64, f64)], share: f64) -> Option<f64> {
 pub(crate) fn cpu_us(pid: u32) -> Result<f64> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
     let all = children.split_whitespace().map(str::to_owned).chain([pid.to_string()]);
-    let per_second: f64 = process::output("getconf", &["CLK_TCK"])?.trim().parse()?;
     let mut ticks = 0.0;
     for pid in all {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        let fields: Vec<&str> =
-            stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        ticks += fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
+        ticks += ticks_of(&fs::read_to_string(format!("/proc/{pid}/stat"))?)?;
     }
+    us(ticks)
+}
+
+/// CPU time that a process's threads of that name have used, in microseconds.
+pub(crate) fn cpu_us_of_threads(pid: u32, name: &str) -> Result<f64> {
+    let mut ticks = None;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let stat = fs::read_to_string(task?.path().join("stat"))?;
+        if stat.contains(&format!("({name})")) {
+            ticks = Some(ticks.unwrap_or_default() + ticks_of(&stat)?);
+        }
+    }
+    us(ticks.with_context(|| format!("no thread is called {name}"))?)
+}
+
+/// Of the user and of the system, in a line of `stat`.
+fn ticks_of(stat: &str) -> Result<f64> {
+    let fields: Vec<&str> =
+        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    Ok(fields[11].parse::<f64>()? + fields[12].parse::<f64>()?)
+}
+
+fn us(ticks: f64) -> Result<f64> {
+    let per_second: f64 = process::output("getconf", &["CLK_TCK"])?.trim().parse()?;
     Ok(ticks * 1e6 / per_second)
 }
 
