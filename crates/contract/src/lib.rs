@@ -15,7 +15,7 @@
 use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
-    accounts::{AccountStore, SessionStore},
+    accounts::{AccountStore, IdentityStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
 };
@@ -26,6 +26,7 @@ pub mod changes;
 pub mod claims;
 pub mod click_limits;
 pub mod clicks;
+pub mod identities;
 pub mod keys;
 pub mod lists;
 pub mod replacements;
@@ -38,6 +39,8 @@ pub struct AccountsFixture {
     pub accounts: Arc<dyn AccountStore>,
     /// Sessions of the same accounts.
     pub sessions: Arc<dyn SessionStore>,
+    /// Identities of the same accounts.
+    pub identities: Arc<dyn IdentityStore>,
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
 }
@@ -127,7 +130,7 @@ macro_rules! accounts_promises {
             sessions::no_session_begins_on_what_was_true_before,
             sessions::whatever_ends_sessions_is_told,
             sessions::an_account_has_a_hundred_sessions_at_most,
-            sessions::a_place_of_another_feed_begins_anew,
+    sessions::a_place_of_another_feed_begins_anew, identities::an_account_is_made_with_a_ticket_once, identities::of_many_who_redeem_one_ticket_one_makes_an_account, identities::a_ticket_is_of_no_use_past_its_time, identities::the_latest_ticket_of_an_identity_counts, identities::an_identity_opens_one_account, identities::nobody_links_whose_session_has_ended, identities::unlinking_ends_the_other_sessions, identities::the_only_way_in_stays, identities::a_deleted_account_leaves_its_identities_to_others, identities::what_a_session_began_by_is_noted,
         }
     };
 }

@@ -23,7 +23,8 @@ fn new(account: &Account) -> NewSession {
         expires_at: at(3600),
         agent: "a test".to_owned(),
     };
-    NewSession { session, digest: SessionDigest::of(&id.0.to_string()), epoch: account.epoch }
+    let digest = SessionDigest::of(&id.0.to_string());
+    NewSession { session, digest, epoch: account.epoch, kind: EventKind::SignedIn }
 }
 
 /// Begins a session that nothing stands against.

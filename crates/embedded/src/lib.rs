@@ -32,14 +32,14 @@ use std::{path::Path, sync::Arc};
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error, Result,
-    accounts::{AccountStore, SessionStore},
+    accounts::{AccountStore, IdentityStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
     secret::InstallationSecret,
 };
 
 use crate::{
-    accounts::{SqliteAccounts, SqliteSessions},
+    accounts::{SqliteAccounts, SqliteIdentities, SqliteSessions},
     clicks::SqliteClicks,
     engine::Engine,
     keys::SqliteKeys,
@@ -91,6 +91,11 @@ impl Embedded {
     /// The accounts' sessions.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
         Arc::new(SqliteSessions(Arc::clone(&self.0)))
+    }
+
+    /// Which identities open which accounts.
+    pub fn identities(&self) -> Arc<dyn IdentityStore> {
+        Arc::new(SqliteIdentities(Arc::clone(&self.0)))
     }
 
     /// The installation's secret, made at the first opening; a backup carries it.

@@ -6,8 +6,11 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each brings a file from the version that is its place in the list to the next one.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("migrations/0001_links.sql"), include_str!("migrations/0002_accounts.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("migrations/0001_links.sql"),
+    include_str!("migrations/0002_accounts.sql"),
+    include_str!("migrations/0004_identities.sql"),
+];
 
 /// The version of the files that this Lodge writes, the newest that it reads.
 pub(crate) const NEWEST: u32 = {

@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountQuery, Accounts, Changed, Edit, Export, FeedPlace, FreshSession, NewPassword,
-    Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+    Account, AccountQuery, Accounts, Arrival, Changed, Departure, Edit, Export, FeedPlace,
+    FreshSession, LinkedIdentity, NewPassword, Newcomer, Provider, ProviderName, Role, Session,
+    SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
 };
 use crate::{Attempt, Done, Error, Result, passwords::Password, secret::Hidden};
 
@@ -50,6 +51,26 @@ pub enum Call {
         /// What.
         wish: Own,
     },
+    /// By which providers can one sign in?
+    Providers,
+    /// Send somebody to a provider, to sign in.
+    Depart {
+        /// To which.
+        provider: ProviderName,
+        /// Where they are to come back to.
+        redirect_uri: String,
+    },
+    /// Let somebody in who comes back from a provider.
+    Arrive {
+        /// With what.
+        arrival: Arrival,
+        /// What their device says that it is.
+        agent: String,
+        /// The session that their browser has.
+        session: Option<SessionDigest>,
+    },
+    /// Make an account for somebody whom a provider knows, and let them in.
+    MakeFromProvider(Newcomer),
 }
 
 /// What somebody who is signed in can ask for.
@@ -77,6 +98,17 @@ pub enum Own {
     Export,
     /// Keep order among others.
     KeepOrder(Order),
+    /// By whom one's account is opened whom a provider knows.
+    Identities,
+    /// Go to a provider, to sign in by it from then on.
+    Depart {
+        /// To which.
+        provider: ProviderName,
+        /// Where to come back to.
+        redirect_uri: String,
+    },
+    /// Let nobody of a provider open it any more.
+    Unlink(ProviderName),
 }
 
 /// What staff can ask for.
@@ -119,6 +151,14 @@ pub enum Reply {
     Accounts(Vec<Account>),
     /// The one-time code.
     Code(Hidden),
+    /// The providers, in the order in which they are shown.
+    Providers(Vec<Provider>),
+    /// Where somebody goes.
+    Departed(Departure),
+    /// How somebody is received.
+    Arrived(Welcome),
+    /// The identities that open the account.
+    Identities(Vec<LinkedIdentity>),
 }
 
 /// Whoever answers calls: the service itself, or the way to another process that has it.
@@ -144,6 +184,16 @@ impl Backend for Accounts {
             Call::Own { session, wish } => {
                 let me = self.who(session).await?;
                 self.own(&me, wish).await?
+            }
+            Call::Providers => Reply::Providers(self.providers()),
+            Call::Depart { provider, redirect_uri } => {
+                Reply::Departed(self.depart(provider, redirect_uri, None).await?)
+            }
+            Call::Arrive { arrival, agent, session } => {
+                Reply::Arrived(self.arrive(arrival, &agent, session).await?)
+            }
+            Call::MakeFromProvider(newcomer) => {
+                Reply::SignedIn(self.make_from_provider(newcomer).await?)
             }
         })
     }
@@ -171,6 +221,14 @@ impl Accounts {
             }
             Own::Export => Reply::Export(Box::new(self.export(me).await?)),
             Own::KeepOrder(order) => self.keep_order(me, order).await?,
+            Own::Identities => Reply::Identities(self.identities(me).await?),
+            Own::Depart { provider, redirect_uri } => {
+                Reply::Departed(self.depart(provider, redirect_uri, Some(me)).await?)
+            }
+            Own::Unlink(provider) => {
+                self.unlink(me, &provider).await?;
+                Reply::Done
+            }
         })
     }
 }

@@ -3,8 +3,9 @@
 use std::{net::IpAddr, sync::Arc};
 
 use super::{
-    Account, AccountQuery, Backend, Call, Edit, Export, FreshSession, NewPassword, Order, Own,
-    Reply, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+    Account, AccountQuery, Arrival, Backend, Call, Departure, Edit, Export, FreshSession,
+    LinkedIdentity, NewPassword, Newcomer, Order, Own, Provider, ProviderName, Reply, Role,
+    Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
     backend::mixed_up,
 };
 use crate::{Attempt, Done, Result, passwords::Password, secret::Hidden};
@@ -107,6 +108,66 @@ impl AccountsClient {
             Reply::Export(export) => Ok(*export),
             _ => Err(mixed_up()),
         }
+    }
+
+    /// The providers that one can sign in by, in the order in which they are shown.
+    pub async fn providers(&self) -> Result<Vec<Provider>> {
+        match self.0.call(Call::Providers).await? {
+            Reply::Providers(providers) => Ok(providers),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Sends somebody to a provider, to come back to `redirect_uri`: to sign in, or, with a session, to sign
+    /// in by it from then on.
+    pub async fn depart(
+        &self,
+        provider: ProviderName,
+        redirect_uri: String,
+        linking: Option<SessionDigest>,
+    ) -> Result<Departure> {
+        let reply = match linking {
+            None => self.0.call(Call::Depart { provider, redirect_uri }).await?,
+            Some(session) => self.own(session, Own::Depart { provider, redirect_uri }).await?,
+        };
+        match reply {
+            Reply::Departed(departure) => Ok(departure),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Receives somebody who comes back from a provider, with the session that their browser has.
+    pub async fn arrive(
+        &self,
+        arrival: Arrival,
+        agent: String,
+        session: Option<SessionDigest>,
+    ) -> Result<Welcome> {
+        match self.0.call(Call::Arrive { arrival, agent, session }).await? {
+            Reply::Arrived(welcome) => Ok(welcome),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Makes an account for somebody with a ticket, and lets them in.
+    pub async fn make_from_provider(&self, newcomer: Newcomer) -> Result<FreshSession> {
+        match self.0.call(Call::MakeFromProvider(newcomer)).await? {
+            Reply::SignedIn(fresh) => Ok(fresh),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// By whom one's account is opened whom a provider knows.
+    pub async fn identities(&self, session: SessionDigest) -> Result<Vec<LinkedIdentity>> {
+        match self.own(session, Own::Identities).await? {
+            Reply::Identities(identities) => Ok(identities),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Lets nobody of a provider open it any more, and ends all other sessions.
+    pub async fn unlink(&self, session: SessionDigest, provider: ProviderName) -> Result<()> {
+        done(&self.own(session, Own::Unlink(provider)).await?)
     }
 
     /// Accounts in the order of their names, for staff.

@@ -35,11 +35,17 @@ pub enum EventKind {
     PasswordReset,
     /// The account was deleted by its owner.
     Deleted,
+    /// A session began by a provider.
+    SignedInByProvider,
+    /// A provider opens the account from now on.
+    Linked,
+    /// A provider opens it no more.
+    Unlinked,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::SignedUp,
         Self::SignedIn,
         Self::SignedOut,
@@ -53,6 +59,9 @@ impl EventKind {
         Self::ResetIssued,
         Self::PasswordReset,
         Self::Deleted,
+        Self::SignedInByProvider,
+        Self::Linked,
+        Self::Unlinked,
     ];
 
     /// Its name in stores and answers.
@@ -71,6 +80,9 @@ impl EventKind {
             Self::ResetIssued => "reset_issued",
             Self::PasswordReset => "password_reset",
             Self::Deleted => "deleted",
+            Self::SignedInByProvider => "signed_in_by_provider",
+            Self::Linked => "linked",
+            Self::Unlinked => "unlinked",
         }
     }
 

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountChange, Accounts, Actor, Email, Ending, Event, EventKind, NewPassword,
-    Nickname, Session, SessionId, SignedIn, failures::Counted, service::NO_ACCOUNT,
+    Account, AccountChange, Accounts, Actor, Email, Ending, Event, EventKind, LinkedIdentity,
+    NewPassword, Nickname, Session, SessionId, SignedIn, failures::Counted, service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch};
 
@@ -34,6 +34,9 @@ pub struct Export {
     pub sessions: Vec<Session>,
     /// What happened to the account, newest first.
     pub events: Vec<Event>,
+    /// By whom the account is opened whom a provider knows.
+    #[serde(default)]
+    pub identities: Vec<LinkedIdentity>,
 }
 
 impl Accounts {
@@ -107,6 +110,7 @@ impl Accounts {
             account: self.account(me.account.id).await?,
             sessions: self.sessions(me).await?,
             events: self.store.events(me.account.id, EVENTS_EXPORTED).await?,
+            identities: self.identities(me).await?,
         })
     }
 

@@ -2,14 +2,18 @@
 
 mod account;
 mod backend;
+mod by_provider;
 mod client;
 mod email;
 mod event;
 mod failures;
+mod identity;
+mod journey;
 mod me;
 mod new_password;
 mod nickname;
 mod order;
+mod provider;
 mod service;
 mod session;
 mod sign_in;
@@ -23,13 +27,22 @@ pub use self::{
         Account, AccountChange, AccountId, AccountQuery, Credential, NewAccount, Reset, Role,
     },
     backend::{Backend, Call, Order, Own, Reply},
+    by_provider::{Newcomer, Welcome},
     client::AccountsClient,
     email::Email,
     event::{Actor, Event, EventKind},
     failures::{Failures, PER_ADDRESS_MAX, PER_NAME_MAX, WINDOW},
+    identity::{
+        Identity, IdentityStore, Linked, LinkedIdentity, NewTicket, Redeemed, TicketDigest, Unlink,
+        Unlinked,
+    },
     me::{Edit, Export},
     new_password::NewPassword,
     nickname::Nickname,
+    provider::{
+        Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
+        ProviderName, Providers,
+    },
     service::{Accounts, AccountsSettings, FreshSession},
     session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,

@@ -6,10 +6,15 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountId, AccountStore, Failures, NewSession, Session, SessionDigest, SessionId,
-    SessionStore, SignedIn, TOKEN_PREFIX, Username, session,
+    Account, AccountId, AccountStore, EventKind, Failures, IdentityStore, NewSession, Providers,
+    Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username, session,
 };
-use crate::{Clock, Error, Random, Result, passwords::Passwords, random::time_ordered_id, secret};
+use crate::{
+    Clock, Error, Random, Result,
+    passwords::Passwords,
+    random::time_ordered_id,
+    secret::{self, InstallationSecret},
+};
 
 /// What a deployment decides about its accounts.
 #[derive(Debug, Clone)]
@@ -34,6 +39,12 @@ pub struct Accounts {
     pub clock: Arc<dyn Clock>,
     /// Makes tokens.
     pub random: Arc<dyn Random>,
+    /// Keeps which identities open which accounts.
+    pub identities: Arc<dyn IdentityStore>,
+    /// Says who somebody is elsewhere.
+    pub providers: Arc<dyn Providers>,
+    /// Signs what browsers keep for us.
+    pub secret: InstallationSecret,
     /// What the deployment decided.
     pub settings: AccountsSettings,
 }
@@ -68,6 +79,14 @@ impl Accounts {
         found.map(|(account, _)| account).ok_or(NO_ACCOUNT)
     }
 
+    /// Refused where only administrators make accounts.
+    pub(super) fn is_open(&self) -> Result<()> {
+        if self.settings.open_sign_up {
+            return Ok(());
+        }
+        Err(Error::forbidden("accounts are made by the administrators here"))
+    }
+
     /// The account of that number.
     pub(super) async fn account(&self, id: AccountId) -> Result<Account> {
         let found = self.store.get(id).await?;
@@ -78,6 +97,7 @@ impl Accounts {
     pub(super) async fn begin(
         &self,
         account: Account,
+        kind: EventKind,
         agent: &str,
     ) -> Result<Option<FreshSession>> {
         let now = self.clock.now();
@@ -92,7 +112,7 @@ impl Accounts {
             agent: session::described(agent),
         };
         let digest = SessionDigest::of(&token);
-        let new = NewSession { session: session.clone(), digest, epoch: account.epoch };
+        let new = NewSession { session: session.clone(), digest, epoch: account.epoch, kind };
         let began = self.sessions.begin(new).await?;
         Ok(began.then_some(FreshSession { token, signed_in: SignedIn { session, account } }))
     }

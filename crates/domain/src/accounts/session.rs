@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Account, AccountId};
+use super::{Account, AccountId, EventKind};
 use crate::secret;
 
 /// What a session's token starts with.
@@ -65,6 +65,8 @@ pub struct NewSession {
     pub digest: SessionDigest,
     /// The account's epoch when its owner proved who they are.
     pub epoch: u32,
+    /// What is noted: by what they proved it.
+    pub kind: EventKind,
 }
 
 /// Somebody who is signed in.

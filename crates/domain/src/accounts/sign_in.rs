@@ -27,7 +27,7 @@ pub struct SignIn {
 }
 
 const WRONG: Error = Error::unauthenticated("the name or the password is wrong");
-const BANNED: Error = Error::forbidden("this account is banned");
+pub(super) const BANNED: Error = Error::forbidden("this account is banned");
 
 impl Accounts {
     /// Lets somebody in. Whether there is an account of that name, whether it has a password, and whether
@@ -57,7 +57,7 @@ impl Accounts {
             self.renew(&account, password).await?;
         }
         // If its password was changed meanwhile, this one is wrong by now.
-        self.begin(account, &agent).await?.ok_or(WRONG)
+        self.begin(account, EventKind::SignedIn, &agent).await?.ok_or(WRONG)
     }
 
     /// Hashes a password as new ones are, now that it is known.

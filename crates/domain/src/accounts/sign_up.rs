@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, Outcome, Role, Username};
-use crate::{Attempt, Done, Error, Result};
+use crate::{Attempt, Done, Result};
 
 /// An account that somebody wants.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,9 +29,7 @@ impl Accounts {
         if let Some(earlier) = self.earlier(attempt.as_ref()).await? {
             return Ok(earlier);
         }
-        if !self.settings.open_sign_up {
-            return Err(Error::forbidden("accounts are made by the administrators here"));
-        }
+        self.is_open()?;
         // A hash costs much, and names are no secret.
         if self.store.find(&wish.username).await?.is_some() {
             // By a twin of this request, perhaps.

@@ -7,7 +7,7 @@ use lodge_domain::accounts::{
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    events, get,
+    events, get, identities,
     row::{kept_nickname, role_number},
 };
 use crate::failure::Failure;
@@ -114,7 +114,12 @@ pub(crate) fn change(
 }
 
 /// Begins a new epoch, in which only the session that is to stay opens anything.
-fn end(connection: &Connection, id: AccountId, ending: Ending, epoch: u32) -> rusqlite::Result<()> {
+pub(super) fn end(
+    connection: &Connection,
+    id: AccountId,
+    ending: Ending,
+    epoch: u32,
+) -> rusqlite::Result<()> {
     let kept = match ending {
         Ending::All => NO_SESSION,
         Ending::AllBut(session) => *session.0.as_bytes(),
@@ -131,6 +136,7 @@ pub(crate) fn remove(connection: &Connection, event: &Event) -> Result<bool, Fai
         return Ok(false);
     }
     connection.prepare_cached(END_SESSIONS)?.execute((id, NO_SESSION))?;
+    identities::forget(connection, event.account)?;
     events::note(connection, event)?;
     Ok(true)
 }

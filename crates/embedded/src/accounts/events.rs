@@ -70,7 +70,7 @@ pub(crate) fn changed_since(
         let kind: String = row.get(2)?;
         (place, read) = (row.get(0)?, read + 1);
         // What begins changes nothing that is remembered.
-        if !matches!(EventKind::named(&kind), Some(EventKind::SignedUp | EventKind::SignedIn)) {
+        if !EventKind::named(&kind).is_some_and(begins) {
             accounts.push(AccountId(row.get(1)?));
         }
     }
@@ -91,6 +91,12 @@ fn latest(connection: &Connection) -> Result<i64> {
 fn from_now_on(feed: Uuid, at: i64, begins_anew: bool) -> Changed {
     let place = FeedPlace { feed, at };
     Changed { accounts: Vec::new(), place, more: false, begins_anew }
+}
+
+/// Whether it leaves everything as it was that is remembered of a session.
+fn begins(kind: EventKind) -> bool {
+    use EventKind::{Linked, SignedIn, SignedInByProvider, SignedUp};
+    matches!(kind, SignedUp | SignedIn | SignedInByProvider | Linked)
 }
 
 /// What happened to an account, newest first.

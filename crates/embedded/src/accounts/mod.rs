@@ -2,6 +2,7 @@
 
 pub(crate) mod change;
 mod events;
+mod identities;
 mod metered;
 pub(crate) mod row;
 mod sessions;
@@ -20,7 +21,7 @@ use lodge_domain::{
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use self::row::{COLUMNS, CREDENTIAL, read, read_with_credential};
-pub(crate) use self::{sessions::SqliteSessions, tidy::tidy};
+pub(crate) use self::{identities::SqliteIdentities, sessions::SqliteSessions, tidy::tidy};
 use crate::{engine::Engine, failure::Failure, outcomes};
 
 pub(crate) static BY_NAME: LazyLock<String> = LazyLock::new(|| {
@@ -49,6 +50,7 @@ pub(crate) fn statements() -> Vec<String> {
     texts
         .chain([BY_NAME.clone(), BY_ID.clone(), LIST.clone()])
         .chain(sessions::statements())
+        .chain(identities::statements())
         .collect()
 }
 

@@ -86,7 +86,7 @@ impl SessionStore for SqliteSessions {
 }
 
 fn begin(connection: &Connection, new: &NewSession) -> Result<bool, Failure> {
-    let NewSession { session, digest, epoch } = new;
+    let NewSession { session, digest, epoch, kind } = new;
     let began = connection.prepare_cached(BEGIN)?.execute((
         digest.0,
         session.id.0.as_bytes(),
@@ -99,7 +99,7 @@ fn begin(connection: &Connection, new: &NewSession) -> Result<bool, Failure> {
     if began == 0 {
         return Ok(false);
     }
-    events::note_own(connection, session.account, EventKind::SignedIn, session.created_at)?;
+    events::note_own(connection, session.account, *kind, session.created_at)?;
     if connection.prepare_cached(END_OLDEST)?.execute((session.account.0, SESSIONS_MAX))? > 0 {
         // It may be remembered somewhere.
         events::note_own(connection, session.account, EventKind::SignedOut, session.created_at)?;

@@ -18,21 +18,26 @@ const SESSIONS: &str = "DELETE FROM sessions WHERE digest IN \
     (SELECT digest FROM sessions WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)";
 const NAMES: &str = "DELETE FROM accounts WHERE id IN \
     (SELECT id FROM accounts WHERE deleted_at <= ?1 LIMIT ?2)";
+const TICKETS: &str = "DELETE FROM tickets WHERE row IN \
+    (SELECT row FROM tickets WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)";
 /// Rows come in the order of time, but for a clock that was put back.
 const EVENTS: &str = "DELETE FROM account_events WHERE row IN \
     (SELECT row FROM account_events WHERE row > 0 ORDER BY row LIMIT ?2) AND at <= ?1";
 
 /// Every statement here.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 3] = [SESSIONS, NAMES, EVENTS];
+pub(crate) const STATEMENTS: [&str; 4] = [SESSIONS, NAMES, TICKETS, EVENTS];
 
 /// Removes some rows; how many, and whether there are more.
 pub(crate) fn tidy(connection: &Connection, now: Timestamp) -> Result<(u64, bool), Failure> {
     let ago = |age| now.saturating_sub(age).unwrap_or(Timestamp::MIN).as_millisecond();
     let (mut rows, mut more) = (0, false);
-    for (sql, until) in
-        [(SESSIONS, now.as_millisecond()), (NAMES, ago(NAME_RESERVED)), (EVENTS, ago(EVENTS_KEPT))]
-    {
+    for (sql, until) in [
+        (SESSIONS, now.as_millisecond()),
+        (NAMES, ago(NAME_RESERVED)),
+        (TICKETS, now.as_millisecond()),
+        (EVENTS, ago(EVENTS_KEPT)),
+    ] {
         let removed = connection.prepare_cached(sql)?.execute((until, ROWS_A_CALL))?;
         more |= removed as u64 == ROWS_A_CALL.unsigned_abs();
         rows += removed as u64;
@@ -60,6 +65,7 @@ mod tests {
         let fixture = lodge_contract::AccountsFixture {
             accounts: std::sync::Arc::clone(&accounts),
             sessions,
+            identities: embedded.identities(),
             guard: Box::new(()),
         };
         let (stays, goes) = (fresh_name(), fresh_name());

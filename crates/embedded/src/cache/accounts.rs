@@ -213,8 +213,14 @@ impl Backend for CachedAccounts {
         match call {
             Call::Who(session) => self.who(session).await,
             Call::Own { session, wish } => {
-                let changes =
-                    !matches!(wish, Own::Sessions | Own::Export | Own::KeepOrder(Order::List(_)));
+                let changes = !matches!(
+                    wish,
+                    Own::Sessions
+                        | Own::Export
+                        | Own::KeepOrder(Order::List(_))
+                        | Own::Identities
+                        | Own::Depart { .. }
+                );
                 let account =
                     self.sessions.get(&session).map(|remembered| remembered.me.account.id);
                 let outcome = self.backend.call(Call::Own { session, wish }).await;

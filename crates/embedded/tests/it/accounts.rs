@@ -17,7 +17,7 @@ use lodge_domain::{
     Error, OsRandom, Result,
     accounts::{
         AccountChange, Accounts, AccountsSettings, Actor, Backend, Call, Ending, EventKind,
-        NewPassword, Own, Reply, Role, SessionDigest, SignIn,
+        NewPassword, NoProviders, Own, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
     passwords::Password,
@@ -62,6 +62,9 @@ fn service(engine: &Embedded, clock: &Arc<ManualClock>) -> Arc<Accounts> {
         passwords: Arc::new(Argon2Pool::new(1, 100).unwrap()),
         clock: Arc::clone(clock) as Arc<_>,
         random: Arc::new(OsRandom),
+        identities: engine.identities(),
+        providers: Arc::new(NoProviders),
+        secret: engine.secret(),
         settings: AccountsSettings {
             session_lifetime: jiff::SignedDuration::from_hours(1),
             open_sign_up: true,
@@ -83,6 +86,7 @@ impl Fixture {
         let stores = lodge_contract::AccountsFixture {
             accounts: engine.accounts(),
             sessions: engine.sessions(),
+            identities: engine.identities(),
             guard: Box::new((engine, folder)),
         };
         let backend = Counted { accounts, asked: 0.into(), heard: 0.into(), cut_off: false.into() };

@@ -44,7 +44,8 @@ mod cached {
 async fn accounts_stores() -> AccountsFixture {
     let (engine, folder) = open();
     let (accounts, sessions) = (engine.accounts(), engine.sessions());
-    AccountsFixture { accounts, sessions, guard: Box::new((engine, folder)) }
+    let identities = engine.identities();
+    AccountsFixture { accounts, sessions, identities, guard: Box::new((engine, folder)) }
 }
 
 mod accounts {

@@ -89,6 +89,7 @@ impl Fixture {
         let stores = lodge_contract::AccountsFixture {
             accounts: engine.accounts(),
             sessions: engine.sessions(),
+            identities: engine.identities(),
             guard: Box::new((engine, folder)),
         };
         let mut known = Vec::new();

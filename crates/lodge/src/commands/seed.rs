@@ -16,8 +16,8 @@ use indicatif::ProgressBar;
 use lodge_domain::{
     Clock, Error, OsRandom, Random, SystemClock,
     accounts::{
-        Accounts, NewAccount, NewSession, Nickname, Role, Session, SessionDigest, SessionId,
-        TOKEN_PREFIX, Username,
+        Accounts, EventKind, NewAccount, NewSession, Nickname, Role, Session, SessionDigest,
+        SessionId, TOKEN_PREFIX, Username,
     },
     passwords::{Password, PasswordHash},
     secret,
@@ -254,7 +254,7 @@ async fn session(accounts: &Accounts, number: u64) -> Result<String> {
         agent: "lodge load".to_owned(),
     };
     let digest = SessionDigest::of(&token);
-    let new = NewSession { session, digest, epoch: account.epoch };
+    let new = NewSession { session, digest, epoch: account.epoch, kind: EventKind::SignedIn };
     ensure!(accounts.sessions.begin(new).await?, "{name} cannot be signed in");
     Ok(token)
 }

@@ -15,7 +15,10 @@ use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 use lodge_domain::{
     Clock, OsRandom, Random, SystemClock,
-    accounts::{AccountStore, Accounts, AccountsClient, AccountsSettings, Backend, SessionStore},
+    accounts::{
+        AccountStore, Accounts, AccountsClient, AccountsSettings, Backend, IdentityStore,
+        NoProviders, SessionStore,
+    },
     keys::{KeyStore, Keys},
     links::{
         Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksSettings, ManageKeys, Origin,
@@ -82,12 +85,15 @@ struct Ports {
     links: Arc<CachedLinks>,
     clicks: Arc<dyn ClickStore>,
     keys: Arc<dyn KeyStore>,
-    /// Accounts and their sessions, where the engine has them.
-    accounts: Option<(Arc<dyn AccountStore>, Arc<dyn SessionStore>)>,
+    /// Accounts, their sessions and identities, where the engine has them.
+    accounts: Option<AccountPorts>,
     secret: InstallationSecret,
     /// What stores later, if that is wanted.
     behind: Option<BoxFuture<'static, ()>>,
 }
+
+/// The ports of accounts.
+type AccountPorts = (Arc<dyn AccountStore>, Arc<dyn SessionStore>, Arc<dyn IdentityStore>);
 
 /// Opens the engine and puts the services on it.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
@@ -111,16 +117,19 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         settings: links_settings(config),
     };
     reload_blocklist(&links.blocklist, &config.links.blocklist)?;
-    let accounts = |(store, sessions)| Accounts {
+    let kept_here = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Accounts);
+    let accounts = |(store, sessions, identities)| Accounts {
         store,
         sessions,
+        identities,
+        providers: Arc::new(NoProviders),
+        secret: ports.secret.clone(),
         failures: Arc::new(CountedFailures::default()),
         passwords,
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
         settings: accounts_settings(config),
     };
-    let kept_here = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Accounts);
     let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
     let backend = match &accounts {
         Some(accounts) => Some(Arc::clone(accounts) as Arc<dyn Backend>),
@@ -153,7 +162,7 @@ async fn embedded(config: &Config) -> Result<Ports> {
         links: Arc::new(CachedLinks::new(engine.links(), cache_bytes(config))),
         clicks: engine.clicks(),
         keys: Arc::new(CachedKeys::new(engine.keys())),
-        accounts: Some((engine.accounts(), engine.sessions())),
+        accounts: Some((engine.accounts(), engine.sessions(), engine.identities())),
         secret: engine.secret(),
         engine: Engine::Embedded(engine),
         behind: None,

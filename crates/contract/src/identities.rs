@@ -1,0 +1,257 @@
+//! Identities and tickets.
+
+use std::sync::Arc;
+
+use lodge_domain::accounts::{
+    Account, EventKind, Identity, Linked, LinkedIdentity, NewAccount, NewSession, NewTicket,
+    Redeemed, SessionId, TicketDigest, Unlink, Unlinked, Username,
+};
+use uuid::Uuid;
+
+use crate::{
+    AccountsFixture,
+    accounts::{event, fresh_name, made, new},
+    samples::at,
+    sessions::begun,
+};
+
+const ISSUER: &str = "https://id.example.org";
+const OTHER_ISSUER: &str = "https://id.example.com";
+
+/// Somebody whom no other test knows.
+fn somebody(issuer: &str) -> Identity {
+    Identity::new(issuer.to_owned(), Uuid::now_v7().to_string()).unwrap()
+}
+
+/// A ticket for somebody, until 900 seconds.
+fn ticket(identity: &Identity) -> NewTicket {
+    let digest = TicketDigest::of(&Uuid::now_v7().to_string());
+    NewTicket { digest, identity: identity.clone(), expires_at: at(900) }
+}
+
+/// An account without a password, made at that second.
+fn without_password(name: &Username, seconds: i64) -> NewAccount {
+    NewAccount { password: None, created_at: at(seconds), ..new(name) }
+}
+
+/// Redeems a ticket at that second for an account of that name.
+async fn redeem(
+    fixture: &AccountsFixture,
+    ticket: &NewTicket,
+    name: &Username,
+    seconds: i64,
+) -> Redeemed {
+    let account = without_password(name, seconds);
+    fixture.identities.redeem(ticket.digest, account).await.unwrap()
+}
+
+/// An account that is opened by this identity alone.
+async fn opened_by(fixture: &AccountsFixture, identity: &Identity) -> Account {
+    let ticket = ticket(identity);
+    fixture.identities.issue(ticket.clone()).await.unwrap();
+    redeem(fixture, &ticket, &fresh_name(), 1).await;
+    fixture.identities.find(identity).await.unwrap().unwrap()
+}
+
+/// Links for a session, at second 5.
+async fn link(fixture: &AccountsFixture, session: &NewSession, identity: &Identity) -> Linked {
+    let event = event(session.session.account, EventKind::Linked, 5);
+    fixture.identities.link(identity.clone(), session.session.id, event).await.unwrap()
+}
+
+/// Unlinks for a session, at second 6, where both issuers can be signed in by.
+async fn unlink(fixture: &AccountsFixture, session: &NewSession, issuer: &str) -> Unlinked {
+    unlink_where(fixture, session, issuer, &[ISSUER, OTHER_ISSUER]).await
+}
+
+/// The same where these issuers can.
+async fn unlink_where(
+    fixture: &AccountsFixture,
+    session: &NewSession,
+    issuer: &str,
+    issuers: &[&str],
+) -> Unlinked {
+    let wish = Unlink {
+        issuer: issuer.to_owned(),
+        kept: session.session.id,
+        issuers: issuers.iter().map(|issuer| (*issuer).to_owned()).collect(),
+    };
+    let event = event(session.session.account, EventKind::Unlinked, 6);
+    fixture.identities.unlink(wish, event).await.unwrap()
+}
+
+/// Whether a session opens something.
+async fn opens(fixture: &AccountsFixture, session: &NewSession) -> bool {
+    fixture.sessions.find(session.digest, at(10)).await.unwrap().is_some()
+}
+
+/// It is opened by the identity from then on, and has no password. A name that is taken costs no ticket.
+pub async fn an_account_is_made_with_a_ticket_once(fixture: &AccountsFixture) {
+    let (identity, taken, name) = (somebody(ISSUER), fresh_name(), fresh_name());
+    made(&*fixture.accounts, &taken).await;
+    let ticket = ticket(&identity);
+    assert_eq!(redeem(fixture, &ticket, &name, 1).await, Redeemed::NoTicket);
+    fixture.identities.issue(ticket.clone()).await.unwrap();
+    assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
+    assert_eq!(redeem(fixture, &ticket, &taken, 1).await, Redeemed::Taken);
+    let Redeemed::Made(account) = redeem(fixture, &ticket, &name, 2).await else { unreachable!() };
+    assert_eq!((&account.username, account.has_password), (&name, false));
+    assert_eq!(fixture.identities.find(&identity).await.unwrap(), Some(account.clone()));
+    let linked = LinkedIdentity { identity, linked_at: at(2) };
+    assert_eq!(fixture.identities.list(account.id).await.unwrap(), [linked]);
+    let events = fixture.accounts.events(account.id, 10).await.unwrap();
+    let expected = [EventKind::Linked, EventKind::SignedUp].map(|kind| event(account.id, kind, 2));
+    assert_eq!(events, expected);
+    assert_eq!(redeem(fixture, &ticket, &fresh_name(), 3).await, Redeemed::NoTicket);
+}
+
+/// Promise: whoever sends the form twice has one account.
+pub async fn of_many_who_redeem_one_ticket_one_makes_an_account(fixture: &AccountsFixture) {
+    let identity = somebody(ISSUER);
+    let ticket = ticket(&identity);
+    fixture.identities.issue(ticket.clone()).await.unwrap();
+    let tries: Vec<_> = (0..20)
+        .map(|_| {
+            let (store, digest) = (Arc::clone(&fixture.identities), ticket.digest);
+            let account = without_password(&fresh_name(), 1);
+            tokio::spawn(async move { store.redeem(digest, account).await.unwrap() })
+        })
+        .collect();
+    let mut made = 0;
+    for one in tries {
+        made += u32::from(matches!(one.await.unwrap(), Redeemed::Made(_)));
+    }
+    assert_eq!(made, 1);
+}
+
+/// To the second.
+pub async fn a_ticket_is_of_no_use_past_its_time(fixture: &AccountsFixture) {
+    let [early, late] = [somebody(ISSUER), somebody(ISSUER)].map(|identity| ticket(&identity));
+    for ticket in [&early, &late] {
+        fixture.identities.issue(ticket.clone()).await.unwrap();
+    }
+    assert_eq!(redeem(fixture, &late, &fresh_name(), 900).await, Redeemed::NoTicket);
+    assert!(matches!(redeem(fixture, &early, &fresh_name(), 899).await, Redeemed::Made(_)));
+}
+
+/// Whoever begins again goes on with what they began last.
+pub async fn the_latest_ticket_of_an_identity_counts(fixture: &AccountsFixture) {
+    let identity = somebody(ISSUER);
+    let (first, second) = (ticket(&identity), ticket(&identity));
+    for ticket in [&first, &second] {
+        fixture.identities.issue(ticket.clone()).await.unwrap();
+    }
+    assert_eq!(redeem(fixture, &first, &fresh_name(), 1).await, Redeemed::NoTicket);
+    assert!(matches!(redeem(fixture, &second, &fresh_name(), 1).await, Redeemed::Made(_)));
+}
+
+/// And an account is opened by one of each issuer.
+pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
+    let (one, other) = (
+        made(&*fixture.accounts, &fresh_name()).await,
+        made(&*fixture.accounts, &fresh_name()).await,
+    );
+    let (one, other) = (begun(fixture, &one).await, begun(fixture, &other).await);
+    let identity = somebody(ISSUER);
+    let late = ticket(&identity);
+    fixture.identities.issue(late.clone()).await.unwrap();
+    assert_eq!(link(fixture, &one, &identity).await, Linked::Done);
+    let owner = fixture.identities.find(&identity).await.unwrap().unwrap();
+    assert_eq!(owner.id, one.session.account);
+    assert_eq!(link(fixture, &one, &identity).await, Linked::Done, "it is so already");
+    assert_eq!(link(fixture, &other, &identity).await, Linked::Elsewhere);
+    assert_eq!(link(fixture, &one, &somebody(ISSUER)).await, Linked::Another);
+    assert_eq!(link(fixture, &one, &somebody(OTHER_ISSUER)).await, Linked::Done);
+    assert_eq!(redeem(fixture, &late, &fresh_name(), 6).await, Redeemed::Known);
+    let listed = fixture.identities.list(one.session.account).await.unwrap();
+    let issuers: Vec<_> = listed.iter().map(|linked| linked.identity.issuer.as_str()).collect();
+    assert_eq!(issuers, [OTHER_ISSUER, ISSUER]);
+    let events = fixture.accounts.events(one.session.account, 10).await.unwrap();
+    let told = events.iter().filter(|event| event.kind == EventKind::Linked).count();
+    assert_eq!(told, 2);
+}
+
+/// Between its question and the provider's answer somebody may have signed out.
+pub async fn nobody_links_whose_session_has_ended(fixture: &AccountsFixture) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let (stays, ended) = (begun(fixture, &account).await, begun(fixture, &account).await);
+    assert!(fixture.sessions.end(account.id, ended.session.id, at(4)).await.unwrap());
+    let identity = somebody(ISSUER);
+    assert_eq!(link(fixture, &ended, &identity).await, Linked::NoSession);
+    let foreign = begun(fixture, &made(&*fixture.accounts, &fresh_name()).await).await;
+    let of_another = fixture.identities.link(
+        identity.clone(),
+        foreign.session.id,
+        event(account.id, EventKind::Linked, 5),
+    );
+    assert_eq!(of_another.await.unwrap(), Linked::NoSession);
+    let nobodys = event(account.id, EventKind::Linked, 3600);
+    let expired = fixture.identities.link(identity.clone(), stays.session.id, nobodys).await;
+    assert_eq!(expired.unwrap(), Linked::NoSession);
+    assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
+    assert_eq!(link(fixture, &stays, &identity).await, Linked::Done);
+}
+
+/// They may have begun by it.
+pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let (stays, ends) = (begun(fixture, &account).await, begun(fixture, &account).await);
+    let identity = somebody(ISSUER);
+    assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::NotLinked);
+    assert_eq!(link(fixture, &stays, &identity).await, Linked::Done);
+    assert_eq!(unlink(fixture, &stays, OTHER_ISSUER).await, Unlinked::NotLinked);
+    assert!(opens(fixture, &ends).await);
+    let before = fixture.sessions.changed_since(None).await.unwrap().place;
+    assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::Done);
+    assert!(opens(fixture, &stays).await && !opens(fixture, &ends).await);
+    assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
+    let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
+    assert!(told.accounts.contains(&account.id));
+    let last = fixture.accounts.events(account.id, 1).await.unwrap();
+    assert_eq!(last, [event(account.id, EventKind::Unlinked, 6)]);
+}
+
+/// By a password, or by a provider that is set up.
+pub async fn the_only_way_in_stays(fixture: &AccountsFixture) {
+    let identity = somebody(ISSUER);
+    let account = opened_by(fixture, &identity).await;
+    let session = begun(fixture, &account).await;
+    assert_eq!(unlink(fixture, &session, ISSUER).await, Unlinked::OnlyWay);
+    assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
+    let unlinked = unlink_where(fixture, &session, ISSUER, &[ISSUER]).await;
+    assert_eq!(unlinked, Unlinked::OnlyWay, "nobody can sign in by the other");
+    assert!(fixture.identities.find(&identity).await.unwrap().is_some());
+    assert!(opens(fixture, &session).await);
+    assert_eq!(unlink(fixture, &session, ISSUER).await, Unlinked::Done);
+    assert_eq!(unlink(fixture, &session, OTHER_ISSUER).await, Unlinked::OnlyWay);
+}
+
+/// Whoever deleted their account may come again, as somebody new.
+pub async fn a_deleted_account_leaves_its_identities_to_others(fixture: &AccountsFixture) {
+    let identity = somebody(ISSUER);
+    let account = opened_by(fixture, &identity).await;
+    assert!(fixture.accounts.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap());
+    assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
+    assert_eq!(fixture.identities.list(account.id).await.unwrap(), []);
+    let again = opened_by(fixture, &identity).await;
+    assert_ne!(again.id, account.id);
+}
+
+/// For its owner, who may find that it was not they.
+pub async fn what_a_session_began_by_is_noted(fixture: &AccountsFixture) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let session = begun(fixture, &account).await;
+    let id = SessionId(Uuid::now_v7());
+    let by_provider = NewSession {
+        session: lodge_domain::accounts::Session { id, ..session.session.clone() },
+        digest: lodge_domain::accounts::SessionDigest::of(&id.0.to_string()),
+        kind: EventKind::SignedInByProvider,
+        ..session
+    };
+    let before = fixture.sessions.changed_since(None).await.unwrap().place;
+    assert!(fixture.sessions.begin(by_provider).await.unwrap());
+    let last = fixture.accounts.events(account.id, 1).await.unwrap();
+    assert_eq!(last, [event(account.id, EventKind::SignedInByProvider, 0)]);
+    let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
+    assert!(!told.accounts.contains(&account.id), "nothing that is remembered has changed");
+}

@@ -1,0 +1,233 @@
+//! Proving who one is by a provider.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Accounts, Actor, Arrival, Departure, Event, EventKind, Exchange, Flow, FreshSession,
+    Identified, Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider,
+    ProviderName, Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink,
+    Unlinked, Username, journey::Journey, provider::NO_PROVIDER, sign_in::BANNED,
+};
+use crate::{Error, Result, secret};
+
+/// How long a newcomer may take to choose a name.
+const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
+
+/// What tickets start with.
+const TICKET_PREFIX: &str = "ticket_";
+
+/// How somebody is received who comes back from a provider.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Welcome {
+    /// They have an account, and are let in.
+    SignedIn(FreshSession),
+    /// They have none, and may make one.
+    Newcomer {
+        /// With this, for 15 minutes.
+        ticket: String,
+        /// A name that may suit them, and is free.
+        suggested: Option<Username>,
+    },
+    /// They were signed in, and it opens their account from now on.
+    Linked,
+}
+
+impl std::fmt::Debug for Welcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::SignedIn(fresh) => f.debug_tuple("SignedIn").field(fresh).finish(),
+            Self::Newcomer { .. } => f.write_str("Newcomer(…)"),
+            Self::Linked => f.write_str("Linked"),
+        }
+    }
+}
+
+/// An account that a newcomer wants.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Newcomer {
+    /// What proves that a provider knows them.
+    pub ticket: TicketDigest,
+    /// The account's name.
+    pub username: Username,
+    /// What their device says that it is.
+    pub agent: String,
+}
+
+impl Accounts {
+    /// The providers that one can sign in by.
+    pub fn providers(&self) -> Vec<Provider> {
+        self.providers.list().to_vec()
+    }
+
+    /// Sends somebody to a provider, to come back to `redirect_uri`: to sign in, or to sign in by it from then
+    /// on, if they are signed in and ask for that.
+    pub async fn depart(
+        &self,
+        provider: ProviderName,
+        redirect_uri: String,
+        linking: Option<&SignedIn>,
+    ) -> Result<Departure> {
+        let flow = Flow::new(&*self.random);
+        let url = self.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
+        let linking = linking.map(|me| me.session.id);
+        let journey = Journey { provider, redirect_uri, flow, linking };
+        Ok(Departure { url, kept: journey.seal(&self.secret, self.clock.now()) })
+    }
+
+    /// Receives somebody who comes back from a provider, with the session that their browser has. Whose an
+    /// address of theirs is here is not asked: it is no identity.
+    pub async fn arrive(
+        &self,
+        arrival: Arrival,
+        agent: &str,
+        session: Option<SessionDigest>,
+    ) -> Result<Welcome> {
+        let Arrival { provider, kept, state, code, error, issuer } = arrival;
+        let journey = Journey::open(&self.secret, &kept, self.clock.now());
+        let journey = journey.filter(|journey| journey.is_answered_by(&provider, &state));
+        let Journey { redirect_uri, flow, linking, .. } = journey.ok_or(NOT_ASKED)?;
+        if let Some(error) = error {
+            return Err(declined(&error));
+        }
+        let code = code.ok_or(NOT_ASKED)?;
+        let exchange = Exchange { provider, code, issuer, redirect_uri, flow };
+        if let Some(asked_in) = linking {
+            let me = self.still_signed_in(session, asked_in).await?;
+            let identity = self.providers.identify(&exchange).await?.identity;
+            return self.link(&me, identity).await.map(|()| Welcome::Linked);
+        }
+        let Identified { identity, called } = self.providers.identify(&exchange).await?;
+        match self.identities.find(&identity).await? {
+            Some(account) if account.banned_at.is_some() => Err(BANNED),
+            Some(account) => {
+                let fresh = self.begin(account, EventKind::SignedInByProvider, agent).await?;
+                fresh.map(Welcome::SignedIn).ok_or(CHANGED)
+            }
+            None => self.invite(identity, called).await,
+        }
+    }
+
+    /// Whoever is signed in by the session, if it is the one in which they asked.
+    async fn still_signed_in(
+        &self,
+        session: Option<SessionDigest>,
+        asked_in: SessionId,
+    ) -> Result<SignedIn> {
+        let me = self.sessions.find(session.ok_or(ANOTHER_SESSION)?, self.clock.now()).await?;
+        me.filter(|me| me.session.id == asked_in).ok_or(ANOTHER_SESSION)
+    }
+
+    /// Gives somebody a ticket whom a provider knows, and nobody here.
+    async fn invite(&self, identity: Identity, called: Option<String>) -> Result<Welcome> {
+        self.is_open()?;
+        let ticket = secret::random_token(TICKET_PREFIX, &*self.random);
+        let expires_at = self.clock.now().saturating_add(TICKET_LIFETIME);
+        self.identities
+            .issue(NewTicket {
+                digest: TicketDigest::of(&ticket),
+                identity,
+                expires_at: expires_at.unwrap_or(Timestamp::MAX),
+            })
+            .await?;
+        let suggested = self.suggested(called).await?;
+        Ok(Welcome::Newcomer { ticket, suggested })
+    }
+
+    /// Makes an account without a password for somebody with a ticket, and lets them in.
+    pub async fn make_from_provider(&self, newcomer: Newcomer) -> Result<FreshSession> {
+        self.is_open()?;
+        let Newcomer { ticket, username, agent } = newcomer;
+        let account = NewAccount {
+            nickname: Nickname::from(&username),
+            username,
+            email: None,
+            role: Role::default(),
+            password: None,
+            created_at: self.clock.now(),
+        };
+        match self.identities.redeem(ticket, account).await? {
+            Redeemed::Made(account) => {
+                let fresh = self.begin(account, EventKind::SignedInByProvider, &agent).await?;
+                fresh.ok_or(CHANGED)
+            }
+            Redeemed::Taken => Err(Error::conflict("this name is taken")),
+            Redeemed::Known => Err(Error::gone("you have an account already; sign in again")),
+            Redeemed::NoTicket => {
+                Err(Error::gone("your sign-in by the provider was too long ago; begin again"))
+            }
+        }
+    }
+
+    /// Lets an identity open one's account from now on.
+    async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
+        let event = self.of_mine(me, EventKind::Linked);
+        match self.identities.link(identity, me.session.id, event).await? {
+            Linked::Done => Ok(()),
+            Linked::Elsewhere => Err(Error::conflict("this opens another account already")),
+            Linked::Another => {
+                Err(Error::conflict("somebody else of this provider opens your account already"))
+            }
+            Linked::NoSession => Err(ANOTHER_SESSION),
+        }
+    }
+
+    /// Lets nobody of a provider open one's account any more, and ends all other sessions: they may have
+    /// begun by it.
+    pub async fn unlink(&self, me: &SignedIn, provider: &ProviderName) -> Result<()> {
+        let providers = self.providers.list();
+        let provider = providers.iter().find(|known| known.name == *provider).ok_or(NO_PROVIDER)?;
+        let unlink = Unlink {
+            issuer: provider.issuer.clone(),
+            kept: me.session.id,
+            issuers: providers.iter().map(|provider| provider.issuer.clone()).collect(),
+        };
+        match self.identities.unlink(unlink, self.of_mine(me, EventKind::Unlinked)).await? {
+            Unlinked::Done => Ok(()),
+            Unlinked::NotLinked => {
+                Err(Error::not_found("this provider does not open your account"))
+            }
+            Unlinked::OnlyWay => Err(Error::conflict(
+                "nothing else opens your account; set a password first, or link another provider",
+            )),
+        }
+    }
+
+    /// The identities that open one's account.
+    pub async fn identities(&self, me: &SignedIn) -> Result<Vec<LinkedIdentity>> {
+        self.identities.list(me.account.id).await
+    }
+
+    /// A free name like the one that somebody has elsewhere; of an address, what stands before the @.
+    async fn suggested(&self, called: Option<String>) -> Result<Option<Username>> {
+        let called = called.unwrap_or_default();
+        let plain = called.split('@').next().unwrap_or_default();
+        let Ok(name) = Username::parse(plain) else { return Ok(None) };
+        Ok(self.store.find(&name).await?.is_none().then_some(name))
+    }
+
+    fn of_mine(&self, me: &SignedIn, kind: EventKind) -> Event {
+        Event { account: me.account.id, at: self.clock.now(), kind, by: Actor::Owner }
+    }
+}
+
+/// What a provider's refusal means (RFC 6749, section 4.1.2.1). Its own words are nobody's to trust.
+fn declined(error: &str) -> Error {
+    match error {
+        "access_denied" => Error::forbidden("you did not let the provider say who you are"),
+        "temporarily_unavailable" | "server_error" => {
+            Error::unavailable("the provider says that it cannot do it now")
+        }
+        _ => Error::forbidden("the provider did not say who you are"),
+    }
+}
+
+const NOT_ASKED: Error = Error::forbidden(
+    "this is no answer to what this browser asked in the last ten minutes; begin again",
+);
+const ANOTHER_SESSION: Error =
+    Error::forbidden("you are not signed in any more as when you began; begin again");
+
+/// What was read of the account was no longer so when the session was to begin.
+const CHANGED: Error = Error::forbidden("this account has just changed; sign in again");

@@ -1,0 +1,151 @@
+//! Somebody is at a provider: what their browser keeps meanwhile, and cannot change.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jiff::{SignedDuration, Timestamp};
+use subtle::ConstantTimeEq;
+
+use super::{Flow, ProviderName, SessionId};
+use crate::secret::InstallationSecret;
+
+/// How long somebody may stay there.
+pub(super) const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
+
+/// What it is signed for.
+const PURPOSE: &str = "at a provider";
+
+/// How it is written where somebody went there to sign in.
+const TO_SIGN_IN: &str = "in";
+
+/// Ties the way back to the way there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Journey {
+    /// Where they went.
+    pub(super) provider: ProviderName,
+    /// Where they come back to.
+    pub(super) redirect_uri: String,
+    /// What the answer is known by.
+    pub(super) flow: Flow,
+    /// The session in which they asked to link; none, if they went there to sign in.
+    pub(super) linking: Option<SessionId>,
+}
+
+impl Journey {
+    /// `provider.expiry.purpose.redirect.state.nonce.verifier.hmac`, of characters that a cookie can carry.
+    pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> String {
+        let expires_at = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX).as_second();
+        let Self { provider, redirect_uri, flow, linking } = self;
+        let purpose = linking.map_or(TO_SIGN_IN.to_owned(), |session| session.0.to_string());
+        let redirect_uri = URL_SAFE_NO_PAD.encode(redirect_uri);
+        let Flow { state, nonce, verifier } = flow;
+        let said =
+            format!("{provider}.{expires_at}.{purpose}.{redirect_uri}.{state}.{nonce}.{verifier}");
+        let mac = mac(secret, &said);
+        format!("{said}.{mac}")
+    }
+
+    /// What was sealed, if it is genuine and its time is not over.
+    pub(super) fn open(secret: &InstallationSecret, sealed: &str, now: Timestamp) -> Option<Self> {
+        let (said, signed) = sealed.rsplit_once('.')?;
+        if !bool::from(mac(secret, said).as_bytes().ct_eq(signed.as_bytes())) {
+            return None;
+        }
+        let parts: Vec<&str> = said.split('.').collect();
+        let [provider, expires_at, purpose, redirect_uri, state, nonce, verifier] = parts[..]
+        else {
+            return None;
+        };
+        if now.as_second() >= expires_at.parse().ok()? {
+            return None;
+        }
+        let linking = match purpose {
+            TO_SIGN_IN => None,
+            session => Some(SessionId(session.parse().ok()?)),
+        };
+        let [state, nonce, verifier] = [state, nonce, verifier].map(str::to_owned);
+        Some(Self {
+            provider: ProviderName::parse(provider).ok()?,
+            redirect_uri: String::from_utf8(URL_SAFE_NO_PAD.decode(redirect_uri).ok()?).ok()?,
+            flow: Flow { state, nonce, verifier },
+            linking,
+        })
+    }
+
+    /// Whether what was brought back from this provider answers the question.
+    pub(super) fn is_answered_by(&self, provider: &ProviderName, state: &str) -> bool {
+        let is_state: bool = self.flow.state.as_bytes().ct_eq(state.as_bytes()).into();
+        self.provider == *provider && is_state
+    }
+}
+
+fn mac(secret: &InstallationSecret, said: &str) -> String {
+    URL_SAFE_NO_PAD.encode(secret.sign(PURPOSE, &[said.as_bytes()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::OsRandom;
+
+    fn secret(byte: u8) -> InstallationSecret {
+        InstallationSecret::new([byte; 32])
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn journey(linking: Option<SessionId>) -> Journey {
+        Journey {
+            provider: ProviderName::parse("acme").unwrap(),
+            redirect_uri: "https://go.example.org/login/acme/callback?é=.".to_owned(),
+            flow: Flow::new(&OsRandom),
+            linking,
+        }
+    }
+
+    #[test]
+    fn who_comes_back_in_time_goes_on_where_they_were() {
+        for linking in [None, Some(SessionId(Uuid::from_u128(7)))] {
+            let journey = journey(linking);
+            let sealed = journey.seal(&secret(1), at(1_000));
+            assert!(sealed.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b)));
+            let open = |secret, now| Journey::open(&secret, &sealed, at(now));
+            assert_eq!(open(secret(1), 1_599), Some(journey));
+            assert_eq!(open(secret(1), 1_600), None, "ten minutes are over");
+            assert_eq!(open(secret(2), 1_000), None, "it is another installation's");
+        }
+    }
+
+    #[test]
+    fn whatever_is_changed_opens_nothing() {
+        let (one, other) = (journey(None), journey(None));
+        let [one, other] = [one, other].map(|journey| journey.seal(&secret(1), at(1_000)));
+        let (parts, others): (Vec<_>, Vec<_>) =
+            (one.split('.').collect(), other.split('.').collect());
+        for place in 0..parts.len() {
+            for with in [others[place], "", "x"] {
+                let mut changed = parts.clone();
+                changed[place] = with;
+                let changed = changed.join(".");
+                let opened = Journey::open(&secret(1), &changed, at(1_000));
+                assert_eq!(opened.is_some(), changed == one, "{place}: {changed}");
+            }
+        }
+        for text in ["", ".", "x", &format!("{one}."), &format!("x.{one}"), &one[..one.len() - 1]] {
+            assert_eq!(Journey::open(&secret(1), text, at(1_000)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_to_one_question_of_one_provider() {
+        let journey = journey(None);
+        let acme = ProviderName::parse("acme").unwrap();
+        assert!(journey.is_answered_by(&acme, &journey.flow.state));
+        assert!(!journey.is_answered_by(&ProviderName::parse("b").unwrap(), &journey.flow.state));
+        for state in ["", "x", &journey.flow.nonce] {
+            assert!(!journey.is_answered_by(&acme, state));
+        }
+    }
+}

@@ -1,0 +1,23 @@
+-- Who somebody is elsewhere, and which account that opens; an account has one of each issuer at most.
+CREATE TABLE identities (
+    issuer    TEXT    NOT NULL,
+    subject   TEXT    NOT NULL,
+    account   INTEGER NOT NULL,
+    linked_at INTEGER NOT NULL,
+    PRIMARY KEY (issuer, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX identities_by_account ON identities (account, issuer);
+
+-- With a ticket somebody whom a provider knows makes an account; numbered in the order in which they came.
+CREATE TABLE tickets (
+    row        INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest     BLOB    NOT NULL,
+    issuer     TEXT    NOT NULL,
+    subject    TEXT    NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX tickets_by_digest ON tickets (digest);
+CREATE UNIQUE INDEX tickets_by_identity ON tickets (issuer, subject);
+CREATE INDEX tickets_by_expiry ON tickets (expires_at);
