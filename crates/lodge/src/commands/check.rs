@@ -7,7 +7,7 @@ use lodge_embedded::Inspected;
 
 use crate::{
     cli::ConfigOptions,
-    config::{self, Config, Role, Writes},
+    config::{self, App, Config, Role, Writes},
     wiring,
 };
 
@@ -22,6 +22,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         folder_is_good,
         check_blocklist(&config),
         check_servers(&config)?,
+        check_providers(&config)?,
         check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
     ];
@@ -71,8 +72,22 @@ fn check_blocklist(config: &Config) -> bool {
 
 fn check_servers(config: &Config) -> Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(say_all(runtime.block_on(wiring::probe(config))))
+}
+
+/// Whether every provider can be asked, where it is this process that asks.
+fn check_providers(config: &Config) -> Result<bool> {
+    if !config.apps.contains(&App::Accounts) || !config.roles.contains(&Role::Accounts) {
+        return Ok(true);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(say_all(runtime.block_on(wiring::probe_providers(config))))
+}
+
+/// Says what came of probes; whether all were good.
+fn say_all(probes: Vec<Result<String>>) -> bool {
     let mut all_good = true;
-    for probed in runtime.block_on(wiring::probe(config)) {
+    for probed in probes {
         match probed {
             Ok(found) => println!("ok    {found}"),
             Err(error) => {
@@ -81,7 +96,7 @@ fn check_servers(config: &Config) -> Result<bool> {
             }
         }
     }
-    Ok(all_good)
+    all_good
 }
 
 fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -> bool {

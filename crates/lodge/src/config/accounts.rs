@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{AccountsConfig, App, Config, Role, Store};
+use super::{AccountsConfig, App, Config, Role, Store, providers};
 
 /// Seconds that who is signed in may be remembered.
 const SESSION_CACHE_S_MAX: u64 = 60;
@@ -45,7 +45,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
              \"accounts\" shows with accounts.tls = true"
         );
     }
-    Ok(())
+    providers::check(config)
 }
 
 fn check_tls(accounts: &AccountsConfig) -> Result<()> {

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod engines;
+mod providers;
 mod sources;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
+    providers::ProviderConfig,
     sources::{BadConfig, load},
 };
 
@@ -129,6 +131,7 @@ pub(crate) struct AccountsConfig {
     pub(crate) certificate_file: PathBuf,
     pub(crate) certificate_key_file: PathBuf,
     pub(crate) session_cache_s: u64,
+    pub(crate) providers: Vec<ProviderConfig>,
 }
 
 /// Where an app keeps what it has.
@@ -247,6 +250,7 @@ impl Default for AccountsConfig {
             certificate_file: PathBuf::new(),
             certificate_key_file: PathBuf::new(),
             session_cache_s: 60,
+            providers: Vec::new(),
         }
     }
 }

@@ -118,9 +118,10 @@ fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) 
     };
     let value = match default {
         Value::String(_) => Value::String(text.to_owned()),
-        Value::Array(_) => Value::Array(
-            text.split(',').map(|item| Value::String(item.trim().to_owned())).collect(),
-        ),
+        Value::Array(_) => toml_array(text).unwrap_or_else(|| {
+            let items = text.split(',').map(|item| Value::String(item.trim().to_owned()));
+            Value::Array(items.collect())
+        }),
         _ => format!("value = {text}")
             .parse::<Table>()
             .ok()
@@ -139,6 +140,12 @@ fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) 
     };
     table.insert(key.to_owned(), value);
     Ok(())
+}
+
+/// An array as TOML has it; the others are plain, with commas, and may begin with a bracket as addresses do.
+fn toml_array(text: &str) -> Option<Value> {
+    let table: Table = format!("value = {text}").parse().ok()?;
+    table.get("value").filter(|value| value.is_array()).cloned()
 }
 
 /// What a value is, for a message.
@@ -260,6 +267,27 @@ mod tests {
         .unwrap();
         assert_eq!(config.http.listen.port(), 80);
         assert!(config.log.requests);
+    }
+
+    #[test]
+    fn a_list_is_written_with_commas_or_as_toml() {
+        let config = with(&[("LODGE_REDIS_MASTERS", "a, b")]).unwrap();
+        assert_eq!(config.redis.masters, ["a", "b"]);
+        let config = with(&[
+            ("LODGE_APPS", "accounts"),
+            ("LODGE_ROLES", "web"),
+            ("LODGE_ACCOUNTS_KEY_FILE", "key"),
+            ("LODGE_ACCOUNTS_SERVERS", "[::1]:7070,[::1]:7071"),
+            (
+                "LODGE_ACCOUNTS_PROVIDERS",
+                r#"[{ name = "acme", issuer = "https://id.example.org", client_id = "lodge" }]"#,
+            ),
+        ]);
+        let config = config.unwrap();
+        assert_eq!(config.accounts.servers, ["[::1]:7070", "[::1]:7071"]);
+        assert_eq!(config.accounts.providers[0].scopes, ["profile"]);
+        let error = with(&[("LODGE_ACCOUNTS_PROVIDERS", r#"[{ isuer = "x" }]"#)]).unwrap_err();
+        assert!(format!("{error:#}").contains("issuer"), "{error:#}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod cluster;
 #[path = "no_cluster.rs"]
 mod cluster;
 mod engine;
+mod providers;
 pub(crate) mod tiers;
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
@@ -35,6 +36,7 @@ use parking_lot::Mutex;
 pub(crate) use self::{
     cluster::{moving, probe},
     engine::Engine,
+    providers::probe_providers,
 };
 use crate::{
     config::{App, Config, Role, Store},
@@ -118,11 +120,12 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     };
     reload_blocklist(&links.blocklist, &config.links.blocklist)?;
     let kept_here = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Accounts);
+    let providers = if kept_here { providers::providers(config)? } else { Arc::new(NoProviders) };
     let accounts = |(store, sessions, identities)| Accounts {
         store,
         sessions,
         identities,
-        providers: Arc::new(NoProviders),
+        providers,
         secret: ports.secret.clone(),
         failures: Arc::new(CountedFailures::default()),
         passwords,

@@ -1,0 +1,181 @@
+//! The providers that people can sign in by.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use anyhow::{Result, bail};
+use lodge_domain::accounts::ProviderName;
+use lodge_outbound::may_be_asked;
+use serde::{Deserialize, Serialize};
+
+use super::{Config, Role};
+
+/// The longest title, in characters.
+const TITLE_MAX: usize = 40;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ProviderConfig {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) issuer: String,
+    pub(crate) client_id: String,
+    pub(crate) client_secret_file: PathBuf,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) authorization_url: String,
+    pub(crate) token_url: String,
+    pub(crate) userinfo_url: String,
+    pub(crate) subject_field: String,
+    pub(crate) name_field: String,
+    pub(crate) secret_in_body: bool,
+}
+
+impl Default for ProviderConfig {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            title: String::new(),
+            issuer: String::new(),
+            client_id: String::new(),
+            client_secret_file: PathBuf::new(),
+            scopes: vec!["profile".to_owned()],
+            authorization_url: String::new(),
+            token_url: String::new(),
+            userinfo_url: String::new(),
+            subject_field: "sub".to_owned(),
+            name_field: "preferred_username".to_owned(),
+            secret_in_body: false,
+        }
+    }
+}
+
+impl ProviderConfig {
+    /// What people read.
+    pub(crate) fn title(&self) -> &str {
+        if self.title.is_empty() { &self.name } else { &self.title }
+    }
+
+    /// Whether its endpoints are set by hand.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.authorization_url.is_empty()
+    }
+
+    fn endpoints(&self) -> [(&'static str, &str); 3] {
+        [
+            ("authorization_url", &self.authorization_url),
+            ("token_url", &self.token_url),
+            ("userinfo_url", &self.userinfo_url),
+        ]
+    }
+}
+
+pub(super) fn check(config: &Config) -> Result<()> {
+    let providers = &config.accounts.providers;
+    let (mut names, mut issuers) = (HashSet::new(), HashSet::new());
+    for (place, provider) in providers.iter().enumerate() {
+        let key = format!("accounts.providers[{place}]");
+        check_one(&key, provider)?;
+        if !names.insert(&provider.name) {
+            bail!("{key}.name: {:?} is the name of another provider", provider.name);
+        }
+        if !issuers.insert(&provider.issuer) {
+            bail!("{key}.issuer: another provider has the same");
+        }
+    }
+    let is_reached = config.roles.contains(&Role::Web) && !config.http.listen.ip().is_loopback();
+    if !providers.is_empty() && is_reached && config.public_url.is_empty() {
+        bail!("accounts.providers needs public_url: there people come back to");
+    }
+    Ok(())
+}
+
+fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
+    if let Err(error) = ProviderName::parse(&provider.name) {
+        bail!("{key}.name: {error}");
+    }
+    if provider.title.chars().count() > TITLE_MAX || provider.title.chars().any(char::is_control) {
+        bail!("{key}.title must be at most {TITLE_MAX} characters");
+    }
+    if !may_be_asked(&provider.issuer) {
+        bail!("{key}.issuer must be a URL of https, such as \"https://id.example.org\"");
+    }
+    if provider.client_id.is_empty() {
+        bail!("{key}.client_id must be what the provider knows us by");
+    }
+    if provider.scopes.iter().any(|scope| scope.is_empty() || scope.contains(char::is_whitespace)) {
+        bail!("{key}.scopes must be words");
+    }
+    let given = provider.endpoints().map(|(_, url)| !url.is_empty());
+    if given.contains(&true) && given.contains(&false) {
+        bail!("{key}: authorization_url, token_url and userinfo_url are of use only together");
+    }
+    for (name, url) in provider.endpoints() {
+        if provider.is_plain() && !may_be_asked(url) {
+            bail!("{key}.{name} must be a URL of https");
+        }
+    }
+    if provider.subject_field.is_empty() {
+        bail!("{key}.subject_field must name a field");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sound() -> ProviderConfig {
+        ProviderConfig {
+            name: "acme".to_owned(),
+            issuer: "https://id.example.org".to_owned(),
+            client_id: "lodge".to_owned(),
+            ..ProviderConfig::default()
+        }
+    }
+
+    fn checked(providers: Vec<ProviderConfig>) -> Result<()> {
+        let mut config = Config::default();
+        config.accounts.providers = providers;
+        check(&config)
+    }
+
+    #[test]
+    fn a_provider_that_cannot_be_is_refused_by_its_place() {
+        let url = || "https://id.example.org/x".to_owned();
+        let plain = ProviderConfig {
+            authorization_url: url(),
+            token_url: url(),
+            userinfo_url: url(),
+            ..sound()
+        };
+        for good in [sound(), plain.clone()] {
+            assert!(checked(vec![good]).is_ok());
+        }
+        let bad = [
+            ProviderConfig { name: "Acme".to_owned(), ..sound() },
+            ProviderConfig { title: "a".repeat(41), ..sound() },
+            ProviderConfig { issuer: "http://id.example.org".to_owned(), ..sound() },
+            ProviderConfig { client_id: String::new(), ..sound() },
+            ProviderConfig { scopes: vec!["a b".to_owned()], ..sound() },
+            ProviderConfig { token_url: url(), ..sound() },
+            ProviderConfig { token_url: "http://id.example.org/x".to_owned(), ..plain.clone() },
+            ProviderConfig { subject_field: String::new(), ..plain },
+            // Twice the same name, then twice the same issuer.
+            ProviderConfig { issuer: url(), ..sound() },
+            ProviderConfig { name: "other".to_owned(), ..sound() },
+        ];
+        for (number, provider) in bad.into_iter().enumerate() {
+            let error = checked(vec![sound(), provider]).unwrap_err().to_string();
+            assert!(error.starts_with("accounts.providers[1]"), "{number}: {error}");
+        }
+    }
+
+    #[test]
+    fn who_is_sent_away_from_everywhere_comes_back_to_one_place() {
+        let mut config = Config::default();
+        config.accounts.providers = vec![sound()];
+        config.http.listen = "0.0.0.0:8080".parse().unwrap();
+        assert!(check(&config).unwrap_err().to_string().contains("public_url"));
+        config.public_url = "https://go.example.org".to_owned();
+        assert!(check(&config).is_ok());
+    }
+}

@@ -1,0 +1,78 @@
+//! The providers that people sign in by.
+
+use std::{fs, sync::Arc};
+
+use anyhow::{Context, Result, bail};
+use lodge_domain::{
+    OsRandom,
+    accounts::{Flow, NoProviders, Provider, ProviderName, Providers},
+};
+use lodge_outbound::{AskedProviders, Fields, PlainEndpoints, ProviderOptions};
+
+use crate::config::{Config, ProviderConfig};
+
+/// Whoever asks them.
+pub(super) fn providers(config: &Config) -> Result<Arc<dyn Providers>> {
+    if config.accounts.providers.is_empty() {
+        return Ok(Arc::new(NoProviders));
+    }
+    let options = config.accounts.providers.iter().map(options).collect::<Result<_>>()?;
+    Ok(Arc::new(AskedProviders::new(options)?))
+}
+
+/// Asks each what can be asked without anybody who signs in.
+pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
+    let providers = match providers(config) {
+        Ok(providers) => providers,
+        Err(error) => return vec![Err(error)],
+    };
+    let mut found = Vec::new();
+    for provider in providers.list() {
+        let (name, flow) = (&provider.name, Flow::new(&OsRandom));
+        let url = providers.authorization_url(name, "http://localhost/", &flow).await;
+        let url = url.map_err(|error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            anyhow::anyhow!("provider {name}: {}", cause.unwrap_or_else(|| error.to_string()))
+        });
+        found.push(url.map(|_| format!("provider {name}: {}", provider.issuer)));
+    }
+    found
+}
+
+fn options(config: &ProviderConfig) -> Result<ProviderOptions> {
+    let endpoints = config.is_plain().then(|| PlainEndpoints {
+        authorization_url: config.authorization_url.clone(),
+        token_url: config.token_url.clone(),
+        userinfo_url: config.userinfo_url.clone(),
+        fields: Fields { subject: config.subject_field.clone(), name: config.name_field.clone() },
+        secret_in_body: config.secret_in_body,
+    });
+    Ok(ProviderOptions {
+        provider: Provider {
+            name: ProviderName::parse(&config.name)?,
+            title: config.title().to_owned(),
+            issuer: config.issuer.clone(),
+        },
+        client_id: config.client_id.clone(),
+        client_secret: client_secret(config)?,
+        scopes: config.scopes.clone(),
+        endpoints,
+    })
+}
+
+fn client_secret(config: &ProviderConfig) -> Result<Option<String>> {
+    let file = &config.client_secret_file;
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let (name, file) = (&config.name, file.display());
+    let text = fs::read_to_string(&config.client_secret_file);
+    let text = text.with_context(|| {
+        format!("accounts.providers, {name}: client_secret_file {file} cannot be read")
+    })?;
+    let text = text.trim();
+    if text.is_empty() {
+        bail!("accounts.providers, {name}: client_secret_file {file} is empty");
+    }
+    Ok(Some(text.to_owned()))
+}

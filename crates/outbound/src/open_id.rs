@@ -1,0 +1,161 @@
+//! Providers that speak `OpenID` Connect: what they say is signed.
+
+use lodge_domain::{
+    Error, Result,
+    accounts::{Exchange, Flow, Identified, Identity},
+};
+use openidconnect::{
+    AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, IssuerUrl, Nonce, PkceCodeChallenge,
+    PkceCodeVerifier, RedirectUrl, Scope, SignatureVerificationError, TokenResponse as _,
+    core::{
+        CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenClaims,
+        CoreJwsSigningAlgorithm, CoreProviderMetadata,
+    },
+};
+
+use crate::{
+    discovery::Discovery,
+    providers::{NOTHING_PROVED, refused},
+    web::Web,
+};
+
+/// The signatures that are believed: of a key that only the provider has. A secret that both sides have
+/// signs nothing here, and neither does nobody.
+const BELIEVED: [CoreJwsSigningAlgorithm; 9] = [
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
+    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
+    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
+    CoreJwsSigningAlgorithm::EdDsa,
+];
+
+type Client = CoreClient<
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+/// One provider.
+pub(crate) struct OpenId {
+    pub(crate) issuer: IssuerUrl,
+    pub(crate) client_id: ClientId,
+    pub(crate) client_secret: Option<ClientSecret>,
+    /// Beside `openid`.
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) discovery: Discovery,
+    pub(crate) web: Web,
+}
+
+impl OpenId {
+    /// Where to send somebody.
+    pub(crate) async fn authorization_url(
+        &self,
+        redirect_uri: RedirectUrl,
+        flow: &Flow,
+    ) -> Result<String> {
+        let client = self.client(&*self.discovery.get().await?, redirect_uri);
+        let (state, nonce) = (CsrfToken::new(flow.state.clone()), Nonce::new(flow.nonce.clone()));
+        let verifier = PkceCodeVerifier::new(flow.verifier.clone());
+        let code = CoreAuthenticationFlow::AuthorizationCode;
+        let (url, ..) = client
+            .authorize_url(code, move || state, move || nonce)
+            .add_scopes(self.scopes.iter().cloned())
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .url();
+        Ok(url.into())
+    }
+
+    /// Who somebody is.
+    pub(crate) async fn identify(
+        &self,
+        redirect_uri: RedirectUrl,
+        exchange: &Exchange,
+    ) -> Result<Identified> {
+        if exchange.issuer.as_ref().is_some_and(|issuer| *issuer != *self.issuer) {
+            return Err(NOTHING_PROVED);
+        }
+        let metadata = self.discovery.get().await?;
+        let client = self.client(&metadata, redirect_uri.clone());
+        let token = self.exchange(&client, exchange).await?;
+        let nonce = Nonce::new(exchange.flow.nonce.clone());
+        let mut verified = verify(&client, &token, &nonce);
+        if let Err(ClaimsVerificationError::SignatureVerification(
+            SignatureVerificationError::NoMatchingKey,
+        )) = verified
+        {
+            // Perhaps it has a new one.
+            let metadata = self.discovery.newer_than(&metadata).await?;
+            verified = verify(&self.client(&metadata, redirect_uri), &token, &nonce);
+        }
+        let claims = verified.map_err(|error| {
+            tracing::warn!(issuer = self.issuer.as_str(), %error, "an id token proves nothing");
+            NOTHING_PROVED
+        })?;
+        let identity = Identity::new(self.issuer.to_string(), claims.subject().to_string())?;
+        Ok(Identified { identity, called: called(&claims) })
+    }
+
+    /// Changes a code for an id token.
+    async fn exchange(&self, client: &Client, exchange: &Exchange) -> Result<CoreIdToken> {
+        let code = AuthorizationCode::new(exchange.code.clone());
+        let verifier = PkceCodeVerifier::new(exchange.flow.verifier.clone());
+        let http = |request| self.web.clone().ask(request);
+        let request = client.exchange_code(code).map_err(Error::unavailable)?;
+        let response = request.set_pkce_verifier(verifier).request_async(&http).await;
+        let response = response.map_err(|error| refused(self.issuer.as_str(), error))?;
+        response.id_token().cloned().ok_or(NOTHING_PROVED)
+    }
+
+    fn client(&self, metadata: &CoreProviderMetadata, redirect_uri: RedirectUrl) -> Client {
+        let (id, secret) = (self.client_id.clone(), self.client_secret.clone());
+        CoreClient::from_provider_metadata(metadata.clone(), id, secret)
+            .set_redirect_uri(redirect_uri)
+            .set_auth_type(auth_type(metadata))
+    }
+}
+
+/// How a provider wants to be told our secret: in a header, unless it takes it in the body alone.
+fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
+    let methods = metadata.token_endpoint_auth_methods_supported();
+    let has = |method: &CoreClientAuthMethod| methods.is_some_and(|all| all.contains(method));
+    let in_body = has(&CoreClientAuthMethod::ClientSecretPost)
+        && !has(&CoreClientAuthMethod::ClientSecretBasic);
+    if in_body { AuthType::RequestBody } else { AuthType::BasicAuth }
+}
+
+/// What an id token says, if it is by this issuer, for us, of now, and the answer to our question.
+fn verify(
+    client: &Client,
+    token: &CoreIdToken,
+    nonce: &Nonce,
+) -> Result<CoreIdTokenClaims, ClaimsVerificationError> {
+    token.claims(&client.id_token_verifier().set_allowed_algs(BELIEVED), nonce).cloned()
+}
+
+/// What somebody is called there.
+fn called(claims: &CoreIdTokenClaims) -> Option<String> {
+    let preferred = claims.preferred_username().map(|name| name.to_string());
+    let nickname = || claims.nickname()?.get(None).map(|name| name.to_string());
+    let name = || claims.name()?.get(None).map(|name| name.to_string());
+    preferred.or_else(nickname).or_else(name)
+}
+
+/// Options as the crate wants them.
+pub(crate) fn open_id(
+    issuer: IssuerUrl,
+    client: (ClientId, Option<ClientSecret>),
+    scopes: Vec<Scope>,
+    web: Web,
+) -> OpenId {
+    let (client_id, client_secret) = client;
+    let discovery = Discovery::new(issuer.clone(), web.clone());
+    OpenId { issuer, client_id, client_secret, scopes, discovery, web }
+}

@@ -1,0 +1,172 @@
+//! The providers that people sign in by.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Error, Result,
+    accounts::{Exchange, Flow, Identified, NO_PROVIDER, Provider, ProviderName, Providers},
+};
+use oauth2::{
+    ClientId, ClientSecret, RedirectUrl, RequestTokenError, Scope,
+    basic::{BasicErrorResponse, BasicErrorResponseType},
+};
+use openidconnect::IssuerUrl;
+use tokio::{sync::Semaphore, time::timeout};
+use url::Url;
+
+use crate::{
+    open_id::{OpenId, open_id},
+    plain::{Plain, PlainEndpoints},
+    web::{Unanswered, Web},
+};
+
+/// How long somebody may wait for a provider, whatever it is asked.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// People who wait for one provider at once; one more is told to come again.
+const WAITING_MAX: usize = 64;
+
+/// One provider, as an operator describes it.
+pub struct ProviderOptions {
+    /// Its name, title and issuer.
+    pub provider: Provider,
+    /// How it knows us.
+    pub client_id: String,
+    /// By what we prove that to it, if it wants a proof.
+    pub client_secret: Option<String>,
+    /// What we ask to be told.
+    pub scopes: Vec<String>,
+    /// Where it is asked, if it does not say so itself.
+    pub endpoints: Option<PlainEndpoints>,
+}
+
+/// Asks each provider in its own way.
+pub struct AskedProviders {
+    shown: Vec<Provider>,
+    asked: Vec<Asked>,
+}
+
+struct Asked {
+    way: Way,
+    places: Semaphore,
+}
+
+enum Way {
+    OpenId(Box<OpenId>),
+    Plain(Box<Plain>),
+}
+
+impl AskedProviders {
+    /// Nothing is asked before somebody wants to sign in, so that none need be there at the start.
+    pub fn new(providers: Vec<ProviderOptions>) -> Result<Self> {
+        let web = Web::new()?;
+        let shown = providers.iter().map(|options| options.provider.clone()).collect();
+        let asked = providers.into_iter().map(|options| asked(options, &web));
+        Ok(Self { shown, asked: asked.collect::<Result<_>>()? })
+    }
+
+    fn find(&self, name: &ProviderName) -> Result<&Asked> {
+        let place = self.shown.iter().position(|provider| provider.name == *name);
+        place.and_then(|place| self.asked.get(place)).ok_or(NO_PROVIDER)
+    }
+}
+
+fn asked(options: ProviderOptions, web: &Web) -> Result<Asked> {
+    let ProviderOptions { provider, client_id, client_secret, scopes, endpoints } = options;
+    let issuer = provider.issuer;
+    let web = web.of(&Url::parse(&issuer).map_err(Error::internal)?);
+    let client = (ClientId::new(client_id), client_secret.map(ClientSecret::new));
+    let way = match endpoints {
+        None => {
+            let issuer = IssuerUrl::new(issuer).map_err(Error::internal)?;
+            // The other crate adds it.
+            let scopes = scopes.into_iter().filter(|scope| scope != "openid");
+            Way::OpenId(Box::new(open_id(issuer, client, scopes.map(Scope::new).collect(), web)))
+        }
+        Some(endpoints) => {
+            let scopes = scopes.into_iter().map(Scope::new).collect();
+            Way::Plain(Box::new(Plain::new(issuer, client, scopes, endpoints, web)?))
+        }
+    };
+    Ok(Asked { way, places: Semaphore::new(WAITING_MAX) })
+}
+
+#[async_trait]
+impl Providers for AskedProviders {
+    fn list(&self) -> &[Provider] {
+        &self.shown
+    }
+
+    async fn authorization_url(
+        &self,
+        provider: &ProviderName,
+        redirect_uri: &str,
+        flow: &Flow,
+    ) -> Result<String> {
+        let (asked, to) = (self.find(provider)?, redirect_url(redirect_uri)?);
+        let answer = async {
+            match &asked.way {
+                Way::OpenId(provider) => provider.authorization_url(to, flow).await,
+                Way::Plain(provider) => Ok(provider.authorization_url(to, flow)),
+            }
+        };
+        asked.within_bounds(provider, answer).await
+    }
+
+    async fn identify(&self, exchange: &Exchange) -> Result<Identified> {
+        let (asked, to) = (self.find(&exchange.provider)?, redirect_url(&exchange.redirect_uri)?);
+        let answer = async {
+            match &asked.way {
+                Way::OpenId(provider) => provider.identify(to, exchange).await,
+                Way::Plain(provider) => provider.identify(to, exchange).await,
+            }
+        };
+        asked.within_bounds(&exchange.provider, answer).await
+    }
+}
+
+impl Asked {
+    /// Waits for an answer, for some time and not with too many.
+    async fn within_bounds<T>(
+        &self,
+        name: &ProviderName,
+        answer: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let Ok(_place) = self.places.try_acquire() else {
+            return Err(Error::unavailable("too many people wait for this provider"));
+        };
+        let began = Instant::now();
+        let answer = timeout(PATIENCE, answer).await;
+        metrics::histogram!("lodge_accounts_provider_seconds", "provider" => name.to_string())
+            .record(began.elapsed());
+        answer.unwrap_or_else(|_| Err(Error::unavailable("the provider took too long")))
+    }
+}
+
+fn redirect_url(text: &str) -> Result<RedirectUrl> {
+    RedirectUrl::new(text.to_owned()).map_err(|_| Error::invalid("redirect_uri", "is no URL"))
+}
+
+/// Why a code was not changed for a token.
+pub(crate) fn refused(
+    issuer: &str,
+    error: RequestTokenError<Unanswered, BasicErrorResponse>,
+) -> Error {
+    match error {
+        RequestTokenError::ServerResponse(said) => match said.error() {
+            BasicErrorResponseType::InvalidGrant => NOTHING_PROVED,
+            // What else it says is about us, not about who wants to sign in.
+            kind => Error::internal(format!("{issuer} refuses us: {}", kind.as_ref())),
+        },
+        RequestTokenError::Request(error) => Error::unavailable(error),
+        // What cannot be read may hold a token.
+        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+            Error::unavailable(format!("{issuer} answered something else than a token"))
+        }
+    }
+}
+
+/// Neither that it was used before, nor that it was forged, is said to whoever brought it.
+pub(crate) const NOTHING_PROVED: Error =
+    Error::forbidden("what you bring from the provider proves nothing; begin again");

@@ -1,0 +1,175 @@
+//! Asking over HTTPS, within bounds.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use lodge_domain::{Error, Result};
+use openidconnect::{HttpRequest, HttpResponse};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tokio::time::timeout;
+use url::{Host, Url};
+
+/// How long one question may take, from its connection to the last byte of its answer.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// How long a connection may take to come about.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The longest answer, in bytes.
+const ANSWER_BYTES_MAX: usize = 256 * 1024;
+
+/// How long a connection is kept for the next question.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// Connections to one host that are kept.
+const IDLE_MAX: usize = 4;
+
+/// Some ask who asks, and answer nobody else.
+const USER_AGENT: HeaderValue = HeaderValue::from_static("Lodge");
+
+/// Why nothing was answered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unanswered {
+    /// It is not to be asked.
+    #[error("{0} is neither https nor on this machine")]
+    NotSecure(String),
+    /// The question could not be sent, or its answer not be read.
+    #[error("the exchange failed")]
+    Http(#[from] hyper_util::client::legacy::Error),
+    /// The answer broke off, or is too long.
+    #[error("the answer cannot be read")]
+    Body(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It took too long.
+    #[error("no answer within {} s", PATIENCE.as_secs())]
+    Late,
+}
+
+/// Asks. Clones share their connections. No redirect is followed.
+#[derive(Clone)]
+pub(crate) struct Web {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// Whether this machine may be asked without TLS.
+    here: bool,
+}
+
+impl Web {
+    /// Trusts the authorities that this machine trusts.
+    pub(crate) fn new() -> Result<Self> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(Error::internal)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_connect_timeout(Some(CONNECT_PATIENCE));
+        tcp.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(IDLE_MAX)
+            .build(connector);
+        Ok(Self { client, here: false })
+    }
+
+    /// The same for a provider that is known by this URL: one elsewhere cannot send us to our own machine.
+    pub(crate) fn of(&self, url: &Url) -> Self {
+        Self { here: is_here(url), ..self.clone() }
+    }
+
+    /// Whether a URL may be asked, and a browser be sent there.
+    pub(crate) fn allows(&self, url: &Url) -> bool {
+        url.scheme() == "https" || (self.here && is_here(url))
+    }
+
+    /// Asks one question.
+    pub(crate) async fn ask(self, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
+        let url = request.uri().to_string();
+        if !Url::parse(&url).is_ok_and(|url| self.allows(&url)) {
+            return Err(Unanswered::NotSecure(url));
+        }
+        timeout(PATIENCE, self.answer(request)).await.unwrap_or(Err(Unanswered::Late))
+    }
+
+    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
+        let mut request: Request<Full<Bytes>> = request.map(Full::from);
+        request.headers_mut().insert(header::USER_AGENT, USER_AGENT);
+        let (head, body) = self.client.request(request).await?.into_parts();
+        let body =
+            Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(Unanswered::Body)?;
+        Ok(Response::from_parts(head, body.to_bytes().to_vec()))
+    }
+}
+
+/// Whether a URL can name a provider, or a part of one: https, or http on this very machine.
+pub fn may_be_asked(url: &str) -> bool {
+    let is_plain = |url: &Url| url.username().is_empty() && url.password().is_none();
+    Url::parse(url).is_ok_and(|url| is_plain(&url) && (url.scheme() == "https" || is_here(&url)))
+}
+
+/// Whether it is on this machine, and unencrypted.
+fn is_here(url: &Url) -> bool {
+    let is_loopback = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        None => false,
+    };
+    url.scheme() == "http" && is_loopback
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_is_asked_and_this_machine() {
+        for url in [
+            "https://id.example.org",
+            "https://id.example.org:8443/a?b=c",
+            "http://127.0.0.1:3000",
+            "http://[::1]:3000/x",
+            "http://localhost/",
+        ] {
+            assert!(may_be_asked(url), "{url}");
+        }
+        for url in [
+            "",
+            "id.example.org",
+            "http://id.example.org",
+            "http://127.0.0.1.example.org",
+            "http://localhost.example.org",
+            "ftp://127.0.0.1/",
+            "javascript:alert(1)",
+            "https://name:word@id.example.org",
+        ] {
+            assert!(!may_be_asked(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_provider_elsewhere_cannot_send_us_to_our_own_machine() {
+        let web = Web::new().unwrap();
+        let url = |text: &str| Url::parse(text).unwrap();
+        let (here, there) =
+            (web.of(&url("http://127.0.0.1:3000")), web.of(&url("https://id.example.org")));
+        let own = url("http://127.0.0.1:9090/token");
+        assert!(here.allows(&own) && !there.allows(&own));
+        assert!(!there.allows(&url("http://id.example.org/token")));
+        assert!(there.allows(&url("https://token.example.org/")));
+    }
+}
