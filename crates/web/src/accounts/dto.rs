@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use lodge_domain::{
     Result,
     accounts::{
-        Account, Actor, Edit, Email, Event, Export, FreshSession, NewPassword, Nickname, Session,
-        SessionId, SignUp, SignedIn, Username,
+        Account, Actor, Edit, Email, Event, Export, FreshSession, LinkedIdentity, NewPassword,
+        Nickname, Provider, Session, SessionId, SignUp, SignedIn, Username,
     },
     passwords::Password,
     patch,
@@ -224,6 +224,8 @@ pub(crate) struct ExportJson {
     sessions: Vec<SessionJson>,
     /// Newest first.
     events: Vec<EventJson>,
+    /// By whom the account is opened whom a provider knows.
+    identities: Vec<LinkedJson>,
 }
 
 impl ExportJson {
@@ -233,6 +235,53 @@ impl ExportJson {
             account: (&export.account).into(),
             sessions: sessions.map(|session| SessionJson::of(session, current)).collect(),
             events: export.events.iter().map(Into::into).collect(),
+            identities: export.identities.into_iter().map(Into::into).collect(),
         }
     }
+}
+
+/// A provider that one can sign in by.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProviderJson {
+    /// In paths: a browser begins at `/login/{name}`.
+    name: String,
+    /// What it is called.
+    title: String,
+    issuer: String,
+}
+
+impl From<Provider> for ProviderJson {
+    fn from(provider: Provider) -> Self {
+        let Provider { name, title, issuer } = provider;
+        Self { name: name.to_string(), title, issuer }
+    }
+}
+
+/// The providers that one can sign in by.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProvidersJson {
+    pub(super) providers: Vec<ProviderJson>,
+}
+
+/// Who somebody is to a provider, by which their account is opened.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct LinkedJson {
+    issuer: String,
+    /// What the provider calls them.
+    subject: String,
+    #[schema(value_type = String)]
+    linked_at: Timestamp,
+}
+
+impl From<LinkedIdentity> for LinkedJson {
+    fn from(linked: LinkedIdentity) -> Self {
+        let LinkedIdentity { identity, linked_at } = linked;
+        Self { issuer: identity.issuer, subject: identity.subject, linked_at }
+    }
+}
+
+/// By whom an account is opened whom a provider knows.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct LinkedListJson {
+    pub(super) linked: Vec<LinkedJson>,
 }

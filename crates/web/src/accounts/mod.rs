@@ -5,13 +5,14 @@ mod app;
 mod dto;
 mod openapi;
 mod pages;
+mod providers;
 
 pub(crate) use self::{app::AccountsApp, openapi::document};
 use crate::routes::Routes;
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<AccountsApp> {
-    api::routes().merge(pages::routes())
+    api::routes().merge(pages::routes()).merge(providers::routes())
 }
 
 /// The start page, where no other app has one.

@@ -2,7 +2,7 @@
 
 use utoipa::OpenApi;
 
-use super::api;
+use super::{api, providers};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -19,7 +19,10 @@ use super::api;
         api::sign_out_everywhere,
         api::export,
         api::delete,
-        api::user
+        api::user,
+        providers::api::providers,
+        providers::api::mine,
+        providers::api::unlink
     ),
     tags((name = "accounts", description = "People: making an account, signing in, and what is one's own."))
 )]

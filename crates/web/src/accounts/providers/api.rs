@@ -1,0 +1,56 @@
+//! Providers in the JSON API.
+
+use axum::{Json, extract::State, response::IntoResponse};
+use http::{Method, StatusCode};
+
+use super::provider;
+use crate::{
+    accounts::{
+        app::AccountsApp,
+        dto::{LinkedJson, LinkedListJson, ProviderJson, ProvidersJson},
+    },
+    answers::private,
+    error::HttpResult,
+    request::{Asked, Segment},
+    routes::Routes,
+};
+
+pub(super) fn routes() -> Routes<AccountsApp> {
+    Routes::default()
+        .on(Method::GET, "/api/providers", providers)
+        .on(Method::GET, "/api/me/providers", mine)
+        .on(Method::DELETE, "/api/me/providers/{provider}", unlink)
+}
+
+/// The providers that one can sign in by, with a browser, at `/login/{name}`.
+#[utoipa::path(get, path = "/api/providers", tag = "accounts",
+    responses((status = 200, body = ProvidersJson)))]
+pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {
+    let providers = app.accounts.providers().await?;
+    let providers = providers.into_iter().map(ProviderJson::from).collect();
+    Ok(Json(ProvidersJson { providers }).into_response())
+}
+
+/// By whom one's account is opened whom a provider knows.
+#[utoipa::path(get, path = "/api/me/providers", operation_id = "my_providers", tag = "accounts",
+    responses((status = 200, body = LinkedListJson), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn mine(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let linked = app.accounts.identities(asked.session()?).await?;
+    let linked = linked.into_iter().map(LinkedJson::from).collect();
+    Ok(private(Json(LinkedListJson { linked })))
+}
+
+/// Let nobody of a provider open one's account any more; all other sessions end.
+#[utoipa::path(delete, path = "/api/me/providers/{provider}", operation_id = "unlink_provider", tag = "accounts", params(("provider" = String, Path)),
+    responses((status = 204, description = "It opens nothing any more"), (status = 401, description = "The session is not known, or has ended"),
+        (status = 404, description = "It opened nothing"), (status = 409, description = "Nothing else would open the account: set a password first")),
+    security(("session" = [])))]
+pub(crate) async fn unlink(
+    State(app): State<AccountsApp>,
+    Segment(name): Segment,
+    asked: Asked,
+) -> HttpResult {
+    app.accounts.unlink(asked.session()?, provider(&name)?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,122 @@
+//! Somebody whom a provider knows, and nobody here, chooses a name.
+
+use askama::Template;
+use axum::extract::State;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{Method, StatusCode};
+use lodge_domain::{
+    Error,
+    accounts::{Newcomer, TicketDigest, Username},
+};
+use serde::Deserialize;
+
+use super::{CookieName, OVER, keep, let_in, refusal};
+use crate::{
+    accounts::app::AccountsApp,
+    edge::limits,
+    error::HttpResult,
+    pages::{self, go_to, words},
+    request::{self, Asked, Whole},
+    routes::Routes,
+};
+
+/// Where the name is chosen.
+const PATH: &str = "/signup/name";
+
+/// How long it may take.
+const SECONDS: i64 = 15 * 60;
+
+pub(super) fn routes() -> Routes<AccountsApp> {
+    Routes::default().on(Method::GET, PATH, form).on(Method::POST, PATH, make)
+}
+
+#[derive(Template)]
+#[template(path = "accounts/choose_name.html")]
+struct ChooseNamePage<'a> {
+    username: &'a str,
+    wrong: Option<&'a str>,
+}
+
+/// What the browser keeps meanwhile.
+struct Kept {
+    ticket: TicketDigest,
+    /// What the field starts with.
+    suggested: String,
+}
+
+/// Sends somebody to choose a name.
+pub(super) fn invite(app: &AccountsApp, ticket: &str, suggested: Option<&Username>) -> HttpResult {
+    let suggested = URL_SAFE_NO_PAD.encode(suggested.map_or("", Username::as_str));
+    let mut response = go_to(PATH)?;
+    keep(app, &mut response, &NEWCOMER, (&format!("{ticket}.{suggested}"), SECONDS))?;
+    Ok(response)
+}
+
+/// `GET /signup/name`.
+async fn form(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    let Some(kept) = kept(&app, &asked) else { return refusal(&app, TOO_LATE.into()) };
+    let page = ChooseNamePage { username: &kept.suggested, wrong: None };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NameForm {
+    username: String,
+}
+
+/// `POST /signup/name`.
+async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
+    limits::take(app.site.sign_ups.as_ref(), asked.client)?;
+    let NameForm { username: typed } = request::form(&body)?;
+    let Some(Kept { ticket, .. }) = kept(&app, &asked) else {
+        return refusal(&app, TOO_LATE.into());
+    };
+    let again = |status, why: &str| {
+        let wrong = words::sentence(why);
+        pages::page(&app.site, status, &ChooseNamePage { username: &typed, wrong: Some(&wrong) })
+    };
+    let username = match Username::parse(&typed) {
+        Ok(username) => username,
+        Err(Error::Invalid { reason, .. }) => {
+            return Ok(again(StatusCode::BAD_REQUEST, &format!("the name {reason}"))?);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let newcomer = Newcomer { ticket, username, agent: asked.agent().to_owned() };
+    let mut response = match app.accounts.make_from_provider(newcomer).await {
+        Ok(fresh) => let_in(&app, &asked, &fresh).await?,
+        Err(Error::Conflict(why)) => return Ok(again(StatusCode::CONFLICT, &why)?),
+        Err(Error::Gone(why)) => refusal(&app, Error::Gone(why).into())?,
+        Err(error) => return Err(error.into()),
+    };
+    keep(&app, &mut response, &NEWCOMER, OVER)?;
+    Ok(response)
+}
+
+fn kept(app: &AccountsApp, asked: &Asked) -> Option<Kept> {
+    let (ticket, suggested) = NEWCOMER.read(app, asked)?.split_once('.')?;
+    let suggested = String::from_utf8(URL_SAFE_NO_PAD.decode(suggested).ok()?).ok()?;
+    Some(Kept { ticket: TicketDigest::of(ticket), suggested })
+}
+
+/// Kept while somebody chooses a name.
+const NEWCOMER: CookieName = CookieName("__Host-lodge_newcomer", "lodge_newcomer");
+
+const TOO_LATE: Error = Error::gone(
+    "your sign-in by the provider was too long ago, or in another browser; begin again",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::check;
+
+    #[test]
+    fn the_page_is_sound_whatever_is_on_it() {
+        for wrong in [None, Some("<i>Taken</i>.")] {
+            let page = ChooseNamePage { username: "\"><script>", wrong };
+            check::sound(&pages::rendered(&page, check::EVERYTHING).unwrap());
+        }
+    }
+}
