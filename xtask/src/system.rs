@@ -15,9 +15,11 @@ pub(crate) struct Tool {
 }
 
 /// For `cargo xtask test`.
-pub(crate) const FOR_TESTS: [Tool; 2] = [
+pub(crate) const FOR_TESTS: [Tool; 4] = [
     Tool { programs: &["chromium"], package: "chromium" },
     Tool { programs: &["chromedriver"], package: "chromium-driver" },
+    Tool { programs: &["node"], package: "nodejs" },
+    Tool { programs: &["npm"], package: "npm" },
 ];
 
 /// For `cargo xtask cluster`, and the tests on it.

@@ -41,7 +41,7 @@ pub(crate) struct Ran {
 }
 
 /// A process that is killed when it is dropped.
-struct Process(Child);
+pub(crate) struct Process(pub(crate) Child);
 
 /// A server that runs.
 pub(crate) struct Server {
@@ -266,7 +266,8 @@ impl Server {
 }
 
 impl Process {
-    fn wait(&mut self, deadline: Duration) -> ExitStatus {
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self, deadline: Duration) -> ExitStatus {
         eventually_within(deadline, "the process ends", || self.0.try_wait().unwrap())
     }
 }

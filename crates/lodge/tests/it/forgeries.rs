@@ -1,0 +1,232 @@
+//! What is not a provider's answer to this browser's question lets nobody in, and a provider that is not
+//! there holds up nobody.
+
+use std::{
+    net::TcpListener,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use url::Url;
+
+use crate::{
+    client::Answer,
+    provider::{Browser, OpenIdProvider, parameter, with_parameter, with_providers},
+    server::{Lodge, Server},
+};
+
+/// Refused, with nothing left of it: no session, no ticket, no flow that could be used again.
+fn assert_refused(server: &Server, browser: &Browser, answer: &Answer, what: &str) {
+    assert_eq!(answer.status, 403, "{what}: {answer:?}");
+    for cookie in ["lodge_session", "lodge_newcomer", "lodge_provider"] {
+        assert_eq!(browser.cookie(server, cookie), None, "{what}");
+    }
+}
+
+#[test]
+fn an_answer_to_another_question_is_none() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut browser = Browser::default();
+    let there = browser.set_out(&server, "open");
+    let back = browser.through_provider(&server, &there, "ada");
+    let other_way = Url::parse(&back.as_str().replace("/login/open/", "/login/plain/")).unwrap();
+    let flow = browser.cookie(&server, "lodge_provider").unwrap().to_owned();
+    for (what, url) in [
+        ("another state", with_parameter(&back, "state", Some("x"))),
+        ("no state", with_parameter(&back, "state", None)),
+        ("no code", with_parameter(&back, "code", None)),
+        ("another code", with_parameter(&back, "code", Some("x"))),
+        ("another issuer", with_parameter(&back, "iss", Some("https://id.example.org"))),
+        ("another provider", other_way),
+    ] {
+        let mut browser = browser.clone();
+        let answer = browser.get(&url);
+        assert_refused(&server, &browser, &answer, what);
+    }
+    let changed = |flow: &str| {
+        let mut browser = browser.clone();
+        browser.set(&server, "lodge_provider", flow);
+        let answer = browser.get(&back);
+        assert_refused(&server, &browser, &answer, flow);
+    };
+    let (said, mac) = flow.rsplit_once('.').unwrap();
+    let expiry: u64 = said.split('.').nth(1).unwrap().parse().unwrap();
+    changed("x");
+    changed(&format!("a{flow}"));
+    changed(&flow.replacen(&expiry.to_string(), &(expiry + 1).to_string(), 1));
+    changed(&format!("{said}.{}", &mac[1..]));
+    let answer = Browser::default().get(&back);
+    assert_eq!(answer.status, 403, "another browser: {answer:?}");
+    // After all of that, the right answer is still the right one.
+    assert_eq!(browser.get(&back).location(), Some("/signup/name"));
+}
+
+#[test]
+fn an_answer_counts_once() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut browser = Browser::default();
+    let there = browser.set_out(&server, "open");
+    let back = browser.through_provider(&server, &there, "ada");
+    let mut keeps_its_cookies = browser.clone();
+    assert_eq!(browser.get(&back).location(), Some("/signup/name"));
+    let answer = browser.get(&back);
+    assert_eq!(answer.status, 403, "the browser keeps nothing of it: {answer:?}");
+    let answer = keeps_its_cookies.get(&back);
+    assert_refused(&server, &keeps_its_cookies, &answer, "the provider takes a code once");
+}
+
+#[test]
+fn somebody_elses_code_lets_nobody_in() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let (mut ada, mut mallory) = (Browser::default(), Browser::default());
+    let adas = ada.set_out(&server, "open");
+    let adas = ada.through_provider(&server, &adas, "ada");
+    let mallorys = mallory.set_out(&server, "open");
+    let stolen = with_parameter(&adas, "state", Some(&parameter(&mallorys, "state")));
+    let answer = mallory.get(&stolen);
+    assert_refused(&server, &mallory, &answer, "PKCE ties a code to who asked");
+}
+
+#[test]
+fn a_question_that_was_changed_on_its_way_has_no_answer() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+    for (name, value) in [("nonce", "another"), ("code_challenge", challenge)] {
+        let mut browser = Browser::default();
+        let there = browser.set_out(&server, "open");
+        let there = with_parameter(&there, name, Some(value));
+        let back = browser.through_provider(&server, &there, "ada");
+        let answer = browser.get(&back);
+        assert_refused(&server, &browser, &answer, name);
+    }
+}
+
+#[test]
+fn a_token_that_does_not_say_what_it_must_lets_nobody_in() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    for login in [
+        "wrong-audience",
+        "two-audiences",
+        "wrong-issuer",
+        "expired",
+        "wrong-nonce",
+        "no-nonce",
+        "wrong-key",
+        "unsigned",
+        "signed-with-the-secret",
+    ] {
+        let mut browser = Browser::default();
+        let answer = browser.sign_in_by(&server, "open", login);
+        assert_refused(&server, &browser, &answer, login);
+    }
+    assert_eq!(
+        Browser::default().sign_in_by(&server, "open", "ada").location(),
+        Some("/signup/name")
+    );
+}
+
+#[test]
+fn a_providers_own_words_are_not_repeated() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut browser = Browser::default();
+    let there = browser.set_out(&server, "open");
+    let back = browser.refuse_provider(&server, &there);
+    assert_eq!(parameter(&back, "error"), "access_denied");
+    let before = browser.clone();
+    let answer = browser.get(&back);
+    assert_refused(&server, &browser, &answer, "access_denied");
+    assert!(answer.text().contains("You did not let"), "{}", answer.text());
+    assert!(!answer.text().contains(&parameter(&back, "error_description")));
+    for (error, status) in [("server_error", 503), ("%3Cscript%3E", 403), ("invalid_scope", 403)] {
+        let mut browser = before.clone();
+        let url = with_parameter(&back, "error", None);
+        let url = format!("{url}&error={error}").parse().unwrap();
+        let answer = browser.get(&url);
+        assert_eq!(answer.status, status, "{error}");
+        assert_eq!(answer.header("retry-after").is_some(), status == 503);
+        let text = answer.text();
+        assert!(!text.contains("<script>") && !text.contains("invalid_scope"), "{text}");
+    }
+}
+
+#[test]
+fn a_provider_that_has_changed_its_keys_is_believed_at_once() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    Browser::default().sign_up_by(&server, "open", "ada");
+    let _provider = provider.restarted();
+    assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/account"));
+}
+
+/// Providers that are not there as they should be: one where nobody listens, one that never answers.
+fn lost(lodge: Lodge, silent: &TcpListener) -> Lodge {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = silent.local_addr().unwrap();
+    with_providers(lodge, |_| {
+        json!([
+            { "name": "down", "issuer": format!("http://{nobody}"), "client_id": "x" },
+            { "name": "silent", "issuer": format!("http://{silent}"), "client_id": "x" },
+        ])
+    })
+    .with("LODGE_APPS", "links,accounts")
+}
+
+/// Politely told to come again, within that time.
+fn assert_unavailable(server: &Server, path: &str, within: Duration) {
+    let began = Instant::now();
+    let answer = server.get(path);
+    let took = began.elapsed();
+    assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true), "{path}");
+    assert!(took < within, "{path}: {took:?}");
+}
+
+#[test]
+fn a_provider_that_is_not_there_holds_up_nobody() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let lodge = lost(Lodge::new(), &silent);
+    let server = lodge.start();
+    assert_unavailable(&server, "/login/down", Duration::from_secs(2));
+    thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| assert_unavailable(&server, "/login/silent", Duration::from_secs(10)));
+        }
+        assert_eq!(server.get("/no-such-link").status, 404, "everything else goes on");
+        assert_eq!(server.get("/api/users/nobody").status, 404);
+    });
+    let checked = lodge.run(&["check"]);
+    assert!(checked.code != 0 && checked.out.contains("BAD   provider down"), "{checked:?}");
+}
+
+#[test]
+fn a_provider_that_dies_in_the_middle_is_missed_politely() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut slow = Browser::default();
+    let began = Instant::now();
+    assert_eq!(slow.sign_in_by(&server, "open", "slow").status, 503, "it never answers");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+
+    let mut browser = Browser::default();
+    let there = browser.set_out(&server, "open");
+    let back = browser.through_provider(&server, &there, "ada");
+    let issuer = provider.issuer.clone();
+    drop(provider);
+    let answer = browser.get(&back);
+    assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true), "{issuer}");
+    assert!(browser.cookie(&server, "lodge_session").is_none());
+}

@@ -1,0 +1,327 @@
+//! A real `OpenID` provider, run by Node, and a browser that goes through its pages.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{OnceLock, mpsc::channel},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::{
+    client::{Answer, Ask},
+    server::{DEADLINE, Lodge, Process, Server},
+};
+
+/// What the provider knows Lodge by, of characters that must be written in another way in a header.
+pub(crate) const CLIENT_SECRET: &str = "a client's secret: 100 % & more";
+
+/// How long npm may take.
+const INSTALL_DEADLINE: Duration = Duration::from_mins(3);
+
+/// Redirects and pages of a provider that somebody goes through at most.
+const STEPS_MAX: usize = 20;
+
+/// A provider that runs.
+pub(crate) struct OpenIdProvider {
+    _process: Process,
+    /// Its issuer.
+    pub(crate) issuer: String,
+}
+
+impl OpenIdProvider {
+    /// Starts one.
+    pub(crate) fn start() -> Self {
+        Self::start_at(0)
+    }
+
+    /// Starts one at that port, with keys of its own.
+    fn start_at(port: u16) -> Self {
+        let mut process = Command::new("node")
+            .arg(installed().join("provider.mjs"))
+            .arg(port.to_string())
+            .env("CLIENT_SECRET", CLIENT_SECRET)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_or_else(|error| panic!("node, which these tests need: {error}"), Process);
+        let stdout = process.0.stdout.take().unwrap();
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        let issuer = lines.recv_timeout(DEADLINE).unwrap_or_else(|_| {
+            panic!("the provider is not ready; it ended with {:?}", process.0.try_wait())
+        });
+        Self { _process: process, issuer }
+    }
+
+    /// The same provider, started again: nobody is signed in there, and its keys are others.
+    pub(crate) fn restarted(self) -> Self {
+        let port = Url::parse(&self.issuer).unwrap().port().unwrap();
+        drop(self);
+        Self::start_at(port)
+    }
+
+    /// How Lodge is told of it: once as it describes itself, and by hand, as if it spoke plain OAuth 2
+    /// alone, with the secret in a header and in the body.
+    pub(crate) fn settings(&self, secret: &Path) -> Value {
+        let issuer = &self.issuer;
+        let open = json!({
+            "name": "open", "title": "Open", "issuer": issuer, "client_id": "lodge",
+            "client_secret_file": secret, "scopes": ["openid", "profile", "email"],
+        });
+        let plain = json!({
+            "name": "plain", "issuer": format!("{issuer}/plain"), "client_id": "lodge",
+            "client_secret_file": secret, "scopes": ["openid", "profile"],
+            "authorization_url": format!("{issuer}/auth"), "token_url": format!("{issuer}/token"),
+            "userinfo_url": format!("{issuer}/me"),
+        });
+        let mut posted = plain.clone();
+        for (key, value) in [
+            ("name", json!("posted")),
+            ("issuer", json!(format!("{issuer}/posted"))),
+            ("client_id", json!("posted")),
+            ("secret_in_body", json!(true)),
+        ] {
+            posted[key] = value;
+        }
+        json!([open, plain, posted])
+    }
+
+    /// An installation whose people can sign in by it.
+    pub(crate) fn lodge(&self) -> Lodge {
+        with_providers(Lodge::new(), |secret| self.settings(secret))
+            .with("LODGE_APPS", "links,accounts")
+    }
+}
+
+/// An installation with providers, whose settings name the file with the secret.
+pub(crate) fn with_providers(lodge: Lodge, settings: impl FnOnce(&Path) -> Value) -> Lodge {
+    let secret = lodge.file("client-secret");
+    fs::write(&secret, format!("{CLIENT_SECRET}\n")).unwrap();
+    let settings = inline(&settings(&secret));
+    lodge.with("LODGE_ACCOUNTS_PROVIDERS", &settings)
+}
+
+/// JSON as inline TOML.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(inline).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let fields: Vec<_> =
+                fields.iter().map(|(name, value)| format!("{name} = {}", inline(value))).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+/// The folder with the provider's program and what it needs, as the lock file says.
+fn installed() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/provider");
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("provider");
+        fs::create_dir_all(&to).unwrap();
+        // One at a time, of those who test at the same time.
+        let lock = File::create(to.join(".lock")).unwrap();
+        lock.lock().unwrap();
+        let same =
+            |name: &str, kept: &str| fs::read(from.join(name)).ok() == fs::read(to.join(kept)).ok();
+        let is_installed = same("package-lock.json", "installed.json");
+        for name in ["package.json", "package-lock.json", "provider.mjs"] {
+            fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+        if !is_installed {
+            install(&to);
+            fs::copy(to.join("package-lock.json"), to.join("installed.json")).unwrap();
+        }
+        to
+    })
+}
+
+fn install(folder: &Path) {
+    let npm = Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .spawn();
+    let mut npm = npm.map_or_else(|error| panic!("npm, which these tests need: {error}"), Process);
+    let status = npm.wait(INSTALL_DEADLINE);
+    assert!(status.success(), "npm ci: {status}");
+}
+
+/// Somebody with a browser: cookies, and patience for redirects and forms.
+#[derive(Default, Clone)]
+pub(crate) struct Browser {
+    /// By host and port, and name.
+    cookies: BTreeMap<(String, String), String>,
+}
+
+impl Browser {
+    /// The browser of somebody who is signed in with this token.
+    pub(crate) fn signed_in(server: &Server, token: &str) -> Self {
+        let mut browser = Self::default();
+        browser.set(server, "lodge_session", token);
+        browser
+    }
+
+    /// Puts a cookie into it.
+    pub(crate) fn set(&mut self, server: &Server, name: &str, value: &str) {
+        self.cookies.insert((server.address.to_string(), name.to_owned()), value.to_owned());
+    }
+
+    /// A cookie of the server's.
+    pub(crate) fn cookie(&self, server: &Server, name: &str) -> Option<&str> {
+        self.cookies.get(&(server.address.to_string(), name.to_owned())).map(String::as_str)
+    }
+
+    /// `GET`; redirects are the caller's to follow.
+    pub(crate) fn get(&mut self, url: &Url) -> Answer {
+        self.send(url, |ask| ask, "GET")
+    }
+
+    /// `GET` from the server.
+    pub(crate) fn open(&mut self, server: &Server, path: &str) -> Answer {
+        self.get(&url_of(server, path))
+    }
+
+    /// `POST` of a form.
+    pub(crate) fn post(&mut self, url: &Url, form: &str) -> Answer {
+        self.send(url, |ask| ask.form(form), "POST")
+    }
+
+    /// `POST` of a form to the server.
+    pub(crate) fn submit(&mut self, server: &Server, path: &str, form: &str) -> Answer {
+        self.post(&url_of(server, path), form)
+    }
+
+    fn send(&mut self, url: &Url, finish: impl Fn(Ask) -> Ask, method: &str) -> Answer {
+        let host = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
+        let path =
+            url.query().map_or_else(|| url.path().to_owned(), |q| format!("{}?{q}", url.path()));
+        let kept = self.cookies.iter().filter(|((of, _), _)| *of == host);
+        let cookies: Vec<_> = kept.map(|((_, name), value)| format!("{name}={value}")).collect();
+        let mut ask = Ask::new(host.parse().unwrap(), method, &path).browser();
+        if !cookies.is_empty() {
+            ask = ask.header("Cookie", &cookies.join("; "));
+        }
+        let answer = finish(ask).send();
+        for (_, cookie) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
+            let (name, value) = cookie.split(';').next().unwrap().split_once('=').unwrap();
+            let place = (host.clone(), name.to_owned());
+            if value.is_empty() {
+                self.cookies.remove(&place);
+            } else {
+                self.cookies.insert(place, value.to_owned());
+            }
+        }
+        answer
+    }
+
+    /// Signs in at the provider that `url` leads to, and consents; where it sends the browser back to.
+    pub(crate) fn through_provider(&mut self, server: &Server, url: &Url, login: &str) -> Url {
+        // Somebody else, perhaps, than the last time.
+        self.cookies.retain(|(host, _), _| *host == server.address.to_string());
+        let mut url = url.clone();
+        for _ in 0..STEPS_MAX {
+            let page = self.get(&url);
+            let answer = if page.location().is_some() {
+                page
+            } else {
+                let text = page.text();
+                let action = between(&text, "action=\"", "\"");
+                let form = match between(&text, "name=\"prompt\" value=\"", "\"") {
+                    "login" => format!("prompt=login&login={login}&password=any"),
+                    prompt => format!("prompt={prompt}"),
+                };
+                self.post(&url.join(action).unwrap(), &form)
+            };
+            url = url.join(answer.location().unwrap_or_else(|| panic!("{answer:?}"))).unwrap();
+            if is_at(&url, server) {
+                return url;
+            }
+        }
+        panic!("the provider does not come to an end")
+    }
+
+    /// Refuses to sign in at the provider that `url` leads to; where it sends the browser back to.
+    pub(crate) fn refuse_provider(&mut self, server: &Server, url: &Url) -> Url {
+        let page = self.get(url);
+        let mut url = url.join(page.location().unwrap()).unwrap();
+        url.set_path(&format!("{}/abort", url.path()));
+        while !is_at(&url, server) {
+            url = url.join(self.get(&url).location().unwrap()).unwrap();
+        }
+        url
+    }
+
+    /// Sets out to a provider; where it leads.
+    pub(crate) fn set_out(&mut self, server: &Server, provider: &str) -> Url {
+        let answer = self.open(server, &format!("/login/{provider}"));
+        assert_eq!(answer.status, 303, "{answer:?}");
+        answer.location().unwrap().parse().unwrap()
+    }
+
+    /// Signs in by a provider; what the server answers to it.
+    pub(crate) fn sign_in_by(&mut self, server: &Server, provider: &str, login: &str) -> Answer {
+        let there = self.set_out(server, provider);
+        let back = self.through_provider(server, &there, login);
+        self.get(&back)
+    }
+
+    /// Makes an account by a provider, under the name that it knows; the session's token.
+    pub(crate) fn sign_up_by(&mut self, server: &Server, provider: &str, login: &str) -> String {
+        let answer = self.sign_in_by(server, provider, login);
+        assert_eq!(answer.leads(), (303, Some("/signup/name")), "{answer:?}");
+        let answer = self.submit(server, "/signup/name", &format!("username={login}"));
+        assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+        self.cookie(server, "lodge_session").unwrap().to_owned()
+    }
+}
+
+/// A page of the server's.
+fn url_of(server: &Server, path: &str) -> Url {
+    format!("http://{}{path}", server.address).parse().unwrap()
+}
+
+fn is_at(url: &Url, server: &Server) -> bool {
+    url.port() == Some(server.address.port())
+}
+
+/// What stands between two texts.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let found = text.split_once(start).and_then(|(_, rest)| rest.split_once(end));
+    found.unwrap_or_else(|| panic!("no {start} in {text}")).0
+}
+
+/// The same URL with another value for one parameter, or without it.
+pub(crate) fn with_parameter(url: &Url, name: &str, value: Option<&str>) -> Url {
+    let pairs: Vec<(String, String)> =
+        url.query_pairs().into_owned().filter(|(key, _)| key != name).collect();
+    let mut changed = url.clone();
+    changed.query_pairs_mut().clear().extend_pairs(pairs);
+    if let Some(value) = value {
+        changed.query_pairs_mut().append_pair(name, value);
+    }
+    changed
+}
+
+/// The value of a parameter.
+pub(crate) fn parameter(url: &Url, name: &str) -> String {
+    let found = url.query_pairs().find(|(key, _)| key == name);
+    found.unwrap_or_else(|| panic!("no {name} in {url}")).1.into_owned()
+}

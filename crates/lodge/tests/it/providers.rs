@@ -1,0 +1,342 @@
+//! Signing in by a provider: a real one, and a browser that goes through its pages.
+
+use serde_json::{Value, json};
+
+use crate::{
+    accounts::{PASSWORD, made, opens, sign_in, token},
+    client::Answer,
+    provider::{Browser, CLIENT_SECRET, OpenIdProvider, parameter, with_providers},
+    server::{Lodge, Server},
+    tiers::Tiers,
+};
+
+fn with(server: &Server, token: &str, method: &str, path: &str) -> Answer {
+    server.ask(method, path).bearer(token).send()
+}
+
+fn name(server: &Server, token: &str) -> String {
+    with(server, token, "GET", "/api/me").json()["username"].as_str().unwrap().to_owned()
+}
+
+/// By which issuers somebody's account is opened.
+fn issuers(server: &Server, token: &str) -> Vec<String> {
+    let linked = with(server, token, "GET", "/api/me/providers").json();
+    let linked = linked["linked"].as_array().unwrap().iter();
+    linked.map(|linked| linked["issuer"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What happened to somebody, newest first.
+fn events(server: &Server, token: &str) -> Vec<String> {
+    let export = with(server, token, "GET", "/api/me/export").json();
+    let events = export["events"].as_array().unwrap().iter();
+    events.map(|event| event["what"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Begins to link, for whoever is signed in with the browser; where it leads.
+fn begin_to_link(server: &Server, browser: &mut Browser, provider: &str) -> url::Url {
+    let answer = browser.submit(server, &format!("/account/providers/{provider}"), "");
+    assert_eq!(answer.status, 303, "{answer:?}");
+    answer.location().unwrap().parse().unwrap()
+}
+
+/// Links, for whoever is signed in with the browser; what comes of it.
+fn link(server: &Server, browser: &mut Browser, provider: &str, login: &str) -> Answer {
+    let there = begin_to_link(server, browser, provider);
+    let back = browser.through_provider(server, &there, login);
+    browser.get(&back)
+}
+
+#[test]
+fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let listed = server.get("/api/providers").json();
+    let names: Vec<_> =
+        listed["providers"].as_array().unwrap().iter().map(|p| p["name"].clone()).collect();
+    assert_eq!(names, ["open", "plain", "posted"]);
+    made(&server, "taken");
+
+    for (way, login) in [("open", "grace"), ("plain", "mary"), ("posted", "joan")] {
+        let mut browser = Browser::default();
+        let answer = browser.sign_in_by(&server, way, login);
+        assert_eq!(answer.leads(), (303, Some("/signup/name")), "{way}: {answer:?}");
+        assert!(browser.cookie(&server, "lodge_session").is_none(), "nobody is in yet");
+        let page = browser.open(&server, "/signup/name").text();
+        assert!(page.contains(&format!("value=\"{login}\"")), "it is suggested: {page}");
+        for (typed, status) in [("taken", 409), ("a b", 400), ("", 400)] {
+            let form = format!("username={}", typed.replace(' ', "+"));
+            let answer = browser.submit(&server, "/signup/name", &form);
+            assert_eq!(answer.status, status, "{typed}");
+            assert!(answer.text().contains("aria-invalid"), "{typed}");
+        }
+        let chosen = format!("username=Its-{login}");
+        let answer = browser.submit(&server, "/signup/name", &chosen);
+        assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+        let first = browser.cookie(&server, "lodge_session").unwrap().to_owned();
+        assert_eq!(browser.submit(&server, "/signup/name", &chosen).status, 410, "it is used up");
+        let me = with(&server, &first, "GET", "/api/me").json();
+        assert_eq!(
+            (&me["username"], &me["has_password"], &me["email"]),
+            (&json!(format!("its-{login}")), &json!(false), &Value::Null)
+        );
+        assert_eq!(sign_in(&server, &format!("its-{login}"), PASSWORD).status, 401);
+
+        let mut elsewhere = Browser::default();
+        let answer = elsewhere.sign_in_by(&server, way, login);
+        assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+        let second = elsewhere.cookie(&server, "lodge_session").unwrap().to_owned();
+        assert_ne!(first, second, "every sign-in has a token of its own");
+        assert_eq!(name(&server, &second), format!("its-{login}"));
+        let expected = ["signed_in_by_provider", "signed_in_by_provider", "linked", "signed_up"];
+        assert_eq!(events(&server, &second), expected);
+        let export = with(&server, &second, "GET", "/api/me/export").json();
+        assert_eq!(export["identities"][0]["subject"], login);
+    }
+}
+
+#[test]
+fn one_person_at_two_providers_is_two_until_they_link_them() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    // The provider says that this is everybody's address, and that it has verified it.
+    let ada = json!({ "username": "ada", "password": PASSWORD, "email": "ada@example.org" });
+    assert_eq!(server.ask("POST", "/api/accounts").json(&ada).send().status, 201);
+    let adas = token(&server, "ada");
+
+    let mut stranger = Browser::default();
+    let answer = stranger.sign_in_by(&server, "open", "mallory");
+    assert_eq!(answer.leads(), (303, Some("/signup/name")), "no address is an identity");
+    assert_eq!(issuers(&server, &adas), [""; 0]);
+
+    let mut browser = Browser::signed_in(&server, &adas);
+    let answer = link(&server, &mut browser, "open", "ada");
+    assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+    assert_eq!(issuers(&server, &adas), [provider.issuer.as_str()]);
+    assert_eq!(events(&server, &adas)[0], "linked");
+    assert!(opens(&server, &adas), "the session goes on");
+    let mut elsewhere = Browser::default();
+    assert_eq!(elsewhere.sign_in_by(&server, "open", "ada").location(), Some("/account"));
+    let second = elsewhere.cookie(&server, "lodge_session").unwrap();
+    assert_eq!(name(&server, second), "ada");
+
+    let answer = link(&server, &mut browser, "open", "another");
+    assert_eq!(answer.status, 409, "one of each provider: {}", answer.text());
+    made(&server, "grace");
+    let mut graces = Browser::signed_in(&server, &token(&server, "grace"));
+    assert_eq!(link(&server, &mut graces, "open", "ada").status, 409, "it is ada's");
+    assert_eq!(link(&server, &mut graces, "plain", "ada").location(), Some("/account"));
+}
+
+#[test]
+fn only_the_session_that_asked_to_link_is_linked() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "mallory");
+    let (adas, mallorys) = (token(&server, "ada"), token(&server, "mallory"));
+    assert_eq!(Browser::default().submit(&server, "/account/providers/open", "").status, 401);
+
+    // Mallory begins, and has ada's browser bring the answer.
+    let mut browser = Browser::signed_in(&server, &mallorys);
+    let there = begin_to_link(&server, &mut browser, "open");
+    let back = browser.through_provider(&server, &there, "mallory");
+    let mut victim = browser.clone();
+    for session in [&adas, "session_x", ""] {
+        victim.set(&server, "lodge_session", session);
+        let answer = victim.clone().get(&back);
+        assert_eq!(answer.status, 403, "{answer:?}");
+    }
+    let mut without_the_flow = Browser::signed_in(&server, &adas);
+    assert_eq!(without_the_flow.get(&back).status, 403);
+    // Another session of the same person is another session.
+    victim.set(&server, "lodge_session", &token(&server, "mallory"));
+    assert_eq!(victim.get(&back).status, 403);
+    // And one that has ended meanwhile is none.
+    assert_eq!(with(&server, &mallorys, "DELETE", "/api/session").status, 204);
+    assert_eq!(browser.get(&back).status, 403);
+    assert_eq!(issuers(&server, &adas), [""; 0]);
+    assert_eq!(issuers(&server, &token(&server, "mallory")), [""; 0]);
+
+    let from_elsewhere = server
+        .ask("POST", "/account/providers/open")
+        .header("Cookie", &format!("lodge_session={adas}"))
+        .header("Sec-Fetch-Site", "cross-site");
+    assert_eq!(from_elsewhere.send().status, 403);
+}
+
+#[test]
+fn the_last_way_into_an_account_is_not_taken_away() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut browser = Browser::default();
+    let token = browser.sign_up_by(&server, "open", "ada");
+    let unlink = |way: &str| with(&server, &token, "DELETE", &format!("/api/me/providers/{way}"));
+    assert_eq!((unlink("open").status, unlink("plain").status), (409, 404));
+    assert_eq!(unlink("nobody").status, 404);
+    assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
+    assert_eq!(unlink("open").status, 204);
+    assert_eq!(unlink("plain").status, 409);
+
+    let mut other = Browser::default();
+    assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/account"));
+    let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
+    let password = json!({ "new": PASSWORD });
+    let set = server.ask("PUT", "/api/me/password").bearer(&token).json(&password).send();
+    assert_eq!(set.status, 204, "{set:?}");
+    assert!(!opens(&server, &others));
+    assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/account"));
+    let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
+    let answer = browser.submit(&server, "/account/providers/plain/unlink", "");
+    assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+    assert!(opens(&server, &token) && !opens(&server, &others), "it may have begun by it");
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
+    let answer = Browser::default().sign_in_by(&server, "open", "ada");
+    assert_eq!(answer.location(), Some("/signup/name"), "nobody's now");
+}
+
+#[test]
+fn a_banned_or_deleted_account_is_opened_by_no_provider() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let token = Browser::default().sign_up_by(&server, "open", "ada");
+    lodge.admin(&["user", "ban", "ada"]);
+    let mut browser = Browser::default();
+    let answer = browser.sign_in_by(&server, "open", "ada");
+    assert_eq!(answer.status, 403);
+    assert!(answer.text().contains("banned"));
+    assert!(browser.cookie(&server, "lodge_session").is_none() && !opens(&server, &token));
+    lodge.admin(&["user", "unban", "ada"]);
+    assert_eq!(browser.sign_in_by(&server, "open", "ada").location(), Some("/account"));
+    let token = browser.cookie(&server, "lodge_session").unwrap();
+    assert_eq!(with(&server, token, "DELETE", "/api/me").status, 204);
+    let answer = Browser::default().sign_in_by(&server, "open", "ada");
+    assert_eq!(answer.location(), Some("/signup/name"), "somebody new");
+}
+
+#[test]
+fn where_only_administrators_make_accounts_no_provider_does() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut late = Browser::default();
+    assert_eq!(late.sign_in_by(&server, "open", "late").location(), Some("/signup/name"));
+    Browser::default().sign_up_by(&server, "open", "ada");
+    drop(server);
+    let lodge = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false");
+    let server = lodge.start();
+    let answer = Browser::default().sign_in_by(&server, "open", "grace");
+    assert_eq!(answer.status, 403);
+    assert!(answer.text().contains("administrators"), "{}", answer.text());
+    assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/account"));
+}
+
+#[test]
+fn a_newcomer_who_comes_too_late_begins_again() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    assert_eq!(Browser::default().open(&server, "/signup/name").status, 410);
+    let mut browser = Browser::default();
+    browser.sign_in_by(&server, "open", "ada");
+    let kept = browser.cookie(&server, "lodge_newcomer").unwrap().to_owned();
+    lodge.database().execute("UPDATE tickets SET expires_at = 0", []).unwrap();
+    assert_eq!(browser.submit(&server, "/signup/name", "username=ada").status, 410);
+    assert!(browser.cookie(&server, "lodge_newcomer").is_none());
+    let mut forger = Browser::default();
+    forger.set(&server, "lodge_newcomer", &kept.replacen('.', "A.", 1));
+    assert_eq!(forger.submit(&server, "/signup/name", "username=ada").status, 410);
+    assert_eq!(server.get("/api/users/ada").status, 404);
+    browser.sign_up_by(&server, "open", "ada");
+}
+
+#[test]
+fn the_web_tier_holds_no_secret_of_a_provider() {
+    let provider = OpenIdProvider::start();
+    let mut tiers = Tiers::new();
+    tiers.accounts = with_providers(tiers.accounts, |secret| provider.settings(secret));
+    let (_tiers, _accounts, web) = tiers.start();
+    let mut browser = Browser::default();
+    let token = browser.sign_up_by(&web, "open", "ada");
+    assert_eq!(name(&web, &token), "ada");
+    assert_eq!(Browser::default().sign_in_by(&web, "open", "ada").location(), Some("/account"));
+    assert_eq!(link(&web, &mut browser, "plain", "ada").location(), Some("/account"));
+    assert_eq!(issuers(&web, &token).len(), 2);
+    assert_eq!(with(&web, &token, "DELETE", "/api/me/providers/open").status, 204);
+    assert_eq!(web.get("/login/nobody").status, 404);
+}
+
+#[test]
+fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org");
+    let server = lodge.start();
+    let answer = Browser::default().open(&server, "/login/open");
+    let cookie = answer.header("set-cookie").unwrap();
+    let (name, attributes) = cookie.split_once('=').unwrap();
+    assert_eq!(name, "__Host-lodge_provider");
+    for attribute in ["; Path=/;", "; Max-Age=600;", "; HttpOnly;", "; SameSite=Lax", "; Secure"] {
+        assert!(attributes.contains(attribute), "{cookie}");
+    }
+    assert!(!attributes.contains("Domain"), "{cookie}");
+    let there = answer.location().unwrap().parse().unwrap();
+    assert_eq!(parameter(&there, "redirect_uri"), "https://go.example.org/login/open/callback");
+    assert_eq!(parameter(&there, "code_challenge_method"), "S256");
+    assert_eq!(parameter(&there, "response_type"), "code");
+    assert_eq!(parameter(&there, "scope"), "openid profile email");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn nothing_that_a_sign_in_by_a_provider_rests_on_is_logged_or_stored() {
+    let provider = OpenIdProvider::start();
+    let lodge =
+        provider.lodge().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true");
+    let server = lodge.start();
+    let mut browser = Browser::default();
+    let there = browser.set_out(&server, "open");
+    let flow = browser.cookie(&server, "lodge_provider").unwrap().to_owned();
+    let back = browser.through_provider(&server, &there, "ada");
+    assert_eq!(browser.get(&back).location(), Some("/signup/name"));
+    let newcomer = browser.cookie(&server, "lodge_newcomer").unwrap().to_owned();
+    browser.submit(&server, "/signup/name", "username=ada");
+    let token = browser.cookie(&server, "lodge_session").unwrap().to_owned();
+    let refused = browser.get(&back);
+    assert_eq!(refused.status, 403);
+    let log = server.log();
+    assert_eq!(server.stop(), Some(0));
+    let database = std::fs::read(lodge.data().join("lodge.db")).unwrap();
+    let kept = String::from_utf8_lossy(&database);
+    let parts: Vec<&str> = flow.split('.').collect();
+    let [nonce, verifier] = [parts[5], parts[6]];
+    let ticket = newcomer.split('.').next().unwrap();
+    let code = parameter(&back, "code");
+    for secret in [CLIENT_SECRET, &code, verifier, nonce, &ticket[7..], &token["session_".len()..]]
+    {
+        assert!(secret.len() > 20);
+        assert!(!log.contains(secret) && !kept.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn a_provider_that_is_set_up_wrong_is_named_before_anything_starts() {
+    for (settings, said) in [
+        (json!([{ "name": "a", "issuer": "http://id.example.org", "client_id": "x" }]), "issuer"),
+        (json!([{ "name": "a", "issuer": "https://id.example.org" }]), "client_id"),
+        (
+            json!([{ "name": "a", "issuer": "https://id.example.org", "client_id": "x",
+                "client_secret_file": "/nowhere" }]),
+            "client_secret_file",
+        ),
+        (json!([{ "nam": "a" }]), "nam"),
+    ] {
+        let lodge = with_providers(Lodge::new(), |_| settings.clone());
+        let ran = lodge.with("LODGE_APPS", "accounts").run(&["serve"]);
+        assert!(ran.code != 0 && ran.err.contains(said), "{settings}: {ran:?}");
+        assert!(!ran.err.contains(CLIENT_SECRET));
+    }
+}

@@ -1,0 +1,64 @@
+// A real OpenID provider for the tests, with its own login and consent pages. It prints its issuer when it is
+// ready. Whom somebody signs in as decides what goes wrong: what a provider must never do is done to the token
+// of its own making, with its own key.
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+
+import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
+import Provider from 'oidc-provider';
+
+const [port, secret] = [Number(process.argv[2] ?? 0), process.env.CLIENT_SECRET];
+const key = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+const [own, foreign, kid] = [key(), key(), randomUUID()];
+
+const client = (id, method) => ({
+  client_id: id,
+  client_secret: secret,
+  token_endpoint_auth_method: method,
+  grant_types: ['authorization_code'],
+  response_types: ['code'],
+  // The port of such a client may be any (RFC 8252, section 7.3), as that of the server under test is.
+  application_type: 'native',
+  redirect_uris: ['open', 'plain', 'posted'].map((name) => `http://127.0.0.1/login/${name}/callback`),
+});
+
+const rsa = (claims, signer) => new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(signer);
+const altered = {
+  'wrong-audience': (claims) => rsa({ ...claims, aud: 'another' }, own),
+  'two-audiences': (claims) => rsa({ ...claims, aud: [claims.aud, 'another'] }, own),
+  'wrong-issuer': (claims) => rsa({ ...claims, iss: 'https://id.example.org' }, own),
+  'expired': (claims) => rsa({ ...claims, exp: claims.iat - 1 }, own),
+  'wrong-nonce': (claims) => rsa({ ...claims, nonce: 'another' }, own),
+  'no-nonce': ({ nonce, ...claims }) => rsa(claims, own),
+  'wrong-key': (claims) => rsa(claims, foreign),
+  'unsigned': (claims) => new UnsecuredJWT(claims).encode(),
+  'signed-with-the-secret': (claims) =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
+  'slow': () => new Promise(() => {}),
+};
+
+const server = createServer();
+server.listen(port, '127.0.0.1', () => {
+  const issuer = `http://127.0.0.1:${server.address().port}`;
+  const provider = new Provider(issuer, {
+    clients: [client('lodge', 'client_secret_basic'), client('posted', 'client_secret_post')],
+    jwks: { keys: [{ ...own.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
+    cookies: { keys: [randomUUID()] },
+    claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email', 'email_verified'] },
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    findAccount: (_, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, preferred_username: id, email: 'ada@example.org', email_verified: true }),
+    }),
+  });
+  provider.use(async (context, next) => {
+    await next();
+    const token = context.path === '/token' && context.body?.id_token;
+    const claims = token && decodeJwt(token);
+    const alter = claims && altered[claims.sub];
+    if (alter) context.body = { ...context.body, id_token: await alter(claims) };
+  });
+  server.on('request', provider.callback());
+  console.log(issuer);
+});
