@@ -170,3 +170,47 @@ pub(crate) fn refused(
 /// Neither that it was used before, nor that it was forged, is said to whoever brought it.
 pub(crate) const NOTHING_PROVED: Error =
     Error::forbidden("what you bring from the provider proves nothing; begin again");
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lodge_domain::OsRandom;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn past_the_bound_nobody_waits() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let name = ProviderName::parse("silent").unwrap();
+        let issuer = format!("http://{}", silent.local_addr().unwrap());
+        let provider = Provider { name: name.clone(), title: "Silent".to_owned(), issuer };
+        let options = ProviderOptions {
+            provider,
+            client_id: "x".to_owned(),
+            client_secret: None,
+            scopes: Vec::new(),
+            endpoints: None,
+        };
+        let providers = Arc::new(AskedProviders::new(vec![options]).unwrap());
+        let ask = || {
+            let (providers, name) = (Arc::clone(&providers), name.clone());
+            async move {
+                let flow = Flow::new(&OsRandom);
+                providers.authorization_url(&name, "http://localhost/", &flow).await
+            }
+        };
+        let waiting: Vec<_> = (0..WAITING_MAX).map(|_| tokio::spawn(ask())).collect();
+        while providers.asked[0].places.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let began = Instant::now();
+        assert!(matches!(ask().await, Err(Error::Unavailable { .. })));
+        assert!(began.elapsed() < Duration::from_secs(1), "at once");
+        for one in waiting {
+            assert!(matches!(one.await.unwrap(), Err(Error::Unavailable { .. })));
+        }
+        assert!(began.elapsed() < PATIENCE, "not one after the other");
+    }
+}

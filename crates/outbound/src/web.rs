@@ -134,7 +134,49 @@ fn is_here(url: &Url) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
     use super::*;
+
+    /// What comes of asking somebody on this machine who answers so.
+    async fn asked(answer: Vec<u8>) -> Result<HttpResponse, Unanswered> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(&answer).await;
+        });
+        let request = Request::get(url.as_str()).body(Vec::new()).unwrap();
+        Web::new().unwrap().of(&url).ask(request).await
+    }
+
+    fn answer(head: &str, body_bytes: usize) -> Vec<u8> {
+        let head = format!("HTTP/1.1 {head}\r\nContent-Length: {body_bytes}\r\n\r\n");
+        [head.into_bytes(), vec![b' '; body_bytes]].concat()
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_long_is_none() {
+        let taken = asked(answer("200 OK", ANSWER_BYTES_MAX)).await.unwrap();
+        assert_eq!(taken.body().len(), ANSWER_BYTES_MAX);
+        let refused = asked(answer("200 OK", ANSWER_BYTES_MAX + 1)).await;
+        assert!(matches!(refused, Err(Unanswered::Body(_))), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn no_redirect_is_followed() {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let to = elsewhere.local_addr().unwrap();
+        let taken = asked(answer(&format!("302 Found\r\nLocation: http://{to}/"), 0)).await;
+        assert_eq!(taken.unwrap().status(), StatusCode::FOUND);
+        let came = timeout(Duration::ZERO, elsewhere.accept()).await;
+        assert!(came.is_err(), "somebody came");
+    }
 
     #[test]
     fn only_https_is_asked_and_this_machine() {

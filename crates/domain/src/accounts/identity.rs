@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Account, AccountId, Event, NewAccount, SessionId};
 use crate::{Error, Result, secret};
 
-/// The longest subject, in characters (OpenID Connect Core, section 2).
+/// The longest subject, in characters (`OpenID` Connect Core, section 2).
 const SUBJECT_MAX: usize = 255;
 
 /// Who somebody is to a provider. An address or a name may become another's; this may not.
