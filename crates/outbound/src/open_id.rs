@@ -61,7 +61,8 @@ impl OpenId {
         redirect_uri: RedirectUrl,
         flow: &Flow,
     ) -> Result<String> {
-        let client = self.client(&*self.discovery.get().await?, redirect_uri);
+        let metadata = self.discovery.get().await?;
+        let client = self.client(&metadata, redirect_uri);
         let (state, nonce) = (CsrfToken::new(flow.state.clone()), Nonce::new(flow.nonce.clone()));
         let verifier = PkceCodeVerifier::new(flow.verifier.clone());
         let code = CoreAuthenticationFlow::AuthorizationCode;

@@ -7,7 +7,7 @@ use axum::extract::State;
 use http::{StatusCode, header};
 use lodge_domain::{
     Error,
-    accounts::{AccountsClient, FreshSession, SignIn},
+    accounts::{AccountsClient, FreshSession, Provider, SignIn},
     passwords::Password,
 };
 use serde::Deserialize;
@@ -27,6 +27,8 @@ pub(super) struct LoginPage<'a> {
     pub(super) signed_in_as: Option<&'a str>,
     /// Whether there are accounts here.
     pub(super) accounts: bool,
+    /// By whom one can sign in instead.
+    pub(super) providers: &'a [Provider],
     /// Whether API keys own anything here.
     pub(super) keys: bool,
     pub(super) typed: &'a SignInForm,
@@ -61,14 +63,28 @@ pub(super) async fn form(
     let person = session::person(&site, &asked).await?;
     let typed = SignInForm { next, ..SignInForm::default() };
     let name = person.as_ref().map(session::Person::name);
-    Ok(page(&site, StatusCode::OK, &login(&site, &typed, name))?)
+    let providers = providers(&site).await;
+    Ok(page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))?)
 }
 
-fn login<'a>(site: &Site, typed: &'a SignInForm, signed_in_as: Option<&'a str>) -> LoginPage<'a> {
-    let accounts = site.accounts.is_some();
+/// None while the accounts cannot be asked: that keeps nobody out who has a key.
+async fn providers(site: &Site) -> Vec<Provider> {
+    match &site.accounts {
+        Some(accounts) => accounts.providers().await.unwrap_or_default(),
+        None => Vec::new(),
+    }
+}
+
+fn login<'a>(
+    site: &Site,
+    providers: &'a [Provider],
+    typed: &'a SignInForm,
+    signed_in_as: Option<&'a str>,
+) -> LoginPage<'a> {
     LoginPage {
         signed_in_as,
-        accounts,
+        accounts: site.accounts.is_some(),
+        providers,
         keys: site.navigation.links,
         typed,
         wrong: None,
@@ -100,7 +116,8 @@ async fn with_key(site: &Site, asked: &Asked, form: SignInForm) -> HttpResult {
         }
         Err(Error::Unauthenticated(_)) => {
             let wrong_key = Some("This API key is not known, or was revoked.");
-            let again = LoginPage { wrong_key, ..login(site, &form, None) };
+            let providers = providers(site).await;
+            let again = LoginPage { wrong_key, ..login(site, &providers, &form, None) };
             Ok(page(site, StatusCode::FORBIDDEN, &again)?)
         }
         Err(error) => Err(error.into()),
@@ -119,7 +136,7 @@ async fn with_password(
             let home = if site.navigation.links { "/links" } else { "/account" };
             signed_in(&form.next, home, session::begin_account(site, &fresh, asked.at)?)
         }
-        Err(error) => refused(site, &form, error),
+        Err(error) => refused(site, &form, error).await,
     }
 }
 
@@ -140,7 +157,7 @@ pub(crate) async fn let_in(
 }
 
 /// The form once more. Who types what cannot be a password has typed a wrong one.
-fn refused(site: &Site, typed: &SignInForm, error: Error) -> HttpResult {
+async fn refused(site: &Site, typed: &SignInForm, error: Error) -> HttpResult {
     let problem = Problem::from(error);
     let wrong = match problem.status {
         StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED => {
@@ -149,7 +166,8 @@ fn refused(site: &Site, typed: &SignInForm, error: Error) -> HttpResult {
         status if status.is_server_error() => return Err(problem),
         _ => words::sentence(&problem.detail),
     };
-    let again = LoginPage { wrong: Some(&wrong), ..login(site, typed, None) };
+    let providers = providers(site).await;
+    let again = LoginPage { wrong: Some(&wrong), ..login(site, &providers, typed, None) };
     // A page's form is not asked for a header.
     let status = if problem.status == StatusCode::TOO_MANY_REQUESTS {
         problem.status
@@ -199,6 +217,8 @@ pub(crate) async fn leave(site: &Site, asked: &Asked) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use lodge_domain::accounts::ProviderName;
+
     use super::*;
     use crate::pages::{check, rendered};
 
@@ -223,11 +243,15 @@ mod tests {
             next: evil.to_owned(),
             ..SignInForm::default()
         };
+        let name = ProviderName::parse("acme").unwrap();
+        let provider = Provider { name, title: evil.to_owned(), issuer: evil.to_owned() };
+        let providers = [provider];
         for (accounts, keys) in [(true, true), (true, false), (false, true)] {
             let html = rendered(
                 &LoginPage {
                     signed_in_as: Some(evil),
                     accounts,
+                    providers: &providers,
                     keys,
                     typed: &typed,
                     wrong: Some(evil),

@@ -2,12 +2,17 @@
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use http::StatusCode;
-use lodge_domain::accounts::{Account, Role, Session};
+use http::{StatusCode, header};
+use jiff::Timestamp;
+use lodge_domain::{
+    Error,
+    accounts::{Account, Provider, Role, Session},
+};
 
 use super::{Me, device, me, profile::ProfileForm, sign_in_first};
 use crate::{
     accounts::{api, app::AccountsApp},
+    edge::headers::POLICY_FORM_LEADS_AWAY,
     error::HttpResult,
     pages::{self, errors::FormErrors},
     request::Asked,
@@ -18,6 +23,7 @@ use crate::{
 pub(super) struct AccountPage<'a> {
     pub(super) account: &'a Account,
     pub(super) sessions: &'a [Place],
+    pub(super) ways: &'a [Way],
     pub(super) notice: Option<&'static str>,
     pub(super) form: &'a ProfileForm,
     pub(super) errors: &'a FormErrors,
@@ -27,6 +33,17 @@ impl AccountPage<'_> {
     fn is_staff(&self) -> bool {
         self.account.role >= Role::Moderator
     }
+
+    /// Whether something opens the account beside any one of the providers.
+    fn may_unlink(&self) -> bool {
+        self.account.has_password || self.ways.iter().filter(|way| way.since.is_some()).count() > 1
+    }
+}
+
+/// A provider, and since when one is let in by it.
+pub(super) struct Way {
+    pub(super) provider: Provider,
+    pub(super) since: Option<Timestamp>,
 }
 
 /// Where one is signed in.
@@ -83,9 +100,29 @@ pub(super) async fn page(
         })
         .collect();
     let View { notice, form, errors } = view;
-    let account = &me.signed_in.account;
-    let page = AccountPage { account, sessions: &sessions, notice, form, errors };
-    Ok(pages::page(&app.site, status, &page)?)
+    let (account, ways) = (&me.signed_in.account, ways(app, me).await?);
+    let page = AccountPage { account, sessions: &sessions, ways: &ways, notice, form, errors };
+    let mut response = pages::page(&app.site, status, &page)?;
+    if !ways.is_empty() {
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_SECURITY_POLICY, POLICY_FORM_LEADS_AWAY);
+    }
+    Ok(response)
+}
+
+async fn ways(app: &AccountsApp, me: &Me) -> Result<Vec<Way>, Error> {
+    let providers = app.accounts.providers().await?;
+    if providers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let linked = app.accounts.identities(me.session).await?;
+    let since = |issuer: &str| {
+        let linked = linked.iter().find(|linked| linked.identity.issuer == issuer);
+        linked.map(|linked| linked.linked_at)
+    };
+    let ways =
+        providers.into_iter().map(|provider| Way { since: since(&provider.issuer), provider });
+    Ok(ways.collect())
 }
 
 /// `GET /account/export`.

@@ -3,11 +3,11 @@
 use askama::Template;
 use jiff::Timestamp;
 use lodge_domain::accounts::{
-    Account, AccountId, Email, Nickname, Role, Session, SessionId, Username,
+    Account, AccountId, Email, Nickname, Provider, ProviderName, Role, Session, SessionId, Username,
 };
 
 use super::{
-    account::{AccountPage, Place},
+    account::{AccountPage, Place, Way},
     delete::DeletedPage,
     people::{Filter, PeoplePage},
     profile::ProfileForm,
@@ -82,11 +82,21 @@ fn ones_own_page() {
         is_here: number == 1,
     };
     let (account, sessions) = (account(1, Role::Admin), [place(1), place(2)]);
+    let way = |since| Way {
+        provider: Provider {
+            name: ProviderName::parse("acme").unwrap(),
+            title: EVIL.to_owned(),
+            issuer: EVIL.to_owned(),
+        },
+        since,
+    };
+    let ways = [way(None), way(Some(now()))];
     let form = ProfileForm { nickname: EVIL.to_owned(), email: EVIL.to_owned() };
     for field in ["nickname", "email", "current", "new", "confirm"] {
         let html = rendered(&AccountPage {
             account: &account,
             sessions: &sessions,
+            ways: &ways,
             notice: Some("Saved."),
             form: &form,
             errors: &FormErrors::about(field, EVIL),

@@ -128,7 +128,7 @@ async fn arrive(app: &AccountsApp, asked: &Asked, name: &str, brought: Brought) 
 
 /// Somebody is in, and the session that their browser had before is not left behind.
 async fn let_in(app: &AccountsApp, asked: &Asked, fresh: &FreshSession) -> HttpResult {
-    pages::leave(&app.site, &app.accounts, asked).await?;
+    pages::leave(&app.site, asked).await?;
     let mut response = go_to(ACCOUNT)?;
     let cookie = session::begin_account(&app.site, fresh, asked.at)?;
     response.headers_mut().append(header::SET_COOKIE, cookie);
