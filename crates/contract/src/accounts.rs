@@ -6,7 +6,7 @@ use lodge_domain::{
     Done, Error,
     accounts::{
         Account, AccountChange, AccountId, AccountQuery, AccountStore, Actor, Credential, Email,
-        Event, EventKind, NewAccount, Nickname, Outcome, Reset, Role, Username,
+        Event, EventKind, NewAccount, Nickname, Outcome, PictureId, Reset, Role, Username,
     },
     passwords::PasswordHash,
 };
@@ -188,16 +188,45 @@ pub async fn a_change_changes_what_it_names(fixture: &AccountsFixture) {
     assert_eq!(absent.unwrap(), None);
 }
 
+/// Only the picture that was meant is replaced.
+pub async fn a_picture_is_set_where_it_is_known_which_one_goes(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let name = fresh_name();
+    let account = made(store, &name).await;
+    assert_eq!(account.picture, None);
+    let (one, two) = (PictureId::stored([1; 32]), PictureId::stored([2; 32]));
+    let set = async |had: Option<PictureId>, picture: Option<PictureId>| {
+        let change = AccountChange {
+            picture: Some(picture),
+            had_picture: Some(had),
+            ..AccountChange::default()
+        };
+        store.change(change, event(account.id, EventKind::PictureChanged, 1)).await.unwrap()
+    };
+    let with = |picture| Some(Account { picture, ..account.clone() });
+    assert_eq!(set(Some(one), Some(two)).await, None);
+    assert_eq!(set(None, Some(one)).await, with(Some(one)));
+    assert_eq!(set(None, Some(two)).await, None);
+    assert_eq!(set(Some(two), None).await, None);
+    assert_eq!(set(Some(one), Some(two)).await, with(Some(two)));
+    let found = store.find(&name).await.unwrap().map(|(account, _)| account);
+    assert_eq!(found, with(Some(two)));
+    let removed = store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap();
+    assert_eq!(removed, with(Some(two)));
+    assert_eq!(set(Some(two), None).await, None);
+}
+
 /// Its name stays taken; nothing else of it stays.
 pub async fn a_deleted_account_leaves_its_name_alone(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let name = fresh_name();
     let account = made(store, &name).await;
-    assert!(store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap());
+    let removed = store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap();
+    assert_eq!(removed.as_ref(), Some(&account), "as it was");
     assert_eq!(store.find(&name).await.unwrap(), None);
     assert_eq!(store.get(account.id).await.unwrap(), None);
     assert_eq!(store.add(new(&name), None).await.unwrap().outcome, None);
-    assert!(!store.remove(event(account.id, EventKind::Deleted, 3)).await.unwrap());
+    assert_eq!(store.remove(event(account.id, EventKind::Deleted, 3)).await.unwrap(), None);
     let change = AccountChange { role: Some(Role::Admin), ..AccountChange::default() };
     let changed = store.change(change, event(account.id, EventKind::RoleChanged, 3)).await.unwrap();
     assert_eq!(changed, None);
@@ -238,7 +267,7 @@ pub async fn accounts_are_listed_by_name(fixture: &AccountsFixture) {
         expected.push(made(store, &name).await);
     }
     let gone = expected.remove(2);
-    assert!(store.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap());
+    store.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap().unwrap();
     let list = |after: Option<&Account>, limit| {
         store.list(AccountQuery {
             prefix: start.as_str().to_owned(),

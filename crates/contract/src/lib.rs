@@ -15,7 +15,7 @@
 use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
-    accounts::{AccountStore, IdentityStore, SessionStore},
+    accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
 };
@@ -29,6 +29,7 @@ pub mod clicks;
 pub mod identities;
 pub mod keys;
 pub mod lists;
+pub mod pictures;
 pub mod replacements;
 pub mod samples;
 pub mod sessions;
@@ -42,6 +43,14 @@ pub struct AccountsFixture {
     /// Identities of the same accounts.
     pub identities: Arc<dyn IdentityStore>,
     /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The store of pictures under test.
+pub struct PicturesFixture {
+    /// Pictures.
+    pub pictures: Arc<dyn PictureStore>,
+    /// What must live as long as the store.
     pub guard: Box<dyn Any + Send + Sync>,
 }
 
@@ -119,6 +128,7 @@ macro_rules! accounts_promises {
             accounts::two_hundred_accounts_of_one_name_are_made_once,
             accounts::a_repeated_sign_up_is_answered_as_the_first,
             accounts::a_change_changes_what_it_names,
+            accounts::a_picture_is_set_where_it_is_known_which_one_goes,
             accounts::a_deleted_account_leaves_its_name_alone,
             accounts::what_happened_to_an_account_is_kept,
             accounts::many_accounts_are_made_together,
@@ -131,6 +141,17 @@ macro_rules! accounts_promises {
             sessions::whatever_ends_sessions_is_told,
             sessions::an_account_has_a_hundred_sessions_at_most,
     sessions::a_place_of_another_feed_begins_anew, identities::an_account_is_made_with_a_ticket_once, identities::of_many_who_redeem_one_ticket_one_makes_an_account, identities::a_ticket_is_of_no_use_past_its_time, identities::the_latest_ticket_of_an_identity_counts, identities::an_identity_opens_one_account, identities::nobody_links_whose_session_has_ended, identities::unlinking_ends_the_other_sessions, identities::the_only_way_in_stays, identities::a_deleted_account_leaves_its_identities_to_others, identities::what_a_session_began_by_is_noted,
+        }
+    };
+}
+
+/// The same of the promises of what keeps pictures; `$make` makes a [`PicturesFixture`].
+#[macro_export]
+macro_rules! pictures_promises {
+    ($make:path) => {
+        $crate::tests! { $make, $crate::PicturesFixture;
+            pictures::a_picture_is_kept_in_both_sizes,
+            pictures::a_removed_picture_is_gone,
         }
     };
 }

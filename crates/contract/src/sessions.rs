@@ -123,7 +123,7 @@ pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture
 
     let gone = made(store, &fresh_name()).await;
     let session = begun(fixture, &gone).await;
-    assert!(store.remove(event(gone.id, EventKind::Deleted, 4)).await.unwrap());
+    store.remove(event(gone.id, EventKind::Deleted, 4)).await.unwrap().unwrap();
     assert!(!opens(fixture, &session, at(5)).await);
     assert!(!fixture.sessions.begin(new(&gone)).await.unwrap());
 }
@@ -159,7 +159,7 @@ pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
         ..AccountChange::default()
     };
     changed(store, accounts[1].id, EventKind::Banned, ban).await;
-    assert!(store.remove(event(accounts[2].id, EventKind::Deleted, 3)).await.unwrap());
+    store.remove(event(accounts[2].id, EventKind::Deleted, 3)).await.unwrap().unwrap();
     let (mut place, mut told) = (start.place, Vec::new());
     loop {
         let changed = fixture.sessions.changed_since(Some(place)).await.unwrap();

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Email, Ending, Nickname, Username};
+use super::{Email, Ending, Nickname, PictureId, Username};
 use crate::{Error, Result, passwords::PasswordHash};
 
 /// An account's number, given by the store and never given again.
@@ -69,6 +69,9 @@ pub struct Account {
     pub banned_at: Option<Timestamp>,
     /// Rises whenever all its sessions end; a session of an earlier one opens nothing.
     pub epoch: u32,
+    /// Its picture. One that was written down before there were any has none.
+    #[serde(default)]
+    pub picture: Option<PictureId>,
 }
 
 /// What proves whose an account is.
@@ -136,4 +139,8 @@ pub struct AccountChange {
     pub ending: Option<Ending>,
     /// Only if the account is at this epoch: what the change rests on was read then.
     pub at_epoch: Option<u32>,
+    /// Its picture.
+    pub picture: Option<Option<PictureId>>,
+    /// Only if this is its picture: then it is known which one is nobody's any more.
+    pub had_picture: Option<Option<PictureId>>,
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountQuery, Accounts, Arrival, Changed, Departure, Edit, Export, FeedPlace,
-    FreshSession, LinkedIdentity, NewPassword, Newcomer, Provider, ProviderName, Role, Session,
-    SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
+    FreshSession, LinkedIdentity, NewPassword, Newcomer, PictureId, Provider, ProviderName, Role,
+    Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
 };
 use crate::{Attempt, Done, Error, Result, passwords::Password, secret::Hidden};
 
@@ -109,6 +109,8 @@ pub enum Own {
     },
     /// Let nobody of a provider open it any more.
     Unlink(ProviderName),
+    /// Set one's picture, which is kept already, or take it away.
+    SetPicture(Option<PictureId>),
 }
 
 /// What staff can ask for.
@@ -159,6 +161,18 @@ pub enum Reply {
     Arrived(Welcome),
     /// The identities that open the account.
     Identities(Vec<LinkedIdentity>),
+    /// The account with its new picture.
+    PictureSet {
+        /// The account.
+        account: Account,
+        /// The picture that it had before.
+        former: Option<PictureId>,
+    },
+    /// The account is deleted.
+    Deleted {
+        /// The picture that it had.
+        picture: Option<PictureId>,
+    },
 }
 
 /// Whoever answers calls: the service itself, or the way to another process that has it.
@@ -215,10 +229,7 @@ impl Accounts {
                 self.sign_out_everywhere(me).await?;
                 Reply::Done
             }
-            Own::Delete => {
-                self.delete(me).await?;
-                Reply::Done
-            }
+            Own::Delete => Reply::Deleted { picture: self.delete(me).await? },
             Own::Export => Reply::Export(Box::new(self.export(me).await?)),
             Own::KeepOrder(order) => self.keep_order(me, order).await?,
             Own::Identities => Reply::Identities(self.identities(me).await?),
@@ -228,6 +239,10 @@ impl Accounts {
             Own::Unlink(provider) => {
                 self.unlink(me, &provider).await?;
                 Reply::Done
+            }
+            Own::SetPicture(picture) => {
+                let (account, former) = self.set_picture(me, picture).await?;
+                Reply::PictureSet { account, former }
             }
         })
     }

@@ -4,8 +4,8 @@ use std::{net::IpAddr, sync::Arc};
 
 use super::{
     Account, AccountQuery, Arrival, Backend, Call, Departure, Edit, Export, FreshSession,
-    LinkedIdentity, NewPassword, Newcomer, Order, Own, Provider, ProviderName, Reply, Role,
-    Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
+    LinkedIdentity, NewPassword, Newcomer, Order, Own, PictureId, Provider, ProviderName, Reply,
+    Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
     backend::mixed_up,
 };
 use crate::{Attempt, Done, Result, passwords::Password, secret::Hidden};
@@ -99,13 +99,28 @@ impl AccountsClient {
 
     /// Deletes one's account.
     pub async fn delete(&self, session: SessionDigest) -> Result<()> {
-        done(&self.own(session, Own::Delete).await?)
+        match self.own(session, Own::Delete).await? {
+            Reply::Deleted { .. } => Ok(()),
+            _ => Err(mixed_up()),
+        }
     }
 
     /// All that is kept about oneself.
     pub async fn export(&self, session: SessionDigest) -> Result<Export> {
         match self.own(session, Own::Export).await? {
             Reply::Export(export) => Ok(*export),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Sets one's picture, which is kept already, or takes it away.
+    pub async fn set_picture(
+        &self,
+        session: SessionDigest,
+        picture: Option<PictureId>,
+    ) -> Result<Account> {
+        match self.own(session, Own::SetPicture(picture)).await? {
+            Reply::PictureSet { account, .. } => Ok(account),
             _ => Err(mixed_up()),
         }
     }

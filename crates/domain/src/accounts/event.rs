@@ -41,11 +41,13 @@ pub enum EventKind {
     Linked,
     /// A provider opens it no more.
     Unlinked,
+    /// The picture was set or taken away.
+    PictureChanged,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::SignedUp,
         Self::SignedIn,
         Self::SignedOut,
@@ -62,6 +64,7 @@ impl EventKind {
         Self::SignedInByProvider,
         Self::Linked,
         Self::Unlinked,
+        Self::PictureChanged,
     ];
 
     /// Its name in stores and answers.
@@ -83,6 +86,7 @@ impl EventKind {
             Self::SignedInByProvider => "signed_in_by_provider",
             Self::Linked => "linked",
             Self::Unlinked => "unlinked",
+            Self::PictureChanged => "picture_changed",
         }
     }
 

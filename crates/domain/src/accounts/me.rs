@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountChange, Accounts, Actor, Email, Ending, Event, EventKind, LinkedIdentity,
-    NewPassword, Nickname, Session, SessionId, SignedIn, failures::Counted, service::NO_ACCOUNT,
+    NewPassword, Nickname, PictureId, Session, SessionId, SignedIn, failures::Counted,
+    service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch};
 
@@ -14,6 +15,9 @@ const SESSIONS_LISTED: usize = 100;
 
 /// Events that an export holds.
 const EVENTS_EXPORTED: usize = 10_000;
+
+/// Tries to set a picture while it is being changed elsewhere.
+const PICTURE_TRIES: usize = 5;
 
 /// What to change about oneself; what is absent stays.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -98,10 +102,34 @@ impl Accounts {
         changed.map(drop).ok_or(NO_ACCOUNT)
     }
 
-    /// Deletes one's account. Its name is nobody's for a while.
-    pub async fn delete(&self, me: &SignedIn) -> Result<()> {
+    /// Deletes one's account; the picture that it had. Its name is nobody's for a while.
+    pub async fn delete(&self, me: &SignedIn) -> Result<Option<PictureId>> {
         let event = own_event(me, EventKind::Deleted, self.clock.now());
-        if self.store.remove(event).await? { Ok(()) } else { Err(NO_ACCOUNT) }
+        self.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
+    }
+
+    /// Sets one's picture, or takes it away; the account, and the picture that it had before.
+    pub async fn set_picture(
+        &self,
+        me: &SignedIn,
+        picture: Option<PictureId>,
+    ) -> Result<(Account, Option<PictureId>)> {
+        for _ in 0..PICTURE_TRIES {
+            let account = self.account(me.account.id).await?;
+            let former = account.picture;
+            if former == picture {
+                return Ok((account, former));
+            }
+            let change = AccountChange {
+                picture: Some(picture),
+                had_picture: Some(former),
+                ..AccountChange::default()
+            };
+            if let Some(account) = self.change_own(me, change, EventKind::PictureChanged).await? {
+                return Ok((account, former));
+            }
+        }
+        Err(Error::conflict("the picture is being changed elsewhere at the same time"))
     }
 
     /// All that is kept about oneself.

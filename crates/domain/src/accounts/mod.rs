@@ -13,6 +13,8 @@ mod me;
 mod new_password;
 mod nickname;
 mod order;
+mod picture;
+mod pictures;
 mod provider;
 mod service;
 mod session;
@@ -39,6 +41,8 @@ pub use self::{
     me::{Edit, Export},
     new_password::NewPassword,
     nickname::Nickname,
+    picture::{PictureDecoder, PictureId, PictureSize, PictureStore, Squares},
+    pictures::{Pictures, WithPictures},
     provider::{
         Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
         ProviderName, Providers,

@@ -75,12 +75,12 @@ pub trait AccountStore: Send + Sync {
     async fn list(&self, query: AccountQuery) -> Result<Vec<Account>>;
 
     /// Changes what `change` names, and notes `event`; `None` if there is no such account, or it is at
-    /// another epoch than the change is meant for.
+    /// another epoch, or has another picture, than the change is meant for.
     async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>>;
 
     /// Deletes an account with all that it holds but its name, which nobody gets for a while, and its
-    /// events; false if there is none.
-    async fn remove(&self, event: Event) -> Result<bool>;
+    /// events; the account as it was, if there is one.
+    async fn remove(&self, event: Event) -> Result<Option<Account>>;
 
     /// What happened to an account, newest first, at most `limit`.
     async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>>;

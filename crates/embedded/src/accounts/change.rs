@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use lodge_domain::accounts::{
-    Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount,
+    Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount, PictureId,
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{
     events, get, identities,
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 const ADD: &str = "INSERT INTO accounts (username, nickname, email, role, password, epoch, created_at) \
     VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6) ON CONFLICT (username) DO NOTHING";
-const EPOCH: &str = "SELECT epoch FROM accounts WHERE id = ?1 AND deleted_at IS NULL";
+const STANDING: &str = "SELECT epoch, picture FROM accounts WHERE id = ?1 AND deleted_at IS NULL";
 const SET_NICKNAME: &str = "UPDATE accounts SET nickname = nullif(?2, username) WHERE id = ?1";
 const SET_EMAIL: &str = "UPDATE accounts SET email = ?2 WHERE id = ?1";
 const SET_ROLE: &str = "UPDATE accounts SET role = ?2 WHERE id = ?1";
@@ -22,26 +22,28 @@ const SET_BANNED: &str = "UPDATE accounts SET banned_at = ?2 WHERE id = ?1";
 const SET_PASSWORD: &str =
     "UPDATE accounts SET password = ?2, reset = NULL, reset_until = NULL WHERE id = ?1";
 const SET_RESET: &str = "UPDATE accounts SET reset = ?2, reset_until = ?3 WHERE id = ?1";
+const SET_PICTURE: &str = "UPDATE accounts SET picture = ?2 WHERE id = ?1";
 const SET_EPOCH: &str = "UPDATE accounts SET epoch = ?2 WHERE id = ?1";
 const END_SESSIONS: &str = "DELETE FROM sessions WHERE account = ?1 AND id <> ?2";
 const KEEP_SESSION: &str =
     "UPDATE sessions SET epoch = ?3 WHERE account = ?1 AND id = ?2 AND epoch = ?4";
 /// What is left of a deleted account keeps its name from others.
 const BURY: &str = "UPDATE accounts SET nickname = NULL, email = NULL, role = 0, password = NULL, \
-    reset = NULL, reset_until = NULL, epoch = epoch + 1, banned_at = NULL, deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL";
+    reset = NULL, reset_until = NULL, epoch = epoch + 1, banned_at = NULL, picture = NULL, deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL";
 const NO_SESSION: [u8; 16] = [0; 16];
 
 /// Every statement of the changes.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 12] = [
+pub(crate) const STATEMENTS: [&str; 13] = [
     ADD,
-    EPOCH,
+    STANDING,
     SET_NICKNAME,
     SET_EMAIL,
     SET_ROLE,
     SET_BANNED,
     SET_PASSWORD,
     SET_RESET,
+    SET_PICTURE,
     SET_EPOCH,
     END_SESSIONS,
     KEEP_SESSION,
@@ -79,10 +81,22 @@ pub(crate) fn change(
     event: &Event,
 ) -> Result<Option<Account>, Failure> {
     let id = event.account;
-    let Some(epoch) = epoch(connection, id)? else { return Ok(None) };
-    let AccountChange { nickname, email, role, banned_at, password, reset, ending, at_epoch } =
-        change;
-    if at_epoch.is_some_and(|expected| expected != epoch) {
+    let Some((epoch, former)) = standing(connection, id)? else { return Ok(None) };
+    let AccountChange {
+        nickname,
+        email,
+        role,
+        banned_at,
+        password,
+        reset,
+        ending,
+        at_epoch,
+        picture,
+        had_picture,
+    } = change;
+    if at_epoch.is_some_and(|expected| expected != epoch)
+        || had_picture.is_some_and(|expected| expected != former)
+    {
         return Ok(None);
     }
     if let Some(nickname) = nickname {
@@ -105,6 +119,10 @@ pub(crate) fn change(
     if let Some(reset) = reset {
         let values = (id.0, reset.digest, reset.expires_at.as_millisecond());
         connection.prepare_cached(SET_RESET)?.execute(values)?;
+    }
+    if let Some(picture) = picture {
+        let bytes = picture.as_ref().map(PictureId::bytes);
+        connection.prepare_cached(SET_PICTURE)?.execute((id.0, bytes))?;
     }
     if let Some(ending) = ending {
         end(connection, id, *ending, epoch)?;
@@ -130,17 +148,24 @@ pub(super) fn end(
 }
 
 /// Deletes an account; its name stays for a while.
-pub(crate) fn remove(connection: &Connection, event: &Event) -> Result<bool, Failure> {
+pub(crate) fn remove(connection: &Connection, event: &Event) -> Result<Option<Account>, Failure> {
     let (id, at) = (event.account.0, event.at.as_millisecond());
-    if connection.prepare_cached(BURY)?.execute((id, at))? == 0 {
-        return Ok(false);
-    }
+    let Some(account) = get(connection, event.account)? else { return Ok(None) };
+    connection.prepare_cached(BURY)?.execute((id, at))?;
     connection.prepare_cached(END_SESSIONS)?.execute((id, NO_SESSION))?;
     identities::forget(connection, event.account)?;
     events::note(connection, event)?;
-    Ok(true)
+    Ok(Some(account))
 }
 
-fn epoch(connection: &Connection, id: AccountId) -> rusqlite::Result<Option<u32>> {
-    connection.prepare_cached(EPOCH)?.query_row([id.0], |row| row.get(0)).optional()
+/// The epoch of an account, and its picture.
+fn standing(
+    connection: &Connection,
+    id: AccountId,
+) -> rusqlite::Result<Option<(u32, Option<PictureId>)>> {
+    let read = |row: &Row<'_>| {
+        let picture: Option<[u8; 32]> = row.get(1)?;
+        Ok((row.get(0)?, picture.map(PictureId::stored)))
+    };
+    connection.prepare_cached(STANDING)?.query_row([id.0], read).optional()
 }

@@ -103,7 +103,7 @@ impl AccountStore for SqliteAccounts {
         metered::write(&self.0, work).await
     }
 
-    async fn remove(&self, event: Event) -> Result<bool> {
+    async fn remove(&self, event: Event) -> Result<Option<Account>> {
         let work = move |connection: &Connection| change::remove(connection, &event);
         metered::write(&self.0, work).await
     }

@@ -2,17 +2,17 @@
 
 use jiff::Timestamp;
 use lodge_domain::{
-    accounts::{Account, AccountId, Credential, Email, Nickname, Reset, Role, Username},
+    accounts::{Account, AccountId, Credential, Email, Nickname, PictureId, Reset, Role, Username},
     passwords::PasswordHash,
 };
 use rusqlite::{Result, Row};
 
 /// The columns that [`read`] takes, in its order.
 pub(crate) const COLUMNS: &str = "a.id, a.username, a.nickname, a.email, a.role, a.password IS NOT NULL, \
-    a.epoch, a.created_at, a.banned_at";
+    a.epoch, a.created_at, a.banned_at, a.picture";
 
 /// How many they are.
-pub(crate) const COUNT: usize = 9;
+pub(crate) const COUNT: usize = 10;
 
 /// Reads [`COLUMNS`], the first of which is at `first`.
 pub(crate) fn read(row: &Row<'_>, first: usize) -> Result<Account> {
@@ -31,6 +31,7 @@ pub(crate) fn read(row: &Row<'_>, first: usize) -> Result<Account> {
             .get::<_, Option<i64>>(first + 8)?
             .map(|at| instant(first + 8, at))
             .transpose()?,
+        picture: row.get::<_, Option<[u8; 32]>>(first + 9)?.map(PictureId::stored),
     })
 }
 

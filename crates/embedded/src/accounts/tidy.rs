@@ -71,7 +71,7 @@ mod tests {
         let (stays, goes) = (fresh_name(), fresh_name());
         let (stays, gone) = (made(&*accounts, &stays).await, made(&*accounts, &goes).await);
         begun(&fixture, &stays).await;
-        assert!(accounts.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap());
+        accounts.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap().unwrap();
         let tidy = |now| embedded.tidy(now, SignedDuration::from_hours(1));
         assert_eq!(tidy(at(3599)).await.unwrap().accounts, 0);
         assert_eq!(tidy(at(3600)).await.unwrap().accounts, 1, "the session");

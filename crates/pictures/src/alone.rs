@@ -1,0 +1,77 @@
+//! Files that are pictures and something else besides.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+/// What pages, programs, documents and archives cannot do without, in small letters or capitals. All have
+/// six characters or more: together they come up by chance in two of a million files of five megabytes of
+/// compressed pixels; one of four letters would in one of a hundred.
+const MARKS: [&[u8]; 16] = [
+    b"<html>",
+    b"<html ",
+    b"<!doctype",
+    b"<head>",
+    b"<body>",
+    b"<body ",
+    b"<script",
+    b"<iframe",
+    b"<a href=",
+    b"<img src=",
+    b"<svg xmlns",
+    b"<?php ",
+    b"<?php\n",
+    b"%pdf-1.",
+    b"rar!\x1a\x07",
+    b"7z\xbc\xaf\x27\x1c",
+];
+
+/// What the first entry of a ZIP archive begins with, and the end of its directory.
+const ZIP_ENTRY: &[u8] = b"PK\x03\x04";
+const ZIP_END: &[u8] = b"PK\x05\x06";
+
+/// How far before the end of a file that end can be: 22 bytes, and a comment.
+const ZIP_END_BYTES_MAX: usize = 22 + 0xffff;
+
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(MARKS).ok()
+});
+
+/// Whether a picture could be read as something else as well (a polyglot). Nothing of it would be kept,
+/// but whoever sends one does not send a picture.
+pub(crate) fn is_more_than_a_picture(bytes: &[u8]) -> bool {
+    let tail = &bytes[bytes.len().saturating_sub(ZIP_END_BYTES_MAX)..];
+    let is_archive = || contains(tail, ZIP_END) && contains(bytes, ZIP_ENTRY);
+    FINDER.as_ref().is_none_or(|finder| finder.is_match(bytes)) || is_archive()
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_a_document_and_an_archive_are_seen_wherever_they_are() {
+        let zip =
+            [b"....PK\x03\x04".as_slice(), &vec![7; 90_000], b"PK\x05\x06", &[0; 18]].concat();
+        assert!(is_more_than_a_picture(&zip));
+        for mark in [&b"<ScRipt>"[..], b"<HTML ", b"%PDF-1.7", b"<?php\n", b"Rar!\x1a\x07"] {
+            let rest = vec![0xff; 70_000];
+            for bytes in [[&rest, mark].concat(), [mark, &rest].concat()] {
+                assert!(is_more_than_a_picture(&bytes), "{mark:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cameras_write_is_no_page() {
+        let packet = b"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF>";
+        assert!(!is_more_than_a_picture(packet));
+        assert!(!is_more_than_a_picture(b""));
+        assert!(!is_more_than_a_picture(b"PK\x05\x06 alone"));
+    }
+}

@@ -1,0 +1,116 @@
+//! What becomes of good, odd and hostile files.
+
+use image::{ImageFormat, Rgb, RgbImage};
+use lodge_contract::pictures::files;
+use lodge_domain::{
+    Error,
+    accounts::{PictureSize, Squares},
+};
+use lodge_pictures::squares;
+
+const RED: [u8; 3] = [255, 0, 0];
+const GREEN: [u8; 3] = [0, 255, 0];
+const BLUE: [u8; 3] = [0, 0, 255];
+const YELLOW: [u8; 3] = [255, 255, 0];
+const WHITE: [u8; 3] = [255, 255, 255];
+const BLACK: [u8; 3] = [0, 0, 0];
+
+/// Both sizes, decoded.
+fn seen(upload: &[u8]) -> [RgbImage; 2] {
+    let squares: Squares = squares(upload).unwrap();
+    PictureSize::ALL.map(|size| {
+        let image = image::load_from_memory_with_format(squares.of(size), ImageFormat::Jpeg);
+        let image = image.unwrap().into_rgb8();
+        assert_eq!(image.dimensions(), (size.px(), size.px()));
+        image
+    })
+}
+
+/// Whether the four fields of both sizes have these colours, from the top left on; `about` is how far each
+/// channel may be off.
+fn shows(upload: &[u8], fields: [[u8; 3]; 4], about: u8) -> bool {
+    seen(upload).iter().all(|image| {
+        let side = image.width();
+        let (near, far) = (side / 4, side * 3 / 4);
+        let middles = [(near, near), (far, near), (near, far), (far, far)];
+        middles.into_iter().zip(fields).all(|((x, y), expected)| {
+            let Rgb(found) = *image.get_pixel(x, y);
+            found.iter().zip(expected).all(|(a, b)| a.abs_diff(b) <= about)
+        })
+    })
+}
+
+#[test]
+fn every_kind_of_picture_is_taken() {
+    for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP, ImageFormat::Gif] {
+        for (width, height) in [(640, 480), (100, 300), (2_000, 1_500), (33, 33)] {
+            let upload = files::file(format, width, height);
+            let is_right = shows(&upload, [RED, GREEN, BLUE, YELLOW], 40);
+            assert!(is_right, "{format:?} {width} × {height}");
+        }
+    }
+}
+
+#[test]
+fn odd_pictures_are_taken() {
+    assert!(shows(&files::one_pixel(), [RED; 4], 8));
+    assert!(shows(&files::deep(), [RED; 4], 8));
+    assert!(shows(&files::half_there(), [WHITE, BLACK, WHITE, BLACK], 8));
+    let sample = |start: &str| {
+        let (name, bytes) =
+            files::SAMPLES.iter().find(|(name, _)| name.starts_with(start)).unwrap();
+        (*name, *bytes)
+    };
+    for (start, fields, about) in [
+        ("a JPEG for a printer", [RED, GREEN, BLUE, YELLOW], 60),
+        ("a progressive", [RED, GREEN, BLUE, YELLOW], 40),
+        ("a grey", [[76; 3], [150; 3], [29; 3], [226; 3]], 8),
+        ("a lossy WebP", [WHITE, GREEN, WHITE, YELLOW], 60),
+        ("an animated WebP", [RED; 4], 8),
+        ("an animated PNG", [RED; 4], 8),
+    ] {
+        let (name, bytes) = sample(start);
+        assert!(shows(bytes, fields, about), "{name}: {:?}", seen(bytes)[0].get_pixel(64, 64));
+    }
+}
+
+#[test]
+fn an_animation_is_its_first_frame_however_many_it_has() {
+    assert!(shows(&files::animated(300), [RED; 4], 8));
+}
+
+#[test]
+fn a_picture_is_turned_as_it_is_meant_to_be_seen() {
+    assert!(shows(&files::with_gps(), [BLUE, RED, YELLOW, GREEN], 40));
+}
+
+#[test]
+fn no_hostile_file_is_taken() {
+    for (name, upload) in files::hostile() {
+        let taken = squares(&upload);
+        assert!(matches!(taken, Err(Error::Invalid { .. })), "{name}: {taken:?}");
+    }
+}
+
+#[test]
+fn a_picture_cut_off_anywhere_is_refused_and_not_shown_by_half() {
+    let fields = [RED, GREEN, BLUE, YELLOW];
+    for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP, ImageFormat::Gif] {
+        let upload = files::file(format, 64, 64);
+        for length in 0..upload.len() {
+            let cut = &upload[..length];
+            // What is cut off may be no more than the mark at the end of a file.
+            let is_right = squares(cut).is_err() || shows(cut, fields, 60);
+            assert!(is_right, "{format:?} cut off at {length} of {}", upload.len());
+        }
+    }
+    let upload = files::jpeg();
+    for length in (0..upload.len()).step_by(97) {
+        assert!(squares(&upload[..length]).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn the_same_file_gives_the_same_squares() {
+    assert_eq!(squares(&files::jpeg()).unwrap(), squares(&files::jpeg()).unwrap());
+}
