@@ -9,7 +9,7 @@ use axum::{
 };
 use bytes::BytesMut;
 use http::{HeaderMap, Method, StatusCode, header, request::Parts};
-use http_body_util::{BodyExt as _, LengthLimitError};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Error,
@@ -172,10 +172,10 @@ fn is_host(host: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
 }
 
-/// The part of the path that a route leaves open.
-pub(crate) struct Segment(pub(crate) String);
+/// The part of the path that a route leaves open; or the parts, as a tuple.
+pub(crate) struct Segment<T = String>(pub(crate) T);
 
-impl<S: Send + Sync> FromRequestParts<S> for Segment {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -213,11 +213,34 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let site = Arc::<Site>::from_ref(state);
         let announced = request.body().size_hint().lower();
-        let body = request.into_limited_body();
-        if body.size_hint().upper().is_some_and(|limit| announced > limit) {
+        Self::read(&site, announced, request.into_limited_body(), &site.body_room).await
+    }
+}
+
+impl Whole {
+    /// The body of a request that its handler reads itself, because it has other limits, or looks at the
+    /// head first: at most `bytes_max`, while there is `room` for it, in KiB.
+    pub(crate) async fn up_to(
+        bytes_max: usize,
+        site: &Site,
+        body: Body,
+        room: &Semaphore,
+    ) -> Result<Bytes, Problem> {
+        let announced = body.size_hint().lower();
+        let limited = Body::new(Limited::new(body, bytes_max));
+        Self::read(site, announced, limited, room).await.map(|Self(whole)| whole)
+    }
+
+    async fn read(
+        site: &Site,
+        announced: u64,
+        limited: Body,
+        room: &Semaphore,
+    ) -> Result<Self, Problem> {
+        if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
             return Err(too_large());
         }
-        let read = read_within(body, &site.body_room);
+        let read = read_within(limited, room);
         timeout(site.settings.request_timeout / 2, read).await.unwrap_or_else(|_| {
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
         })
@@ -247,7 +270,7 @@ fn unreadable(error: axum::Error) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")
 }
 
-fn too_large() -> Problem {
+pub(crate) fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route takes")
 }
 

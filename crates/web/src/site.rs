@@ -18,7 +18,11 @@ use futures_util::FutureExt;
 use http::{HeaderMap, Method, StatusCode, header};
 use hyper::body::Incoming;
 use lodge_domain::{
-    Clock, Random, accounts::AccountsClient, keys::Keys, links::Links, secret::InstallationSecret,
+    Clock, Random,
+    accounts::{AccountsClient, Pictures},
+    keys::Keys,
+    links::Links,
+    secret::InstallationSecret,
 };
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
@@ -48,6 +52,9 @@ const BODIES_KIB_MAX: usize = 32 * 1024;
 
 /// Fields that one address may have checked a minute as they are typed.
 const CHECKS_PER_MINUTE: u32 = 240;
+/// Pictures of the greatest length for which there is room on their way at one time, apart from other
+/// bodies.
+const LONGEST_PICTURES: usize = 4;
 
 /// What an operator decides about the edge.
 #[derive(Debug, Clone)]
@@ -65,6 +72,10 @@ pub struct SiteSettings {
     pub attempts_per_minute: u32,
     /// Whether every request is logged, not only those that fail.
     pub access_log: bool,
+    /// Pictures that one address may send a minute; 0 is no limit.
+    pub pictures_per_minute: u32,
+    /// The longest picture that is taken, in KiB.
+    pub picture_kib_max: usize,
 }
 
 /// What handlers work with.
@@ -86,8 +97,11 @@ pub struct Site {
     pub(crate) sign_ups: Option<AddressLimit>,
     pub(crate) attempts: Option<AddressLimit>,
     pub(crate) checks: Option<AddressLimit>,
+    pub(crate) pictures: Option<AddressLimit>,
     /// Room for bodies that are on their way, in KiB.
     pub(crate) body_room: Arc<Semaphore>,
+    /// The same for pictures.
+    pub(crate) picture_room: Semaphore,
 }
 
 impl Site {
@@ -106,6 +120,8 @@ impl Site {
             sign_ups: AddressLimit::per_minute(settings.sign_ups_per_minute),
             attempts: AddressLimit::per_minute(settings.attempts_per_minute),
             checks: AddressLimit::per_minute(CHECKS_PER_MINUTE),
+            pictures: AddressLimit::per_minute(settings.pictures_per_minute),
+            picture_room: Semaphore::new(LONGEST_PICTURES * settings.picture_kib_max),
             body_room: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
             keys,
             accounts,
@@ -131,6 +147,8 @@ pub struct Front(Arc<Inner>);
 pub struct Apps {
     /// Short links.
     pub links: Option<Arc<Links>>,
+    /// Pictures of accounts: there wherever accounts are.
+    pub pictures: Option<Pictures>,
 }
 
 impl Apps {
@@ -143,8 +161,8 @@ impl Apps {
             routes = routes.merge(links::routes().with(app));
             documents.push(links::document());
         }
-        if let Some(accounts) = site.accounts.clone() {
-            let app = AccountsApp { site: Arc::clone(site), accounts };
+        if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
+            let app = AccountsApp { site: Arc::clone(site), accounts, pictures };
             routes = routes.merge(accounts::routes().with(app.clone()));
             if !site.navigation.links {
                 routes = routes.merge(accounts::start().with(app));

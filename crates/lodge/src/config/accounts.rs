@@ -7,6 +7,9 @@ use super::{AccountsConfig, App, Config, Role, Store, providers};
 /// Seconds that who is signed in may be remembered.
 const SESSION_CACHE_S_MAX: u64 = 60;
 
+/// The longest picture that can be allowed, in KiB: some of them are in memory at once.
+const PICTURE_KIB_MAX: usize = 64 * 1024;
+
 pub(super) fn check(config: &Config) -> Result<()> {
     if config.accounts.session_cache_s > SESSION_CACHE_S_MAX {
         bail!("accounts.session_cache_s must be {SESSION_CACHE_S_MAX} or less");
@@ -63,6 +66,9 @@ fn check_tls(accounts: &AccountsConfig) -> Result<()> {
         bail!(
             "accounts.certificate_file and accounts.certificate_key_file are of use only together"
         );
+    }
+    if !(1..=PICTURE_KIB_MAX).contains(&accounts.picture_kib_max) {
+        bail!("accounts.picture_kib_max must be 1 to {PICTURE_KIB_MAX}");
     }
     Ok(())
 }

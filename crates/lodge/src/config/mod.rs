@@ -88,6 +88,7 @@ pub(crate) struct Limits {
     pub(crate) creations_per_minute: u32,
     pub(crate) sign_ups_per_minute: u32,
     pub(crate) attempts_per_minute: u32,
+    pub(crate) pictures_per_minute: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,6 +133,8 @@ pub(crate) struct AccountsConfig {
     pub(crate) certificate_key_file: PathBuf,
     pub(crate) session_cache_s: u64,
     pub(crate) providers: Vec<ProviderConfig>,
+    pub(crate) pictures: PathBuf,
+    pub(crate) picture_kib_max: usize,
 }
 
 /// Where an app keeps what it has.
@@ -212,7 +215,12 @@ impl Default for Ops {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { creations_per_minute: 120, sign_ups_per_minute: 10, attempts_per_minute: 20 }
+        Self {
+            creations_per_minute: 120,
+            sign_ups_per_minute: 10,
+            attempts_per_minute: 20,
+            pictures_per_minute: 10,
+        }
     }
 }
 
@@ -251,6 +259,8 @@ impl Default for AccountsConfig {
             certificate_key_file: PathBuf::new(),
             session_cache_s: 60,
             providers: Vec::new(),
+            pictures: PathBuf::new(),
+            picture_kib_max: 5 * 1024,
         }
     }
 }

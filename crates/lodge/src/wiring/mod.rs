@@ -6,6 +6,7 @@ mod cluster;
 #[path = "no_cluster.rs"]
 mod cluster;
 mod engine;
+mod pictures;
 mod providers;
 pub(crate) mod tiers;
 
@@ -53,6 +54,8 @@ pub(crate) struct Services {
     pub(crate) accounts: Option<Arc<Accounts>>,
     /// Whoever answers for them, here or elsewhere.
     backend: Option<Arc<CachedAccounts>>,
+    /// What decodes and keeps their pictures, where the public is answered.
+    pictures: Option<pictures::Parts>,
     /// API keys.
     pub(crate) keys: Keys,
     /// Says what time it is.
@@ -139,6 +142,13 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         None if config.apps.contains(&App::Accounts) => Some(tiers::pool(config)?),
         None => None,
     };
+    let is_web = config.roles.contains(&Role::Web);
+    let pictures =
+        backend.as_ref().filter(|_| is_web).map(|_| pictures::open(config)).transpose()?;
+    let backend = match &pictures {
+        Some(pictures) => backend.map(|backend| pictures.beside(backend)),
+        None => backend,
+    };
     let kept = Duration::from_secs(config.accounts.session_cache_s);
     let cached = |backend| CachedAccounts::new(backend, Arc::clone(&clock)).keeping(kept);
     let backend = backend.map(cached).map(Arc::new);
@@ -150,6 +160,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         links: Arc::new(links),
         accounts,
         backend,
+        pictures,
         keys,
         clock,
         secret,
@@ -185,16 +196,32 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         sign_ups_per_minute: config.limits.sign_ups_per_minute,
         attempts_per_minute: config.limits.attempts_per_minute,
         access_log: config.log.requests,
+        pictures_per_minute: config.limits.pictures_per_minute,
+        picture_kib_max: config.accounts.picture_kib_max,
     };
     let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
-    let accounts = services.backend.clone().map(|backend| AccountsClient::new(backend));
-    Site::new(keys, accounts, services.secret.clone(), clock, Arc::new(OsRandom), settings)
+    Site::new(
+        keys,
+        accounts(services),
+        services.secret.clone(),
+        clock,
+        Arc::new(OsRandom),
+        settings,
+    )
 }
 
 /// The apps that the site serves.
 pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
     let has_links = config.apps.contains(&App::Links);
-    Apps { links: has_links.then(|| Arc::clone(&services.links)) }
+    let pictures = accounts(services).zip(services.pictures.as_ref());
+    Apps {
+        links: has_links.then(|| Arc::clone(&services.links)),
+        pictures: pictures.map(|(accounts, pictures)| pictures.service(accounts)),
+    }
+}
+
+fn accounts(services: &Services) -> Option<AccountsClient> {
+    services.backend.clone().map(|backend| AccountsClient::new(backend))
 }
 
 /// The bounds of a listener.

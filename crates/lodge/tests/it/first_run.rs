@@ -29,11 +29,13 @@ fn every_route_is_one_that_was_meant() {
         [
             "DELETE /api/links/{short}",
             "DELETE /api/me",
+            "DELETE /api/me/picture",
             "DELETE /api/me/providers/{provider}",
             "DELETE /api/me/sessions",
             "DELETE /api/me/sessions/{id}",
             "DELETE /api/session",
             "GET /",
+            "GET /-/pictures/{id}/{size}",
             "GET /account",
             "GET /account/export",
             "GET /admin/accounts",
@@ -93,6 +95,7 @@ fn every_route_is_one_that_was_meant() {
             "POST /{short}",
             "PUT /",
             "PUT /api/me/password",
+            "PUT /api/me/picture",
         ]
     );
 }

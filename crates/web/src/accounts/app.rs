@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use lodge_domain::accounts::AccountsClient;
+use lodge_domain::accounts::{AccountsClient, Pictures};
 
 use crate::Site;
 
@@ -12,6 +12,7 @@ use crate::Site;
 pub(crate) struct AccountsApp {
     pub(crate) site: Arc<Site>,
     pub(crate) accounts: AccountsClient,
+    pub(crate) pictures: Pictures,
 }
 
 impl FromRef<AccountsApp> for Arc<Site> {

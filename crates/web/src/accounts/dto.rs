@@ -5,13 +5,15 @@ use lodge_domain::{
     Result,
     accounts::{
         Account, Actor, Edit, Email, Event, Export, FreshSession, LinkedIdentity, NewPassword,
-        Nickname, Provider, Session, SessionId, SignUp, SignedIn, Username,
+        Nickname, PictureId, PictureSize, Provider, Session, SessionId, SignUp, SignedIn, Username,
     },
     passwords::Password,
     patch,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use super::picture;
 
 /// An account to make.
 #[derive(Deserialize, ToSchema)]
@@ -136,6 +138,24 @@ pub(crate) struct UserJson {
     role: &'static str,
     #[schema(value_type = String)]
     created_at: Timestamp,
+    /// Where its picture is, if it has one.
+    picture: Option<PictureJson>,
+}
+
+/// Where a picture is, on this site: JPEG, and never another at the same place.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PictureJson {
+    /// 256 pixels a side.
+    large: String,
+    /// 64 pixels a side.
+    small: String,
+}
+
+impl From<PictureId> for PictureJson {
+    fn from(id: PictureId) -> Self {
+        let of = |size| picture::path(id, size);
+        Self { large: of(PictureSize::Large), small: of(PictureSize::Small) }
+    }
 }
 
 impl From<&Account> for UserJson {
@@ -145,6 +165,7 @@ impl From<&Account> for UserJson {
             nickname: account.nickname.to_string(),
             role: account.role.name(),
             created_at: account.created_at,
+            picture: account.picture.map(Into::into),
         }
     }
 }

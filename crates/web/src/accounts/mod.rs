@@ -5,6 +5,7 @@ mod app;
 mod dto;
 mod openapi;
 mod pages;
+mod picture;
 mod providers;
 
 pub(crate) use self::{app::AccountsApp, openapi::document};
@@ -12,7 +13,7 @@ use crate::routes::Routes;
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<AccountsApp> {
-    api::routes().merge(pages::routes()).merge(providers::routes())
+    api::routes().merge(pages::routes()).merge(picture::routes()).merge(providers::routes())
 }
 
 /// The start page, where no other app has one.

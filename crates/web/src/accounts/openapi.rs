@@ -2,7 +2,7 @@
 
 use utoipa::OpenApi;
 
-use super::{api, providers};
+use super::{api, picture, providers};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -22,7 +22,10 @@ use super::{api, providers};
         api::user,
         providers::api::providers,
         providers::api::mine,
-        providers::api::unlink
+        providers::api::unlink,
+        picture::put,
+        picture::take_away,
+        picture::get
     ),
     tags((name = "accounts", description = "People: making an account, signing in, and what is one's own."))
 )]

@@ -193,7 +193,12 @@ impl<'a> Reader<'a> {
             (false, true, false) => " \\\n  -H 'Authorization: Bearer lodge_…'",
             _ => "",
         };
+        let is_file =
+            self.operation["requestBody"]["content"]["application/octet-stream"].is_object();
         let body = body.map(|body| {
+            if is_file {
+                return " \\\n  --data-binary @FILE".to_owned();
+            }
             format!(" \\\n  -H 'Content-Type: application/json' \\\n  -d '{}'", self.example(body))
         });
         format!(

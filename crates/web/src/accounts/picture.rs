@@ -1,0 +1,118 @@
+//! Pictures: sent, taken away, and shown to everybody.
+
+use axum::{Json, body::Body, extract::State, response::IntoResponse};
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode, header};
+use lodge_domain::{
+    Error,
+    accounts::{Account, PictureId, PictureSize, SessionDigest},
+};
+
+use super::{app::AccountsApp, dto::AccountJson};
+use crate::{
+    answers::private,
+    edge::{address::Client, limits},
+    error::{HttpResult, Problem},
+    request::{self, Asked, Segment, Whole},
+    routes::Routes,
+};
+
+/// What has a name never changes.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+
+pub(super) fn routes() -> Routes<AccountsApp> {
+    Routes::default()
+        .on(Method::PUT, "/api/me/picture", put)
+        .on(Method::DELETE, "/api/me/picture", take_away)
+        .on(Method::GET, "/-/pictures/{id}/{size}", get)
+}
+
+/// Where a picture is, on this site.
+pub(crate) fn path(id: PictureId, size: PictureSize) -> String {
+    format!("/-/pictures/{id}/{}", size.px())
+}
+
+/// Whether somebody may send a picture now: they are signed in, and have not sent too many. To be asked
+/// before a body is read that may be long.
+pub(crate) async fn admit(
+    app: &AccountsApp,
+    client: Client,
+    session: SessionDigest,
+) -> Result<(), Problem> {
+    limits::take(app.site.pictures.as_ref(), client)?;
+    app.accounts.who(session).await?;
+    Ok(())
+}
+
+/// Reads a body that is a picture, with `beside` bytes of something else about it, such as the rest of a
+/// form.
+pub(crate) async fn read(app: &AccountsApp, body: Body, beside: usize) -> Result<Bytes, Problem> {
+    let site = &app.site;
+    Whole::up_to(bytes_max(app) + beside, site, body, &site.picture_room).await
+}
+
+/// Sets somebody's picture to the one in a file of theirs.
+pub(crate) async fn set(
+    app: &AccountsApp,
+    session: SessionDigest,
+    upload: Bytes,
+) -> Result<Account, Problem> {
+    if upload.len() > bytes_max(app) {
+        return Err(request::too_large());
+    }
+    Ok(app.pictures.set(session, upload).await?)
+}
+
+fn bytes_max(app: &AccountsApp) -> usize {
+    app.site.settings.picture_kib_max * 1024
+}
+
+/// Set one's picture.
+///
+/// It is cut to the square in its middle and made anew, at 256 and at 64 pixels a side: nothing else of the
+/// file is kept, such as where it was taken. Of an animation the first frame is taken.
+#[utoipa::path(put, path = "/api/me/picture", operation_id = "set_picture", tag = "accounts",
+    request_body(content = String, content_type = "application/octet-stream", description = "The bytes of a JPEG, PNG, WebP or GIF"),
+    responses((status = 200, body = AccountJson), (status = 400, description = "It cannot be taken; the answer says why"), (status = 401, description = "The session is not known, or has ended"),
+        (status = 413, description = "It is longer than is taken here"), (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Too many pictures wait; see Retry-After")),
+    security(("session" = [])))]
+pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
+    let session = asked.session()?;
+    admit(&app, asked.client, session).await?;
+    let upload = read(&app, body, 0).await?;
+    let account = set(&app, session, upload).await?;
+    Ok(private(Json(AccountJson::from(&account))))
+}
+
+/// Take one's picture away.
+#[utoipa::path(delete, path = "/api/me/picture", operation_id = "take_picture_away", tag = "accounts",
+    responses((status = 204, description = "There is none any more"), (status = 401, description = "The session is not known, or has ended")),
+    security(("session" = [])))]
+pub(crate) async fn take_away(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+    app.pictures.take_away(asked.session()?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// A picture, in one of its sizes. What is at one place never changes.
+#[utoipa::path(get, path = "/-/pictures/{id}/{size}", operation_id = "picture", tag = "accounts",
+    params(("id" = String, Path, description = "As the account says it"), ("size" = u32, Path, description = "256 or 64: pixels a side")),
+    responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "There is no such picture")))]
+pub(crate) async fn get(
+    State(app): State<AccountsApp>,
+    Segment((id, size)): Segment<(String, String)>,
+    headers: HeaderMap,
+) -> HttpResult {
+    let place = id.parse::<PictureId>().ok().zip(PictureSize::parse(&size));
+    let (id, size) = place.ok_or(NO_PICTURE)?;
+    let bytes = app.pictures.get(id, size).await?.ok_or(NO_PICTURE)?;
+    let tag = format!("\"{id}-{}\"", size.px());
+    let has_it =
+        headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let described = [(header::ETAG, tag), (header::CACHE_CONTROL, FOR_EVER.to_owned())];
+    if has_it {
+        return Ok((StatusCode::NOT_MODIFIED, described).into_response());
+    }
+    Ok((described, [(header::CONTENT_TYPE, "image/jpeg")], bytes).into_response())
+}
+
+const NO_PICTURE: Error = Error::not_found("there is no such picture");
