@@ -15,9 +15,10 @@ pub(crate) struct Tool {
 }
 
 /// For `cargo xtask test`.
-pub(crate) const FOR_TESTS: [Tool; 4] = [
+pub(crate) const FOR_TESTS: [Tool; 5] = [
     Tool { programs: &["chromium"], package: "chromium" },
     Tool { programs: &["chromedriver"], package: "chromium-driver" },
+    Tool { programs: &["exiftool"], package: "libimage-exiftool-perl" },
     Tool { programs: &["node"], package: "nodejs" },
     Tool { programs: &["npm"], package: "npm" },
 ];

@@ -339,6 +339,8 @@ fn whoever_is_not_signed_in_is_nobody() {
         ("PATCH", "/api/me"),
         ("DELETE", "/api/me"),
         ("PUT", "/api/me/password"),
+        ("PUT", "/api/me/picture"),
+        ("DELETE", "/api/me/picture"),
         ("GET", "/api/me/sessions"),
         ("DELETE", "/api/me/sessions"),
         ("GET", "/api/me/export"),

@@ -26,6 +26,7 @@ mod one_click;
 mod overload;
 mod owners;
 mod pages;
+mod pictures;
 mod provider;
 mod providers;
 mod redirects;

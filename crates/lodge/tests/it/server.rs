@@ -230,9 +230,18 @@ impl Server {
 
     /// Resident memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most resident memory that it ever had, in bytes.
+    pub(crate) fn memory_peak_bytes(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, field: &str) -> u64 {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
     }
 

@@ -41,6 +41,12 @@ impl Tiers {
         }
     }
 
+    /// The same with a setting more for those that answer the public.
+    pub(crate) fn with(mut self, variable: &'static str, value: &str) -> Self {
+        self.settings.push((variable, value.to_owned()));
+        self
+    }
+
     /// The accounts' process, and one that answers the public.
     pub(crate) fn start(mut self) -> (Self, Server, Server) {
         let accounts = self.accounts.start();
