@@ -73,6 +73,8 @@ fn every_route_is_one_that_was_meant() {
             "POST /account/check",
             "POST /account/delete",
             "POST /account/password",
+            "POST /account/picture",
+            "POST /account/picture/delete",
             "POST /account/providers/{provider}",
             "POST /account/providers/{provider}/unlink",
             "POST /account/sessions",

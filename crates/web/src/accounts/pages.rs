@@ -5,6 +5,7 @@ mod check;
 mod delete;
 mod device;
 mod people;
+mod picture;
 mod profile;
 mod reset;
 mod sessions;
@@ -36,6 +37,8 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::POST, "/account", profile::edit)
         .on(Method::POST, "/account/check", check::check)
         .on(Method::POST, "/account/password", profile::change_password)
+        .on(Method::POST, "/account/picture", picture::set)
+        .on(Method::POST, "/account/picture/delete", picture::take_away)
         .on(Method::POST, "/account/sessions", sessions::end_all)
         .on(Method::POST, "/account/sessions/{id}", sessions::end)
         .on(Method::GET, "/account/export", account::export)

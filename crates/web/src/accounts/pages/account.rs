@@ -6,12 +6,12 @@ use http::{StatusCode, header};
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
-    accounts::{Account, Provider, Role, Session},
+    accounts::{Account, PictureSize, Provider, Role, Session},
 };
 
 use super::{Me, device, me, profile::ProfileForm, sign_in_first};
 use crate::{
-    accounts::{api, app::AccountsApp},
+    accounts::{api, app::AccountsApp, picture},
     edge::headers::POLICY_FORM_LEADS_AWAY,
     error::HttpResult,
     pages::{self, errors::FormErrors},
@@ -32,6 +32,11 @@ pub(super) struct AccountPage<'a> {
 impl AccountPage<'_> {
     fn is_staff(&self) -> bool {
         self.account.role >= Role::Moderator
+    }
+
+    /// Where one's picture is.
+    fn picture(&self) -> Option<String> {
+        self.account.picture.map(|id| picture::path(id, PictureSize::Large))
     }
 
     /// Whether something opens the account beside any one of the providers.

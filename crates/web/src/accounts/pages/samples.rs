@@ -3,7 +3,8 @@
 use askama::Template;
 use jiff::Timestamp;
 use lodge_domain::accounts::{
-    Account, AccountId, Email, Nickname, Provider, ProviderName, Role, Session, SessionId, Username,
+    Account, AccountId, Email, Nickname, PictureId, Provider, ProviderName, Role, Session,
+    SessionId, Username,
 };
 
 use super::{
@@ -35,6 +36,7 @@ fn account(number: i64, role: Role) -> Account {
         created_at: now(),
         banned_at: (number % 2 == 0).then(now),
         epoch: 1,
+        picture: Some(PictureId::stored([0xab; 32])),
     }
 }
 
@@ -92,7 +94,7 @@ fn ones_own_page() {
     };
     let ways = [way(None), way(Some(now()))];
     let form = ProfileForm { nickname: EVIL.to_owned(), email: EVIL.to_owned() };
-    for field in ["nickname", "email", "current", "new", "confirm"] {
+    for field in ["nickname", "email", "current", "new", "confirm", "picture"] {
         let html = rendered(&AccountPage {
             account: &account,
             sessions: &sessions,

@@ -34,3 +34,18 @@ for (const input of document.querySelectorAll("[data-check]")) {
     pause = setTimeout(look, 300);
   });
 }
+
+// A picture as it will be, before it is sent.
+for (const input of document.querySelectorAll("[data-preview]")) {
+  const image = document.getElementById(input.dataset.preview);
+  input.addEventListener("change", () => {
+    const [file] = input.files;
+    if (!file) return;
+    const reader = new FileReader();
+    reader.addEventListener("load", () => {
+      image.src = reader.result;
+      image.hidden = false;
+    });
+    reader.readAsDataURL(file);
+  });
+}
