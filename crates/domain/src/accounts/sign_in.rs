@@ -87,7 +87,3 @@ impl Accounts {
         Ok(self.passwords.verify(password, hash).await? && is_there)
     }
 }
-
-#[cfg(test)]
-#[path = "sign_in_tests.rs"]
-mod tests;

@@ -9,5 +9,6 @@ mod hashing;
 mod moving;
 mod promises;
 mod rollups;
+mod sign_in;
 mod support;
 mod trust;

@@ -1,0 +1,120 @@
+//! What a sign-in costs, counted instead of timed.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use lodge_contract::{
+    accounts::{changed, new},
+    samples::at,
+};
+use lodge_domain::{
+    Error, OsRandom, Result,
+    accounts::{
+        AccountChange, AccountStore, Accounts, AccountsSettings, EventKind, FreshSession,
+        NewAccount, NoProviders, SignIn, Username,
+    },
+    clock::ManualClock,
+    passwords::{Password, PasswordHash, Passwords},
+};
+use lodge_embedded::{CountedFailures, Embedded};
+use parking_lot::Mutex;
+
+use crate::support::open;
+
+const PASSWORD: &str = "a lift in the fog";
+/// What [`PASSWORD`] becomes.
+const RIGHT: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$cmlnaHQ";
+
+/// Counts what it is asked to do, each with what it would cost.
+#[derive(Default)]
+struct Counting(Mutex<Vec<Work>>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Work {
+    Hash,
+    Verify { cost: String },
+}
+
+#[async_trait]
+impl Passwords for Counting {
+    async fn hash(&self, _: Password) -> Result<PasswordHash> {
+        self.0.lock().push(Work::Hash);
+        Ok(PasswordHash(RIGHT.to_owned()))
+    }
+
+    async fn verify(&self, password: Password, hash: PasswordHash) -> Result<bool> {
+        let cost: Vec<&str> = hash.0.split('$').take(4).collect();
+        self.0.lock().push(Work::Verify { cost: cost.join("$") });
+        Ok(hash.0 == RIGHT && password.as_bytes() == PASSWORD.as_bytes())
+    }
+}
+
+/// Makes the account of that name.
+async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned: bool) {
+    let password = has_password.then(|| PasswordHash(RIGHT.to_owned()));
+    let account = NewAccount { password, ..new(&Username::parse(name).unwrap()) };
+    let account = store.add(account, None).await.unwrap().outcome.unwrap();
+    if banned {
+        let change = AccountChange { banned_at: Some(Some(at(1))), ..AccountChange::default() };
+        changed(store, account.id, EventKind::Banned, change).await;
+    }
+}
+
+fn service(engine: &Embedded, passwords: &Arc<Counting>) -> Accounts {
+    Accounts {
+        store: engine.accounts(),
+        sessions: engine.sessions(),
+        identities: engine.identities(),
+        providers: Arc::new(NoProviders),
+        secret: engine.secret(),
+        failures: Arc::new(CountedFailures::default()),
+        passwords: Arc::clone(passwords) as Arc<dyn Passwords>,
+        clock: Arc::new(ManualClock::at(at(2))),
+        random: Arc::new(OsRandom),
+        settings: AccountsSettings {
+            session_lifetime: SignedDuration::from_hours(1),
+            open_sign_up: true,
+        },
+    }
+}
+
+async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Result<FreshSession> {
+    let password = Password::parse("password", password.to_owned())?;
+    let wish = SignIn { username: username.to_owned(), password, from: None, agent: String::new() };
+    accounts.sign_in(wish).await
+}
+
+#[tokio::test]
+async fn every_kind_of_sign_in_costs_one_verification_of_the_same_cost() {
+    let (engine, _folder) = open();
+    let store = engine.accounts();
+    known(&*store, "ada", true, false).await;
+    known(&*store, "banned", true, true).await;
+    known(&*store, "provided", false, false).await;
+    known(&*store, "banned-provided", false, true).await;
+    let passwords = Arc::new(Counting::default());
+    let accounts = service(&engine, &passwords);
+    let one = [Work::Verify { cost: "$argon2id$v=19$m=19456,t=2,p=1".to_owned() }];
+    let mut refusals = Vec::new();
+    for (kind, name, password) in [
+        ("a wrong password", "ada", "a guess"),
+        ("an unknown name", "nobody", "a guess"),
+        ("what cannot be a name", "no body at all", "a guess"),
+        ("a banned account", "banned", "a guess"),
+        ("an account without a password", "provided", "a guess"),
+        ("a banned one without a password", "banned-provided", "a guess"),
+        ("the right password", "ada", PASSWORD),
+        ("the right password of a banned account", "banned", PASSWORD),
+    ] {
+        let outcome = signed_in(&accounts, name, password).await;
+        assert_eq!(std::mem::take(&mut *passwords.0.lock()), one, "{kind}");
+        match (name, password) {
+            ("ada", PASSWORD) => assert!(outcome.is_ok(), "{kind}"),
+            ("banned", PASSWORD) => assert!(matches!(outcome, Err(Error::Forbidden(_))), "{kind}"),
+            _ => refusals.push(outcome.err().unwrap().to_string()),
+        }
+    }
+    refusals.dedup();
+    assert_eq!(refusals.len(), 1, "every guess is refused in the same words: {refusals:?}");
+}
