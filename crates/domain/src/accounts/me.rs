@@ -64,7 +64,7 @@ impl Accounts {
         let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
         if credential.password.is_some() {
             let Some(current) = current else {
-                return Err(Error::invalid("current", "must be the password of now"));
+                return Err(Error::invalid("current", "must be your current password"));
             };
             let (name, now) = (account.username.as_str(), self.clock.now());
             let counted = Counted::one(&*self.failures, name, None, now).await?;
@@ -80,7 +80,7 @@ impl Accounts {
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
-        // If it was changed meanwhile, what was said is not the password of now.
+        // If it was changed meanwhile, what was said is not the current password.
         self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(NOT_IT)
     }
 
@@ -156,4 +156,4 @@ fn own_event(me: &SignedIn, kind: EventKind, at: Timestamp) -> Event {
     Event { account: me.account.id, at, kind, by: Actor::Owner }
 }
 
-const NOT_IT: Error = Error::forbidden("this is not the password of now");
+const NOT_IT: Error = Error::forbidden("this is not your current password");

@@ -95,7 +95,7 @@ impl EditAccount {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with the current and the new password")]
 pub(crate) struct ChangePassword {
-    /// The password of now; absent for an account that has none.
+    /// The current password; absent for an account that has none.
     current: Option<String>,
     /// What it is to be, 8 to 128 characters of any kind.
     new: String,

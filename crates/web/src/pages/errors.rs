@@ -87,7 +87,7 @@ fn called(field: &str) -> Option<&'static str> {
         "username" => "the name",
         "nickname" => "the nickname",
         "email" => "the e-mail address",
-        "current" => "the password of now",
+        "current" => "the current password",
         "new" => "the new password",
         _ => return None,
     })
