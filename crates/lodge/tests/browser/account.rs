@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use lodge_contract::pictures::files;
+
 use crate::{
     browser::{Browser, Scripts},
     scene::Scene,
@@ -17,7 +19,7 @@ with_scripts_and_without!(
 
 const PASSWORD: &str = "a lift in the fog";
 
-async fn sign_up(scene: &Scene, browser: &Browser, name: &str) {
+pub(crate) async fn sign_up(scene: &Scene, browser: &Browser, name: &str) {
     browser.open(&format!("{}/signup", scene.origin())).await;
     browser.fill("username", name).await;
     browser.fill("password", PASSWORD).await;
@@ -46,6 +48,8 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     browser.press("Save").await;
     browser.sees("Saved.").await;
     assert_eq!(browser.text("h1").await, "Ada Løvelace ✨");
+
+    her_picture_is_shown_and_taken_away(&scene, scripts).await;
 
     // What she makes is hers, on every browser.
     scene.make("slope", "/slope").await;
@@ -88,6 +92,37 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     sign_in(&scene, browser, "ada", "another in the fog").await;
     browser.sees("The name or the password is wrong.").await;
     scene.end().await;
+}
+
+async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
+    let browser = &scene.browser;
+    assert!(!browser.is_shown("#preview").await);
+    attach(scene, "not-a-picture.jpg", b"<svg/>").await;
+    browser.press("Use this picture").await;
+    browser.one("#picture-error").await;
+    attach(scene, "picture.jpg", &files::with_gps()).await;
+    if scripts == Scripts::On {
+        // Before it is sent, the right way up.
+        browser.until(PREVIEW_WIDTH, "480").await;
+    }
+    browser.press("Use this picture").await;
+    browser.sees("Saved.").await;
+    let path = browser.attribute("#preview", "src").await;
+    assert!(path.starts_with("/-/pictures/"), "{path}");
+    browser.until(PREVIEW_WIDTH, "256").await;
+    browser.press("Take the picture away").await;
+    browser.sees("Saved.").await;
+    assert!(!browser.is_shown("#preview").await);
+}
+
+/// How wide the picture is that is shown; 0 before it is there.
+const PREVIEW_WIDTH: &str = "return String(document.getElementById('preview').naturalWidth)";
+
+/// Chooses a file as a picture.
+async fn attach(scene: &Scene, name: &str, bytes: &[u8]) {
+    let file = scene.lodge.file(name);
+    std::fs::write(&file, bytes).unwrap();
+    scene.browser.attach("picture", &file).await;
 }
 
 /// Opens a page until it leads to signing in.
@@ -147,7 +182,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     browser.fill("current", "a guess").await;
     browser.fill("new", "another in the fog").await;
     browser.press("Change the password").await;
-    assert_eq!(browser.text("#current-error").await, "This is not the password of now.");
+    assert_eq!(browser.text("#current-error").await, "This is not your current password.");
     browser.fill("email", "nowhere@").await;
     browser
         .ask("document.querySelectorAll('form').forEach((form) => { form.noValidate = true; })")

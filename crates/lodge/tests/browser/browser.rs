@@ -145,6 +145,16 @@ impl Browser {
         input.send_keys(value).await.unwrap();
     }
 
+    /// Chooses a file.
+    pub(crate) async fn attach(&self, field: &str, file: &Path) {
+        self.one(&format!("#{field}")).await.send_keys(&file.display().to_string()).await.unwrap();
+    }
+
+    /// Whether an element is to be seen.
+    pub(crate) async fn is_shown(&self, css: &str) -> bool {
+        self.one(css).await.is_displayed().await.unwrap()
+    }
+
     /// What stands in a field.
     pub(crate) async fn value(&self, field: &str) -> String {
         self.one(&format!("#{field}")).await.prop("value").await.unwrap().unwrap_or_default()

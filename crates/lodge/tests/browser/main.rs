@@ -6,6 +6,9 @@
 #[path = "../it/client.rs"]
 #[expect(dead_code, reason = "a browser asks for most of what these tests ask")]
 mod client;
+#[path = "../it/provider.rs"]
+#[expect(dead_code, reason = "a browser goes through the provider's pages")]
+mod provider;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "these tests start servers and look at them from outside")]
 mod server;
@@ -23,6 +26,7 @@ mod list;
 mod make;
 mod manage;
 mod pages;
+mod providers;
 mod scripts;
 
 /// Makes two tests of one: in a browser that runs scripts, and in one that does not.

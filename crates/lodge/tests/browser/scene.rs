@@ -19,7 +19,11 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) async fn begin(scripts: Scripts) -> Self {
-        let lodge = Lodge::new();
+        Self::begin_on(Lodge::new(), scripts).await
+    }
+
+    /// On an installation that has settings of its own.
+    pub(crate) async fn begin_on(lodge: Lodge, scripts: Scripts) -> Self {
         let server = lodge.start();
         let target = Target::start();
         Self { browser: Browser::start(scripts).await, target, server, lodge, scripts }

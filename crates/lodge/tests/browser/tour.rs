@@ -1,5 +1,6 @@
 //! Every page that Lodge has, one after the other, with what is hard on a layout.
 
+use lodge_contract::pictures::files;
 use serde_json::json;
 
 use crate::scene::Scene;
@@ -138,6 +139,12 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.press("Save").await;
     browser.sees("Saved.").await;
     look("account").await;
+    let picture = scene.lodge.file("picture.jpg");
+    std::fs::write(&picture, files::with_gps()).unwrap();
+    browser.attach("picture", &picture).await;
+    browser.press("Use this picture").await;
+    browser.one("form[action='/account/picture/delete']").await;
+    look("account, with a picture").await;
     browser.press("Delete this account").await;
     browser.fill("confirm", "x").await;
     browser.press("Yes, delete it").await;

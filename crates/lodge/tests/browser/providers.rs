@@ -1,0 +1,69 @@
+//! Somebody who is known to a provider, on its pages and on Lodge's.
+
+use crate::{
+    account::sign_up,
+    browser::{Browser, Scripts},
+    provider::OpenIdProvider,
+    scene::Scene,
+    with_scripts_and_without,
+};
+
+with_scripts_and_without!(
+    a_newcomer_chooses_a_name_and_comes_again_by_the_provider,
+    somebody_links_a_provider_to_their_account_and_unlinks_it,
+);
+
+/// Says at the provider who one is, and that Lodge may know it.
+async fn consent(browser: &Browser, login: &str) {
+    browser.one("[name=login]").await.send_keys(login).await.unwrap();
+    browser.one("[name=password]").await.send_keys("any").await.unwrap();
+    browser.press("Sign-in").await;
+    browser.press("Continue").await;
+}
+
+async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scripts) {
+    let provider = OpenIdProvider::start();
+    let scene = Scene::begin_on(provider.lodge(), scripts).await;
+    let browser = &scene.browser;
+    scene.open("/login").await;
+    browser.press("Sign in with Open").await;
+    consent(browser, "grace").await;
+    browser.sees("Choose a name").await;
+    assert_eq!(browser.value("username").await, "grace", "what the provider calls her");
+    browser.fill("username", "Amazing-Grace").await;
+    browser.press("Make the account").await;
+    browser.one("#ways").await;
+    assert_eq!(browser.text("h1").await, "amazing-grace");
+    browser.sees("Alone, until you set a password").await;
+
+    browser.press("Sign out").await;
+    browser.sees("Make the link").await;
+    scene.open("/login").await;
+    browser.press("Sign in with Open").await;
+    browser.one("#ways").await;
+    assert_eq!(browser.text("h1").await, "amazing-grace");
+    scene.end().await;
+}
+
+async fn somebody_links_a_provider_to_their_account_and_unlinks_it(scripts: Scripts) {
+    let provider = OpenIdProvider::start();
+    let scene = Scene::begin_on(provider.lodge(), scripts).await;
+    let browser = &scene.browser;
+    sign_up(&scene, browser, "ada").await;
+    browser.press("Link Open").await;
+    consent(browser, "augusta").await;
+    browser.one("#ways").await;
+    browser.sees("since").await;
+
+    let other = scene.somebody_else().await;
+    other.open(&format!("{}/login", scene.origin())).await;
+    other.press("Sign in with Open").await;
+    consent(&other, "augusta").await;
+    other.one("#ways").await;
+    assert_eq!(other.text("h1").await, "ada");
+
+    scene.open("/account").await;
+    browser.press("Unlink Open").await;
+    browser.press("Link Open").await;
+    scene.end().await;
+}
