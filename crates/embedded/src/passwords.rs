@@ -10,9 +10,8 @@ use std::{
     time::Instant,
 };
 
-use argon2::{
-    Algorithm, Argon2, Params, Version,
-    password_hash::{self, PasswordHasher, PasswordVerifier, phc},
+use argon2_rust::{
+    Algorithm, Argon2, Error as Argon2Error, Hasher, Params, Version, params::Memory,
 };
 use async_trait::async_trait;
 use lodge_domain::{
@@ -58,15 +57,21 @@ impl Argon2Pool {
     /// Starts `threads` threads (1 or more); `queue` requests may wait for them, further ones are
     /// refused at once.
     pub fn new(threads: usize, queue: usize) -> std::io::Result<Self> {
-        let params = Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(std::io::Error::other)?;
+        let params = Params::builder()
+            .memory(Memory::kib(MEMORY_KIB.into()))
+            .passes(PASSES)
+            .lanes(LANES)
+            .build()
+            .map_err(std::io::Error::other)?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let (sender, receiver) = sync_channel(queue);
         let receiver = Arc::new(Mutex::new(receiver));
         for _ in 0..threads.max(1) {
-            let (receiver, argon2) = (Arc::clone(&receiver), argon2.clone());
+            // Each keeps the memory of a hash, wiped, for the next one.
+            let (receiver, hasher) = (Arc::clone(&receiver), argon2.hasher());
             thread::Builder::new()
                 .name("lodge-argon2".to_owned())
-                .spawn(move || run(&receiver, &argon2))?;
+                .spawn(move || run(&receiver, hasher))?;
         }
         Ok(Self {
             queue: sender,
@@ -102,7 +107,7 @@ fn ended() -> Error {
     Error::unavailable("the threads that hash passwords have ended")
 }
 
-fn run(queue: &Mutex<Receiver<Asked>>, argon2: &Argon2<'_>) {
+fn run(queue: &Mutex<Receiver<Asked>>, mut hasher: Hasher) {
     // On Linux this is the thread's priority alone. Where it is refused, hashing matters as much as
     // the rest.
     if let Err(error) = rustix::process::nice(NICENESS) {
@@ -117,9 +122,9 @@ fn run(queue: &Mutex<Receiver<Asked>>, argon2: &Argon2<'_>) {
         metrics::histogram!("lodge_passwords_wait_seconds").record(at.elapsed());
         let began = Instant::now();
         match work {
-            Work::Hash(password, reply) => answer(reply, || hash(argon2, &password)),
+            Work::Hash(password, reply) => answer(reply, || hash(&mut hasher, &password)),
             Work::Verify(password, hash, reply) => {
-                answer(reply, || verify(argon2, &password, &hash));
+                answer(reply, || verify(&mut hasher, &password, &hash));
             }
         }
         metrics::histogram!("lodge_passwords_work_seconds").record(began.elapsed());
@@ -134,19 +139,18 @@ fn answer<T>(reply: oneshot::Sender<Result<T>>, work: impl FnOnce() -> Result<T>
     drop(reply.send(outcome));
 }
 
-fn hash(argon2: &Argon2<'_>, password: &Password) -> Result<PasswordHash> {
-    let hash = argon2.hash_password(password.as_bytes()).map_err(Error::internal)?;
-    Ok(PasswordHash(hash.to_string()))
+fn hash(hasher: &mut Hasher, password: &Password) -> Result<PasswordHash> {
+    let hash = hasher.hash_password_with_random_salt(password.as_bytes());
+    hash.map(PasswordHash).map_err(Error::internal)
 }
 
-fn verify(argon2: &Argon2<'_>, password: &Password, hash: &PasswordHash) -> Result<bool> {
+fn verify(hasher: &mut Hasher, password: &Password, hash: &PasswordHash) -> Result<bool> {
     if hash.0.starts_with("$2") {
         return bcrypt::verify(password.as_bytes(), &hash.0).map_err(Error::internal);
     }
-    let hash = phc::PasswordHash::new(&hash.0).map_err(Error::internal)?;
-    match argon2.verify_password(password.as_bytes(), &hash) {
+    match hasher.verify_encoded(&hash.0, password.as_bytes(), Algorithm::Argon2id) {
         Ok(()) => Ok(true),
-        Err(password_hash::Error::PasswordInvalid) => Ok(false),
+        Err(Argon2Error::VerifyMismatch) => Ok(false),
         Err(error) => Err(Error::internal(error)),
     }
 }

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use argon2::{
+    Argon2, Params, PasswordHasher as _, PasswordVerifier as _,
+    password_hash::phc::PasswordHash as PhcHash,
+};
 use lodge_domain::{
     Error,
     passwords::{Password, PasswordHash, Passwords},
@@ -65,6 +69,24 @@ async fn who_has_gone_is_not_hashed_for() {
     let last = std::time::Instant::now();
     pool.hash(password("x")).await.unwrap();
     assert!(last.elapsed() < one * 100, "{:?} after {one:?} for one", last.elapsed());
+}
+
+/// Whoever changes the library finds every password as it was.
+#[tokio::test]
+async fn another_implementation_agrees_on_every_hash() {
+    let pool = Argon2Pool::new(1, 1).unwrap();
+    for text in ["snow", "Schnee \u{2744} auf der Piste", &"x".repeat(128)] {
+        let ours = pool.hash(password(text)).await.unwrap();
+        let read = PhcHash::new(&ours.0).unwrap();
+        assert_eq!(Argon2::default().verify_password(text.as_bytes(), &read), Ok(()), "{text}");
+        for (memory_kib, passes, lanes) in [(19_456, 2, 1), (8, 1, 1), (64, 3, 4)] {
+            let params = Params::new(memory_kib, passes, lanes, None).unwrap();
+            let theirs = Argon2::from(params).hash_password(text.as_bytes()).unwrap().to_string();
+            let theirs = PasswordHash::parse("password_hash", &theirs).unwrap();
+            assert!(pool.verify(password(text), theirs.clone()).await.unwrap(), "{text}");
+            assert!(!pool.verify(password("Snow"), theirs).await.unwrap(), "{text}");
+        }
+    }
 }
 
 /// What an import takes is only ever right or wrong.
