@@ -107,20 +107,26 @@ fn describe() {
 }
 
 /// The sections of a request about accounts, each with its latency.
+pub(crate) const SECTIONS: [(&str, &str); 12] = [
+    (
+        "lodge_wire_get_connection_seconds",
+        "From a call to the connection that takes it, if any does",
+    ),
+    ("lodge_wire_send_seconds", "From a frame that can be sent to its last byte"),
+    ("lodge_wire_round_trip_seconds", "From a call that has its connection to its answer"),
+    ("lodge_wire_free_connection_seconds", "From an answer to its place for the next call"),
+    ("lodge_accounts_store_read_seconds", "A read of the accounts' store, its wait included"),
+    ("lodge_accounts_store_write_seconds", "A write to it, its wait and commit included"),
+    ("lodge_accounts_token_update_seconds", "The write with which a session begins"),
+    ("lodge_accounts_cache_hit_seconds", "Who is signed in, found in memory"),
+    ("lodge_accounts_cache_miss_seconds", "Who is signed in, asked of the accounts"),
+    ("lodge_accounts_cache_write_seconds", "Somebody remembered as signed in"),
+    ("lodge_passwords_wait_seconds", "From a password to the thread that hashes it"),
+    ("lodge_passwords_work_seconds", "The hashing of a password"),
+];
+
 fn describe_accounts() {
-    for (histogram, what) in [
-        ("lodge_wire_get_connection_seconds", "From a call to the connection that takes it"),
-        ("lodge_wire_send_seconds", "From a frame that can be sent to its last byte"),
-        ("lodge_wire_round_trip_seconds", "From a call that has its connection to its answer"),
-        ("lodge_wire_free_connection_seconds", "From an answer to its place for the next call"),
-        ("lodge_accounts_store_read_seconds", "A read of the accounts' store, its wait included"),
-        ("lodge_accounts_store_write_seconds", "A write to it, its wait and commit included"),
-        ("lodge_accounts_token_update_seconds", "The write with which a session begins"),
-        ("lodge_accounts_cache_hit_seconds", "Who is signed in, found in memory"),
-        ("lodge_accounts_cache_miss_seconds", "Who is signed in, asked of the accounts"),
-        ("lodge_passwords_wait_seconds", "From a password to the thread that hashes it"),
-        ("lodge_passwords_work_seconds", "The hashing of a password"),
-    ] {
+    for (histogram, what) in SECTIONS {
         metrics::describe_histogram!(histogram, metrics::Unit::Seconds, what);
     }
     for (counter, what) in [

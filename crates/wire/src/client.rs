@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::connection::Connection;
+use self::connection::{Answered, Connection};
 use crate::{
     frame::{self, Broken},
     key::SharedKey,
@@ -134,27 +134,45 @@ impl Drop for Pool {
 #[async_trait]
 impl Backend for Pool {
     async fn call(&self, call: Call) -> Result<Reply> {
-        let (shared, began) = (&self.shared, Instant::now());
-        let deadline = began + shared.options.deadline;
+        let shared = &self.shared;
+        let deadline = Instant::now() + shared.options.deadline;
+        // Also of who is refused, or goes.
+        let mut getting = Some(Timed::begin("lodge_wire_get_connection_seconds"));
         let turn = shared.turn(deadline).await?;
         while Instant::now() < deadline {
             let connection = shared.connection(deadline).await?;
-            metrics::histogram!("lodge_wire_get_connection_seconds").record(began.elapsed());
+            getting.take();
             let asked = Instant::now();
             match connection.call(&call, deadline).await {
                 // It was not sent, so it can go elsewhere, when others have had their turn.
                 None => tokio::task::yield_now().await,
-                Some(outcome) => {
-                    let freed = Instant::now();
-                    metrics::histogram!("lodge_wire_round_trip_seconds").record(freed - asked);
+                Some(Answered { outcome, at }) => {
+                    metrics::histogram!("lodge_wire_round_trip_seconds").record(asked.elapsed());
                     drop(turn);
-                    metrics::histogram!("lodge_wire_free_connection_seconds")
-                        .record(freed.elapsed());
+                    metrics::histogram!("lodge_wire_free_connection_seconds").record(at.elapsed());
                     return outcome;
                 }
             }
         }
         Err(Error::unavailable("no connection to the accounts tier was free in time"))
+    }
+}
+
+/// A section of a call, recorded when it is over, however it ends.
+struct Timed {
+    histogram: &'static str,
+    began: Instant,
+}
+
+impl Timed {
+    fn begin(histogram: &'static str) -> Self {
+        Self { histogram, began: Instant::now() }
+    }
+}
+
+impl Drop for Timed {
+    fn drop(&mut self) {
+        metrics::histogram!(self.histogram).record(self.began.elapsed());
     }
 }
 

@@ -192,13 +192,15 @@ impl CachedAccounts {
         metrics::counter!("lodge_accounts_cache_misses_total").increment(1);
         // What is heard from now on counts against what is read from now on.
         let turn = self.turn.load(Ordering::SeqCst);
-        let reply = self.backend.call(Call::Who(session)).await?;
-        if let Reply::Who(me) = &reply {
+        let reply = self.backend.call(Call::Who(session)).await;
+        metrics::histogram!("lodge_accounts_cache_miss_seconds").record(began.elapsed());
+        if let Ok(Reply::Who(me)) = &reply {
+            let answered = Instant::now();
             let me = Arc::new(me.clone());
             self.sessions.insert(session, Remembered { me, turn, read_at: began });
+            metrics::histogram!("lodge_accounts_cache_write_seconds").record(answered.elapsed());
         }
-        metrics::histogram!("lodge_accounts_cache_miss_seconds").record(began.elapsed());
-        Ok(reply)
+        reply
     }
 }
 

@@ -34,11 +34,24 @@ use crate::{
 /// How callers see a connection.
 pub(super) struct Connection {
     frames: Sender<Bytes>,
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Result<Reply>>>>,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<Answered>>>,
     next: AtomicU64,
     in_flight_max: usize,
     /// Whether the server has said that it takes no more calls, or the connection has ended.
     closing: AtomicBool,
+}
+
+/// What came of a call, and when.
+pub(super) struct Answered {
+    pub(super) outcome: Result<Reply>,
+    /// From then on its place was free, in the connection.
+    pub(super) at: Instant,
+}
+
+impl Answered {
+    fn now(outcome: Result<Reply>) -> Self {
+        Self { outcome, at: Instant::now() }
+    }
 }
 
 /// What makes a connection go on.
@@ -95,10 +108,10 @@ impl Connection {
     }
 
     /// Makes a call; `None` if it was certainly not sent.
-    pub(super) async fn call(&self, call: &Call, deadline: Instant) -> Option<Result<Reply>> {
+    pub(super) async fn call(&self, call: &Call, deadline: Instant) -> Option<Answered> {
         let call = match to_raw_value(call) {
             Ok(call) => call,
-            Err(error) => return Some(Err(Error::internal(error))),
+            Err(error) => return Some(Answered::now(Err(Error::internal(error)))),
         };
         let left = deadline.saturating_duration_since(Instant::now());
         let deadline_ms = u32::try_from(left.as_millis()).unwrap_or(u32::MAX);
@@ -121,10 +134,11 @@ impl Connection {
         }
         let answer = timeout_at(deadline, answer).await;
         given_up.answered = answer.is_ok();
+        let failed = |why| Answered::now(Err(Error::unavailable(why)));
         Some(match answer {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(Error::unavailable("the connection to the accounts tier broke")),
-            Err(_) => Err(Error::unavailable("the accounts tier did not answer in time")),
+            Ok(Ok(answered)) => answered,
+            Ok(Err(_)) => failed("the connection to the accounts tier broke"),
+            Err(_) => failed("the accounts tier did not answer in time"),
         })
     }
 
@@ -189,7 +203,7 @@ async fn hear(
                 // Of a call that was given up, it is dropped.
                 let waiting = connection.waiting.lock().remove(&id);
                 if let Some(waiting) = waiting {
-                    let _ = waiting.send(read_outcome(&outcome));
+                    let _ = waiting.send(Answered::now(read_outcome(&outcome)));
                 }
                 better();
             }
