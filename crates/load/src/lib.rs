@@ -28,6 +28,7 @@ mod links;
 mod pace;
 mod people;
 mod plan;
+pub mod prometheus;
 mod raw;
 mod record;
 mod report;
@@ -44,4 +45,5 @@ pub use cli::{
     SignInCommand, parse_duration,
 };
 pub use people::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
+pub use report::Spread;
 pub use run::{Outcome, run, run_to};

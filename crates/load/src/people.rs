@@ -78,6 +78,8 @@ impl Tokens {
         if let Some(bytes) =
             most.and_then(|most| line_bytes.checked_mul(usize::try_from(most).ok()?))
         {
+            let has = lines.len() / line_bytes;
+            ensure!(lines.len() >= bytes, "{} has {has} tokens, fewer than are asked for", named());
             lines.truncate(bytes);
         }
         let is_token = |line: &[u8]| {
@@ -206,6 +208,7 @@ mod tests {
         let tokens = read("aa\nbb\ncc\n", Some(2)).unwrap();
         assert_eq!((tokens.count(), tokens.get(1), tokens.get(2)), (2, Some(&b"bb"[..]), None));
         assert!(!format!("{tokens:?}").contains("bb"));
+        assert!(read("aa\nbb\ncc\n", Some(4)).is_err(), "there are but three");
         for bad in ["", "\n", "aa", "aa\nb\n", "aa\nbbb\n", "aa\n b\n", "aa\nbb"] {
             assert!(read(bad, None).is_err(), "{bad:?}");
         }

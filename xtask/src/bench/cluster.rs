@@ -15,7 +15,7 @@ use super::{
     Options,
     links::{load, load_at, number},
     median,
-    servers::{self, LODGE, Scratch, metric, quantile},
+    servers::{self, LODGE, Scratch, metric, quantile_s},
     wrk,
 };
 use crate::{
@@ -229,7 +229,7 @@ fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
         wait_drained(&workers[0].1)?;
         let lag = |share: f64| -> Result<f64> {
             let lags = workers.iter().map(|(_, ops)| {
-                let lag = quantile(ops, "lodge_links_drain_lag_seconds", share)?;
+                let lag = quantile_s(ops, "lodge_links_drain_lag_seconds", share)?;
                 lag.context("a worker stored nothing")
             });
             let lags = lags.collect::<Result<Vec<f64>>>()?;

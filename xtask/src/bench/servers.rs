@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use lodge_load::prometheus::Histograms;
 
 use crate::process::{self, Running};
 
@@ -170,28 +171,12 @@ pub(crate) fn metric(ops: &str, line_start: &str) -> Result<Option<f64>> {
     line.map(|line| Ok(line.rsplit(' ').next().unwrap_or_default().parse()?)).transpose()
 }
 
-/// Below which value the `share` of what a histogram without labels was told lies, within its bucket as if
-/// evenly spread; `None` if it was told nothing.
-pub(crate) fn quantile(ops: &str, name: &str, share: f64) -> Result<Option<f64>> {
-    let text = get(ops, "/metrics")?;
-    let bucket = format!("{name}_bucket{{le=\"");
-    let buckets = text.lines().filter_map(|line| line.strip_prefix(&bucket)?.split_once("\"} "));
-    let buckets = buckets.map(|(bound, told)| Ok((bound.parse()?, told.parse()?)));
-    Ok(within(&buckets.collect::<Result<Vec<(f64, f64)>>>()?, share))
-}
-
-/// Of buckets as bounds with how many values were at most that.
-fn within(buckets: &[(f64, f64)], share: f64) -> Option<f64> {
-    let wanted = buckets.last().map(|(_, all)| all * share).filter(|wanted| *wanted > 0.0)?;
-    let at = buckets.iter().position(|(_, told)| *told >= wanted)?;
-    let (low, below) = at.checked_sub(1).map_or((0.0, 0.0), |before| buckets[before]);
-    let (high, told) = buckets[at];
-    // Past the last bound no more is known than that.
-    Some(if high.is_finite() {
-        low + (high - low) * (wanted - below) / (told - below)
-    } else {
-        low
-    })
+/// Below which value the `share` of what a process's histogram was told lies, in seconds; `None` if it was
+/// told nothing.
+pub(crate) fn quantile_s(ops: &str, name: &str, share: f64) -> Result<Option<f64>> {
+    let mut histograms = Histograms::default();
+    histograms.add(&get(ops, "/metrics")?);
+    Ok(histograms.get(name).and_then(|histogram| histogram.quantile_s(share)))
 }
 
 /// CPU time that a process and its living children have used, in microseconds.
@@ -272,18 +257,4 @@ fn wait_for(address: &str) -> Result<()> {
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quantile_lies_within_its_bucket() {
-        let buckets = [(1.0, 10.0), (2.0, 30.0), (4.0, 30.0), (f64::INFINITY, 40.0)];
-        assert_eq!(within(&buckets, 0.25), Some(1.0));
-        assert_eq!(within(&buckets, 0.5), Some(1.5));
-        assert_eq!(within(&buckets, 0.99), Some(4.0));
-        assert_eq!(within(&[(1.0, 0.0)], 0.5), None);
-    }
 }

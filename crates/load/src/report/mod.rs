@@ -167,13 +167,16 @@ pub(crate) struct Repeat {
 
 /// Mean, and the deviation of a sample (n - 1).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Spread {
-    pub(crate) mean: f64,
-    pub(crate) sd: f64,
+pub struct Spread {
+    /// 0 if there are none.
+    pub mean: f64,
+    /// 0 if there is one.
+    pub sd: f64,
 }
 
 impl Spread {
-    pub(crate) fn of(values: &[f64]) -> Self {
+    /// Of these figures.
+    pub fn of(values: &[f64]) -> Self {
         let count = float(values.len() as u64);
         if values.is_empty() {
             return Self { mean: 0.0, sd: 0.0 };

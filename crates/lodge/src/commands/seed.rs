@@ -1,9 +1,9 @@
 //! `lodge load accounts-seed`.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{BufWriter, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
@@ -14,7 +14,7 @@ use clap::Args;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use lodge_domain::{
-    Clock, Error, OsRandom, Random, SystemClock,
+    Clock, Error, OsRandom, SystemClock,
     accounts::{
         Accounts, EventKind, NewAccount, NewSession, Nickname, Role, Session, SessionDigest,
         SessionId, TOKEN_PREFIX, Username,
@@ -47,6 +47,9 @@ const SESSIONS_AT_ONCE: usize = 1_000;
 const TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The file that tells a folder that was made for load.
+const MARK: &str = "seeded";
+
 /// How often it is told how far it has come.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
@@ -68,9 +71,9 @@ pub(crate) struct SeedOptions {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The data folder
+    /// The data folder: a new one, or one that was seeded before. Anybody knows the password of its accounts
     #[arg(long, value_name = "FOLDER")]
-    data: Option<PathBuf>,
+    data: PathBuf,
 }
 
 /// Fills the folder.
@@ -81,12 +84,13 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     );
     let mut config = config::load(&ConfigOptions {
         config: options.config.clone(),
-        data: options.data.clone(),
+        data: Some(options.data.clone()),
         apps: Some(vec![App::Accounts]),
         roles: Some(vec![ProcessRole::Accounts, ProcessRole::Web]),
         ..ConfigOptions::default()
     })?;
     config.embedded.page_cache_mib = config.embedded.page_cache_mib.max(PAGE_CACHE_MIB);
+    mark(&options.data)?;
     let tokens = options.tokens.as_ref().map(|file| private(file)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let made =
@@ -109,6 +113,18 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says in a new folder that it is for load. What holds something else may be people's.
+fn mark(folder: &Path) -> Result<()> {
+    let mark = folder.join(MARK);
+    if mark.exists() {
+        return Ok(());
+    }
+    let is_new = fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
+    ensure!(is_new, "--data {}: it was not seeded before, and is not empty", folder.display());
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    Ok(fs::write(mark, "")?)
 }
 
 /// A new file that only its owner reads.

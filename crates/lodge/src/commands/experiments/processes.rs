@@ -12,13 +12,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use lodge_domain::{OsRandom, Random as _};
+use lodge_load::prometheus::Histograms;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{
     ExperimentOptions,
     points::{People, Point},
-    sections::Sections,
 };
 
 /// How long the tiers may take until they answer, and to end.
@@ -32,6 +33,10 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 /// Connections that sign in.
 const SIGN_IN_CONNECTIONS: u32 = 4;
+
+/// The files with what came of the reads, and of the sign-ins beside them.
+const READS: &str = "reads.json";
+const SIGN_INS: &str = "sign-ins.json";
 
 /// Where and with what to run.
 pub(super) struct Bench {
@@ -54,14 +59,16 @@ pub(super) struct Run {
     /// The load generator's report.
     pub(super) report: Value,
     /// What went through each section meanwhile.
-    pub(super) sections: Sections,
+    pub(super) sections: Histograms,
 }
 
 impl Bench {
     pub(super) fn new(options: &ExperimentOptions) -> Result<Self> {
         let folder = env::temp_dir().join(format!("lodge-load-{}", std::process::id()));
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
-        fs::write(folder.join("key"), [7; 32])?;
+        let mut key = [0; 32];
+        OsRandom.fill(&mut key);
+        fs::write(folder.join("key"), key)?;
         let at = |offset| SocketAddr::from(([127, 0, 0, 1], options.port + offset));
         Ok(Self {
             program: env::current_exe()?,
@@ -81,14 +88,16 @@ impl Bench {
 
     /// Starts both tiers, puts the load on them, and ends them.
     pub(super) fn run(&self, point: &Point, number: u32) -> Result<Run> {
-        let accounts = self.accounts(point)?;
-        let web = self.web(point)?;
-        self.wait_until_ready()?;
+        let mut accounts = self.accounts(point)?;
+        let mut web = self.web(point)?;
+        self.wait_until_ready(point, [&mut accounts, &mut web])?;
         let before = self.scrape()?;
         let sign_ins = (self.sign_ins > 0).then(|| self.sign_in(number)).transpose()?;
         let report = self.read(point, number)?;
         if let Some(sign_ins) = sign_ins {
-            ensure!(sign_ins.end()?.success(), "no sign-in succeeded");
+            let report = self.report_of(sign_ins, SIGN_INS)?;
+            let all = &report["total"]["all"];
+            ensure!(all["errors"] == 0, "sign-ins failed; are there as many --users? {all}");
         }
         let sections = self.scrape()?.since(&before);
         web.terminate()?;
@@ -125,49 +134,55 @@ impl Bench {
         Running::start(&mut command)
     }
 
-    /// Until the web tier answers with what only the other one can know.
-    fn wait_until_ready(&self) -> Result<()> {
+    /// Until the web tier answers with what only the other one can know, by all its connections.
+    fn wait_until_ready(&self, point: &Point, mut tiers: [&mut Running; 2]) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
-        while !get(self.public, "/api/users/nobody").is_ok_and(|answer| answer.contains(" 404 ")) {
+        let connections = format!("\nlodge_wire_connections {}\n", point.pool);
+        while !(get(self.public, "/api/users/nobody").is_ok_and(|answer| answer.contains(" 404 "))
+            && get(self.wire_ops, "/metrics").is_ok_and(|metrics| metrics.contains(&connections)))
+        {
+            for tier in &mut tiers {
+                ensure!(tier.0.try_wait()?.is_none(), "a tier has ended; are its ports free?");
+            }
             ensure!(Instant::now() < deadline, "the two tiers do not answer");
             thread::sleep(LOOK);
         }
         Ok(())
     }
 
-    fn scrape(&self) -> Result<Sections> {
-        let mut sections = Sections::default();
+    fn scrape(&self) -> Result<Histograms> {
+        let mut sections = Histograms::default();
         for ops in [self.public_ops, self.wire_ops] {
             sections.add(&get(ops, "/metrics")?);
         }
         Ok(sections)
     }
 
-    fn load(&self, kind: &str, number: u32) -> Command {
+    /// The load generator, whose report goes to the file of that name.
+    fn load(&self, kind: &str, number: u32, report: &str) -> Command {
         let mut command = Command::new(&self.program);
         let duration = format!("{}ms", self.duration.as_millis());
         command
             .args(["load", kind, "--url", &format!("http://{}", self.public)])
             .args(["--duration", &duration, "--seed", &number.to_string()])
+            .arg("--json")
+            .arg(self.folder.join(report))
             .stdout(Stdio::null());
         command
     }
 
     fn sign_in(&self, number: u32) -> Result<Running> {
-        let mut command = self.load("accounts-sign-in", number);
+        let mut command = self.load("accounts-sign-in", number, SIGN_INS);
         command.args(["--rate", &self.sign_ins.to_string(), "--users", &self.users.to_string()]);
         command.args(["--connections", &SIGN_IN_CONNECTIONS.to_string()]);
         Running::start(&mut command)
     }
 
     fn read(&self, point: &Point, number: u32) -> Result<Value> {
-        let json = self.folder.join("report.json");
-        let mut command = self.load("accounts-get", number);
-        command.arg("--tokens").arg(&self.tokens).arg("--json").arg(&json);
+        let mut command = self.load("accounts-get", number, READS);
+        command.arg("--tokens").arg(&self.tokens);
         command.args(["--connections", &point.workers.to_string()]);
-        if let Some(rate) = point.rate {
-            command.args(["--rate", &rate.to_string()]);
-        }
+        command.args(["--rate", &point.rate.to_string()]);
         match point.people {
             People::SignedIn => {}
             People::First(count) => {
@@ -177,8 +192,13 @@ impl Bench {
                 command.args(["--zipf", "1", "--users", &users.to_string()]);
             }
         }
-        ensure!(Running::start(&mut command)?.end()?.success(), "no request succeeded");
-        Ok(serde_json::from_str(&fs::read_to_string(json)?)?)
+        self.report_of(Running::start(&mut command)?, READS)
+    }
+
+    /// Waits for a load generator, and reads its report.
+    fn report_of(&self, load: Running, report: &str) -> Result<Value> {
+        ensure!(load.end(self.duration + PATIENCE)?.success(), "no request succeeded");
+        Ok(serde_json::from_str(&fs::read_to_string(self.folder.join(report))?)?)
     }
 }
 
@@ -198,29 +218,29 @@ impl Running {
     }
 
     /// Waits until it ends by itself.
-    fn end(mut self) -> Result<ExitStatus> {
-        Ok(self.0.wait()?)
-    }
-
-    /// Asks it to end, and waits.
-    fn terminate(mut self) -> Result<()> {
-        self.ask_to_end()
-    }
-
-    fn ask_to_end(&mut self) -> Result<()> {
-        kill_process(Pid::from_child(&self.0), Signal::TERM)?;
-        let deadline = Instant::now() + PATIENCE;
-        while self.0.try_wait()?.is_none() {
+    fn end(mut self, patience: Duration) -> Result<ExitStatus> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.0.try_wait()? {
+                return Ok(status);
+            }
             ensure!(Instant::now() < deadline, "a process does not end");
             thread::sleep(LOOK);
         }
+    }
+
+    /// Asks it to end, and waits.
+    fn terminate(self) -> Result<()> {
+        kill_process(Pid::from_child(&self.0), Signal::TERM)?;
+        let status = self.end(PATIENCE)?;
+        ensure!(status.success(), "a tier did not end well: {status}");
         Ok(())
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if matches!(self.0.try_wait(), Ok(None)) && self.ask_to_end().is_err() {
+        if matches!(self.0.try_wait(), Ok(None)) {
             drop(self.0.kill());
             drop(self.0.wait());
         }

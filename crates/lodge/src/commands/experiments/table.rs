@@ -2,6 +2,8 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use lodge_load::{Spread, prometheus::Histogram};
+
 use super::{
     EXPIRY_S,
     points::{People, Point},
@@ -13,7 +15,7 @@ use super::{
 enum Source {
     /// Of the load generator's report.
     Report(&'static str),
-    /// The p99 of the section whose name ends so, in ms.
+    /// The p99 of the section of this name, in ms.
     P99(&'static str),
     /// How many went through it.
     Count(&'static str),
@@ -23,23 +25,23 @@ enum Source {
     Expected,
 }
 
-const HIT: &str = "_accounts_cache_hit_seconds";
-const MISS: &str = "_accounts_cache_miss_seconds";
+const HIT: &str = "lodge_accounts_cache_hit_seconds";
+const MISS: &str = "lodge_accounts_cache_miss_seconds";
 
 const COLUMNS: [(&str, Source); 19] = [
     ("requests/s", Source::Report("/total/all/rate_per_s")),
     ("errors", Source::Report("/total/all/errors")),
     ("client p50", Source::Report("/total/all/latency_ms/median")),
     ("client p99", Source::Report("/total/all/latency_ms/p99")),
-    ("get connection", Source::P99("_get_connection_seconds")),
-    ("send", Source::P99("_wire_send_seconds")),
-    ("round trip of the tiers", Source::P99("_round_trip_seconds")),
-    ("free connection", Source::P99("_free_connection_seconds")),
-    ("store read", Source::P99("_store_read_seconds")),
-    ("store write", Source::P99("_store_write_seconds")),
-    ("token update", Source::P99("_token_update_seconds")),
-    ("password hash", Source::P99("_password_hash_seconds")),
-    ("cache write", Source::P99("_cache_write_seconds")),
+    ("get connection", Source::P99("lodge_wire_get_connection_seconds")),
+    ("send", Source::P99("lodge_wire_send_seconds")),
+    ("round trip of the tiers", Source::P99("lodge_wire_round_trip_seconds")),
+    ("free connection", Source::P99("lodge_wire_free_connection_seconds")),
+    ("store read", Source::P99("lodge_accounts_store_read_seconds")),
+    ("store write", Source::P99("lodge_accounts_store_write_seconds")),
+    ("token update", Source::P99("lodge_accounts_token_update_seconds")),
+    ("password hash", Source::P99("lodge_passwords_work_seconds")),
+    ("cache write", Source::P99("lodge_accounts_cache_write_seconds")),
     ("cache hit", Source::P99(HIT)),
     ("cache miss", Source::P99(MISS)),
     ("hits", Source::Count(HIT)),
@@ -53,10 +55,10 @@ pub(super) struct Figures([Option<f64>; COLUMNS.len()]);
 
 impl Figures {
     pub(super) fn new(run: &Run, point: &Point, duration: Duration) -> Self {
-        let count = |name: &str| run.sections.get(name).map(super::sections::Histogram::count);
+        let count = |name: &str| run.sections.get(name).map(Histogram::count);
         let figure = |source| match source {
             Source::Report(pointer) => run.report.pointer(pointer)?.as_f64(),
-            Source::P99(name) => run.sections.get(name)?.p99_ms(),
+            Source::P99(name) => Some(run.sections.get(name)?.quantile_s(0.99)? * 1e3),
             Source::Count(name) => Some(count(name).unwrap_or_default()),
             Source::MissRate => {
                 let misses = count(MISS)?;
@@ -115,19 +117,14 @@ impl Table {
     }
 }
 
-/// The mean of the runs, and their deviation (n − 1) if there are several; a dash without any.
+/// The mean of the runs, and their deviation if there are several; a dash without any.
 fn cell(values: &[f64]) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "there are a few runs")]
-    let count = values.len() as f64;
-    if values.is_empty() {
-        return "–".to_owned();
+    let Spread { mean, sd } = Spread::of(values);
+    match values {
+        [] => "–".to_owned(),
+        [_] => number(mean, mean),
+        _ => format!("{} ± {}", number(mean, mean), number(sd, mean)),
     }
-    let mean = values.iter().sum::<f64>() / count;
-    if values.len() == 1 {
-        return number(mean, mean);
-    }
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    format!("{} ± {}", number(mean, mean), number((squares / (count - 1.0)).sqrt(), mean))
 }
 
 /// As many decimals as a figure of the size of `like` deserves.
@@ -143,14 +140,26 @@ fn number(value: f64, like: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::experiments::{Part, points};
+    use crate::{
+        commands::experiments::{Part, points},
+        telemetry::SECTIONS,
+    };
 
     #[test]
     fn every_figure_of_the_seeds_has_its_column() {
-        let parts = [Part::Workers50, Part::Workers1000, Part::Uncached, Part::Cached];
+        let parts = [Part::Workers50, Part::Workers1000, Part::Cached];
         for point in parts.into_iter().flat_map(|part| points::of(part, 1)) {
             for (title, _) in point.seed {
                 assert!(COLUMNS.iter().any(|(known, _)| *known == title), "{title}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_section_of_a_column_is_one_that_the_servers_tell() {
+        for (title, source) in COLUMNS {
+            if let Source::P99(name) | Source::Count(name) = source {
+                assert!(SECTIONS.iter().any(|(known, _)| *known == name), "{title}");
             }
         }
     }

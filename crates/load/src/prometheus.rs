@@ -1,21 +1,21 @@
-//! Latency histograms as processes tell them to Prometheus.
+//! Latency histograms as processes tell them to Prometheus, in its text format.
 
 use std::collections::BTreeMap;
 
-/// What every section's histogram ends with.
+/// What the name of each line of a histogram ends with.
 const BUCKET: &str = "_bucket";
 
 /// Histograms by name, whatever their labels.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Sections(BTreeMap<String, Histogram>);
+pub struct Histograms(BTreeMap<String, Histogram>);
 
 /// How many samples were at most so many seconds long, by the bounds, the last of which is infinite.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Histogram(Vec<(f64, f64)>);
+pub struct Histogram(Vec<(f64, f64)>);
 
-impl Sections {
+impl Histograms {
     /// Adds what one process tells.
-    pub(super) fn add(&mut self, metrics: &str) {
+    pub fn add(&mut self, metrics: &str) {
         for line in metrics.lines() {
             if let Some((name, bound_s, count)) = bucket(line) {
                 self.0.entry(name.to_owned()).or_default().add(bound_s, count);
@@ -24,7 +24,8 @@ impl Sections {
     }
 
     /// What came since `before`.
-    pub(super) fn since(mut self, before: &Self) -> Self {
+    #[must_use]
+    pub fn since(mut self, before: &Self) -> Self {
         for (name, histogram) in &mut self.0 {
             if let Some(earlier) = before.0.get(name) {
                 for (bound_s, count) in &earlier.0 {
@@ -35,9 +36,9 @@ impl Sections {
         self
     }
 
-    /// The one whose name ends so.
-    pub(super) fn get(&self, name_end: &str) -> Option<&Histogram> {
-        self.0.iter().find(|(name, _)| name.ends_with(name_end)).map(|(_, histogram)| histogram)
+    /// The one of that name.
+    pub fn get(&self, name: &str) -> Option<&Histogram> {
+        self.0.get(name)
     }
 }
 
@@ -62,21 +63,20 @@ impl Histogram {
     }
 
     /// Samples.
-    pub(super) fn count(&self) -> f64 {
+    pub fn count(&self) -> f64 {
         self.0.last().map_or(0.0, |(_, count)| *count)
     }
 
-    /// What 99 % of the samples did not exceed, in ms, as if they were spread evenly between two bounds;
-    /// past the last finite bound that bound. None without samples.
-    pub(super) fn p99_ms(&self) -> Option<f64> {
-        let wanted = 0.99 * self.count();
+    /// What `share` of the samples did not exceed, in seconds, as if they were spread evenly between two
+    /// bounds; past the last finite bound that bound. None without samples.
+    pub fn quantile_s(&self, share: f64) -> Option<f64> {
+        let wanted = share * self.count();
         let (mut from_s, mut below) = (0.0, 0.0);
         for &(bound_s, count) in &self.0 {
             if count >= wanted && count > below {
-                let share = (wanted - below) / (count - below);
-                let s =
-                    if bound_s.is_finite() { from_s + share * (bound_s - from_s) } else { from_s };
-                return Some(s * 1e3);
+                let part = (wanted - below) / (count - below);
+                let is_last = !bound_s.is_finite();
+                return Some(if is_last { from_s } else { from_s + part * (bound_s - from_s) });
             }
             (from_s, below) = (bound_s, count);
         }
@@ -98,32 +98,32 @@ mod tests {
         lodge_x_seconds_bucket{route=\"/a\",le=\"+Inf\"} 65\n\
         lodge_x_seconds_bucket{route=\"/b\",le=\"+Inf\"} 40\n";
 
-    fn sections(text: &str) -> Sections {
-        let mut sections = Sections::default();
-        sections.add(text);
-        sections
+    fn histograms(text: &str) -> Histograms {
+        let mut histograms = Histograms::default();
+        histograms.add(text);
+        histograms
     }
 
     #[test]
     fn what_was_there_before_a_run_is_no_part_of_it() {
-        let run = sections(AFTER).since(&sections(BEFORE));
-        let histogram = run.get("_x_seconds").unwrap();
+        let run = histograms(AFTER).since(&histograms(BEFORE));
+        let histogram = run.get("lodge_x_seconds").unwrap();
         assert!((histogram.count() - 100.0).abs() < 1e-9);
         // 90 within 1 ms, the other 10 within 5 ms: the 99th of 100 is nine tenths of the way.
-        assert!((histogram.p99_ms().unwrap() - 4.6).abs() < 1e-9);
-        assert!(run.get("_y_seconds").is_none());
+        assert!((histogram.quantile_s(0.99).unwrap() - 0.0046).abs() < 1e-9);
+        assert!(run.get("lodge_y_seconds").is_none());
     }
 
     #[test]
     fn where_nothing_went_through_there_is_no_time() {
-        let none = sections(BEFORE).since(&sections(BEFORE));
-        assert_eq!(none.get("_x_seconds").unwrap().p99_ms(), None);
+        let none = histograms(BEFORE).since(&histograms(BEFORE));
+        assert_eq!(none.get("lodge_x_seconds").unwrap().quantile_s(0.99), None);
     }
 
     #[test]
     fn what_is_past_the_last_bound_counts_as_that_bound() {
         let text = "x_seconds_bucket{le=\"5\"} 1\nx_seconds_bucket{le=\"+Inf\"} 100\n";
-        let p99_ms = sections(text).get("x_seconds").unwrap().p99_ms();
-        assert_eq!(p99_ms, Some(5_000.0));
+        let p99_s = histograms(text).get("x_seconds").unwrap().quantile_s(0.99);
+        assert_eq!(p99_s, Some(5.0));
     }
 }
