@@ -40,6 +40,8 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     browser.sees("Make the link").await;
     scene.open("/login").await;
     browser.press("Sign in with Open").await;
+    // She is known there still, and asked again all the same.
+    browser.press("Continue").await;
     browser.one("#ways").await;
     assert_eq!(browser.text("h1").await, "amazing-grace");
     scene.end().await;
