@@ -23,7 +23,7 @@ pub use self::{
 pub mod raw {
     pub use crate::{
         frame::{FRAME_BYTES_MAX, codec},
-        hello::{Answered, Greeting, Verdict},
+        hello::{Answered, Bytes32, Greeting, Verdict},
         message::{FromClient, FromServer},
     };
 }

@@ -29,7 +29,8 @@ pub struct ServerOptions {
     pub key: SharedKey,
     /// Connections at once of those who have proved it; one more is told so and closed.
     pub connections_max: usize,
-    /// Connections at once of those who have not; with one more, the oldest of them is closed.
+    /// Connections at once of those who have not; with one more, the oldest from the host that has the most
+    /// is closed.
     pub strangers_max: usize,
     /// How long a client may take to prove its key, TLS included.
     pub hello: Duration,
@@ -80,8 +81,8 @@ pub async fn serve(
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match accepted {
+            Ok((stream, peer)) => (stream, peer.ip()),
             Err(error) => {
                 tracing::warn!(%error, "a connection of the web tier could not be accepted");
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -90,18 +91,19 @@ pub async fn serve(
         };
         let (door, backend, stop) = (Arc::clone(&door), Arc::clone(&backend), stop.clone());
         if door.places.available_permits() > 0 {
-            let stranger = door.strangers.enter();
+            let (stranger, _) = door.strangers.enter(from);
             connections.spawn(async move {
-                if let Some(met) = stranger.while_there_is_room(door.meet(stream)).await {
+                let met = stranger.while_there_is_room(door.meet(stream)).await;
+                if let Some(met) = met.flatten() {
                     connection::run(met, backend, &door.options, stop).await;
                 }
             });
         } else {
             metrics::counter!("lodge_wire_connections_refused_total").increment(1);
-            if let Ok(seat) = Arc::clone(&door.refusals).try_acquire_owned() {
+            // Past those, without a word: to say one may take TLS, and time.
+            if let Some(stranger) = door.strangers.enter_if_there_is_room(from) {
                 connections.spawn(async move {
-                    door.refuse(stream).await;
-                    drop(seat);
+                    stranger.while_there_is_room(door.refuse(stream)).await;
                 });
             }
         }
@@ -127,8 +129,6 @@ struct Door {
     options: ServerOptions,
     places: Arc<Semaphore>,
     strangers: Arc<Strangers>,
-    /// As many again may be told that there is no room; the rest is closed without a word.
-    refusals: Arc<Semaphore>,
     /// When it was last logged that somebody did not come in.
     told: Mutex<Option<Instant>>,
 }
@@ -138,7 +138,6 @@ impl Door {
         Self {
             places: Arc::new(Semaphore::new(options.connections_max)),
             strangers: Strangers::new(options.strangers_max),
-            refusals: Arc::new(Semaphore::new(options.connections_max)),
             told: Mutex::default(),
             options,
         }
@@ -185,10 +184,13 @@ impl Door {
         }
     }
 
+    /// Says that there is no room.
     async fn refuse(&self, stream: TcpStream) {
-        let patience = self.options.hello;
-        if let Ok((_, mut outgoing)) = self.open(stream, Instant::now() + patience).await {
-            hello::turn_away(&mut outgoing, hello::FULL, patience).await;
+        let deadline = Instant::now() + self.options.hello;
+        if let Ok((_, mut outgoing)) = self.open(stream, deadline).await {
+            let said = hello::turn_away(&mut outgoing, hello::FULL, self.options.hello);
+            // Whoever does not take it learns it by the end of the connection.
+            let _ = timeout_at(deadline, said).await;
         }
     }
 

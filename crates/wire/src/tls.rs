@@ -16,7 +16,7 @@ use rustls::{
 };
 use tokio::{
     net::TcpStream,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
@@ -122,7 +122,9 @@ async fn refuse_plain(stream: TcpStream) {
     // What was said and not read would have the refusal thrown away.
     let _ = stream.try_read(&mut [0; 1024]);
     let (_, mut outgoing) = frame::split(stream);
-    hello::turn_away(&mut outgoing, "it speaks TLS only", REFUSAL).await;
+    let said = hello::turn_away(&mut outgoing, "it speaks TLS only", REFUSAL);
+    // Whoever does not take it learns it by the end of the connection.
+    let _ = timeout(REFUSAL, said).await;
 }
 
 /// How a client speaks TLS. Clones share it.

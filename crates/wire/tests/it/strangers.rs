@@ -1,15 +1,24 @@
 //! Who has not proved the key takes nothing from those who have.
 
-use std::time::Duration;
+use std::{
+    collections::VecDeque,
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
-use lodge_wire::{PoolOptions, ServerOptions};
+use hmac::{Hmac, KeyInit, Mac};
+use lodge_wire::{Pool, PoolOptions, ServerOptions, raw};
+use sha2::Sha256;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::timeout,
 };
 
-use crate::support::{Server, ask, key, until};
+use crate::{
+    support::{Server, ask, key, until},
+    tls::{Authority, HERE, LATER},
+};
 
 /// Longer than any test runs.
 const FOR_EVER: Duration = Duration::from_mins(10);
@@ -27,12 +36,54 @@ fn patient() -> ServerOptions {
     }
 }
 
-/// One who has been greeted and says nothing.
-async fn silent(server: &Server) -> TcpStream {
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let length = timeout(Duration::from_secs(10), stream.read_u32()).await.unwrap().unwrap();
-    stream.read_exact(&mut vec![0; length as usize]).await.unwrap();
-    stream
+/// One who has been greeted and says nothing yet.
+type Silent = (TcpStream, raw::Greeting);
+
+async fn silent(server: &Server) -> Silent {
+    silent_from(Ipv4Addr::LOCALHOST, server).await
+}
+
+/// The same from another address of this machine.
+async fn silent_from(from: Ipv4Addr, server: &Server) -> Silent {
+    let mut stream = connect_from(from, server.address).await;
+    let greeting = heard(&mut stream).await.unwrap();
+    (stream, serde_json::from_slice(&greeting).unwrap())
+}
+
+async fn connect_from(from: Ipv4Addr, server: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    socket.connect(server).await.unwrap()
+}
+
+/// The next frame.
+async fn heard(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let frame = async {
+        let length = stream.read_u32().await?;
+        let mut frame = vec![0; length as usize];
+        stream.read_exact(&mut frame).await?;
+        Ok(frame)
+    };
+    timeout(Duration::from_secs(10), frame).await.unwrap()
+}
+
+/// Whether one who proves the key now is let in. The connection goes with it.
+async fn is_welcome((mut stream, greeting): Silent) -> bool {
+    let ours = [1; 32];
+    let mut mac = Hmac::<Sha256>::new_from_slice(&[7; 32]).unwrap();
+    mac.update(b"lodge wire client");
+    mac.update(&greeting.challenge.0);
+    mac.update(&ours);
+    let answered = raw::Answered {
+        version: greeting.versions[0],
+        challenge: raw::Bytes32(ours),
+        proof: raw::Bytes32(mac.finalize().into_bytes().into()),
+    };
+    let frame = serde_json::to_vec(&answered).unwrap();
+    stream.write_u32(u32::try_from(frame.len()).unwrap()).await.unwrap();
+    stream.write_all(&frame).await.unwrap();
+    let verdict = heard(&mut stream).await.map(|frame| serde_json::from_slice(&frame));
+    matches!(verdict, Ok(Ok(raw::Verdict::Welcome(_))))
 }
 
 /// Whether the server closes it.
@@ -50,12 +101,13 @@ async fn strangers_take_no_place_from_who_has_the_key() {
     }
     let redial = (Duration::from_millis(10), Duration::from_millis(50));
     let options = PoolOptions { redial, ..server.pool_options(4) };
-    let pool = lodge_wire::Pool::start(options);
+    let pool = Pool::start(options);
     until("who has the key has all places", || pool.connected() == 4).await;
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+    let mut refused = Vec::new();
     for _ in 0..100 {
         // With all places taken, they are told so and closed.
-        strangers.push(TcpStream::connect(server.address).await.unwrap());
+        refused.push(TcpStream::connect(server.address).await.unwrap());
     }
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
     assert_eq!(pool.connected(), 4);
@@ -63,26 +115,78 @@ async fn strangers_take_no_place_from_who_has_the_key() {
 
 #[tokio::test]
 async fn of_too_many_strangers_the_oldest_goes() {
-    let server = Server::start(patient());
-    let mut strangers = Vec::new();
+    let server = Server::start(ServerOptions { connections_max: STRANGERS, ..patient() });
+    let mut strangers = VecDeque::new();
     for _ in 0..STRANGERS {
-        strangers.push(silent(&server).await);
+        strangers.push_back(silent(&server).await);
     }
     for number in 0..STRANGERS {
-        strangers.push(silent(&server).await);
-        assert!(is_closed(&mut strangers[number]).await, "{number}");
-        // The next oldest is there still, and is heard.
-        let next = &mut strangers[number + 1];
-        assert!(timeout(Duration::from_millis(1), next.read(&mut [0])).await.is_err());
-        next.write_all(&[0]).await.unwrap();
+        strangers.push_back(silent(&server).await);
+        let mut oldest = strangers.pop_front().unwrap();
+        assert!(is_closed(&mut oldest.0).await, "{number}");
     }
+    for stranger in strangers {
+        assert!(is_welcome(stranger).await, "the others are there still, and are heard");
+    }
+}
+
+/// The second address of this machine that everybody may connect from.
+const FLOOD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+#[tokio::test]
+async fn a_flood_from_one_address_keeps_nobody_else_out() {
+    let server = Server::start(patient());
+    let slow = silent(&server).await;
+    let mut flood = Vec::new();
+    for _ in 0..10 * STRANGERS {
+        flood.push(silent_from(FLOOD, &server).await);
+    }
+    assert!(is_welcome(slow).await, "who was slow is there still");
+    // All places of strangers are the flood's, and it goes on.
+    let address = server.address;
+    let goes_on = tokio::spawn(async move {
+        loop {
+            flood.push(connect_from(FLOOD, address).await);
+            flood.drain(..flood.len().saturating_sub(2 * STRANGERS));
+        }
+    });
+    let pool = server.pool(4);
+    until("who has the key is let in", || pool.connected() == 4).await;
+    assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+    goes_on.abort();
+}
+
+/// To refuse somebody takes TLS, for which they may let us wait.
+#[tokio::test]
+async fn the_refused_have_no_more_places_than_strangers() {
+    let authority = Authority::new();
+    let tls = Some(authority.server(authority.identity(HERE, LATER), false));
+    let server = Server::start(ServerOptions { connections_max: 1, tls, ..patient() });
+    let pool =
+        Pool::start(PoolOptions { tls: Some(authority.client(None)), ..server.pool_options(1) });
+    until("the only place is taken", || pool.connected() == 1).await;
+    let mut refused = Vec::new();
+    for _ in 0..STRANGERS {
+        refused.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    for _ in 0..100 {
+        let mut past_those = TcpStream::connect(server.address).await.unwrap();
+        assert!(is_closed(&mut past_those).await);
+    }
+    for mut stream in refused {
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut said = Vec::new();
+        timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await.unwrap().unwrap();
+        assert!(String::from_utf8_lossy(&said).contains("TLS only"), "it was waited for");
+    }
+    assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
 }
 
 #[tokio::test]
 async fn a_stranger_who_says_nothing_is_not_waited_for() {
     let hello = Duration::from_millis(50);
     let server = Server::start(ServerOptions { hello, ..patient() });
-    let mut stranger = silent(&server).await;
+    let (mut stranger, _) = silent(&server).await;
     // Slowly is no way around.
     stranger.write_all(&[0, 0]).await.unwrap();
     assert!(is_closed(&mut stranger).await);

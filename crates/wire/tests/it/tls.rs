@@ -19,21 +19,21 @@ use crate::{
     support::{Server, ask, is_unavailable, key, until},
 };
 
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub(crate) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 /// Years in which a certificate ends.
-const LATER: i32 = 2100;
+pub(crate) const LATER: i32 = 2100;
 const PAST: i32 = 2020;
 
 /// An authority made up for a test.
-struct Authority {
+pub(crate) struct Authority {
     root: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -42,7 +42,7 @@ impl Authority {
     }
 
     /// A certificate for that address, good until that year.
-    fn identity(&self, address: IpAddr, until: i32) -> Identity {
+    pub(crate) fn identity(&self, address: IpAddr, until: i32) -> Identity {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.subject_alt_names = vec![SanType::IpAddress(address)];
@@ -53,12 +53,12 @@ impl Authority {
     }
 
     /// What a client trusts and shows.
-    fn client(&self, identity: Option<Identity>) -> ClientTls {
+    pub(crate) fn client(&self, identity: Option<Identity>) -> ClientTls {
         ClientTls::new(Some(self.root.as_bytes()), identity).unwrap()
     }
 
     /// What a server shows, and whether it asks for a certificate of ours.
-    fn server(&self, identity: Identity, asks: bool) -> ServerTls {
+    pub(crate) fn server(&self, identity: Identity, asks: bool) -> ServerTls {
         let clients = asks.then_some(self.root.as_bytes());
         ServerTls::new(identity, clients).unwrap()
     }
