@@ -47,6 +47,21 @@ pub(crate) enum Broken {
     Io(#[from] std::io::Error),
 }
 
+impl Broken {
+    /// Whether the peer has only gone, however: of who had not read what they were sent, the network says
+    /// that they broke it off.
+    pub(crate) fn is_departure(&self) -> bool {
+        use ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
+        match self {
+            Self::Closed => true,
+            Self::Io(error) => {
+                matches!(error.kind(), BrokenPipe | ConnectionReset | NotConnected)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Cuts bytes into frames; a longer one than may be is an error.
 pub fn codec() -> LengthDelimitedCodec {
     LengthDelimitedCodec::builder().max_frame_length(FRAME_BYTES_MAX).new_codec()

@@ -113,7 +113,8 @@ pub(crate) async fn welcome<P>(
         }
         Err(why) => {
             let refused = Verdict::Refused(why.to_owned());
-            send_last(outgoing, written(&refused), patience).await?;
+            // That they did not stay to hear it changes nothing of why.
+            let _ = send_last(outgoing, written(&refused), patience).await;
             Err(Broken::TurnedAway(why))
         }
     }

@@ -3,7 +3,7 @@
 mod connection;
 mod strangers;
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, net::IpAddr, sync::Arc, time::Duration};
 
 use lodge_domain::accounts::Backend;
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::strangers::Strangers;
+use self::strangers::{Stranger, Strangers};
 use crate::{
     frame::{self, Broken, Incoming, Outgoing},
     hello,
@@ -91,15 +91,15 @@ pub async fn serve(
         };
         let (door, backend, stop) = (Arc::clone(&door), Arc::clone(&backend), stop.clone());
         if door.places.available_permits() > 0 {
-            let (stranger, _) = door.strangers.enter(from);
+            let stranger = door.let_in(from);
             connections.spawn(async move {
-                let met = stranger.while_there_is_room(door.meet(stream)).await;
+                let met = stranger.while_there_is_room(door.meet(stream, from)).await;
                 if let Some(met) = met.flatten() {
                     connection::run(met, backend, &door.options, stop).await;
                 }
             });
         } else {
-            metrics::counter!("lodge_wire_connections_refused_total").increment(1);
+            door.note_refused(from);
             // Past those, without a word: to say one may take TLS, and time.
             if let Some(stranger) = door.strangers.enter_if_there_is_room(from) {
                 connections.spawn(async move {
@@ -143,21 +143,36 @@ impl Door {
         }
     }
 
+    /// Gives a stranger one of their places.
+    fn let_in(&self, from: IpAddr) -> Stranger {
+        let (stranger, evicted) = self.strangers.enter(from);
+        if let Some(host) = evicted {
+            metrics::counter!("lodge_wire_strangers_dropped_total").increment(1);
+            self.tell(host, &"others needed its place before it had proved the key");
+        }
+        stranger
+    }
+
     /// Has a stranger prove the key, and gives them a place.
-    async fn meet(&self, stream: TcpStream) -> Option<Met> {
-        let peer = stream.peer_addr().ok();
+    async fn meet(&self, stream: TcpStream, from: IpAddr) -> Option<Met> {
         match self.try_meet(stream).await {
-            Ok(met) => Some(met),
+            Ok(met) => return Some(met),
+            // A look whether somebody listens is none that has failed.
+            Err(error) if error.is_departure() => {
+                tracing::debug!(%from, "somebody of the web tier came and went");
+            }
+            Err(Broken::TurnedAway(hello::FULL)) => self.note_refused(from),
             Err(error) => {
                 metrics::counter!("lodge_wire_hellos_failed_total").increment(1);
-                if matches!(error, Broken::Closed) || !self.may_tell() {
-                    tracing::debug!(?peer, %error, "a connection of the web tier did not come about");
-                } else {
-                    tracing::warn!(?peer, %error, "a connection of the web tier did not come about");
-                }
-                None
+                self.tell(from, &error);
             }
         }
+        None
+    }
+
+    fn note_refused(&self, from: IpAddr) {
+        metrics::counter!("lodge_wire_connections_refused_total").increment(1);
+        self.tell(from, &hello::FULL);
     }
 
     async fn try_meet(&self, stream: TcpStream) -> Result<Met, Broken> {
@@ -194,14 +209,16 @@ impl Door {
         }
     }
 
-    /// Whether it may be logged that somebody did not come in: once a second, for anybody can cause it.
-    fn may_tell(&self) -> bool {
+    /// Logs that somebody did not come in: once a second, for anybody can cause it.
+    fn tell(&self, from: IpAddr, why: &dyn Display) {
         let mut told = self.told.lock();
-        let may = told.is_none_or(|told| told.elapsed() >= TELL_EVERY);
-        if may {
+        if told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
             *told = Some(Instant::now());
+            drop(told);
+            tracing::warn!(%from, error = %why, "a connection of the web tier did not come about");
+        } else {
+            tracing::debug!(%from, error = %why, "a connection of the web tier did not come about");
         }
-        may
     }
 }
 

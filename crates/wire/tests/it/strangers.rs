@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    support::{Server, ask, key, until},
+    support::{KEY, Server, ask, key, until},
     tls::{Authority, HERE, LATER},
 };
 
@@ -67,10 +67,15 @@ async fn heard(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     timeout(Duration::from_secs(10), frame).await.unwrap()
 }
 
-/// Whether one who proves the key now is let in. The connection goes with it.
-async fn is_welcome((mut stream, greeting): Silent) -> bool {
+/// Whether one who proves the key now is let in.
+async fn is_welcome(silent: &mut Silent) -> bool {
+    matches!(proves(silent, KEY).await, Ok(raw::Verdict::Welcome(_)))
+}
+
+/// What the server says to one who proves that they have a key.
+async fn proves((stream, greeting): &mut Silent, key: [u8; 32]) -> std::io::Result<raw::Verdict> {
     let ours = [1; 32];
-    let mut mac = Hmac::<Sha256>::new_from_slice(&[7; 32]).unwrap();
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
     mac.update(b"lodge wire client");
     mac.update(&greeting.challenge.0);
     mac.update(&ours);
@@ -82,8 +87,7 @@ async fn is_welcome((mut stream, greeting): Silent) -> bool {
     let frame = serde_json::to_vec(&answered).unwrap();
     stream.write_u32(u32::try_from(frame.len()).unwrap()).await.unwrap();
     stream.write_all(&frame).await.unwrap();
-    let verdict = heard(&mut stream).await.map(|frame| serde_json::from_slice(&frame));
-    matches!(verdict, Ok(Ok(raw::Verdict::Welcome(_))))
+    Ok(serde_json::from_slice(&heard(stream).await?)?)
 }
 
 /// Whether the server closes it.
@@ -125,7 +129,7 @@ async fn of_too_many_strangers_the_oldest_goes() {
         let mut oldest = strangers.pop_front().unwrap();
         assert!(is_closed(&mut oldest.0).await, "{number}");
     }
-    for stranger in strangers {
+    for stranger in &mut strangers {
         assert!(is_welcome(stranger).await, "the others are there still, and are heard");
     }
 }
@@ -136,12 +140,12 @@ const FLOOD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 #[tokio::test]
 async fn a_flood_from_one_address_keeps_nobody_else_out() {
     let server = Server::start(patient());
-    let slow = silent(&server).await;
+    let mut slow = silent(&server).await;
     let mut flood = Vec::new();
     for _ in 0..10 * STRANGERS {
         flood.push(silent_from(FLOOD, &server).await);
     }
-    assert!(is_welcome(slow).await, "who was slow is there still");
+    assert!(is_welcome(&mut slow).await, "who was slow is there still");
     // All places of strangers are the flood's, and it goes on.
     let address = server.address;
     let goes_on = tokio::spawn(async move {
@@ -190,4 +194,42 @@ async fn a_stranger_who_says_nothing_is_not_waited_for() {
     // Slowly is no way around.
     stranger.write_all(&[0, 0]).await.unwrap();
     assert!(is_closed(&mut stranger).await);
+}
+
+#[tokio::test]
+async fn who_only_looks_whether_somebody_listens_has_failed_in_nothing() {
+    let server = Server::start(patient());
+    for _ in 0..20 {
+        drop(TcpStream::connect(server.address).await.unwrap());
+        drop(silent(&server).await);
+    }
+    let (mut half, _) = silent(&server).await;
+    half.write_all(&[0, 0]).await.unwrap();
+    half.shutdown().await.unwrap();
+    assert!(is_closed(&mut half).await);
+    let counted = server.counted;
+    server.stop().await;
+    assert_eq!(counted.of("lodge_wire_hellos_failed_total"), 1, "who says half a word has");
+}
+
+#[tokio::test]
+async fn who_has_the_key_and_finds_no_place_is_refused_and_has_not_failed() {
+    let server = Server::start(ServerOptions { connections_max: 1, ..patient() });
+    let (mut first, mut second) = (silent(&server).await, silent(&server).await);
+    let mut stranger = silent(&server).await;
+    let counted = || {
+        ["lodge_wire_connections_refused_total", "lodge_wire_hellos_failed_total"]
+            .map(|name| server.counted.of(name))
+    };
+    assert!(is_welcome(&mut first).await);
+    let refused = proves(&mut second, KEY).await;
+    assert!(matches!(refused, Ok(raw::Verdict::Refused(_))), "{refused:?}");
+    until("it is counted", || counted() == [1, 0]).await;
+    let refused = proves(&mut stranger, [8; 32]).await;
+    assert!(matches!(refused, Ok(raw::Verdict::Refused(_))), "{refused:?}");
+    until("it is counted", || counted() == [1, 1]).await;
+    // With no place left nobody is asked for the key.
+    let (_stream, greeting) = silent(&server).await;
+    assert!(greeting.refused.is_some());
+    assert_eq!(counted(), [2, 1]);
 }

@@ -1,10 +1,11 @@
 //! What the tests share.
 
 use std::{
+    collections::HashMap,
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -15,6 +16,8 @@ use lodge_domain::{
     accounts::{Backend, Call, Reply, SessionDigest, Username},
 };
 use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey, serve};
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy},
     net::{TcpListener, TcpSocket, TcpStream},
@@ -25,8 +28,56 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// The key that both sides have.
+pub(crate) const KEY: [u8; 32] = [7; 32];
+
 pub(crate) fn key() -> SharedKey {
-    SharedKey::new([7; 32]).unwrap()
+    SharedKey::new(KEY).unwrap()
+}
+
+/// What is counted on the threads that count here.
+#[derive(Default)]
+pub(crate) struct Counted(Mutex<HashMap<String, Arc<AtomicU64>>>);
+
+impl Counted {
+    /// Counts what this thread does from now on.
+    pub(crate) fn here() -> &'static Self {
+        let counted = Self::new();
+        counted.count_this_thread();
+        counted
+    }
+
+    /// Lives as long as the threads may.
+    fn new() -> &'static Self {
+        Box::leak(Box::default())
+    }
+
+    fn count_this_thread(&'static self) {
+        std::mem::forget(metrics::set_default_local_recorder(self));
+    }
+
+    /// How often that came about.
+    pub(crate) fn of(&self, name: &str) -> u64 {
+        self.0.lock().get(name).map_or(0, |count| count.load(Ordering::SeqCst))
+    }
+}
+
+impl Recorder for Counted {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        let count = Arc::clone(self.0.lock().entry(key.name().to_owned()).or_default());
+        Counter::from_arc(count)
+    }
+
+    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+        Histogram::noop()
+    }
 }
 
 /// Answers by what is asked: a name, that it is not known; a session, when it is let to.
@@ -79,6 +130,7 @@ impl Backend for Echo {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) echo: Arc<Echo>,
+    pub(crate) counted: &'static Counted,
     stop: CancellationToken,
     running: Option<JoinHandle<()>>,
     /// Its own, so that all that it does can be broken off at once.
@@ -93,7 +145,13 @@ impl Server {
 
     /// The same at an address.
     pub(crate) fn start_at(address: SocketAddr, options: ServerOptions) -> Self {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let counted = Counted::new();
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .on_thread_start(|| counted.count_this_thread())
+            .build()
+            .unwrap();
         let entered = runtime.enter();
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_reuseaddr(true).unwrap();
@@ -104,7 +162,7 @@ impl Server {
         let (echo, stop) = (Arc::new(Echo::default()), CancellationToken::new());
         let backend = Arc::clone(&echo) as Arc<dyn Backend>;
         let running = runtime.spawn(serve(listener, backend, options, stop.clone()));
-        Self { address, echo, stop, running: Some(running), runtime: Some(runtime) }
+        Self { address, echo, counted, stop, running: Some(running), runtime: Some(runtime) }
     }
 
     /// Begins to stop it.
