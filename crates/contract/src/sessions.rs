@@ -1,5 +1,7 @@
 //! Sessions.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use lodge_domain::accounts::{
     Account, AccountChange, Ending, EventKind, FeedPlace, NewSession, Session, SessionDigest,
@@ -174,6 +176,34 @@ pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
     }
     let later = fixture.sessions.changed_since(Some(place)).await.unwrap();
     assert!(!later.accounts.contains(&accounts[0].id));
+}
+
+/// However much happens to the same account before anybody asks.
+pub async fn what_many_sign_ins_follow_is_told(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let account = made(store, &fresh_name()).await;
+    let mut place = fixture.sessions.changed_since(None).await.unwrap().place;
+    let ending = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
+    let account = changed(store, account.id, EventKind::SignedOutEverywhere, ending).await;
+    for _ in 0..20 {
+        let sessions: Vec<_> = (0..100)
+            .map(|_| {
+                let (sessions, session) = (Arc::clone(&fixture.sessions), new(&account));
+                tokio::spawn(async move { sessions.begin(session).await })
+            })
+            .collect();
+        for session in sessions {
+            assert!(session.await.unwrap().unwrap());
+        }
+    }
+    loop {
+        let told = fixture.sessions.changed_since(Some(place)).await.unwrap();
+        if told.accounts.contains(&account.id) {
+            return;
+        }
+        assert!(told.more, "it is told");
+        place = told.place;
+    }
 }
 
 /// Who goes on from a place that this feed does not know is told that anything may have changed, once.

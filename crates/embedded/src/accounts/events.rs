@@ -10,10 +10,13 @@ use crate::failure::Failure;
 
 const NOTE: &str = "INSERT INTO account_events (account, at, kind, did) VALUES (?1, ?2, ?3, ?4)";
 /// What is older than the events of an account that are kept.
-const TRIM: &str = "DELETE FROM account_events WHERE account = ?1 AND row <= \
+const TRIM: &str = "DELETE FROM account_events WHERE account = ?1 AND at < ?3 AND row <= \
     (SELECT row FROM account_events WHERE account = ?1 ORDER BY row DESC LIMIT 1 OFFSET ?2)";
 /// Events of one account that are kept, about.
 const KEPT: i64 = 1_000;
+/// For how long all of them are: this table is the feed, too, and nobody who reads it remembers anything for
+/// longer than a minute.
+const KEPT_FOR_MS: i64 = 120_000;
 const TRIMMED_EVERY: i64 = 64;
 const LATEST: &str = "SELECT coalesce(max(row), 0) FROM account_events";
 const SINCE: &str =
@@ -32,7 +35,8 @@ pub(crate) fn note(connection: &Connection, event: &Event) -> Result<()> {
     connection.prepare_cached(NOTE)?.execute(values)?;
     // Now and then, so that nobody fills the disk with what happens to them.
     if connection.last_insert_rowid() % TRIMMED_EVERY == 0 {
-        connection.prepare_cached(TRIM)?.execute((account.0, KEPT))?;
+        let before = at.as_millisecond() - KEPT_FOR_MS;
+        connection.prepare_cached(TRIM)?.execute((account.0, KEPT, before))?;
     }
     Ok(())
 }
@@ -136,4 +140,39 @@ fn did(actor: Actor) -> Option<i64> {
 
 fn actor(did: i64) -> Actor {
     if did == OPERATOR { Actor::Operator } else { Actor::Staff(AccountId(did)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use lodge_contract::accounts::event;
+
+    use super::*;
+    use crate::migrations;
+
+    const ADA: AccountId = AccountId(1);
+
+    fn sign_in(connection: &Connection, seconds: i64) {
+        note(connection, &event(ADA, EventKind::SignedIn, seconds)).unwrap();
+    }
+
+    #[test]
+    fn a_revocation_is_told_however_much_happens_to_the_same_account() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrations::run(&mut connection).unwrap();
+        let feed = Uuid::nil();
+        let place = changed_since(&connection, feed, None).unwrap().place;
+        note(&connection, &event(ADA, EventKind::Banned, 0)).unwrap();
+        for number in 0..2 * KEPT {
+            sign_in(&connection, number / 20);
+        }
+        let told = changed_since(&connection, feed, Some(place)).unwrap();
+        assert_eq!(told.accounts, [ADA]);
+        // Whoever heard nothing for so long remembers nothing either.
+        for _ in 0..TRIMMED_EVERY {
+            sign_in(&connection, 300);
+        }
+        let kept = of(&connection, ADA, 10_000).unwrap().len();
+        assert!((KEPT..KEPT + TRIMMED_EVERY).contains(&i64::try_from(kept).unwrap()), "{kept}");
+        assert_eq!(changed_since(&connection, feed, Some(place)).unwrap().accounts, []);
+    }
 }
