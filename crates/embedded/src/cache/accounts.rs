@@ -20,7 +20,7 @@ use moka::sync::Cache;
 use parking_lot::RwLock;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-/// How long somebody is remembered, unless it is said.
+/// How long somebody is remembered, unless it is said; and never longer.
 const KEPT: Duration = Duration::from_mins(1);
 
 /// Sessions in memory: some 50 MB.
@@ -43,6 +43,7 @@ pub struct CachedAccounts {
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     sessions: Cache<SessionDigest, Remembered>,
+    kept: Duration,
     heard: RwLock<Heard>,
     /// Rises with everything that is heard: what was read in an earlier turn is not what is so now.
     turn: AtomicU64,
@@ -99,13 +100,14 @@ impl CachedAccounts {
     /// A cache before `backend`. Until [`Self::follow`] runs, everything is asked of it.
     pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>) -> Self {
         let (sessions, turn) = (remembering(KEPT), AtomicU64::new(1));
-        Self { backend, clock, sessions, heard: RwLock::default(), turn }
+        Self { backend, clock, sessions, kept: KEPT, heard: RwLock::default(), turn }
     }
 
-    /// The same, remembering somebody for so long, or nobody at all if that is no time.
+    /// The same, remembering somebody for so long, a minute at most, or nobody at all if that is no time.
     #[must_use]
     pub fn keeping(self, kept: Duration) -> Self {
-        Self { sessions: remembering(kept), ..self }
+        let kept = kept.min(KEPT);
+        Self { sessions: remembering(kept), kept, ..self }
     }
 
     /// Forgets what has changed, for as long as it is polled.
@@ -176,7 +178,7 @@ impl CachedAccounts {
         let Remembered { me, turn, read_at } = self.sessions.get(session)?;
         let heard = self.heard.read();
         let is_trusted = heard.at.is_some_and(|at| at.elapsed() < TRUSTED)
-            && read_at.elapsed() < KEPT
+            && read_at.elapsed() < self.kept
             && turn > heard.floor
             && heard.changes.get(&me.account.id).is_none_or(|changed| turn > *changed);
         (is_trusted && self.clock.now() < me.session.expires_at).then_some(me)

@@ -85,6 +85,11 @@ impl Drop for Fixture {
 impl Fixture {
     /// With one session each of so many accounts.
     async fn new(accounts: usize) -> Self {
+        Self::keeping(accounts, Duration::from_mins(1)).await
+    }
+
+    /// The same, where somebody is remembered for so long.
+    async fn keeping(accounts: usize, kept: Duration) -> Self {
         let (engine, folder) = open();
         let stores = lodge_contract::AccountsFixture {
             accounts: engine.accounts(),
@@ -108,7 +113,7 @@ impl Fixture {
         });
         let backend = Arc::clone(&elsewhere) as Arc<dyn Backend>;
         let clock = Arc::new(ManualClock::at(at(1)));
-        let cache = Arc::new(CachedAccounts::new(backend, clock));
+        let cache = Arc::new(CachedAccounts::new(backend, clock).keeping(kept));
         let following = Arc::clone(&cache);
         let following = tokio::spawn(async move { following.follow().await });
         let fixture = Self { elsewhere, cache, following };
@@ -202,6 +207,28 @@ async fn a_session_is_remembered_for_a_minute() {
     }
     fixture.pass(Duration::from_millis(300)).await;
     assert!(!fixture.is_remembered(0).await);
+}
+
+#[tokio::test]
+async fn a_session_is_remembered_for_as_long_as_it_is_told() {
+    let fixture = Fixture::keeping(1, Duration::from_secs(10)).await;
+    assert!(fixture.opens(0).await);
+    for _ in 0..33 {
+        fixture.pass(Duration::from_millis(300)).await;
+        assert!(fixture.is_remembered(0).await);
+    }
+    fixture.pass(Duration::from_millis(100)).await;
+    assert!(!fixture.is_remembered(0).await, "ten seconds have passed");
+    assert!(fixture.is_remembered(0).await, "it was asked for anew");
+}
+
+#[tokio::test]
+async fn where_no_time_is_told_nobody_is_remembered() {
+    let fixture = Fixture::keeping(1, Duration::ZERO).await;
+    for _ in 0..10 {
+        assert!(fixture.opens(0).await && !fixture.is_remembered(0).await);
+    }
+    assert_eq!(fixture.elsewhere.asked.load(Ordering::SeqCst), 20);
 }
 
 #[tokio::test]
