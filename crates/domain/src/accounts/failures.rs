@@ -24,8 +24,8 @@ pub trait Failures: Send + Sync {
     /// counted. Without an address only the name's own limit holds.
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()>;
 
-    /// Nobody knows whether it was one: takes back what was counted. Does not wait, for it is what becomes of
-    /// a request whose caller has gone.
+    /// Nobody was told whether it was one: takes back what was counted. Does not wait, for it is what becomes
+    /// of a request whose caller has gone.
     fn take_back(&self, name: &str, from: Option<IpAddr>);
 
     /// It was none: takes back what was counted, and with it all others of this name from this address.
@@ -33,7 +33,12 @@ pub trait Failures: Send + Sync {
 }
 
 /// A failure that was counted before it is known whether it is one. Unless it is settled, it is taken back
-/// when this goes, however that comes about: nobody looked at the password.
+/// when this goes, however that comes about: nobody could look at the password, or whoever asked did not stay
+/// for the answer.
+///
+/// Who goes while the hash is under way has had it for nothing, but has learnt nothing from it: neither an
+/// answer nor a count. What it costs is bounded by the queue of hashes and by the attempts of an address. Were
+/// it counted, ten reloads on a slow day would lock somebody out whose password was right each time.
 pub(super) struct Counted<'a> {
     failures: &'a dyn Failures,
     name: &'a str,

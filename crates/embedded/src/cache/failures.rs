@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_looked_at_frees_nobody() {
+    async fn what_is_taken_back_frees_nobody() {
         let counted = CountedFailures::default();
         for _ in 0..PER_ADDRESS_MAX {
             counted.count("ada", Some(address(1)), at(0)).await.unwrap();

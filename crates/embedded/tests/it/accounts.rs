@@ -251,7 +251,7 @@ fn guess(name: &str) -> SignIn {
 }
 
 #[tokio::test]
-async fn what_nobody_looked_at_is_no_failure() {
+async fn what_nobody_stayed_to_hear_is_no_failure() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let username = fresh_name();
