@@ -40,11 +40,14 @@ pub enum BadTls {
     /// It is empty of what it should have.
     #[error("there is no certificate among the {0}")]
     Empty(&'static str),
+    /// Nobody could be trusted.
+    #[error("this machine has no root certificates that can be read")]
+    NoRoots(#[source] Option<rustls_native_certs::Error>),
     /// They do not fit each other, or are of a kind that is not known here.
-    #[error("{0}")]
+    #[error(transparent)]
     Rustls(#[from] rustls::Error),
     /// The authorities cannot be those of clients.
-    #[error("{0}")]
+    #[error(transparent)]
     Authorities(#[from] VerifierBuilderError),
 }
 
@@ -143,7 +146,7 @@ impl ClientTls {
     pub fn new(servers_pem: Option<&[u8]>, identity: Option<Identity>) -> Result<Self, BadTls> {
         let roots = match servers_pem {
             Some(pem) => authorities(pem)?,
-            None => of_the_machine(),
+            None => of_the_machine()?,
         };
         let config = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])?
@@ -194,8 +197,15 @@ fn authorities(pem: &[u8]) -> Result<RootCertStore, BadTls> {
     Ok(roots)
 }
 
-fn of_the_machine() -> RootCertStore {
+fn of_the_machine() -> Result<RootCertStore, BadTls> {
+    let found = rustls_native_certs::load_native_certs();
+    for error in &found.errors {
+        tracing::warn!(%error, "root certificates of this machine cannot be read");
+    }
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    roots
+    roots.add_parsable_certificates(found.certs);
+    if roots.is_empty() {
+        return Err(BadTls::NoRoots(found.errors.into_iter().next()));
+    }
+    Ok(roots)
 }

@@ -41,7 +41,9 @@ fn key(accounts: &AccountsConfig) -> Result<SharedKey> {
 
 fn client_tls(accounts: &AccountsConfig) -> Result<ClientTls> {
     let authorities = read("ca_file", &accounts.ca_file)?;
-    ClientTls::new(authorities.as_deref(), identity(accounts)?).context("accounts.tls")
+    let trusted = if authorities.is_some() { "" } else { " without accounts.ca_file" };
+    ClientTls::new(authorities.as_deref(), identity(accounts)?)
+        .with_context(|| format!("accounts.tls{trusted}"))
 }
 
 fn server_tls(accounts: &AccountsConfig) -> Result<ServerTls> {
