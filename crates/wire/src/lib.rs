@@ -9,14 +9,16 @@ mod frame;
 mod hello;
 mod key;
 mod message;
+mod probe;
 mod server;
 mod tls;
 
 pub use self::{
     client::{Pool, PoolOptions},
     key::SharedKey,
+    probe::{NotMet, say_hello},
     server::{ServerOptions, serve},
-    tls::{BadTls, ClientTls, Identity, ServerTls},
+    tls::{BadTls, ClientTls, Identity, ServerTls, certificates_end},
 };
 
 /// For the fuzz targets.

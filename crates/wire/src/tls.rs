@@ -1,13 +1,13 @@
 //! TLS between the tiers. Both ends are ours, so it is 1.3 and nothing older, and no session is resumed: a
 //! certificate is looked at each time.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{fmt, io, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use rustls::{
-    ClientConfig, RootCertStore, ServerConfig,
-    client::Resumption,
+    CertificateError, ClientConfig, RootCertStore, ServerConfig,
+    client::{Resumption, WebPkiServerVerifier, danger::ServerCertVerifier as _},
     crypto::{CryptoProvider, ring},
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem, pem::PemObject as _},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem, pem::PemObject as _},
     server::{
         NoServerSessionStorage, VerifierBuilderError, WebPkiClientVerifier,
         danger::ClientCertVerifier,
@@ -188,6 +188,34 @@ fn certificates(what: &'static str, pem: &[u8]) -> Result<Vec<CertificateDer<'st
     let read = read.map_err(|error| BadTls::Pem(what, error))?;
     if read.is_empty() { Err(BadTls::Empty(what)) } else { Ok(read) }
 }
+
+/// When the first of these certificates, PEM, is good no more: seconds since 1970.
+pub fn certificates_end(pem: &[u8]) -> Result<u64, BadTls> {
+    let certificates = certificates("certificates", pem)?;
+    let ends: Result<Vec<_>, _> = certificates.iter().map(end).collect();
+    ends?.into_iter().min().ok_or(BadTls::Empty("certificates"))
+}
+
+/// Whoever verifies looks at the time before all else, and says by when it should have been.
+fn end(certificate: &CertificateDer<'_>) -> Result<u64, BadTls> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone().into_owned())?;
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build()?;
+    let nobody = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
+    let the_last_day = UnixTime::since_unix_epoch(LAST_DAY);
+    match verifier.verify_server_cert(certificate, &[], &nobody, &[], the_last_day) {
+        Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+            not_after,
+            ..
+        })) => Ok(not_after.as_secs()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(LAST_DAY.as_secs()),
+    }
+}
+
+/// The first day of the year 10000, which no certificate can name.
+const LAST_DAY: Duration = Duration::from_hours(24 * 2_932_897);
 
 fn authorities(pem: &[u8]) -> Result<RootCertStore, BadTls> {
     let mut roots = RootCertStore::empty();

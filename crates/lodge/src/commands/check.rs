@@ -23,7 +23,8 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         check_blocklist(&config),
         check_servers(&config)?,
         check_providers(&config)?,
-        check_listener("http.listen", config.http.listen, server_runs),
+        check_tiers(&config, server_runs)?,
+        !is_web(&config) || check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
     ];
     warn(&config);
@@ -84,6 +85,19 @@ fn check_providers(config: &Config) -> Result<bool> {
     Ok(say_all(runtime.block_on(wiring::probe_providers(config))))
 }
 
+/// Whether the other tier of accounts can be asked, or ask, where it is another process.
+fn check_tiers(config: &Config, server_runs: bool) -> Result<bool> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let can_meet = say_all(runtime.block_on(wiring::tiers::probe(config)));
+    let listens = !wiring::tiers::is_server(config)
+        || check_listener("accounts.listen", config.accounts.listen, server_runs);
+    Ok(can_meet && listens)
+}
+
+fn is_web(config: &Config) -> bool {
+    config.roles.contains(&Role::Web)
+}
+
 /// Says what came of probes; whether all were good.
 fn say_all(probes: Vec<Result<String>>) -> bool {
     let mut all_good = true;
@@ -118,6 +132,9 @@ fn warn(config: &Config) {
         println!(
             "note  roles: some other process must be a worker, or what is put is never stored"
         );
+    }
+    if !is_web(config) {
+        return;
     }
     if config.public_url.is_empty() && !config.http.listen.ip().is_loopback() {
         println!(

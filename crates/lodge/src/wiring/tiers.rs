@@ -1,12 +1,15 @@
 //! The two tiers of accounts, where they are processes of their own.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use lodge_domain::accounts::Backend;
-use lodge_wire::{ClientTls, Identity, Pool, PoolOptions, ServerOptions, ServerTls, SharedKey};
+use lodge_wire::{
+    ClientTls, Identity, Pool, PoolOptions, ServerOptions, ServerTls, SharedKey, certificates_end,
+};
 
-use crate::config::{AccountsConfig, Config, Role};
+use crate::config::{AccountsConfig, App, Config, Role};
 
 /// The way to those that keep the accounts.
 pub(super) fn pool(config: &Config) -> Result<Arc<dyn Backend>> {
@@ -21,7 +24,7 @@ pub(super) fn pool(config: &Config) -> Result<Arc<dyn Backend>> {
 /// How accounts that are kept here are served to others, if they are.
 pub(crate) fn server(config: &Config) -> Result<Option<ServerOptions>> {
     let accounts = &config.accounts;
-    if !config.roles.contains(&Role::Accounts) || !accounts.lets_others_in() {
+    if !is_server(config) {
         return Ok(None);
     }
     Ok(Some(ServerOptions {
@@ -30,6 +33,75 @@ pub(crate) fn server(config: &Config) -> Result<Option<ServerOptions>> {
         ..ServerOptions::new(key(accounts)?)
     }))
 }
+
+/// Whether accounts that are kept here are served to others.
+pub(crate) fn is_server(config: &Config) -> bool {
+    let keeps = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Accounts);
+    keeps && config.accounts.lets_others_in()
+}
+
+/// Says in plain words what can be known of the other tier without changing anything: of those that are asked,
+/// whether each lets this process in; of those who ask, whether they could be let in.
+pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
+    let accounts = &config.accounts;
+    let asks = config.apps.contains(&App::Accounts) && !config.roles.contains(&Role::Accounts);
+    if !asks && !is_server(config) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    if accounts.tls {
+        let certificates =
+            [("ca_file", &accounts.ca_file), ("certificate_file", &accounts.certificate_file)];
+        found.extend(
+            certificates
+                .into_iter()
+                .filter_map(|(setting, file)| end_of_certificates(setting, file).transpose()),
+        );
+    }
+    if asks {
+        found.extend(hellos(accounts).await);
+    } else {
+        let serves = server(config).map(|_| "accounts: can be served to those who ask".to_owned());
+        found.push(serves);
+    }
+    found
+}
+
+/// What comes of a hello to each of those that keep the accounts.
+async fn hellos(accounts: &AccountsConfig) -> Vec<Result<String>> {
+    let shown = key(accounts).and_then(|key| {
+        let tls = accounts.tls.then(|| client_tls(accounts)).transpose()?;
+        Ok((key, tls))
+    });
+    let (key, tls) = match shown {
+        Ok(shown) => shown,
+        Err(error) => return vec![Err(error)],
+    };
+    let mut found = Vec::new();
+    for server in &accounts.servers {
+        let met = lodge_wire::say_hello(server, &key, tls.as_ref(), HELLO).await;
+        let met = met.with_context(|| format!("accounts.servers: {server}"));
+        found.push(met.map(|()| format!("accounts.servers: {server} lets this process in")));
+    }
+    found
+}
+
+/// When the first of a file's certificates ends, if there is such a file; an error if that is past.
+fn end_of_certificates(setting: &'static str, file: &Path) -> Result<Option<String>> {
+    let Some(pem) = read(setting, file)? else { return Ok(None) };
+    let named = || format!("accounts.{setting}: {}", file.display());
+    let end = certificates_end(&pem).with_context(named)?;
+    let end = Timestamp::from_second(i64::try_from(end)?).with_context(named)?;
+    let day = end.strftime("%Y-%m-%d");
+    if end <= Timestamp::now() {
+        bail!("{}: a certificate has ended on {day}", named());
+    }
+    Ok(Some(format!("{}: good until {day}", named())))
+}
+
+/// How long a server may take to say hello: longer than the two seconds after which one that speaks TLS says so
+/// to who does not.
+const HELLO: Duration = Duration::from_secs(3);
 
 /// The key that both tiers have; none where certificates do for it.
 fn key(accounts: &AccountsConfig) -> Result<SharedKey> {

@@ -1,8 +1,11 @@
 //! `lodge check` says what is good and what is not.
 
-use std::net::TcpListener;
+use std::{fs, net::TcpListener};
 
-use crate::server::{Lodge, text};
+use crate::{
+    server::{Lodge, text},
+    tiers::{Tiers, authority, tls, with},
+};
 
 const FREE: [&str; 5] = ["check", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
 
@@ -46,4 +49,88 @@ fn what_is_bad_is_said_and_the_exit_code_tells() {
     let ran = open.run(&["check", "--listen", "0.0.0.0:0", "--ops-listen", "127.0.0.1:0"]);
     assert_eq!(ran.code, 0, "a note is no fault");
     assert!(ran.out.contains("note  public_url") && ran.out.contains("anybody"), "{}", ran.out);
+}
+
+#[test]
+fn tiers_that_can_meet_are_good() {
+    let (_folder, ours) = authority();
+    let (tiers, accounts, _web) = Tiers::new().and(&tls(&ours)).start();
+    let ran = tiers.another_web().run(&FREE);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let address = accounts.wire.unwrap();
+    assert!(ran.out.contains(&format!("ok    accounts.servers: {address} lets")), "{}", ran.out);
+    // As the certificates are that nobody gave another end.
+    assert!(ran.out.contains("server.pem: good until 4096-01-01"), "{}", ran.out);
+    assert!(!ran.out.contains("accounts.listen"), "{}", ran.out);
+    let ran = tiers.accounts.run(&["check", "--ops-listen", &accounts.ops.to_string()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("ok    accounts: can be served"), "{}", ran.out);
+    let taken = format!("ok    accounts.listen: {address} is taken, by the server");
+    assert!(ran.out.contains(&taken), "{}", ran.out);
+    assert!(!ran.out.contains("http.listen"), "it does not listen there: {}", ran.out);
+    assert!(accounts.metric("lodge_wire_hellos_failed_total") < 1.0, "who checks was let in");
+}
+
+/// What a check says that fails.
+fn bad(lodge: &Lodge) -> String {
+    let ran = lodge.run(&FREE);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let lines = ran.out.lines().filter(|line| line.starts_with("BAD   "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_web_process_that_is_not_let_in_is_told_why() {
+    let (tiers, accounts, _web) = Tiers::new().start();
+    let web = tiers.another_web();
+    let key = web.file("key");
+    fs::write(&key, [8; 32]).unwrap();
+    let web = web.with("LODGE_ACCOUNTS_KEY_FILE", text(&key));
+    let said = bad(&web);
+    assert!(
+        said.contains("accounts.servers: 127.0.0.1:") && said.contains("not the key"),
+        "{said}"
+    );
+    fs::write(&key, [7; 31]).unwrap();
+    let said = bad(&web);
+    assert!(said.contains("accounts.key_file") && said.contains("shorter than 32"), "{said}");
+    accounts.stop();
+    let said = bad(&tiers.another_web());
+    assert!(said.contains("accounts.servers") && said.contains("refused"), "{said}");
+}
+
+#[test]
+fn certificates_that_do_not_fit_are_told() {
+    let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
+    let (tiers, _accounts, _web) = Tiers::new().and(&tls(&ours)).start();
+    let theirs = tls(&strangers);
+    let said = bad(&with(tiers.another_web(), &theirs[1..2]));
+    assert!(
+        said.contains("accounts.servers") && said.contains("invalid peer certificate"),
+        "{said}"
+    );
+    let said = bad(&with(tiers.another_web(), &theirs[2..]));
+    assert!(said.contains("accounts.servers") && said.contains("received fatal alert"), "{said}");
+    let said = bad(&with(tiers.another_web(), &theirs[2..3]));
+    assert!(said.contains("accounts.tls") && said.contains("key"), "{said}");
+    let said = bad(&with(tiers.accounts, &theirs[2..3]));
+    assert!(said.contains("accounts.tls") && said.contains("key"), "{said}");
+}
+
+#[test]
+fn a_machine_that_trusts_nobody_is_told() {
+    let lodge = Lodge::new();
+    let (key, none) = (lodge.file("key"), lodge.file("none.pem"));
+    fs::write(&key, [7; 32]).unwrap();
+    fs::write(&none, "").unwrap();
+    let lodge = lodge
+        .with("LODGE_ROLES", "web")
+        .with("LODGE_ACCOUNTS_SERVERS", "127.0.0.1:1")
+        .with("LODGE_ACCOUNTS_KEY_FILE", text(&key))
+        .with("LODGE_ACCOUNTS_TLS", "true")
+        .with("SSL_CERT_FILE", text(&none));
+    let said = bad(&lodge);
+    assert!(said.contains("without accounts.ca_file") && said.contains("no root"), "{said}");
+    let ran = lodge.run(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"]);
+    assert!(ran.code != 0 && ran.err.contains("no root certificates"), "{ran:?}");
 }

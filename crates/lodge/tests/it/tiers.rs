@@ -60,7 +60,7 @@ impl Tiers {
     }
 
     /// Both with these settings more.
-    fn and(mut self, settings: &[(&'static str, String)]) -> Self {
+    pub(crate) fn and(mut self, settings: &[(&'static str, String)]) -> Self {
         self.accounts = with(self.accounts, settings);
         self.settings.extend_from_slice(settings);
         self
@@ -72,7 +72,7 @@ impl Tiers {
     }
 }
 
-fn with(lodge: Lodge, settings: &[(&str, String)]) -> Lodge {
+pub(crate) fn with(lodge: Lodge, settings: &[(&str, String)]) -> Lodge {
     settings.iter().fold(lodge, |lodge, (name, value)| lodge.with(name, value))
 }
 
@@ -143,7 +143,7 @@ fn sign_up_until_it_fails(web: &Server, prefix: &str) -> Vec<String> {
 }
 
 /// Certificates of an authority made up for the occasion, for servers and clients here.
-fn authority() -> (TempDir, Authority) {
+pub(crate) fn authority() -> (TempDir, Authority) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::at(folder.path());
     authority.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
@@ -151,7 +151,7 @@ fn authority() -> (TempDir, Authority) {
 }
 
 /// To speak TLS, trusting and showing what is of this authority.
-fn tls(authority: &Authority) -> [(&'static str, String); 4] {
+pub(crate) fn tls(authority: &Authority) -> [(&'static str, String); 4] {
     let file = |path: std::path::PathBuf| text(&path).to_owned();
     [
         ("LODGE_ACCOUNTS_TLS", "true".to_owned()),
