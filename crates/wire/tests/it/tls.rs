@@ -2,21 +2,28 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use lodge_wire::{ClientTls, Identity, Pool, PoolOptions, ServerOptions, ServerTls, SharedKey};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType, date_time_ymd};
+use rustls::{
+    ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    version::{TLS12, TLS13},
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     time::timeout,
 };
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::{
     limits::what_a_stranger_is_told,
-    support::{Server, ask, is_unavailable, key, until},
+    support::{Counted, Server, ask, is_unavailable, key, until},
 };
 
 pub(crate) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -25,6 +32,9 @@ const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 /// Years in which a certificate ends.
 pub(crate) const LATER: i32 = 2100;
 const PAST: i32 = 2020;
+
+/// Where a server counts whom it did not let in.
+const FAILED: &str = "lodge_wire_hellos_failed_total";
 
 /// An authority made up for a test.
 pub(crate) struct Authority {
@@ -43,13 +53,18 @@ impl Authority {
 
     /// A certificate for that address, good until that year.
     pub(crate) fn identity(&self, address: IpAddr, until: i32) -> Identity {
+        let (certificate, key) = self.signed(address, until);
+        Identity::read(certificate.as_bytes(), key.as_bytes()).unwrap()
+    }
+
+    /// The same as PEM, with its key.
+    fn signed(&self, address: IpAddr, until: i32) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.subject_alt_names = vec![SanType::IpAddress(address)];
         params.not_before = date_time_ymd(2010, 1, 1);
         params.not_after = date_time_ymd(until, 1, 1);
-        let certificate = params.signed_by(&key, &self.issuer).unwrap().pem();
-        Identity::read(certificate.as_bytes(), key.serialize_pem().as_bytes()).unwrap()
+        (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
 
     /// What a client trusts and shows.
@@ -102,52 +117,106 @@ async fn the_right_certificate_lets_in() {
     }
 }
 
+/// Has one in who shows this, until the server has counted that it let them in nowhere.
+async fn is_kept_out(server: &Server, key: SharedKey, tls: ClientTls, what: &str) {
+    let pool = pool(server, key, tls);
+    until(what, || server.counted.of(FAILED) > 0).await;
+    assert!(is_unavailable(&ask(&pool, "ada").await), "{what}");
+    assert_eq!(pool.connected(), 0, "{what}");
+    assert_eq!(server.echo.answered.load(Ordering::SeqCst), 0, "{what}");
+}
+
 #[tokio::test]
 async fn no_certificate_a_strangers_and_an_expired_one_let_nobody_in() {
     let (authority, stranger) = (Authority::new(), Authority::new());
-    let server = by_certificate(&authority);
     for (what, shown) in [
         ("none", None),
         ("a stranger's", Some(stranger.identity(HERE, LATER))),
         ("an expired one", Some(authority.identity(HERE, PAST))),
     ] {
-        let pool = pool(&server, SharedKey::none(), authority.client(shown));
-        assert!(is_unavailable(&ask(&pool, "ada").await), "{what}");
-        assert_eq!(pool.connected(), 0, "{what}");
+        let server = by_certificate(&authority);
+        is_kept_out(&server, SharedKey::none(), authority.client(shown), what).await;
     }
-    assert_eq!(server.echo.answered.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn where_certificates_are_asked_for_the_key_is_not_enough() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    for (what, shown) in [("none", None), ("a stranger's", Some(stranger.identity(HERE, LATER)))] {
+        let tls = authority.server(authority.identity(HERE, LATER), true);
+        let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
+        is_kept_out(&server, key(), authority.client(shown), what).await;
+    }
 }
 
 #[tokio::test]
 async fn a_server_without_the_right_certificate_is_told_nothing() {
     let (authority, stranger) = (Authority::new(), Authority::new());
-    for (what, shown, is_good) in [
-        ("the right one", authority.identity(HERE, LATER), true),
-        ("a stranger's", stranger.identity(HERE, LATER), false),
-        ("an expired one", authority.identity(HERE, PAST), false),
-        ("another server's", authority.identity(ELSEWHERE, LATER), false),
+    for (what, (certificate, key_pem), is_good) in [
+        ("the right one", authority.signed(HERE, LATER), true),
+        ("a stranger's", stranger.signed(HERE, LATER), false),
+        ("an expired one", authority.signed(HERE, PAST), false),
+        ("another server's", authority.signed(ELSEWHERE, LATER), false),
     ] {
-        let tls = authority.server(shown, false);
-        let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
-        let pool = pool(&server, key(), authority.client(None));
-        if is_good {
-            is_let_in(&pool).await;
-        } else {
-            assert!(is_unavailable(&ask(&pool, "ada").await), "{what}");
-        }
+        let met = met_by(acceptor(&certificate, &key_pem, &TLS13), &authority).await;
+        // Without the client's last word no handshake ends, and within it nothing is said.
+        assert_eq!(met.is_ok(), is_good, "{what}: {met:?}");
+    }
+}
+
+/// What shows this certificate and speaks this version alone.
+fn acceptor(
+    certificate: &str,
+    key: &str,
+    version: &'static SupportedProtocolVersion,
+) -> TlsAcceptor {
+    let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_protocol_versions(&[version]).unwrap().with_no_client_auth();
+    TlsAcceptor::from(Arc::new(config.with_single_cert(chain, key).unwrap()))
+}
+
+/// What comes of the handshake of one who trusts this authority.
+async fn met_by(server: TlsAcceptor, trusted: &Authority) -> std::io::Result<()> {
+    let listener = TcpListener::bind((HERE, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let client = Some(trusted.client(None));
+    let options = PoolOptions { connections: 1, ..PoolOptions::new(vec![address], key()) };
+    let _pool = Pool::start(PoolOptions { tls: client, ..options });
+    let met = async { server.accept(listener.accept().await?.0).await.map(drop) };
+    timeout(Duration::from_secs(10), met).await.unwrap()
+}
+
+#[tokio::test]
+async fn no_older_tls_is_spoken() {
+    let authority = Authority::new();
+    let (certificate, key_pem) = authority.signed(HERE, LATER);
+    let met = met_by(acceptor(&certificate, &key_pem, &TLS12), &authority).await;
+    assert!(met.is_err(), "by no client");
+    let tls = authority.server(authority.identity(HERE, LATER), false);
+    let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
+    for (version, is_good) in [(&TLS13, true), (&TLS12, false)] {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(authority.root.as_bytes()).unwrap()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let config = config.with_protocol_versions(&[version]).unwrap();
+        let config = config.with_root_certificates(roots).with_no_client_auth();
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        let met = TlsConnector::from(Arc::new(config)).connect(HERE.into(), stream).await;
+        assert_eq!(met.is_ok(), is_good, "{:?}", met.err());
     }
 }
 
 #[tokio::test]
 async fn within_tls_the_key_is_needed_still() {
     let authority = Authority::new();
-    let tls = authority.server(authority.identity(HERE, LATER), false);
-    let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
     for other in [SharedKey::new([8; 32]).unwrap(), SharedKey::none()] {
-        let pool = pool(&server, other, authority.client(None));
-        assert!(is_unavailable(&ask(&pool, "ada").await));
+        let tls = authority.server(authority.identity(HERE, LATER), false);
+        let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
+        is_kept_out(&server, other, authority.client(None), "another key").await;
+        is_let_in(&pool(&server, key(), authority.client(None))).await;
     }
-    is_let_in(&pool(&server, key(), authority.client(None))).await;
 }
 
 #[tokio::test]
@@ -167,6 +236,7 @@ async fn who_speaks_no_tls_is_told_to() {
     timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await.unwrap().unwrap();
     assert!(String::from_utf8_lossy(&said).contains("TLS only"), "{said:?}");
     let plain = server.pool(1);
+    until("one of ours is refused, too", || server.counted.of(FAILED) >= 3).await;
     assert!(is_unavailable(&ask(&plain, "ada").await));
     let client = authority.client(Some(authority.identity(HERE, LATER)));
     is_let_in(&pool(&server, key(), client)).await;
@@ -176,7 +246,24 @@ async fn who_speaks_no_tls_is_told_to() {
 async fn a_client_that_is_to_speak_tls_says_nothing_without() {
     let authority = Authority::new();
     let server = Server::start(ServerOptions::new(key()));
-    let pool = pool(&server, key(), authority.client(None));
+    let dials = Counted::here();
+    let listener = TcpListener::bind((HERE, 0)).await.unwrap();
+    let between = listener.local_addr().unwrap().to_string();
+    let options = PoolOptions { connections: 1, ..PoolOptions::new(vec![between], key()) };
+    let tls = Some(authority.client(None));
+    let pool = Pool::start(PoolOptions { tls, ..options });
+    let (mut client, _) = listener.accept().await.unwrap();
+    // What a server without TLS says first.
+    let mut greeted = TcpStream::connect(server.address).await.unwrap();
+    let mut greeting = [0; 64];
+    let length = greeted.read(&mut greeting).await.unwrap();
+    client.write_all(&greeting[..length]).await.unwrap();
+    let mut said = Vec::new();
+    timeout(Duration::from_secs(10), client.read_to_end(&mut said)).await.unwrap().unwrap();
+    assert_eq!(said.first(), Some(&0x16), "a handshake");
+    let text = String::from_utf8_lossy(&said);
+    assert!(!text.contains("proof") && !text.contains("challenge"), "{text}");
+    until("it gives up", || dials.of("lodge_wire_dials_failed_total") > 0).await;
     assert!(is_unavailable(&ask(&pool, "ada").await));
     assert_eq!(pool.connected(), 0);
 }
