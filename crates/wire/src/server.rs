@@ -100,7 +100,7 @@ pub async fn serve(
             });
         } else {
             door.note_refused(from);
-            // Past those, without a word: to say one may take TLS, and time.
+            // Where they have no room either, without a word: to say one may take TLS, and time.
             if let Some(stranger) = door.strangers.enter_if_there_is_room(from) {
                 connections.spawn(async move {
                     stranger.while_there_is_room(door.refuse(stream)).await;
