@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use lodge_domain::accounts::{
-    Account, EventKind, Identity, Linked, LinkedIdentity, NewAccount, NewSession, NewTicket,
-    Redeemed, SessionId, TicketDigest, Unlink, Unlinked, Username,
+    Account, AccountChange, Ending, EventKind, Identity, Linked, LinkedIdentity, NewAccount,
+    NewSession, NewTicket, Redeemed, SessionId, TicketDigest, Unlink, Unlinked, Username,
 };
 use uuid::Uuid;
 
 use crate::{
     AccountsFixture,
-    accounts::{event, fresh_name, made, new},
+    accounts::{event, fresh_name, hash, made, new},
     samples::at,
     sessions::begun,
 };
@@ -237,6 +237,29 @@ pub async fn a_deleted_account_leaves_its_identities_to_others(fixture: &Account
     assert_eq!(fixture.identities.list(account.id).await.unwrap(), []);
     let again = opened_by(fixture, &identity).await;
     assert_ne!(again.id, account.id);
+}
+
+/// Whoever had the account before may have linked a way of their own; another account's stay.
+pub async fn a_recovered_account_is_opened_by_no_provider(fixture: &AccountsFixture) {
+    let (mine, others) = (somebody(ISSUER), somebody(ISSUER));
+    let (account, other) = (opened_by(fixture, &mine).await, opened_by(fixture, &others).await);
+    let session = begun(fixture, &account).await;
+    assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
+    let change = AccountChange {
+        password: Some(hash("new")),
+        ending: Some(Ending::All),
+        unlinks_all: true,
+        at_epoch: Some(account.epoch + 1),
+        ..AccountChange::default()
+    };
+    let recovered = event(account.id, EventKind::PasswordReset, 6);
+    let of_now = AccountChange { at_epoch: Some(account.epoch), ..change.clone() };
+    assert_eq!(fixture.accounts.change(change, recovered.clone()).await.unwrap(), None);
+    assert_eq!(fixture.identities.list(account.id).await.unwrap().len(), 2, "nothing was changed");
+    assert!(fixture.accounts.change(of_now, recovered).await.unwrap().is_some());
+    assert_eq!(fixture.identities.list(account.id).await.unwrap(), []);
+    assert_eq!(fixture.identities.find(&mine).await.unwrap(), None);
+    assert_eq!(fixture.identities.find(&others).await.unwrap(), Some(other));
 }
 
 /// For its owner, who may find that it was not they.

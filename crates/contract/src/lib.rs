@@ -141,7 +141,18 @@ macro_rules! accounts_promises {
             sessions::whatever_ends_sessions_is_told,
             sessions::what_many_sign_ins_follow_is_told,
             sessions::an_account_has_a_hundred_sessions_at_most,
-    sessions::a_place_of_another_feed_begins_anew, identities::an_account_is_made_with_a_ticket_once, identities::of_many_who_redeem_one_ticket_one_makes_an_account, identities::a_ticket_is_of_no_use_past_its_time, identities::the_latest_ticket_of_an_identity_counts, identities::an_identity_opens_one_account, identities::nobody_links_whose_session_has_ended, identities::unlinking_ends_the_other_sessions, identities::the_only_way_in_stays, identities::a_deleted_account_leaves_its_identities_to_others, identities::what_a_session_began_by_is_noted,
+            sessions::a_place_of_another_feed_begins_anew,
+            identities::an_account_is_made_with_a_ticket_once,
+            identities::of_many_who_redeem_one_ticket_one_makes_an_account,
+            identities::a_ticket_is_of_no_use_past_its_time,
+            identities::the_latest_ticket_of_an_identity_counts,
+            identities::an_identity_opens_one_account,
+            identities::nobody_links_whose_session_has_ended,
+            identities::unlinking_ends_the_other_sessions,
+            identities::the_only_way_in_stays,
+            identities::a_deleted_account_leaves_its_identities_to_others,
+            identities::what_a_session_began_by_is_noted,
+            identities::a_recovered_account_is_opened_by_no_provider,
         }
     };
 }

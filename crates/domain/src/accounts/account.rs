@@ -137,6 +137,8 @@ pub struct AccountChange {
     pub reset: Option<Reset>,
     /// Which of its sessions end with the change, in the same transaction.
     pub ending: Option<Ending>,
+    /// Whether no provider opens it any more, from the same transaction on.
+    pub unlinks_all: bool,
     /// Only if the account is at this epoch: what the change rests on was read then.
     pub at_epoch: Option<u32>,
     /// Its picture.

@@ -106,6 +106,9 @@ pub enum Own {
         provider: ProviderName,
         /// Where to come back to.
         redirect_uri: String,
+        /// The password, where there is one.
+        #[serde(default)]
+        current: Option<Password>,
     },
     /// Let nobody of a provider open it any more.
     Unlink(ProviderName),
@@ -201,7 +204,7 @@ impl Backend for Accounts {
             }
             Call::Providers => Reply::Providers(self.providers()),
             Call::Depart { provider, redirect_uri } => {
-                Reply::Departed(self.depart(provider, redirect_uri, None).await?)
+                Reply::Departed(self.depart(provider, redirect_uri).await?)
             }
             Call::Arrive { arrival, agent, session } => {
                 Reply::Arrived(self.arrive(arrival, &agent, session).await?)
@@ -233,8 +236,8 @@ impl Accounts {
             Own::Export => Reply::Export(Box::new(self.export(me).await?)),
             Own::KeepOrder(order) => self.keep_order(me, order).await?,
             Own::Identities => Reply::Identities(self.identities(me).await?),
-            Own::Depart { provider, redirect_uri } => {
-                Reply::Departed(self.depart(provider, redirect_uri, Some(me)).await?)
+            Own::Depart { provider, redirect_uri, current } => {
+                Reply::Departed(self.depart_to_link(me, provider, redirect_uri, current).await?)
             }
             Own::Unlink(provider) => {
                 self.unlink(me, &provider).await?;

@@ -9,10 +9,13 @@ use super::{
     ProviderName, Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink,
     Unlinked, Username, journey::Journey, provider::NO_PROVIDER, sign_in::BANNED,
 };
-use crate::{Error, Result, secret};
+use crate::{Error, Result, passwords::Password, secret};
 
 /// How long a newcomer may take to choose a name.
 const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
+
+/// How old a session may be in which somebody without a password links a provider.
+const FRESH: SignedDuration = SignedDuration::from_mins(10);
 
 /// What tickets start with.
 const TICKET_PREFIX: &str = "ticket_";
@@ -61,17 +64,37 @@ impl Accounts {
         self.providers.list().to_vec()
     }
 
-    /// Sends somebody to a provider, to come back to `redirect_uri`: to sign in, or to sign in by it from then
-    /// on, if they are signed in and ask for that.
-    pub async fn depart(
+    /// Sends somebody to a provider, to come back to `redirect_uri` and sign in.
+    pub async fn depart(&self, provider: ProviderName, redirect_uri: String) -> Result<Departure> {
+        self.set_out(provider, redirect_uri, None).await
+    }
+
+    /// The same for somebody who is signed in, to sign in by it from then on. A session alone does not do
+    /// for that, or whoever has found one would have a way in that stays: they say their password again, and
+    /// who has none has begun the session just now.
+    pub async fn depart_to_link(
+        &self,
+        me: &SignedIn,
+        provider: ProviderName,
+        redirect_uri: String,
+        current: Option<Password>,
+    ) -> Result<Departure> {
+        let account = self.said_again(me, current).await?;
+        let age = self.clock.now().duration_since(me.session.created_at);
+        if !account.has_password && age > FRESH {
+            return Err(Error::forbidden("sign in again first"));
+        }
+        self.set_out(provider, redirect_uri, Some(me.session.id)).await
+    }
+
+    async fn set_out(
         &self,
         provider: ProviderName,
         redirect_uri: String,
-        linking: Option<&SignedIn>,
+        linking: Option<SessionId>,
     ) -> Result<Departure> {
         let flow = Flow::new(&*self.random);
         let url = self.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
-        let linking = linking.map(|me| me.session.id);
         let journey = Journey { provider, redirect_uri, flow, linking };
         Ok(Departure { url, kept: journey.seal(&self.secret, self.clock.now()) })
     }

@@ -133,22 +133,20 @@ impl AccountsClient {
         }
     }
 
-    /// Sends somebody to a provider, to come back to `redirect_uri`: to sign in, or, with a session, to sign
-    /// in by it from then on.
-    pub async fn depart(
+    /// Sends somebody to a provider, to come back to `redirect_uri` and sign in.
+    pub async fn depart(&self, provider: ProviderName, redirect_uri: String) -> Result<Departure> {
+        departed(self.0.call(Call::Depart { provider, redirect_uri }).await?)
+    }
+
+    /// The same for somebody who is signed in, to sign in by it from then on; who has a password must say it.
+    pub async fn depart_to_link(
         &self,
+        session: SessionDigest,
         provider: ProviderName,
         redirect_uri: String,
-        linking: Option<SessionDigest>,
+        current: Option<Password>,
     ) -> Result<Departure> {
-        let reply = match linking {
-            None => self.0.call(Call::Depart { provider, redirect_uri }).await?,
-            Some(session) => self.own(session, Own::Depart { provider, redirect_uri }).await?,
-        };
-        match reply {
-            Reply::Departed(departure) => Ok(departure),
-            _ => Err(mixed_up()),
-        }
+        departed(self.own(session, Own::Depart { provider, redirect_uri, current }).await?)
     }
 
     /// Receives somebody who comes back from a provider, with the session that their browser has.
@@ -220,6 +218,10 @@ impl AccountsClient {
 
 fn done(reply: &Reply) -> Result<()> {
     if let Reply::Done = reply { Ok(()) } else { Err(mixed_up()) }
+}
+
+fn departed(reply: Reply) -> Result<Departure> {
+    if let Reply::Departed(departure) = reply { Ok(departure) } else { Err(mixed_up()) }
 }
 
 fn account(reply: Reply) -> Result<Account> {

@@ -61,19 +61,7 @@ impl Accounts {
         current: Option<Password>,
         new: NewPassword,
     ) -> Result<Account> {
-        let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
-        if credential.password.is_some() {
-            let Some(current) = current else {
-                return Err(Error::invalid("current", "must be your current password"));
-            };
-            let (name, now) = (account.username.as_str(), self.clock.now());
-            let counted = Counted::one(&*self.failures, name, None, now).await?;
-            let is_right = self.verified(current, credential.password).await;
-            counted.settle(&is_right).await;
-            if !is_right? {
-                return Err(NOT_IT);
-            }
-        }
+        let account = self.said_again(me, current).await?;
         let change = AccountChange {
             password: Some(self.passwords.hash(new.into_password()).await?),
             ending: Some(Ending::AllBut(me.session.id)),
@@ -82,6 +70,26 @@ impl Accounts {
         };
         // If it was changed meanwhile, what was said is not the current password.
         self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(NOT_IT)
+    }
+
+    /// The account of somebody who has said their password once more, if they have one.
+    pub(super) async fn said_again(
+        &self,
+        me: &SignedIn,
+        current: Option<Password>,
+    ) -> Result<Account> {
+        let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
+        if credential.password.is_none() {
+            return Ok(account);
+        }
+        let Some(current) = current else {
+            return Err(Error::invalid("current", "must be your current password"));
+        };
+        let (name, now) = (account.username.as_str(), self.clock.now());
+        let counted = Counted::one(&*self.failures, name, None, now).await?;
+        let is_right = self.verified(current, credential.password).await;
+        counted.settle(&is_right).await;
+        if is_right? { Ok(account) } else { Err(NOT_IT) }
     }
 
     /// Where one is signed in, newest first.

@@ -133,7 +133,8 @@ impl Accounts {
         Ok(code.into())
     }
 
-    /// Sets a new password with a code; all sessions end.
+    /// Sets a new password with a code; all sessions end, and no provider opens the account any more: whoever
+    /// had it before may have linked one of theirs.
     pub async fn reset_password(
         &self,
         name: &Username,
@@ -156,6 +157,7 @@ impl Accounts {
         let change = AccountChange {
             password: Some(self.passwords.hash(new.into_password()).await?),
             ending: Some(Ending::All),
+            unlinks_all: true,
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };

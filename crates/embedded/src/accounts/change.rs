@@ -90,6 +90,7 @@ pub(crate) fn change(
         password,
         reset,
         ending,
+        unlinks_all,
         at_epoch,
         picture,
         had_picture,
@@ -123,6 +124,9 @@ pub(crate) fn change(
     if let Some(picture) = picture {
         let bytes = picture.as_ref().map(PictureId::bytes);
         connection.prepare_cached(SET_PICTURE)?.execute((id.0, bytes))?;
+    }
+    if *unlinks_all {
+        identities::forget(connection, id)?;
     }
     if let Some(ending) = ending {
         end(connection, id, *ending, epoch)?;

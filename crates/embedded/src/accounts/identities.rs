@@ -192,7 +192,7 @@ fn add(
     connection.prepare_cached(ADD)?.execute(values).map(drop)
 }
 
-/// Forgets what opens an account that is no more.
+/// Forgets by whom an account is opened.
 pub(super) fn forget(connection: &Connection, account: AccountId) -> rusqlite::Result<()> {
     connection.prepare_cached(FORGET)?.execute([account.0]).map(drop)
 }

@@ -96,7 +96,8 @@ pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> Ht
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Set a new password with a one-time code, which an administrator gives out; all sessions end.
+/// Set a new password with a one-time code, which an administrator gives out; all sessions end, and no
+/// provider opens the account any more.
 #[utoipa::path(post, path = "/api/password", tag = "accounts", request_body = ResetPassword,
     responses((status = 204, description = "It is set"), (status = 400, description = "It cannot be; the answer says why"),
         (status = 403, description = "The code does not fit the name, or opens nothing any more"), (status = 429, description = "Too many failures; see Retry-After")))]

@@ -4,6 +4,7 @@ mod account;
 mod check;
 mod delete;
 mod device;
+mod linking;
 mod people;
 mod picture;
 mod profile;
@@ -39,6 +40,8 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::POST, "/account/password", profile::change_password)
         .on(Method::POST, "/account/picture", picture::set)
         .on(Method::POST, "/account/picture/delete", picture::take_away)
+        .on(Method::POST, "/account/providers/{provider}", linking::link)
+        .on(Method::POST, "/account/providers/{provider}/unlink", linking::unlink)
         .on(Method::POST, "/account/sessions", sessions::end_all)
         .on(Method::POST, "/account/sessions/{id}", sessions::end)
         .on(Method::GET, "/account/export", account::export)

@@ -6,7 +6,7 @@ use http::{StatusCode, header};
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
-    accounts::{Account, PictureSize, Provider, Role, Session},
+    accounts::{Account, PictureSize, Provider, ProviderName, Role, Session},
 };
 
 use super::{Me, device, me, profile::ProfileForm, sign_in_first};
@@ -43,6 +43,11 @@ impl AccountPage<'_> {
     fn may_unlink(&self) -> bool {
         self.account.has_password || self.ways.iter().filter(|way| way.since.is_some()).count() > 1
     }
+}
+
+/// Where one says one's password to link a provider.
+pub(super) fn field_of(provider: &ProviderName) -> String {
+    format!("link-{provider}")
 }
 
 /// A provider, and since when one is let in by it.

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{Method, StatusCode};
 
-use super::provider;
+use super::named;
 use crate::{
     accounts::{
         app::AccountsApp,
@@ -51,6 +51,6 @@ pub(crate) async fn unlink(
     Segment(name): Segment,
     asked: Asked,
 ) -> HttpResult {
-    app.accounts.unlink(asked.session()?, provider(&name)?).await?;
+    app.accounts.unlink(asked.session()?, named(&name)?).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

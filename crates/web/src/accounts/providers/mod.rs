@@ -10,10 +10,8 @@ use axum::{
 };
 use http::{Method, StatusCode, header};
 use lodge_domain::{
-    Error, Result,
-    accounts::{
-        Arrival, Departure, FreshSession, NO_PROVIDER, ProviderName, SessionDigest, Welcome,
-    },
+    Result,
+    accounts::{Arrival, Departure, FreshSession, NO_PROVIDER, ProviderName, Welcome},
 };
 use serde::Deserialize;
 
@@ -39,8 +37,6 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .merge(newcomer::routes())
         .on(Method::GET, "/login/{provider}", sign_in)
         .on(Method::GET, "/login/{provider}/callback", callback)
-        .on(Method::POST, "/account/providers/{provider}", link)
-        .on(Method::POST, "/account/providers/{provider}/unlink", unlink)
 }
 
 /// `GET /login/{provider}`: off to the provider.
@@ -49,39 +45,28 @@ async fn sign_in(
     Segment(name): Segment,
     asked: Asked,
 ) -> HttpResult {
-    depart(&app, &asked, &name, None).await
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
+    let provider = named(&name)?;
+    let back = callback_of(&asked, &provider);
+    let Departure { url, kept } = app.accounts.depart(provider, back).await?;
+    away(&app, &url, &kept)
 }
 
-/// `POST /account/providers/{provider}`: off to the provider, to sign in by it from then on. The page with
-/// the form needs the policy for forms that lead away.
-async fn link(State(app): State<AccountsApp>, Segment(name): Segment, asked: Asked) -> HttpResult {
-    let session = session_of(&app, &asked)?;
-    depart(&app, &asked, &name, Some(session)).await
+/// Where somebody comes back to from a provider.
+pub(super) fn callback_of(asked: &Asked, provider: &ProviderName) -> String {
+    format!("{}/login/{provider}/callback", asked.base_url)
 }
 
-/// `POST /account/providers/{provider}/unlink`.
-async fn unlink(
-    State(app): State<AccountsApp>,
-    Segment(name): Segment,
-    asked: Asked,
-) -> HttpResult {
-    app.accounts.unlink(session_of(&app, &asked)?, provider(&name)?).await?;
-    go_to(ACCOUNT)
+/// Sends the browser of somebody who wants to link to a provider.
+pub(super) fn away_to_link(app: &AccountsApp, departure: &Departure) -> HttpResult {
+    let Departure { url, kept } = departure;
+    away(app, url, &format!("{TO_LINK}{kept}"))
 }
 
 /// Sends the browser to a provider, with what it must bring back in a cookie.
-async fn depart(
-    app: &AccountsApp,
-    asked: &Asked,
-    name: &str,
-    linking: Option<SessionDigest>,
-) -> HttpResult {
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let provider = provider(name)?;
-    let redirect_uri = format!("{}/login/{provider}/callback", asked.base_url);
-    let Departure { url, kept } = app.accounts.depart(provider, redirect_uri, linking).await?;
-    let mut response = go_to(&url)?;
-    keep(app, &mut response, &AWAY, (&kept, AWAY_SECONDS))?;
+fn away(app: &AccountsApp, url: &str, kept: &str) -> HttpResult {
+    let mut response = go_to(url)?;
+    keep(app, &mut response, &AWAY, (kept, AWAY_SECONDS))?;
     Ok(response)
 }
 
@@ -104,18 +89,38 @@ async fn callback(
     asked: Asked,
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let mut response = match arrive(&app, &asked, &name, brought).await {
+    let (to_link, kept) = kept(&app, &asked);
+    let mut response = match arrive(&app, &asked, &name, kept, brought).await {
         Ok(response) => response,
+        Err(problem) if to_link && is_signed_in(&app, &asked).await => not_linked(&app, problem)?,
         Err(problem) => refusal(&app, problem)?,
     };
     keep(&app, &mut response, &AWAY, OVER)?;
     Ok(response)
 }
 
-async fn arrive(app: &AccountsApp, asked: &Asked, name: &str, brought: Brought) -> HttpResult {
+/// What the browser kept, and whether somebody wanted to link. That much of it nobody has signed: it
+/// chooses between words alone.
+fn kept(app: &AccountsApp, asked: &Asked) -> (bool, String) {
+    let kept = AWAY.read(app, asked).unwrap_or_default();
+    let to_link = kept.strip_prefix(TO_LINK);
+    (to_link.is_some(), to_link.unwrap_or(kept).to_owned())
+}
+
+async fn is_signed_in(app: &AccountsApp, asked: &Asked) -> bool {
+    let Some(session) = session::of_account(&app.site, asked) else { return false };
+    matches!(session::account(&app.site, session).await, Ok(Some(_)))
+}
+
+async fn arrive(
+    app: &AccountsApp,
+    asked: &Asked,
+    name: &str,
+    kept: String,
+    brought: Brought,
+) -> HttpResult {
     let Brought { state, code, error, iss: issuer } = brought;
-    let kept = AWAY.read(app, asked).unwrap_or_default().to_owned();
-    let arrival = Arrival { provider: provider(name)?, kept, state, code, error, issuer };
+    let arrival = Arrival { provider: named(name)?, kept, state, code, error, issuer };
     let session = session::of_account(&app.site, asked);
     match app.accounts.arrive(arrival, asked.agent().to_owned(), session).await? {
         Welcome::SignedIn(fresh) => let_in(app, asked, &fresh).await,
@@ -141,22 +146,37 @@ struct NotSignedInPage<'a> {
     why: &'a str,
 }
 
+#[derive(Template)]
+#[template(path = "accounts/not_linked.html")]
+struct NotLinkedPage<'a> {
+    why: &'a str,
+}
+
 /// The page for whoever was refused, and may try again; what is no decision about them is a problem like
 /// any other.
 fn refusal(app: &AccountsApp, problem: Problem) -> HttpResult {
-    if problem.status.is_server_error() || problem.status == StatusCode::TOO_MANY_REQUESTS {
+    if !is_decision(&problem) {
         return Ok(problem.into_response());
     }
     let why = words::sentence(&problem.detail);
     Ok(pages::page(&app.site, problem.status, &NotSignedInPage { why: &why })?)
 }
 
-/// The session in which somebody asks; whether it opens anything the accounts tier finds.
-fn session_of(app: &AccountsApp, asked: &Asked) -> Result<SessionDigest> {
-    session::of_account(&app.site, asked).ok_or(Error::unauthenticated("sign in first"))
+/// The same for whoever is signed in and wanted to link.
+pub(super) fn not_linked(app: &AccountsApp, problem: Problem) -> HttpResult {
+    if !is_decision(&problem) {
+        return Ok(problem.into_response());
+    }
+    let why = words::sentence(&problem.detail);
+    Ok(pages::page(&app.site, problem.status, &NotLinkedPage { why: &why })?)
 }
 
-fn provider(name: &str) -> Result<ProviderName> {
+fn is_decision(problem: &Problem) -> bool {
+    !problem.status.is_server_error() && problem.status != StatusCode::TOO_MANY_REQUESTS
+}
+
+/// The provider of that name, if there can be one.
+pub(super) fn named(name: &str) -> Result<ProviderName> {
     ProviderName::parse(name).map_err(|_| NO_PROVIDER)
 }
 
@@ -191,6 +211,9 @@ impl CookieName {
 /// Kept while somebody is at a provider.
 const AWAY: CookieName = CookieName("__Host-lodge_provider", "lodge_provider");
 
+/// What stands before it where somebody wants to link; no provider's name begins so.
+const TO_LINK: &str = "~";
+
 /// A cookie's end.
 const OVER: (&str, i64) = ("", 0);
 
@@ -201,7 +224,8 @@ mod tests {
 
     #[test]
     fn the_page_of_a_refusal_is_sound_whatever_is_on_it() {
-        let page = NotSignedInPage { why: "<b>Why</b>." };
-        check::sound(&pages::rendered(&page, check::EVERYTHING).unwrap());
+        let why = "<b>Why</b>.";
+        check::sound(&pages::rendered(&NotSignedInPage { why }, check::EVERYTHING).unwrap());
+        check::sound(&pages::rendered(&NotLinkedPage { why }, check::EVERYTHING).unwrap());
     }
 }

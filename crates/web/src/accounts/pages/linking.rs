@@ -1,0 +1,104 @@
+//! By which providers one is let in: linking and unlinking them.
+
+use std::borrow::Cow;
+
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    accounts::{Departure, ProviderName},
+    passwords::Password,
+};
+use serde::Deserialize;
+
+use super::{
+    Me,
+    account::{self, View, field_of},
+    me,
+    profile::ProfileForm,
+    sign_in_first,
+};
+use crate::{
+    accounts::{app::AccountsApp, providers},
+    edge::limits,
+    error::{HttpResult, Problem},
+    pages::{errors::FormErrors, go_to, words},
+    request::{self, Asked, Segment, Whole},
+};
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LinkForm {
+    current: String,
+}
+
+/// `POST /account/providers/{provider}`: off to the provider, to sign in by it from then on. The page with
+/// the form needs the policy for forms that lead away.
+pub(super) async fn link(
+    State(app): State<AccountsApp>,
+    Segment(name): Segment,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
+    let (form, provider) = (request::form(&body)?, providers::named(&name)?);
+    match departure(&app, &asked, &me, &provider, form).await {
+        Ok(departure) => providers::away_to_link(&app, &departure),
+        Err(error) => not_yet(&app, &me, &provider, error.into()).await,
+    }
+}
+
+async fn departure(
+    app: &AccountsApp,
+    asked: &Asked,
+    me: &Me,
+    provider: &ProviderName,
+    form: LinkForm,
+) -> Result<Departure, Error> {
+    let LinkForm { current } = form;
+    let has_password = me.signed_in.account.has_password;
+    let current = has_password.then(|| Password::parse("current", current)).transpose()?;
+    let back = providers::callback_of(asked, provider);
+    app.accounts.depart_to_link(me.session, provider.clone(), back, current).await
+}
+
+/// The account's page once more, where the password was wrong; else a page that says why.
+async fn not_yet(
+    app: &AccountsApp,
+    me: &Me,
+    provider: &ProviderName,
+    problem: Problem,
+) -> HttpResult {
+    let is_about_password = matches!(
+        problem.status,
+        StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+    );
+    if !me.signed_in.account.has_password || !is_about_password {
+        return providers::not_linked(app, problem);
+    }
+    let mut errors = FormErrors::default();
+    match problem.status {
+        StatusCode::TOO_MANY_REQUESTS => errors.whole = Some(words::sentence(&problem.detail)),
+        _ => errors.fields.push((Cow::Owned(field_of(provider)), NOT_IT.to_owned())),
+    }
+    let form = ProfileForm::of(&me.signed_in.account);
+    let view = View { notice: None, form: &form, errors: &errors };
+    let mut response = account::page(app, me, problem.status, view).await?;
+    problem.say_when(response.headers_mut());
+    Ok(response)
+}
+
+/// What cannot be a password is a wrong one.
+const NOT_IT: &str = "This is not your current password.";
+
+/// `POST /account/providers/{provider}/unlink`.
+pub(super) async fn unlink(
+    State(app): State<AccountsApp>,
+    Segment(name): Segment,
+    asked: Asked,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    app.accounts.unlink(me.session, providers::named(&name)?).await?;
+    go_to("/account")
+}
