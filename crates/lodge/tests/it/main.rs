@@ -19,6 +19,7 @@ mod first_run;
 mod forgeries;
 mod idempotency;
 mod limits;
+mod linking;
 mod metrics;
 mod modes;
 mod old_clients;
