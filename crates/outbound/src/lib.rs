@@ -13,5 +13,5 @@ mod web;
 pub use crate::{
     plain::{Fields, PlainEndpoints},
     providers::{AskedProviders, ProviderOptions},
-    web::may_be_asked,
+    web::{is_on_this_machine, may_be_asked},
 };

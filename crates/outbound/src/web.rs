@@ -123,13 +123,21 @@ pub fn may_be_asked(url: &str) -> bool {
 
 /// Whether it is on this machine, and unencrypted.
 fn is_here(url: &Url) -> bool {
-    let is_loopback = match url.host() {
+    url.scheme() == "http" && is_loopback(url)
+}
+
+/// Whether a URL leads to this very machine.
+pub fn is_on_this_machine(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| is_loopback(&url))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
         Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
         None => false,
-    };
-    url.scheme() == "http" && is_loopback
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What handlers want to know of a request, read once.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     RequestExt as _,
@@ -8,7 +8,7 @@ use axum::{
     extract::{FromRef, FromRequest, FromRequestParts, Path, Query, Request},
 };
 use bytes::BytesMut;
-use http::{HeaderMap, Method, StatusCode, header, request::Parts};
+use http::{HeaderMap, Method, StatusCode, header, request::Parts, uri::Authority};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use lodge_domain::{
@@ -53,6 +53,14 @@ impl Asked {
     /// The origins that the caller reaches us by.
     pub(crate) fn here(&self) -> Vec<Origin> {
         self.host.as_deref().map(Origin::from_host_header).unwrap_or_default()
+    }
+
+    /// Whether somebody on this very machine asks, by its own name for itself.
+    pub(crate) fn is_asked_here(&self) -> bool {
+        let Some(authority) = self.host.as_deref().and_then(|host| host.parse().ok()) else {
+            return false;
+        };
+        names_loopback(&authority)
     }
 
     /// What the device says that it is.
@@ -162,6 +170,12 @@ where
             secret: site.secret.clone(),
         })
     }
+}
+
+fn names_loopback(authority: &Authority) -> bool {
+    let host = authority.host();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// Whether a `Host` header can stand in a URL that we show.
@@ -304,4 +318,22 @@ pub(crate) fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 /// What the caller may read of it quotes what they sent, which may be a password: that is not for the log.
 fn unquoted(error: Error) -> Problem {
     Problem { cause: Some("the body cannot be read".into()), ..Problem::from(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known_by_its_own_names() {
+        let is_here = |host: &str| host.parse().is_ok_and(|authority| names_loopback(&authority));
+        for host in ["localhost", "localhost:8080", "127.0.0.1:1", "127.9.9.9", "[::1]:8080"] {
+            assert!(is_here(host), "{host}");
+        }
+        for host in
+            ["", "go.example.org", "localhost.example.org", "127.0.0.1.example.org", "10.0.0.1:80"]
+        {
+            assert!(!is_here(host), "{host}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf};
 
 use anyhow::{Result, bail};
 use lodge_domain::accounts::ProviderName;
-use lodge_outbound::may_be_asked;
+use lodge_outbound::{is_on_this_machine, may_be_asked};
 use serde::{Deserialize, Serialize};
 
 use super::{Config, Role};
@@ -81,8 +81,9 @@ pub(super) fn check(config: &Config) -> Result<()> {
             bail!("{key}.issuer: another provider has the same");
         }
     }
-    let is_reached = config.roles.contains(&Role::Web) && !config.http.listen.ip().is_loopback();
-    if !providers.is_empty() && is_reached && config.public_url.is_empty() {
+    let is_elsewhere = |provider: &ProviderConfig| !is_on_this_machine(&provider.issuer);
+    let sends_away = config.roles.contains(&Role::Web) && providers.iter().any(is_elsewhere);
+    if sends_away && config.public_url.is_empty() {
         bail!("accounts.providers needs public_url: there people come back to");
     }
     Ok(())
@@ -133,7 +134,8 @@ mod tests {
     }
 
     fn checked(providers: Vec<ProviderConfig>) -> Result<()> {
-        let mut config = Config::default();
+        let mut config =
+            Config { public_url: "https://go.example.org".to_owned(), ..Config::default() };
         config.accounts.providers = providers;
         check(&config)
     }
@@ -170,12 +172,22 @@ mod tests {
     }
 
     #[test]
-    fn who_is_sent_away_from_everywhere_comes_back_to_one_place() {
+    fn who_is_sent_away_from_this_machine_comes_back_to_one_place() {
+        let here = ProviderConfig { issuer: "http://127.0.0.1:3000".to_owned(), ..sound() };
         let mut config = Config::default();
+        for (issuer, needs_it) in [(sound(), true), (here, false)] {
+            config.accounts.providers = vec![issuer];
+            for listen in ["127.0.0.1:8080", "0.0.0.0:8080"] {
+                config.http.listen = listen.parse().unwrap();
+                let checked = check(&config).map_err(|error| error.to_string());
+                assert_eq!(checked.is_err_and(|why| why.contains("public_url")), needs_it);
+            }
+        }
         config.accounts.providers = vec![sound()];
-        config.http.listen = "0.0.0.0:8080".parse().unwrap();
-        assert!(check(&config).unwrap_err().to_string().contains("public_url"));
-        config.public_url = "https://go.example.org".to_owned();
+        config.roles = vec![Role::Accounts];
+        assert!(check(&config).is_ok(), "others send people away");
+        config = Config { public_url: "https://go.example.org".to_owned(), ..Config::default() };
+        config.accounts.providers = vec![sound()];
         assert!(check(&config).is_ok());
     }
 }

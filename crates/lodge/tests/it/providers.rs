@@ -280,6 +280,24 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
 }
 
 #[test]
+fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let depart = |host: &str| server.ask("GET", "/login/open").header("Host", host).send();
+    for host in ["evil.example", "localhost.evil.example", "10.0.0.1"] {
+        let answer = depart(host);
+        assert_eq!((answer.status, answer.location()), (500, None), "{host}");
+    }
+    assert_eq!(depart("localhost:8080").status, 303);
+    drop(server);
+    let server = lodge.with("LODGE_PUBLIC_URL", "https://go.example.org").start();
+    let there = server.ask("GET", "/login/open").header("Host", "evil.example").send();
+    let back = parameter(&there.location().unwrap().parse().unwrap(), "redirect_uri");
+    assert!(back.starts_with("https://go.example.org/"), "{back}");
+}
+
+#[test]
 fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
     let provider = OpenIdProvider::start();
     let lodge = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org");
@@ -344,6 +362,7 @@ fn a_provider_that_is_set_up_wrong_is_named_before_anything_starts() {
         (json!([{ "nam": "a" }]), "nam"),
     ] {
         let lodge = with_providers(Lodge::new(), |_| settings.clone());
+        let lodge = lodge.with("LODGE_PUBLIC_URL", "https://go.example.org");
         let ran = lodge.with("LODGE_APPS", "accounts").run(&["serve"]);
         assert!(ran.code != 0 && ran.err.contains(said), "{settings}: {ran:?}");
         assert!(!ran.err.contains(CLIENT_SECRET));

@@ -59,7 +59,7 @@ async fn departure(
     let LinkForm { current } = form;
     let has_password = me.signed_in.account.has_password;
     let current = has_password.then(|| Password::parse("current", current)).transpose()?;
-    let back = providers::callback_of(asked, provider);
+    let back = providers::callback_of(app, asked, provider)?;
     app.accounts.depart_to_link(me.session, provider.clone(), back, current).await
 }
 

@@ -10,7 +10,7 @@ use axum::{
 };
 use http::{Method, StatusCode, header};
 use lodge_domain::{
-    Result,
+    Error, Result,
     accounts::{Arrival, Departure, FreshSession, NO_PROVIDER, ProviderName, Welcome},
 };
 use serde::Deserialize;
@@ -47,14 +47,21 @@ async fn sign_in(
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let provider = named(&name)?;
-    let back = callback_of(&asked, &provider);
+    let back = callback_of(&app, &asked, &provider)?;
     let Departure { url, kept } = app.accounts.depart(provider, back).await?;
     away(&app, &url, &kept)
 }
 
-/// Where somebody comes back to from a provider.
-pub(super) fn callback_of(asked: &Asked, provider: &ProviderName) -> String {
-    format!("{}/login/{provider}/callback", asked.base_url)
+/// Where somebody comes back to from a provider: no place that only their `Host` header names.
+pub(super) fn callback_of(
+    app: &AccountsApp,
+    asked: &Asked,
+    provider: &ProviderName,
+) -> Result<String> {
+    if app.site.settings.public_url.is_none() && !asked.is_asked_here() {
+        return Err(Error::internal("public_url is not set; signing in by a provider needs it"));
+    }
+    Ok(format!("{}/login/{provider}/callback", asked.base_url))
 }
 
 /// Sends the browser of somebody who wants to link to a provider.
