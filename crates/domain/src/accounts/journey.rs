@@ -99,7 +99,7 @@ mod tests {
     fn journey(linking: Option<SessionId>) -> Journey {
         Journey {
             provider: ProviderName::parse("acme").unwrap(),
-            redirect_uri: "https://go.example.org/login/acme/callback?é=.".to_owned(),
+            redirect_uri: "https://go.example.org/login/by/acme/callback?é=.".to_owned(),
             flow: Flow::new(&OsRandom),
             linking,
         }

@@ -32,7 +32,7 @@ fn an_answer_to_another_question_is_none() {
     let mut browser = Browser::default();
     let there = browser.set_out(&server, "open");
     let back = browser.through_provider(&server, &there, "ada");
-    let other_way = Url::parse(&back.as_str().replace("/login/open/", "/login/plain/")).unwrap();
+    let other_way = Url::parse(&back.as_str().replace("/login/by/open/", "/login/by/plain/")).unwrap();
     let flow = browser.cookie(&server, "lodge_provider").unwrap().to_owned();
     for (what, url) in [
         ("another state", with_parameter(&back, "state", Some("x"))),
@@ -199,10 +199,10 @@ fn a_provider_that_is_not_there_holds_up_nobody() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let lodge = lost(Lodge::new(), &silent);
     let server = lodge.start();
-    assert_unavailable(&server, "/login/down", Duration::from_secs(2));
+    assert_unavailable(&server, "/login/by/down", Duration::from_secs(2));
     thread::scope(|scope| {
         for _ in 0..100 {
-            scope.spawn(|| assert_unavailable(&server, "/login/silent", Duration::from_secs(10)));
+            scope.spawn(|| assert_unavailable(&server, "/login/by/silent", Duration::from_secs(10)));
         }
         assert_eq!(server.get("/no-such-link").status, 404, "everything else goes on");
         assert_eq!(server.get("/api/users/nobody").status, 404);

@@ -271,7 +271,7 @@ impl Browser {
 
     /// Sets out to a provider; where it leads.
     pub(crate) fn set_out(&mut self, server: &Server, provider: &str) -> Url {
-        let answer = self.open(server, &format!("/login/{provider}"));
+        let answer = self.open(server, &format!("/login/by/{provider}"));
         assert_eq!(answer.status, 303, "{answer:?}");
         answer.location().unwrap().parse().unwrap()
     }

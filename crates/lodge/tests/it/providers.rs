@@ -276,7 +276,7 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
     assert_eq!(link(&web, &mut browser, "plain", "ada").location(), Some("/account"));
     assert_eq!(issuers(&web, &token).len(), 2);
     assert_eq!(with(&web, &token, "DELETE", "/api/me/providers/open").status, 204);
-    assert_eq!(web.get("/login/nobody").status, 404);
+    assert_eq!(web.get("/login/by/nobody").status, 404);
 }
 
 #[test]
@@ -284,15 +284,16 @@ fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
     let provider = OpenIdProvider::start();
     let lodge = provider.lodge();
     let server = lodge.start();
-    let depart = |host: &str| server.ask("GET", "/login/open").header("Host", host).send();
+    let depart = |host: &str| server.ask("GET", "/login/by/open").header("Host", host).send();
     for host in ["evil.example", "localhost.evil.example", "10.0.0.1"] {
         let answer = depart(host);
         assert_eq!((answer.status, answer.location()), (500, None), "{host}");
     }
     assert_eq!(depart("localhost:8080").status, 303);
     drop(server);
-    let server = lodge.with("LODGE_PUBLIC_URL", "https://go.example.org").start();
-    let there = server.ask("GET", "/login/open").header("Host", "evil.example").send();
+    let lodge = lodge.with("LODGE_PUBLIC_URL", "https://go.example.org");
+    let server = lodge.start();
+    let there = server.ask("GET", "/login/by/open").header("Host", "evil.example").send();
     let back = parameter(&there.location().unwrap().parse().unwrap(), "redirect_uri");
     assert!(back.starts_with("https://go.example.org/"), "{back}");
 }
@@ -302,7 +303,7 @@ fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
     let provider = OpenIdProvider::start();
     let lodge = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org");
     let server = lodge.start();
-    let answer = Browser::default().open(&server, "/login/open");
+    let answer = Browser::default().open(&server, "/login/by/open");
     let cookie = answer.header("set-cookie").unwrap();
     let (name, attributes) = cookie.split_once('=').unwrap();
     assert_eq!(name, "__Host-lodge_provider");
@@ -311,7 +312,7 @@ fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
     }
     assert!(!attributes.contains("Domain"), "{cookie}");
     let there = answer.location().unwrap().parse().unwrap();
-    assert_eq!(parameter(&there, "redirect_uri"), "https://go.example.org/login/open/callback");
+    assert_eq!(parameter(&there, "redirect_uri"), "https://go.example.org/login/by/open/callback");
     assert_eq!(parameter(&there, "code_challenge_method"), "S256");
     assert_eq!(parameter(&there, "response_type"), "code");
     assert_eq!(parameter(&there, "scope"), "openid profile email");

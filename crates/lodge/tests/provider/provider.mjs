@@ -19,7 +19,7 @@ const client = (id, method) => ({
   response_types: ['code'],
   // The port of such a client may be any (RFC 8252, section 7.3), as that of the server under test is.
   application_type: 'native',
-  redirect_uris: ['open', 'plain', 'posted'].map((name) => `http://127.0.0.1/login/${name}/callback`),
+  redirect_uris: ['open', 'plain', 'posted'].map((name) => `http://127.0.0.1/login/by/${name}/callback`),
 });
 
 const rsa = (claims, signer) => new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(signer);

@@ -264,7 +264,7 @@ impl ExportJson {
 /// A provider that one can sign in by.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ProviderJson {
-    /// In paths: a browser begins at `/login/{name}`.
+    /// In paths: a browser begins at `/login/by/{name}`.
     name: String,
     /// What it is called.
     title: String,

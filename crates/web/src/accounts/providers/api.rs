@@ -22,7 +22,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::DELETE, "/api/me/providers/{provider}", unlink)
 }
 
-/// The providers that one can sign in by, with a browser, at `/login/{name}`.
+/// The providers that one can sign in by, with a browser, at `/login/by/{name}`.
 #[utoipa::path(get, path = "/api/providers", tag = "accounts",
     responses((status = 200, body = ProvidersJson)))]
 pub(crate) async fn providers(State(app): State<AccountsApp>) -> HttpResult {

@@ -35,11 +35,11 @@ const AWAY_SECONDS: i64 = 10 * 60;
 pub(super) fn routes() -> Routes<AccountsApp> {
     api::routes()
         .merge(newcomer::routes())
-        .on(Method::GET, "/login/{provider}", sign_in)
-        .on(Method::GET, "/login/{provider}/callback", callback)
+        .on(Method::GET, "/login/by/{provider}", sign_in)
+        .on(Method::GET, "/login/by/{provider}/callback", callback)
 }
 
-/// `GET /login/{provider}`: off to the provider.
+/// `GET /login/by/{provider}`: off to the provider.
 async fn sign_in(
     State(app): State<AccountsApp>,
     Segment(name): Segment,
@@ -61,7 +61,7 @@ pub(super) fn callback_of(
     if app.site.settings.public_url.is_none() && !asked.is_asked_here() {
         return Err(Error::internal("public_url is not set; signing in by a provider needs it"));
     }
-    Ok(format!("{}/login/{provider}/callback", asked.base_url))
+    Ok(format!("{}/login/by/{provider}/callback", asked.base_url))
 }
 
 /// Sends the browser of somebody who wants to link to a provider.
@@ -87,7 +87,7 @@ struct Brought {
     iss: Option<String>,
 }
 
-/// `GET /login/{provider}/callback`: back from the provider. Whatever comes of it, what the browser kept is
+/// `GET /login/by/{provider}/callback`: back from the provider. Whatever comes of it, what the browser kept is
 /// used up.
 async fn callback(
     State(app): State<AccountsApp>,
