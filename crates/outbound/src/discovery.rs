@@ -9,7 +9,7 @@ use lodge_domain::{Error, Result};
 use openidconnect::{IssuerUrl, core::CoreProviderMetadata};
 use tokio::sync::Mutex;
 
-use crate::web::Web;
+use crate::{said, web::Web};
 
 /// How long it is believed. A key that is taken back is one no longer after that.
 const LIFETIME: Duration = Duration::from_mins(10);
@@ -82,7 +82,7 @@ impl Discovery {
     async fn ask(&self) -> Result<CoreProviderMetadata> {
         let http = |request| self.web.clone().ask(request);
         let found = CoreProviderMetadata::discover_async(self.issuer.clone(), &http).await;
-        let found = found.map_err(Error::unavailable)?;
+        let found = found.map_err(|error| Error::unavailable(said::chain(&error)))?;
         if !self.web.allows(found.authorization_endpoint().url()) {
             return Err(Error::unavailable("people would be sent where there is no TLS"));
         }

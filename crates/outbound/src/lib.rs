@@ -8,6 +8,8 @@ mod discovery;
 mod open_id;
 mod plain;
 mod providers;
+mod said;
+mod token;
 mod web;
 
 pub use crate::{

@@ -16,7 +16,8 @@ use openidconnect::{
 
 use crate::{
     discovery::Discovery,
-    providers::{NOTHING_PROVED, refused},
+    said,
+    token::{self, NOTHING_PROVED},
     web::Web,
 };
 
@@ -97,7 +98,8 @@ impl OpenId {
             verified = verify(&self.client(&metadata, redirect_uri), &token, &nonce);
         }
         let claims = verified.map_err(|error| {
-            tracing::warn!(issuer = self.issuer.as_str(), %error, "an id token proves nothing");
+            let (issuer, why) = (self.issuer.as_str(), said::chain(&error));
+            tracing::warn!(issuer, why, "an id token proves nothing");
             NOTHING_PROVED
         })?;
         let identity = Identity::new(self.issuer.to_string(), claims.subject().to_string())?;
@@ -108,10 +110,10 @@ impl OpenId {
     async fn exchange(&self, client: &Client, exchange: &Exchange) -> Result<CoreIdToken> {
         let code = AuthorizationCode::new(exchange.code.clone());
         let verifier = PkceCodeVerifier::new(exchange.flow.verifier.clone());
-        let http = |request| self.web.clone().ask(request);
+        let http = |request| token::ask(self.web.clone(), request);
         let request = client.exchange_code(code).map_err(Error::unavailable)?;
         let response = request.set_pkce_verifier(verifier).request_async(&http).await;
-        let response = response.map_err(|error| refused(self.issuer.as_str(), error))?;
+        let response = response.map_err(|error| token::refused(self.issuer.as_str(), error))?;
         response.id_token().cloned().ok_or(NOTHING_PROVED)
     }
 

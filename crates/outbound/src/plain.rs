@@ -12,7 +12,7 @@ use oauth2::{
 };
 use serde_json::Value;
 
-use crate::{providers::refused, web::Web};
+use crate::{said, token, web::Web};
 
 /// Where a provider is asked, set by hand.
 #[derive(Debug, Clone)]
@@ -95,13 +95,13 @@ impl Plain {
     ) -> Result<Identified> {
         let client = self.client.clone().set_redirect_uri(redirect_uri);
         let verifier = PkceCodeVerifier::new(exchange.flow.verifier.clone());
-        let http = |request| self.web.clone().ask(request);
+        let http = |request| token::ask(self.web.clone(), request);
         let response = client
             .exchange_code(AuthorizationCode::new(exchange.code.clone()))
             .set_pkce_verifier(verifier)
             .request_async(&http)
             .await
-            .map_err(|error| refused(&self.issuer, error))?;
+            .map_err(|error| token::refused(&self.issuer, error))?;
         let known = self.userinfo(response.access_token()).await?;
         let subject = text(&known, &self.fields.subject).unwrap_or_default();
         let identity = Identity::new(self.issuer.clone(), subject)?;
@@ -120,7 +120,8 @@ impl Plain {
             .header(header::ACCEPT, "application/json")
             .body(Vec::new())
             .map_err(Error::internal)?;
-        let response = self.web.clone().ask(request).await.map_err(Error::unavailable)?;
+        let response = self.web.clone().ask(request).await;
+        let response = response.map_err(|error| Error::unavailable(said::chain(&error)))?;
         if response.status() != StatusCode::OK {
             let why = format!("the provider answered {} to its own token", response.status());
             return Err(Error::unavailable(why));

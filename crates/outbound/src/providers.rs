@@ -7,10 +7,7 @@ use lodge_domain::{
     Error, Result,
     accounts::{Exchange, Flow, Identified, NO_PROVIDER, Provider, ProviderName, Providers},
 };
-use oauth2::{
-    ClientId, ClientSecret, RedirectUrl, RequestTokenError, Scope,
-    basic::{BasicErrorResponse, BasicErrorResponseType},
-};
+use oauth2::{ClientId, ClientSecret, RedirectUrl, Scope};
 use openidconnect::IssuerUrl;
 use tokio::{sync::Semaphore, time::timeout};
 use url::Url;
@@ -18,7 +15,7 @@ use url::Url;
 use crate::{
     open_id::{OpenId, open_id},
     plain::{Plain, PlainEndpoints},
-    web::{Unanswered, Web},
+    web::Web,
 };
 
 /// How long somebody may wait for a provider, whatever it is asked.
@@ -147,29 +144,6 @@ impl Asked {
 fn redirect_url(text: &str) -> Result<RedirectUrl> {
     RedirectUrl::new(text.to_owned()).map_err(|_| Error::invalid("redirect_uri", "is no URL"))
 }
-
-/// Why a code was not changed for a token.
-pub(crate) fn refused(
-    issuer: &str,
-    error: RequestTokenError<Unanswered, BasicErrorResponse>,
-) -> Error {
-    match error {
-        RequestTokenError::ServerResponse(said) => match said.error() {
-            BasicErrorResponseType::InvalidGrant => NOTHING_PROVED,
-            // What else it says is about us, not about who wants to sign in.
-            kind => Error::internal(format!("{issuer} refuses us: {}", kind.as_ref())),
-        },
-        RequestTokenError::Request(error) => Error::unavailable(error),
-        // What cannot be read may hold a token.
-        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            Error::unavailable(format!("{issuer} answered something else than a token"))
-        }
-    }
-}
-
-/// Neither that it was used before, nor that it was forged, is said to whoever brought it.
-pub(crate) const NOTHING_PROVED: Error =
-    Error::forbidden("what you bring from the provider proves nothing; begin again");
 
 #[cfg(test)]
 mod tests {

@@ -114,7 +114,7 @@ impl Accounts {
         if let Some(error) = error {
             return Err(declined(&error));
         }
-        let code = code.ok_or(NOT_ASKED)?;
+        let code = code.filter(|code| !code.is_empty()).ok_or(NOT_ASKED)?;
         let exchange = Exchange { provider, code, issuer, redirect_uri, flow };
         if let Some(asked_in) = linking {
             let me = self.still_signed_in(session, asked_in).await?;

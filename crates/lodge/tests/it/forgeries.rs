@@ -38,6 +38,7 @@ fn an_answer_to_another_question_is_none() {
         ("another state", with_parameter(&back, "state", Some("x"))),
         ("no state", with_parameter(&back, "state", None)),
         ("no code", with_parameter(&back, "code", None)),
+        ("an empty code", with_parameter(&back, "code", Some(""))),
         ("another code", with_parameter(&back, "code", Some("x"))),
         ("another issuer", with_parameter(&back, "iss", Some("https://id.example.org"))),
         ("another provider", other_way),

@@ -1,0 +1,24 @@
+//! What others say, as our log may hold it.
+
+use std::error::Error;
+
+/// The longest text, in characters.
+const CHARS_MAX: usize = 200;
+
+/// Cut short, and on one line.
+pub(crate) fn cut(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().take(CHARS_MAX).map(plain).collect()
+}
+
+/// An error with all its causes, each of them so.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = cut(&error.to_string());
+    let mut next = error.source();
+    while let Some(source) = next {
+        text.push_str(": ");
+        text.push_str(&cut(&source.to_string()));
+        next = source.source();
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! Changing a code for a token, and why it is not changed.
+
+use http::StatusCode;
+use lodge_domain::Error;
+use oauth2::{RequestTokenError, basic::BasicErrorResponse};
+use openidconnect::{HttpRequest, HttpResponse};
+use serde_json::Value;
+
+use crate::{
+    said,
+    web::{Unanswered, Web},
+};
+
+/// Neither that it was used before, nor that it was forged, is said to whoever brought it.
+pub(crate) const NOTHING_PROVED: Error =
+    Error::forbidden("what you bring from the provider proves nothing; begin again");
+
+/// Asks for a token. Some providers, GitHub for one, refuse it as if they gave it.
+pub(crate) async fn ask(web: Web, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
+    web.ask(request).await.map(as_meant)
+}
+
+fn as_meant(mut response: HttpResponse) -> HttpResponse {
+    if response.status() == StatusCode::OK && is_refusal(response.body()) {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    response
+}
+
+fn is_refusal(body: &[u8]) -> bool {
+    let said = serde_json::from_slice::<Value>(body);
+    said.is_ok_and(|said| said.get("error").is_some_and(Value::is_string))
+}
+
+/// Why a code was not changed for a token.
+pub(crate) fn refused(
+    issuer: &str,
+    error: RequestTokenError<Unanswered, BasicErrorResponse>,
+) -> Error {
+    match error {
+        RequestTokenError::ServerResponse(answer) => match answer.error().as_ref() {
+            "invalid_grant" | "bad_verification_code" => NOTHING_PROVED,
+            "invalid_request" => {
+                tracing::warn!(issuer, "a provider calls what somebody brought no request");
+                NOTHING_PROVED
+            }
+            // What else it says is about us, not about who wants to sign in.
+            "incorrect_client_credentials" => refuses_us(issuer, "invalid_client"),
+            kind => refuses_us(issuer, kind),
+        },
+        RequestTokenError::Request(error) => Error::unavailable(said::chain(&error)),
+        // What cannot be read may hold a token.
+        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+            Error::unavailable(format!("{issuer} answered something else than a token"))
+        }
+    }
+}
+
+fn refuses_us(issuer: &str, kind: &str) -> Error {
+    Error::internal(format!("{issuer} refuses us: {}", said::cut(kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Response;
+    use serde_json::json;
+
+    use super::*;
+
+    fn answered(status: u16, body: &Value) -> HttpResponse {
+        Response::builder().status(status).body(body.to_string().into_bytes()).unwrap()
+    }
+
+    /// What comes of it when a provider refuses so.
+    fn refused_as(kind: &str) -> Error {
+        let answer = serde_json::from_value(json!({ "error": kind })).unwrap();
+        refused("https://id.example.org", RequestTokenError::ServerResponse(answer))
+    }
+
+    /// What the log says of an error.
+    fn cause(error: &Error) -> String {
+        std::error::Error::source(error).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_refusal_that_is_answered_as_a_success_is_one() {
+        for (status, body, meant) in [
+            (200, json!({ "error": "bad_verification_code" }), 400),
+            (200, json!({ "error": "x", "access_token": "y" }), 400),
+            (200, json!({ "access_token": "y", "error": null }), 200),
+            (200, json!({ "access_token": "y" }), 200),
+            (200, json!(["error"]), 200),
+            (200, json!("error"), 200),
+            (500, json!({ "error": "x" }), 500),
+        ] {
+            assert_eq!(as_meant(answered(status, &body)).status(), meant, "{body}");
+        }
+        let no_json = Response::new(b"error=bad_verification_code".to_vec());
+        assert_eq!(as_meant(no_json).status(), 200);
+    }
+
+    #[test]
+    fn whoever_brings_nothing_of_worth_is_told_so_and_who_set_it_up_wrong_too() {
+        for kind in ["invalid_grant", "bad_verification_code", "invalid_request"] {
+            assert!(matches!(refused_as(kind), Error::Forbidden(_)), "{kind}");
+        }
+        for (kind, said) in [
+            ("invalid_client", "refuses us: invalid_client"),
+            ("incorrect_client_credentials", "refuses us: invalid_client"),
+            ("redirect_uri_mismatch", "refuses us: redirect_uri_mismatch"),
+        ] {
+            let error = refused_as(kind);
+            assert!(matches!(error, Error::Internal(_)), "{kind}");
+            assert!(cause(&error).ends_with(said), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_providers_words_are_short_in_our_log() {
+        let error = cause(&refused_as(&format!("x\n{}", "y".repeat(100_000))));
+        assert!(error.len() < 300 && !error.contains('\n'), "{error}");
+    }
+}
