@@ -86,6 +86,9 @@ impl Discovery {
         if !self.web.allows(found.authorization_endpoint().url()) {
             return Err(Error::unavailable("people would be sent where there is no TLS"));
         }
+        if found.token_endpoint().is_none() {
+            return Err(Error::unavailable("the provider has no token_endpoint"));
+        }
         Ok(found)
     }
 }

@@ -1,8 +1,8 @@
 //! The providers that people sign in by.
 
-use std::{fs, sync::Arc};
+use std::{error::Error as _, fs, sync::Arc};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use lodge_domain::{
     OsRandom,
     accounts::{Flow, NoProviders, Provider, ProviderName, Providers},
@@ -27,16 +27,29 @@ pub(crate) async fn probe_providers(config: &Config) -> Vec<Result<String>> {
         Err(error) => return vec![Err(error)],
     };
     let mut found = Vec::new();
-    for provider in providers.list() {
-        let (name, flow) = (&provider.name, Flow::new(&OsRandom));
-        let url = providers.authorization_url(name, "http://localhost/", &flow).await;
-        let url = url.map_err(|error| {
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            anyhow::anyhow!("provider {name}: {}", cause.unwrap_or_else(|| error.to_string()))
+    for (provider, config) in providers.list().iter().zip(&config.accounts.providers) {
+        let name = &provider.name;
+        found.push(if config.is_plain() {
+            Ok(format!("provider {name}: was not asked, for it does not describe itself"))
+        } else {
+            let flow = Flow::new(&OsRandom);
+            let url = providers.authorization_url(name, "http://localhost/", &flow).await;
+            url.map(|_| format!("provider {name}: {}", provider.issuer))
+                .map_err(|error| anyhow!("provider {name}: {}", why(&error)))
         });
-        found.push(url.map(|_| format!("provider {name}: {}", provider.issuer)));
     }
     found
+}
+
+/// All that is known of why; the error's own words are for others.
+fn why(error: &lodge_domain::Error) -> String {
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(source) = next {
+        causes.push(source.to_string());
+        next = source.source();
+    }
+    if causes.is_empty() { error.to_string() } else { causes.join(": ") }
 }
 
 fn options(config: &ProviderConfig) -> Result<ProviderOptions> {

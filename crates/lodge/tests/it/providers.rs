@@ -351,6 +351,19 @@ fn nothing_that_a_sign_in_by_a_provider_rests_on_is_logged_or_stored() {
 }
 
 #[test]
+fn a_check_asks_the_providers_that_describe_themselves() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let checked = lodge.run(&["check"]);
+    let said = |line: String| checked.out.lines().any(|known| known == line);
+    assert!(said(format!("ok    provider open: {}", provider.issuer)), "{checked:?}");
+    for way in ["plain", "posted"] {
+        let line = format!("ok    provider {way}: was not asked, for it does not describe itself");
+        assert!(said(line), "{checked:?}");
+    }
+}
+
+#[test]
 fn a_provider_that_is_set_up_wrong_is_named_before_anything_starts() {
     for (settings, said) in [
         (json!([{ "name": "a", "issuer": "http://id.example.org", "client_id": "x" }]), "issuer"),
