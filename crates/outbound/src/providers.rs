@@ -57,9 +57,16 @@ enum Way {
 impl AskedProviders {
     /// Nothing is asked before somebody wants to sign in, so that none need be there at the start.
     pub fn new(providers: Vec<ProviderOptions>) -> Result<Self> {
-        let web = Web::new()?;
+        Self::over(&Web::new()?, providers)
+    }
+
+    fn over(web: &Web, providers: Vec<ProviderOptions>) -> Result<Self> {
+        let over_tls = |options: &ProviderOptions| options.provider.issuer.starts_with("https:");
+        if !web.has_roots() && providers.iter().any(over_tls) {
+            return Err(Error::internal("this machine trusts no authority to vouch for providers"));
+        }
         let shown = providers.iter().map(|options| options.provider.clone()).collect();
-        let asked = providers.into_iter().map(|options| asked(options, &web));
+        let asked = providers.into_iter().map(|options| asked(options, web));
         Ok(Self { shown, asked: asked.collect::<Result<_>>()? })
     }
 
@@ -150,23 +157,35 @@ mod tests {
     use std::sync::Arc;
 
     use lodge_domain::OsRandom;
+    use rustls::RootCertStore;
     use tokio::net::TcpListener;
 
     use super::*;
+
+    fn known_by(name: &str, issuer: String) -> ProviderOptions {
+        let name = ProviderName::parse(name).unwrap();
+        ProviderOptions {
+            provider: Provider { name, title: "Silent".to_owned(), issuer },
+            client_id: "x".to_owned(),
+            client_secret: None,
+            scopes: Vec::new(),
+            endpoints: None,
+        }
+    }
+
+    #[test]
+    fn where_no_authority_is_trusted_only_this_machine_is_asked() {
+        let web = Web::trusting(RootCertStore::empty()).unwrap();
+        let start = |issuer: &str| AskedProviders::over(&web, vec![known_by("a", issuer.into())]);
+        assert!(start("http://127.0.0.1:3000").is_ok());
+        assert!(matches!(start("https://id.example.org").err(), Some(Error::Internal(_))));
+    }
 
     #[tokio::test]
     async fn past_the_bound_nobody_waits() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let name = ProviderName::parse("silent").unwrap();
-        let issuer = format!("http://{}", silent.local_addr().unwrap());
-        let provider = Provider { name: name.clone(), title: "Silent".to_owned(), issuer };
-        let options = ProviderOptions {
-            provider,
-            client_id: "x".to_owned(),
-            client_secret: None,
-            scopes: Vec::new(),
-            endpoints: None,
-        };
+        let options = known_by("silent", format!("http://{}", silent.local_addr().unwrap()));
         let providers = Arc::new(AskedProviders::new(vec![options]).unwrap());
         let ask = || {
             let (providers, name) = (Arc::clone(&providers), name.clone());

@@ -57,13 +57,24 @@ pub(crate) struct Web {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     /// Whether this machine may be asked without TLS.
     here: bool,
+    /// Whether there is any authority that is believed.
+    has_roots: bool,
 }
 
 impl Web {
     /// Trusts the authorities that this machine trusts.
     pub(crate) fn new() -> Result<Self> {
+        let found = rustls_native_certs::load_native_certs();
+        for error in &found.errors {
+            tracing::warn!(%error, "some of the authorities that this machine trusts are not known");
+        }
         let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots.add_parsable_certificates(found.certs);
+        Self::trusting(roots)
+    }
+
+    pub(crate) fn trusting(roots: RootCertStore) -> Result<Self> {
+        let has_roots = !roots.is_empty();
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(Error::internal)?
@@ -83,12 +94,17 @@ impl Web {
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(IDLE_MAX)
             .build(connector);
-        Ok(Self { client, here: false })
+        Ok(Self { client, here: false, has_roots })
     }
 
     /// The same for a provider that is known by this URL: one elsewhere cannot send us to our own machine.
     pub(crate) fn of(&self, url: &Url) -> Self {
         Self { here: is_here(url), ..self.clone() }
+    }
+
+    /// Whether anybody at all can be asked over TLS.
+    pub(crate) fn has_roots(&self) -> bool {
+        self.has_roots
     }
 
     /// Whether a URL may be asked, and a browser be sent there.
@@ -142,11 +158,16 @@ fn is_loopback(url: &Url) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use http::StatusCode;
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType};
+    use rustls::{ServerConfig, pki_types::PrivatePkcs8KeyDer};
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
     };
+    use tokio_rustls::TlsAcceptor;
 
     use super::*;
 
@@ -161,6 +182,57 @@ mod tests {
         });
         let request = Request::get(url.as_str()).body(Vec::new()).unwrap();
         Web::new().unwrap().of(&url).ask(request).await
+    }
+
+    /// A server on this machine that has a certificate for its address, and who vouches for it.
+    async fn over_tls() -> (u16, RootCertStore) {
+        let (key, mut params) =
+            (KeyPair::generate().unwrap(), CertificateParams::new(Vec::new()).unwrap());
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let mut roots = RootCertStore::empty();
+        roots.add(params.self_signed(&key).unwrap().der().clone()).unwrap();
+        let authority = Issuer::new(params, key);
+        let (key, mut params) =
+            (KeyPair::generate().unwrap(), CertificateParams::new(Vec::new()).unwrap());
+        params.subject_alt_names = vec![SanType::IpAddress(Ipv4Addr::LOCALHOST.into())];
+        let certificate = params.signed_by(&key, &authority).unwrap();
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key.into())
+            .unwrap();
+        let (acceptor, listener) =
+            (TlsAcceptor::from(Arc::new(config)), TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(&answer("200 OK", 0)).await;
+            }
+        });
+        (port, roots)
+    }
+
+    #[tokio::test]
+    async fn only_whom_somebody_vouches_for_is_asked_over_tls() {
+        let (port, roots) = over_tls().await;
+        let asked = async |roots: RootCertStore, host: &str| {
+            let url = format!("https://{host}:{port}/");
+            Web::trusting(roots).unwrap().ask(Request::get(url).body(Vec::new()).unwrap()).await
+        };
+        assert_eq!(asked(roots.clone(), "127.0.0.1").await.unwrap().status(), StatusCode::OK);
+        let (_, another) = over_tls().await;
+        for (what, roots, host) in [
+            ("another's word", another, "127.0.0.1"),
+            ("nobody's word", RootCertStore::empty(), "127.0.0.1"),
+            ("another name", roots, "localhost"),
+        ] {
+            let refused = asked(roots, host).await;
+            assert!(matches!(refused, Err(Unanswered::Http(_))), "{what}: {refused:?}");
+        }
     }
 
     fn answer(head: &str, body_bytes: usize) -> Vec<u8> {
