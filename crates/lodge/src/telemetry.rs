@@ -107,7 +107,7 @@ fn describe() {
 }
 
 /// The sections of a request about accounts, each with its latency.
-pub(crate) const SECTIONS: [(&str, &str); 12] = [
+pub(crate) const SECTIONS: [(&str, &str); 13] = [
     (
         "lodge_wire_get_connection_seconds",
         "From a call to the connection that takes it, if any does",
@@ -121,6 +121,7 @@ pub(crate) const SECTIONS: [(&str, &str); 12] = [
     ("lodge_accounts_cache_hit_seconds", "Who is signed in, found in memory"),
     ("lodge_accounts_cache_miss_seconds", "Who is signed in, asked of the accounts"),
     ("lodge_accounts_cache_write_seconds", "Somebody remembered as signed in"),
+    ("lodge_accounts_provider_seconds", "What a provider is asked, by provider and outcome"),
     ("lodge_passwords_wait_seconds", "From a password to the thread that hashes it"),
     ("lodge_passwords_work_seconds", "The hashing of a password"),
 ];

@@ -22,7 +22,10 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// People who wait for one provider at once; one more is told to come again.
-const WAITING_MAX: usize = 64;
+const WAITING_MAX: usize = 16;
+
+/// The same for all of them together: each holds a place among the calls of the accounts tier.
+const WAITING_FOR_ALL_MAX: usize = 32;
 
 /// One provider, as an operator describes it.
 pub struct ProviderOptions {
@@ -42,6 +45,7 @@ pub struct ProviderOptions {
 pub struct AskedProviders {
     shown: Vec<Provider>,
     asked: Vec<Asked>,
+    places: Semaphore,
 }
 
 struct Asked {
@@ -67,12 +71,46 @@ impl AskedProviders {
         }
         let shown = providers.iter().map(|options| options.provider.clone()).collect();
         let asked = providers.into_iter().map(|options| asked(options, web));
-        Ok(Self { shown, asked: asked.collect::<Result<_>>()? })
+        let places = Semaphore::new(WAITING_FOR_ALL_MAX);
+        Ok(Self { shown, asked: asked.collect::<Result<_>>()?, places })
     }
 
     fn find(&self, name: &ProviderName) -> Result<&Asked> {
         let place = self.shown.iter().position(|provider| provider.name == *name);
         place.and_then(|place| self.asked.get(place)).ok_or(NO_PROVIDER)
+    }
+
+    /// Waits for an answer, for some time and not with too many.
+    async fn within_bounds<T>(
+        &self,
+        asked: &Asked,
+        name: &ProviderName,
+        answer: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let Ok(_place) = asked.places.try_acquire() else {
+            return Err(Error::unavailable("too many people wait for this provider"));
+        };
+        let Ok(_place_of_all) = self.places.try_acquire() else {
+            return Err(Error::unavailable("too many people wait for providers"));
+        };
+        let began = Instant::now();
+        let answer = timeout(PATIENCE, answer)
+            .await
+            .unwrap_or_else(|_| Err(Error::unavailable("the provider took too long")));
+        metrics::histogram!("lodge_accounts_provider_seconds",
+            "provider" => name.to_string(), "outcome" => outcome(&answer))
+        .record(began.elapsed());
+        answer
+    }
+}
+
+/// What came of asking, in a word.
+fn outcome<T>(answer: &Result<T>) -> &'static str {
+    match answer {
+        Ok(_) => "ok",
+        Err(Error::Forbidden(_)) => "refused",
+        Err(Error::Unavailable { .. }) => "unavailable",
+        Err(_) => "failed",
     }
 }
 
@@ -115,7 +153,7 @@ impl Providers for AskedProviders {
                 Way::Plain(provider) => Ok(provider.authorization_url(to, flow)),
             }
         };
-        asked.within_bounds(provider, answer).await
+        self.within_bounds(asked, provider, answer).await
     }
 
     async fn identify(&self, exchange: &Exchange) -> Result<Identified> {
@@ -126,25 +164,7 @@ impl Providers for AskedProviders {
                 Way::Plain(provider) => provider.identify(to, exchange).await,
             }
         };
-        asked.within_bounds(&exchange.provider, answer).await
-    }
-}
-
-impl Asked {
-    /// Waits for an answer, for some time and not with too many.
-    async fn within_bounds<T>(
-        &self,
-        name: &ProviderName,
-        answer: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
-        let Ok(_place) = self.places.try_acquire() else {
-            return Err(Error::unavailable("too many people wait for this provider"));
-        };
-        let began = Instant::now();
-        let answer = timeout(PATIENCE, answer).await;
-        metrics::histogram!("lodge_accounts_provider_seconds", "provider" => name.to_string())
-            .record(began.elapsed());
-        answer.unwrap_or_else(|_| Err(Error::unavailable("the provider took too long")))
+        self.within_bounds(asked, &exchange.provider, answer).await
     }
 }
 
@@ -184,22 +204,28 @@ mod tests {
     #[tokio::test]
     async fn past_the_bound_nobody_waits() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let name = ProviderName::parse("silent").unwrap();
-        let options = known_by("silent", format!("http://{}", silent.local_addr().unwrap()));
-        let providers = Arc::new(AskedProviders::new(vec![options]).unwrap());
-        let ask = || {
-            let (providers, name) = (Arc::clone(&providers), name.clone());
+        let issuer = format!("http://{}", silent.local_addr().unwrap());
+        let options = |name: &&str| known_by(name, format!("{issuer}/{name}"));
+        let options = ["a", "b", "c"].iter().map(options).collect();
+        let providers = Arc::new(AskedProviders::new(options).unwrap());
+        let ask = |name| {
+            let (providers, name) = (Arc::clone(&providers), ProviderName::parse(name).unwrap());
             async move {
                 let flow = Flow::new(&OsRandom);
                 providers.authorization_url(&name, "http://localhost/", &flow).await
             }
         };
-        let waiting: Vec<_> = (0..WAITING_MAX).map(|_| tokio::spawn(ask())).collect();
-        while providers.asked[0].places.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
+        let mut waiting = Vec::new();
         let began = Instant::now();
-        assert!(matches!(ask().await, Err(Error::Unavailable { .. })));
+        for (name, left) in [("a", WAITING_FOR_ALL_MAX - WAITING_MAX), ("b", 0)] {
+            waiting.extend((0..WAITING_MAX).map(|_| tokio::spawn(ask(name))));
+            while providers.places.available_permits() > left {
+                assert!(began.elapsed() < PATIENCE, "they do not wait");
+                tokio::task::yield_now().await;
+            }
+            assert!(matches!(ask(name).await, Err(Error::Unavailable { .. })), "{name} alone");
+        }
+        assert!(matches!(ask("c").await, Err(Error::Unavailable { .. })), "all together");
         assert!(began.elapsed() < Duration::from_secs(1), "at once");
         for one in waiting {
             assert!(matches!(one.await.unwrap(), Err(Error::Unavailable { .. })));
