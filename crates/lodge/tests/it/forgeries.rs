@@ -14,6 +14,7 @@ use crate::{
     client::Answer,
     provider::{Browser, OpenIdProvider, parameter, with_parameter, with_providers},
     server::{Lodge, Server},
+    tiers::Tiers,
 };
 
 /// Refused, with nothing left of it: no session, no ticket, no flow that could be used again.
@@ -86,13 +87,15 @@ fn somebody_elses_code_lets_nobody_in() {
     let provider = OpenIdProvider::start();
     let lodge = provider.lodge();
     let server = lodge.start();
-    let (mut ada, mut mallory) = (Browser::default(), Browser::default());
-    let adas = ada.set_out(&server, "open");
-    let adas = ada.through_provider(&server, &adas, "ada");
-    let mallorys = mallory.set_out(&server, "open");
-    let stolen = with_parameter(&adas, "state", Some(&parameter(&mallorys, "state")));
-    let answer = mallory.get(&stolen);
-    assert_refused(&server, &mallory, &answer, "PKCE ties a code to who asked");
+    for way in ["open", "plain"] {
+        let (mut ada, mut mallory) = (Browser::default(), Browser::default());
+        let adas = ada.set_out(&server, way);
+        let adas = ada.through_provider(&server, &adas, "ada");
+        let mallorys = mallory.set_out(&server, way);
+        let stolen = with_parameter(&adas, "state", Some(&parameter(&mallorys, "state")));
+        let answer = mallory.get(&stolen);
+        assert_refused(&server, &mallory, &answer, &format!("{way}: a code is of who asked"));
+    }
 }
 
 #[test]
@@ -101,13 +104,17 @@ fn a_question_that_was_changed_on_its_way_has_no_answer() {
     let lodge = provider.lodge();
     let server = lodge.start();
     let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-    for (name, value) in [("nonce", "another"), ("code_challenge", challenge)] {
+    for (way, name, value) in [
+        ("open", "nonce", "another"),
+        ("open", "code_challenge", challenge),
+        ("plain", "code_challenge", challenge),
+    ] {
         let mut browser = Browser::default();
-        let there = browser.set_out(&server, "open");
+        let there = browser.set_out(&server, way);
         let there = with_parameter(&there, name, Some(value));
         let back = browser.through_provider(&server, &there, "ada");
         let answer = browser.get(&back);
-        assert_refused(&server, &browser, &answer, name);
+        assert_refused(&server, &browser, &answer, &format!("{way}: {name}"));
     }
 }
 
@@ -211,6 +218,23 @@ fn a_provider_that_is_not_there_holds_up_nobody() {
     let checked = lodge.run(&["check"]);
     let line = checked.out.lines().find(|line| line.starts_with("BAD   provider down"));
     assert!(checked.code != 0 && line.is_some_and(|line| line.contains("refused")), "{checked:?}");
+}
+
+#[test]
+fn nor_does_it_where_the_tiers_share_one_connection() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut tiers = Tiers::new().with("LODGE_ACCOUNTS_CONNECTIONS", "1");
+    tiers.accounts = lost(tiers.accounts, &silent);
+    let (_tiers, _accounts, web) = tiers.start();
+    thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| assert_unavailable(&web, "/login/by/silent", Duration::from_secs(10)));
+        }
+        let _somebody_waits = silent.accept().unwrap();
+        let began = Instant::now();
+        assert_eq!(web.get("/api/users/nobody").status, 404, "everything else goes on");
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    });
 }
 
 #[test]
