@@ -103,9 +103,17 @@ impl Plain {
             .await
             .map_err(|error| token::refused(&self.issuer, error))?;
         let known = self.userinfo(response.access_token()).await?;
-        let subject = text(&known, &self.fields.subject).unwrap_or_default();
+        self.identified(&known)
+    }
+
+    /// Who somebody is of whom this is known.
+    fn identified(&self, known: &Value) -> Result<Identified> {
+        let field = &self.fields.subject;
+        let subject = text(known, field).ok_or_else(|| {
+            Error::internal(format!("{} does not tell the field {field}", self.issuer))
+        })?;
         let identity = Identity::new(self.issuer.clone(), subject)?;
-        Ok(Identified { identity, called: text(&known, &self.fields.name) })
+        Ok(Identified { identity, called: text(known, &self.fields.name) })
     }
 
     /// What is known of whoever a token is about.
@@ -122,9 +130,12 @@ impl Plain {
             .map_err(Error::internal)?;
         let response = self.web.clone().ask(request).await;
         let response = response.map_err(|error| Error::unavailable(said::chain(&error)))?;
-        if response.status() != StatusCode::OK {
-            let why = format!("the provider answered {} to its own token", response.status());
-            return Err(Error::unavailable(why));
+        let status = response.status();
+        if status != StatusCode::OK {
+            let why = format!("{} answered {status} to its own token", self.issuer);
+            // It is not the provider that must change, if it understands what we ask.
+            let is_ours = status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS;
+            return Err(if is_ours { Error::internal(why) } else { Error::unavailable(why) });
         }
         serde_json::from_slice(response.body())
             .map_err(|_| Error::unavailable("what the provider knows is no JSON"))
@@ -143,8 +154,59 @@ fn text(known: &Value, field: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
 
     use super::*;
+
+    /// What comes of asking who somebody is, where that is answered so.
+    async fn known_as(status: &str, known: &Value) -> Result<Value> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/me", listener.local_addr().unwrap());
+        let body = known.to_string();
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(answer.as_bytes()).await;
+        });
+        let endpoints = PlainEndpoints {
+            authorization_url: url.clone(),
+            token_url: url.clone(),
+            userinfo_url: url.clone(),
+            fields: Fields { subject: "id".to_owned(), name: "login".to_owned() },
+            secret_in_body: false,
+        };
+        let web = Web::new()?.of(&url.parse().unwrap());
+        let client = (ClientId::new("x".to_owned()), None);
+        let provider = Plain::new(url, client, Vec::new(), endpoints, web)?;
+        let known = provider.userinfo(&AccessToken::new("token".to_owned())).await?;
+        provider.identified(&known).map(|known| json!([known.identity.subject, known.called]))
+    }
+
+    #[tokio::test]
+    async fn what_a_provider_does_not_tell_is_named() {
+        let ada = json!({ "id": 1, "login": "ada" });
+        assert_eq!(known_as("200 OK", &ada).await.unwrap(), json!(["1", "ada"]));
+        assert_eq!(known_as("200 OK", &json!({ "id": 1 })).await.unwrap(), json!(["1", null]));
+        let error = known_as("200 OK", &json!({ "sub": 1 })).await.unwrap_err();
+        assert!(matches!(error, Error::Internal(_)), "{error}");
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.ends_with("/me does not tell the field id"), "{cause}");
+        for (status, is_ours) in [
+            ("401 Unauthorized", true),
+            ("404 Not Found", true),
+            ("429 Too Many Requests", false),
+            ("502 Bad Gateway", false),
+            ("302 Found", false),
+        ] {
+            let error = known_as(status, &ada).await.unwrap_err();
+            assert_eq!(matches!(error, Error::Internal(_)), is_ours, "{status}");
+            assert_eq!(matches!(error, Error::Unavailable { .. }), !is_ours, "{status}");
+        }
+    }
 
     #[test]
     fn a_subject_is_text_or_a_whole_number() {
