@@ -15,5 +15,5 @@ mod web;
 pub use crate::{
     plain::{Fields, PlainEndpoints},
     providers::{AskedProviders, ProviderOptions},
-    web::{is_on_this_machine, may_be_asked},
+    web::{is_on_this_machine, may_be_asked, may_be_asked_of},
 };

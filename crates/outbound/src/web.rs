@@ -137,6 +137,13 @@ pub fn may_be_asked(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| is_plain(&url) && (url.scheme() == "https" || is_here(&url)))
 }
 
+/// Whether the provider of this issuer can have that for a part of it.
+pub fn may_be_asked_of(issuer: &str, url: &str) -> bool {
+    let is_here = Url::parse(issuer).is_ok_and(|issuer| is_here(&issuer));
+    let is_https = Url::parse(url).is_ok_and(|url| url.scheme() == "https");
+    may_be_asked(url) && (is_here || is_https)
+}
+
 /// Whether it is on this machine, and unencrypted.
 fn is_here(url: &Url) -> bool {
     url.scheme() == "http" && is_loopback(url)
@@ -293,5 +300,11 @@ mod tests {
         assert!(here.allows(&own) && !there.allows(&own));
         assert!(!there.allows(&url("http://id.example.org/token")));
         assert!(there.allows(&url("https://token.example.org/")));
+        for issuer in ["http://127.0.0.1:3000", "https://id.example.org", "https://127.0.0.1"] {
+            let web = web.of(&url(issuer));
+            for part in ["http://127.0.0.1:9090/token", "https://token.example.org/"] {
+                assert_eq!(may_be_asked_of(issuer, part), web.allows(&url(part)), "{issuer}");
+            }
+        }
     }
 }

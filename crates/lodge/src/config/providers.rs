@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf};
 
 use anyhow::{Result, bail};
 use lodge_domain::accounts::ProviderName;
-use lodge_outbound::{is_on_this_machine, may_be_asked};
+use lodge_outbound::{is_on_this_machine, may_be_asked, may_be_asked_of};
 use serde::{Deserialize, Serialize};
 
 use super::{Config, Role};
@@ -109,13 +109,31 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
     if given.contains(&true) && given.contains(&false) {
         bail!("{key}: authorization_url, token_url and userinfo_url are of use only together");
     }
+    if !provider.is_plain() {
+        return check_described(key, provider);
+    }
     for (name, url) in provider.endpoints() {
-        if provider.is_plain() && !may_be_asked(url) {
+        if !may_be_asked_of(&provider.issuer, url) {
             bail!("{key}.{name} must be a URL of https");
         }
     }
     if provider.subject_field.is_empty() {
         bail!("{key}.subject_field must name a field");
+    }
+    Ok(())
+}
+
+/// Of a provider that describes itself nothing is set that would not be looked at.
+fn check_described(key: &str, provider: &ProviderConfig) -> Result<()> {
+    let standard = ProviderConfig::default();
+    for (name, is_set) in [
+        ("subject_field", provider.subject_field != standard.subject_field),
+        ("name_field", provider.name_field != standard.name_field),
+        ("secret_in_body", provider.secret_in_body),
+    ] {
+        if is_set {
+            bail!("{key}.{name} is of use only with authorization_url, token_url and userinfo_url");
+        }
     }
     Ok(())
 }
@@ -160,7 +178,12 @@ mod tests {
             ProviderConfig { scopes: vec!["a b".to_owned()], ..sound() },
             ProviderConfig { token_url: url(), ..sound() },
             ProviderConfig { token_url: "http://id.example.org/x".to_owned(), ..plain.clone() },
+            ProviderConfig { token_url: "http://127.0.0.1/x".to_owned(), ..plain.clone() },
+            ProviderConfig { authorization_url: String::new(), ..plain.clone() },
             ProviderConfig { subject_field: String::new(), ..plain },
+            ProviderConfig { subject_field: "id".to_owned(), ..sound() },
+            ProviderConfig { name_field: "login".to_owned(), ..sound() },
+            ProviderConfig { secret_in_body: true, ..sound() },
             // Twice the same name, then twice the same issuer.
             ProviderConfig { issuer: url(), ..sound() },
             ProviderConfig { name: "other".to_owned(), ..sound() },
