@@ -46,16 +46,27 @@ type Client = CoreClient<
 
 /// One provider.
 pub(crate) struct OpenId {
-    pub(crate) issuer: IssuerUrl,
-    pub(crate) client_id: ClientId,
-    pub(crate) client_secret: Option<ClientSecret>,
-    /// Beside `openid`.
-    pub(crate) scopes: Vec<Scope>,
-    pub(crate) discovery: Discovery,
-    pub(crate) web: Web,
+    issuer: IssuerUrl,
+    client_id: ClientId,
+    client_secret: Option<ClientSecret>,
+    scopes: Vec<Scope>,
+    discovery: Discovery,
+    web: Web,
 }
 
 impl OpenId {
+    /// The provider of this issuer; `scopes` are those beside `openid`.
+    pub(crate) fn new(
+        issuer: IssuerUrl,
+        client: (ClientId, Option<ClientSecret>),
+        scopes: Vec<Scope>,
+        web: Web,
+    ) -> Self {
+        let (client_id, client_secret) = client;
+        let discovery = Discovery::new(issuer.clone(), web.clone());
+        Self { issuer, client_id, client_secret, scopes, discovery, web }
+    }
+
     /// Where to send somebody.
     pub(crate) async fn authorization_url(
         &self,
@@ -149,16 +160,4 @@ fn called(claims: &CoreIdTokenClaims) -> Option<String> {
     let nickname = || claims.nickname()?.get(None).map(|name| name.to_string());
     let name = || claims.name()?.get(None).map(|name| name.to_string());
     preferred.or_else(nickname).or_else(name)
-}
-
-/// Options as the crate wants them.
-pub(crate) fn open_id(
-    issuer: IssuerUrl,
-    client: (ClientId, Option<ClientSecret>),
-    scopes: Vec<Scope>,
-    web: Web,
-) -> OpenId {
-    let (client_id, client_secret) = client;
-    let discovery = Discovery::new(issuer.clone(), web.clone());
-    OpenId { issuer, client_id, client_secret, scopes, discovery, web }
 }

@@ -13,7 +13,7 @@ use tokio::{sync::Semaphore, time::timeout};
 use url::Url;
 
 use crate::{
-    open_id::{OpenId, open_id},
+    open_id::OpenId,
     plain::{Plain, PlainEndpoints},
     web::Web,
 };
@@ -124,7 +124,8 @@ fn asked(options: ProviderOptions, web: &Web) -> Result<Asked> {
             let issuer = IssuerUrl::new(issuer).map_err(Error::internal)?;
             // The other crate adds it.
             let scopes = scopes.into_iter().filter(|scope| scope != "openid");
-            Way::OpenId(Box::new(open_id(issuer, client, scopes.map(Scope::new).collect(), web)))
+            let scopes = scopes.map(Scope::new).collect();
+            Way::OpenId(Box::new(OpenId::new(issuer, client, scopes, web)))
         }
         Some(endpoints) => {
             let scopes = scopes.into_iter().map(Scope::new).collect();
