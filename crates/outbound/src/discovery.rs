@@ -7,12 +7,16 @@ use std::{
 
 use lodge_domain::{Error, Result};
 use openidconnect::{IssuerUrl, core::CoreProviderMetadata};
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 
 use crate::{said, web::Web};
 
 /// How long it is believed. A key that is taken back is one no longer after that.
 const LIFETIME: Duration = Duration::from_mins(10);
+
+/// How long asking may take: less than whoever waits has time, so that what came of it is told to all who
+/// wait.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long nobody asks again after it could not be had, so that those who wait do not wait one after the
 /// other.
@@ -65,7 +69,10 @@ impl Discovery {
         if known.failed_at.is_some_and(|at| at.elapsed() < PAUSE) {
             return Err(Error::unavailable("the provider could not be asked a moment ago"));
         }
-        match self.ask().await {
+        // Whoever asks may go away in the middle of it: for whoever is next, it has failed as well.
+        known.failed_at = Some(Instant::now());
+        let late = |_| Err(Error::unavailable("the provider took too long to say what it is"));
+        match timeout(PATIENCE, self.ask()).await.unwrap_or_else(late) {
             Ok(found) => {
                 let found = Arc::new(found);
                 *known =
@@ -90,5 +97,32 @@ impl Discovery {
             return Err(Error::unavailable("the provider has no token_endpoint"));
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncReadExt as _, net::TcpListener};
+    use url::Url;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn after_somebody_who_gave_up_nobody_waits_as_long_again() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", silent.local_addr().unwrap());
+        let web = Web::new().unwrap().of(&Url::parse(&issuer).unwrap());
+        let discovery = Discovery::new(IssuerUrl::new(issuer).unwrap(), web);
+        let asked = async {
+            let (mut stream, _) = silent.accept().await.unwrap();
+            stream.read_exact(&mut [0; 4]).await.unwrap();
+        };
+        tokio::select! {
+            _ = discovery.get() => panic!("it was answered"),
+            () = asked => {}
+        }
+        let began = Instant::now();
+        assert!(matches!(discovery.get().await, Err(Error::Unavailable { .. })));
+        assert!(began.elapsed() < PAUSE, "at once");
     }
 }
