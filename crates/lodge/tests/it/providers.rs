@@ -280,6 +280,25 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
 }
 
 #[test]
+fn another_sites_page_sends_nobody_to_a_provider() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let asked = |site: &str| {
+        server.ask("GET", "/login/by/open").header("Sec-Fetch-Site", site).browser().send()
+    };
+    for site in ["cross-site", "same-site"] {
+        let answer = asked(site);
+        assert_eq!(answer.leads(), (303, Some("/login")), "{site}");
+        assert_eq!(answer.header("set-cookie"), None, "{site}");
+    }
+    for site in ["same-origin", "none"] {
+        let answer = asked(site);
+        assert!(answer.location().unwrap().starts_with(&provider.issuer), "{site}: {answer:?}");
+    }
+}
+
+#[test]
 fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
     let provider = OpenIdProvider::start();
     let lodge = provider.lodge();

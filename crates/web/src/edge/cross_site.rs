@@ -22,6 +22,12 @@ pub fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
     }
 }
 
+/// Whether a browser says that a page of another site leads here. One that does not say it is believed.
+pub fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site");
+    site.is_some_and(|site| matches!(site.as_bytes(), b"cross-site" | b"same-site"))
+}
+
 fn is_own(origin: &[u8], uri: &Uri, headers: &HeaderMap) -> bool {
     let host = uri.authority().map(|authority| authority.as_str().as_bytes());
     let host = host.or_else(|| headers.get(header::HOST).map(http::HeaderValue::as_bytes));

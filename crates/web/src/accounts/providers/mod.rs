@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::app::AccountsApp;
 use crate::{
     cookies::{self, Cookie},
-    edge::limits,
+    edge::{cross_site, limits},
     error::{HttpResult, Problem},
     pages::{self, go_to, words},
     request::{Asked, Parameters, Segment},
@@ -39,12 +39,16 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::GET, "/login/by/{provider}/callback", callback)
 }
 
-/// `GET /login/by/{provider}`: off to the provider.
+/// `GET /login/by/{provider}`: off to the provider. Another site's page sends nobody there, or it could have
+/// them signed in here without their asking.
 async fn sign_in(
     State(app): State<AccountsApp>,
     Segment(name): Segment,
     asked: Asked,
 ) -> HttpResult {
+    if cross_site::is_from_elsewhere(&asked.headers) {
+        return go_to("/login");
+    }
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let provider = named(&name)?;
     let back = callback_of(&app, &asked, &provider)?;
