@@ -1,6 +1,6 @@
 //! Signing in, with an account's password or an API key, so that pages know whose they are.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::extract::State;
@@ -11,6 +11,7 @@ use lodge_domain::{
     passwords::Password,
 };
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use super::{go_to, page, words};
 use crate::{
@@ -20,6 +21,9 @@ use crate::{
     request::{self, Asked, Parameters, Whole},
     session,
 };
+
+/// How long the page waits for the list of providers.
+const PROVIDERS_PATIENCE: Duration = Duration::from_millis(500);
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -67,11 +71,12 @@ pub(super) async fn form(
     Ok(page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))?)
 }
 
-/// None while the accounts cannot be asked: that keeps nobody out who has a key.
+/// None while the accounts cannot be asked: that keeps nobody out, or waiting, who has a key.
 async fn providers(site: &Site) -> Vec<Provider> {
-    match &site.accounts {
-        Some(accounts) => accounts.providers().await.unwrap_or_default(),
-        None => Vec::new(),
+    let Some(accounts) = &site.accounts else { return Vec::new() };
+    match timeout(PROVIDERS_PATIENCE, accounts.providers()).await {
+        Ok(Ok(providers)) => providers,
+        _ => Vec::new(),
     }
 }
 
