@@ -12,7 +12,7 @@ use super::{
 use crate::{Error, Result, passwords::Password, secret};
 
 /// How long a newcomer may take to choose a name.
-const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
+pub const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 
 /// How old a session may be in which somebody without a password links a provider.
 const FRESH: SignedDuration = SignedDuration::from_mins(10);

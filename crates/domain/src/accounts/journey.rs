@@ -8,7 +8,7 @@ use super::{Flow, ProviderName, SessionId};
 use crate::secret::InstallationSecret;
 
 /// How long somebody may stay there.
-pub(super) const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
+pub const JOURNEY_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// What it is signed for.
 const PURPOSE: &str = "at a provider";
@@ -32,7 +32,7 @@ pub(super) struct Journey {
 impl Journey {
     /// `provider.expiry.purpose.redirect.state.nonce.verifier.hmac`, of characters that a cookie can carry.
     pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> String {
-        let expires_at = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX).as_second();
+        let expires_at = now.saturating_add(JOURNEY_LIFETIME).unwrap_or(Timestamp::MAX).as_second();
         let Self { provider, redirect_uri, flow, linking } = self;
         let purpose = linking.map_or(TO_SIGN_IN.to_owned(), |session| session.0.to_string());
         let redirect_uri = URL_SAFE_NO_PAD.encode(redirect_uri);

@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{
     change, events, get, metered,
     row::{COLUMNS, instant, read},
+    sessions::IS_LIVE,
 };
 use crate::{engine::Engine, failure::Failure};
 
@@ -36,9 +37,12 @@ const ADD: &str =
     "INSERT INTO identities (issuer, subject, account, linked_at) VALUES (?1, ?2, ?3, ?4)";
 const REMOVE: &str = "DELETE FROM identities WHERE account = ?1 AND issuer = ?2";
 const FORGET: &str = "DELETE FROM identities WHERE account = ?1";
-const SESSION: &str = "SELECT 1 FROM sessions s JOIN accounts a ON a.id = s.account \
-    WHERE s.account = ?1 AND s.id = ?2 AND s.expires_at > ?3 AND a.epoch = s.epoch \
-    AND a.banned_at IS NULL AND a.deleted_at IS NULL";
+static SESSION: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT 1 FROM sessions s JOIN accounts a ON a.id = s.account \
+         WHERE s.account = ?1 AND s.id = ?2 AND {IS_LIVE} ?3"
+    )
+});
 const ISSUE: &str =
     "INSERT OR REPLACE INTO tickets (digest, issuer, subject, expires_at) VALUES (?1, ?2, ?3, ?4)";
 const DROP_OLDEST: &str = "DELETE FROM tickets WHERE row <= ?1";
@@ -48,9 +52,9 @@ const USE_UP: &str = "DELETE FROM tickets WHERE digest = ?1";
 /// Every statement of the identities.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    let texts = [LIST, OWNER, HAS_ONE, ADD, REMOVE, FORGET, SESSION];
+    let texts = [LIST, OWNER, HAS_ONE, ADD, REMOVE, FORGET];
     let texts = texts.into_iter().chain([ISSUE, DROP_OLDEST, TICKET, USE_UP]);
-    texts.map(str::to_owned).chain([FIND.clone()]).collect()
+    texts.map(str::to_owned).chain([FIND.clone(), SESSION.clone()]).collect()
 }
 
 /// Identities in the database.
@@ -111,7 +115,7 @@ fn link(
 ) -> Result<Linked, Failure> {
     let account = event.account;
     let asks = (account.0, session.0.as_bytes(), event.at.as_millisecond());
-    if !connection.prepare_cached(SESSION)?.exists(asks)? {
+    if !connection.prepare_cached(&SESSION)?.exists(asks)? {
         return Ok(Linked::NoSession);
     }
     match owner(connection, identity)? {

@@ -23,6 +23,10 @@ use crate::{engine::Engine, failure::Failure};
 /// Sessions that an account has at most; past that the oldest ends.
 const SESSIONS_MAX: i64 = 100;
 
+/// What holds of a session `s` of the account `a` that opens something; the time of now comes after it.
+pub(super) const IS_LIVE: &str =
+    "a.epoch = s.epoch AND a.banned_at IS NULL AND a.deleted_at IS NULL AND s.expires_at > ";
+
 const COLUMNS: &str = "s.id, s.account, s.created_at, s.expires_at, s.agent";
 const COUNT: usize = 5;
 
@@ -36,8 +40,7 @@ static FIND: LazyLock<String> = LazyLock::new(|| {
     let account = row::COLUMNS;
     format!(
         "SELECT {COLUMNS}, {account} FROM sessions s JOIN accounts a ON a.id = s.account \
-         WHERE s.digest = ?1 AND s.expires_at > ?2 AND a.epoch = s.epoch \
-         AND a.banned_at IS NULL AND a.deleted_at IS NULL"
+         WHERE s.digest = ?1 AND {IS_LIVE} ?2"
     )
 });
 static LIST: LazyLock<String> = LazyLock::new(|| {

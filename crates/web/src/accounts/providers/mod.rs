@@ -11,7 +11,9 @@ use axum::{
 use http::{Method, StatusCode, header};
 use lodge_domain::{
     Error, Result,
-    accounts::{Arrival, Departure, FreshSession, NO_PROVIDER, ProviderName, Welcome},
+    accounts::{
+        Arrival, Departure, FreshSession, JOURNEY_LIFETIME, NO_PROVIDER, ProviderName, Welcome,
+    },
 };
 use serde::Deserialize;
 
@@ -28,9 +30,6 @@ use crate::{
 
 /// Where people go who are signed in, or have changed how they sign in.
 const ACCOUNT: &str = "/account";
-
-/// How long a browser keeps what it needs on its way back.
-const AWAY_SECONDS: i64 = 10 * 60;
 
 pub(super) fn routes() -> Routes<AccountsApp> {
     api::routes()
@@ -77,7 +76,7 @@ pub(super) fn away_to_link(app: &AccountsApp, departure: &Departure) -> HttpResu
 /// Sends the browser to a provider, with what it must bring back in a cookie.
 fn away(app: &AccountsApp, url: &str, kept: &str) -> HttpResult {
     let mut response = go_to(url)?;
-    keep(app, &mut response, &AWAY, (kept, AWAY_SECONDS))?;
+    keep(app, &mut response, &AWAY, (kept, JOURNEY_LIFETIME.as_secs()))?;
     Ok(response)
 }
 
@@ -142,9 +141,14 @@ async fn arrive(
     }
 }
 
-/// Somebody is in, and the session that their browser had before is not left behind.
+/// Somebody is in, and the session that their browser had before is not left behind. Where it cannot be ended
+/// they are in all the same: what they brought from the provider does not count twice.
 async fn let_in(app: &AccountsApp, asked: &Asked, fresh: &FreshSession) -> HttpResult {
-    pages::leave(&app.site, asked).await?;
+    if let Err(error) = pages::leave(&app.site, asked).await {
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        let cause = cause.unwrap_or_else(|| error.to_string());
+        tracing::warn!(cause, "a session that a browser had before is not ended");
+    }
     let mut response = go_to(ACCOUNT)?;
     let cookie = session::begin_account(&app.site, fresh, asked.at)?;
     response.headers_mut().append(header::SET_COOKIE, cookie);

@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{Method, StatusCode};
 use lodge_domain::{
     Error,
-    accounts::{Newcomer, TicketDigest, Username},
+    accounts::{Newcomer, TICKET_LIFETIME, TicketDigest, Username},
 };
 use serde::Deserialize;
 
@@ -22,9 +22,6 @@ use crate::{
 
 /// Where the name is chosen.
 const PATH: &str = "/signup/name";
-
-/// How long it may take.
-const SECONDS: i64 = 15 * 60;
 
 pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default().on(Method::GET, PATH, form).on(Method::POST, PATH, make)
@@ -48,7 +45,7 @@ struct Kept {
 pub(super) fn invite(app: &AccountsApp, ticket: &str, suggested: Option<&Username>) -> HttpResult {
     let suggested = URL_SAFE_NO_PAD.encode(suggested.map_or("", Username::as_str));
     let mut response = go_to(PATH)?;
-    keep(app, &mut response, &NEWCOMER, (&format!("{ticket}.{suggested}"), SECONDS))?;
+    keep(app, &mut response, &NEWCOMER, (&format!("{ticket}.{suggested}"), TICKET_LIFETIME.as_secs()))?;
     Ok(response)
 }
 
@@ -87,7 +84,7 @@ async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) 
     let mut response = match app.accounts.make_from_provider(newcomer).await {
         Ok(fresh) => let_in(&app, &asked, &fresh).await?,
         Err(Error::Conflict(why)) => return Ok(again(StatusCode::CONFLICT, &why)?),
-        Err(Error::Gone(why)) => refusal(&app, Error::Gone(why).into())?,
+        Err(error @ (Error::Gone(_) | Error::Forbidden(_))) => refusal(&app, error.into())?,
         Err(error) => return Err(error.into()),
     };
     keep(&app, &mut response, &NEWCOMER, OVER)?;
