@@ -21,7 +21,7 @@ pub(crate) use self::{
     assets::url as asset_url,
     navigation::{Navigation, rendered},
     problem::problem,
-    sign_in::{leave, let_in, signed_out},
+    sign_in::{Next, home, leave, let_in, own_path, signed_in, signed_out},
 };
 use crate::{Site, error::HttpResult, routes::Routes};
 

@@ -59,6 +59,9 @@ pub enum Call {
         provider: ProviderName,
         /// Where they are to come back to.
         redirect_uri: String,
+        /// Where they go on afterwards; nothing if they did not say.
+        #[serde(default)]
+        next: String,
     },
     /// Let somebody in who comes back from a provider.
     Arrive {
@@ -203,8 +206,8 @@ impl Backend for Accounts {
                 self.own(&me, wish).await?
             }
             Call::Providers => Reply::Providers(self.providers()),
-            Call::Depart { provider, redirect_uri } => {
-                Reply::Departed(self.depart(provider, redirect_uri).await?)
+            Call::Depart { provider, redirect_uri, next } => {
+                Reply::Departed(self.depart(provider, redirect_uri, next).await?)
             }
             Call::Arrive { arrival, agent, session } => {
                 Reply::Arrived(self.arrive(arrival, &agent, session).await?)

@@ -25,13 +25,20 @@ const TICKET_PREFIX: &str = "ticket_";
 #[serde(rename_all = "snake_case")]
 pub enum Welcome {
     /// They have an account, and are let in.
-    SignedIn(FreshSession),
+    SignedIn {
+        /// With this session.
+        fresh: FreshSession,
+        /// Where they wanted to go on when they left; nothing if they did not say.
+        next: String,
+    },
     /// They have none, and may make one.
     Newcomer {
         /// With this, for 15 minutes.
         ticket: String,
         /// A name that may suit them, and is free.
         suggested: Option<Username>,
+        /// As of those who have an account.
+        next: String,
     },
     /// They were signed in, and it opens their account from now on.
     Linked,
@@ -40,7 +47,7 @@ pub enum Welcome {
 impl std::fmt::Debug for Welcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::SignedIn(fresh) => f.debug_tuple("SignedIn").field(fresh).finish(),
+            Self::SignedIn { fresh, .. } => f.debug_tuple("SignedIn").field(fresh).finish(),
             Self::Newcomer { .. } => f.write_str("Newcomer(…)"),
             Self::Linked => f.write_str("Linked"),
         }
@@ -64,9 +71,14 @@ impl Accounts {
         self.providers.list().to_vec()
     }
 
-    /// Sends somebody to a provider, to come back to `redirect_uri` and sign in.
-    pub async fn depart(&self, provider: ProviderName, redirect_uri: String) -> Result<Departure> {
-        self.set_out(provider, redirect_uri, None).await
+    /// Sends somebody to a provider, to come back to `redirect_uri`, sign in, and go on to `next`.
+    pub async fn depart(
+        &self,
+        provider: ProviderName,
+        redirect_uri: String,
+        next: String,
+    ) -> Result<Departure> {
+        self.set_out(provider, redirect_uri, None, next).await
     }
 
     /// The same for somebody who is signed in, to sign in by it from then on. A session alone does not do
@@ -84,7 +96,7 @@ impl Accounts {
         if !account.has_password && age > FRESH {
             return Err(Error::forbidden("sign in again first"));
         }
-        self.set_out(provider, redirect_uri, Some(me.session.id)).await
+        self.set_out(provider, redirect_uri, Some(me.session.id), String::new()).await
     }
 
     async fn set_out(
@@ -92,10 +104,11 @@ impl Accounts {
         provider: ProviderName,
         redirect_uri: String,
         linking: Option<SessionId>,
+        next: String,
     ) -> Result<Departure> {
         let flow = Flow::new(&*self.random);
         let url = self.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
-        let journey = Journey { provider, redirect_uri, flow, linking };
+        let journey = Journey { provider, redirect_uri, flow, linking, next };
         Ok(Departure { url, kept: journey.seal(&self.secret, self.clock.now()) })
     }
 
@@ -110,7 +123,7 @@ impl Accounts {
         let Arrival { provider, kept, state, code, error, issuer } = arrival;
         let journey = Journey::open(&self.secret, &kept, self.clock.now());
         let journey = journey.filter(|journey| journey.is_answered_by(&provider, &state));
-        let Journey { redirect_uri, flow, linking, .. } = journey.ok_or(NOT_ASKED)?;
+        let Journey { redirect_uri, flow, linking, next, .. } = journey.ok_or(NOT_ASKED)?;
         if let Some(error) = error {
             return Err(declined(&error));
         }
@@ -126,9 +139,9 @@ impl Accounts {
             Some(account) if account.banned_at.is_some() => Err(BANNED),
             Some(account) => {
                 let fresh = self.begin(account, EventKind::SignedInByProvider, agent).await?;
-                fresh.map(Welcome::SignedIn).ok_or(CHANGED)
+                fresh.map(|fresh| Welcome::SignedIn { fresh, next }).ok_or(CHANGED)
             }
-            None => self.invite(identity, called).await,
+            None => self.invite(identity, called, next).await,
         }
     }
 
@@ -143,7 +156,12 @@ impl Accounts {
     }
 
     /// Gives somebody a ticket whom a provider knows, and nobody here.
-    async fn invite(&self, identity: Identity, called: Option<String>) -> Result<Welcome> {
+    async fn invite(
+        &self,
+        identity: Identity,
+        called: Option<String>,
+        next: String,
+    ) -> Result<Welcome> {
         self.is_open()?;
         let ticket = secret::random_token(TICKET_PREFIX, &*self.random);
         let expires_at = self.clock.now().saturating_add(TICKET_LIFETIME);
@@ -155,7 +173,7 @@ impl Accounts {
             })
             .await?;
         let suggested = self.suggested(called).await?;
-        Ok(Welcome::Newcomer { ticket, suggested })
+        Ok(Welcome::Newcomer { ticket, suggested, next })
     }
 
     /// Makes an account without a password for somebody with a ticket, and lets them in.

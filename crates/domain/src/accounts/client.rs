@@ -133,9 +133,14 @@ impl AccountsClient {
         }
     }
 
-    /// Sends somebody to a provider, to come back to `redirect_uri` and sign in.
-    pub async fn depart(&self, provider: ProviderName, redirect_uri: String) -> Result<Departure> {
-        departed(self.0.call(Call::Depart { provider, redirect_uri }).await?)
+    /// Sends somebody to a provider, to come back to `redirect_uri`, sign in, and go on to `next`.
+    pub async fn depart(
+        &self,
+        provider: ProviderName,
+        redirect_uri: String,
+        next: String,
+    ) -> Result<Departure> {
+        departed(self.0.call(Call::Depart { provider, redirect_uri, next }).await?)
     }
 
     /// The same for somebody who is signed in, to sign in by it from then on; who has a password must say it.

@@ -27,18 +27,21 @@ pub(super) struct Journey {
     pub(super) flow: Flow,
     /// The session in which they asked to link; none, if they went there to sign in.
     pub(super) linking: Option<SessionId>,
+    /// Where they go on afterwards; nothing if they did not say.
+    pub(super) next: String,
 }
 
 impl Journey {
-    /// `provider.expiry.purpose.redirect.state.nonce.verifier.hmac`, of characters that a cookie can carry.
+    /// `provider.expiry.purpose.redirect.state.nonce.verifier.next.hmac`, of characters that a cookie can carry.
     pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> String {
         let expires_at = now.saturating_add(JOURNEY_LIFETIME).unwrap_or(Timestamp::MAX).as_second();
-        let Self { provider, redirect_uri, flow, linking } = self;
+        let Self { provider, redirect_uri, flow, linking, next } = self;
         let purpose = linking.map_or(TO_SIGN_IN.to_owned(), |session| session.0.to_string());
-        let redirect_uri = URL_SAFE_NO_PAD.encode(redirect_uri);
+        let [redirect_uri, next] = [redirect_uri, next].map(|text| URL_SAFE_NO_PAD.encode(text));
         let Flow { state, nonce, verifier } = flow;
-        let said =
-            format!("{provider}.{expires_at}.{purpose}.{redirect_uri}.{state}.{nonce}.{verifier}");
+        let said = format!(
+            "{provider}.{expires_at}.{purpose}.{redirect_uri}.{state}.{nonce}.{verifier}.{next}"
+        );
         let mac = mac(secret, &said);
         format!("{said}.{mac}")
     }
@@ -50,7 +53,7 @@ impl Journey {
             return None;
         }
         let parts: Vec<&str> = said.split('.').collect();
-        let [provider, expires_at, purpose, redirect_uri, state, nonce, verifier] = parts[..]
+        let [provider, expires_at, purpose, redirect_uri, state, nonce, verifier, next] = parts[..]
         else {
             return None;
         };
@@ -64,9 +67,10 @@ impl Journey {
         let [state, nonce, verifier] = [state, nonce, verifier].map(str::to_owned);
         Some(Self {
             provider: ProviderName::parse(provider).ok()?,
-            redirect_uri: String::from_utf8(URL_SAFE_NO_PAD.decode(redirect_uri).ok()?).ok()?,
+            redirect_uri: decoded(redirect_uri)?,
             flow: Flow { state, nonce, verifier },
             linking,
+            next: decoded(next)?,
         })
     }
 
@@ -75,6 +79,10 @@ impl Journey {
         let is_state: bool = self.flow.state.as_bytes().ct_eq(state.as_bytes()).into();
         self.provider == *provider && is_state
     }
+}
+
+fn decoded(text: &str) -> Option<String> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }
 
 fn mac(secret: &InstallationSecret, said: &str) -> String {
@@ -102,6 +110,7 @@ mod tests {
             redirect_uri: "https://go.example.org/login/by/acme/callback?é=.".to_owned(),
             flow: Flow::new(&OsRandom),
             linking,
+            next: "/links?page=2".to_owned(),
         }
     }
 

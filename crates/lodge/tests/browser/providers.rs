@@ -38,7 +38,7 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
 
     browser.press("Sign out").await;
     browser.sees("Make the link").await;
-    scene.open("/login").await;
+    scene.open("/login?next=/account").await;
     browser.press("Sign in with Open").await;
     // She is known there still, and asked again all the same.
     browser.press("Continue").await;
@@ -58,7 +58,7 @@ async fn somebody_links_a_provider_to_their_account_and_unlinks_it(scripts: Scri
     browser.sees("since").await;
 
     let other = scene.somebody_else().await;
-    other.open(&format!("{}/login", scene.origin())).await;
+    other.open(&format!("{}/login?next=/account", scene.origin())).await;
     other.press("Sign in with Open").await;
     consent(&other, "augusta").await;
     other.one("#ways").await;

@@ -33,7 +33,8 @@ fn an_answer_to_another_question_is_none() {
     let mut browser = Browser::default();
     let there = browser.set_out(&server, "open");
     let back = browser.through_provider(&server, &there, "ada");
-    let other_way = Url::parse(&back.as_str().replace("/login/by/open/", "/login/by/plain/")).unwrap();
+    let other_way =
+        Url::parse(&back.as_str().replace("/login/by/open/", "/login/by/plain/")).unwrap();
     let flow = browser.cookie(&server, "lodge_provider").unwrap().to_owned();
     for (what, url) in [
         ("another state", with_parameter(&back, "state", Some("x"))),
@@ -177,7 +178,7 @@ fn a_provider_that_has_changed_its_keys_is_believed_at_once() {
     let server = lodge.start();
     Browser::default().sign_up_by(&server, "open", "ada");
     let _provider = provider.restarted();
-    assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/account"));
+    assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/links"));
 }
 
 /// Providers that are not there as they should be: one where nobody listens, one that never answers.
@@ -210,7 +211,8 @@ fn a_provider_that_is_not_there_holds_up_nobody() {
     assert_unavailable(&server, "/login/by/down", Duration::from_secs(2));
     thread::scope(|scope| {
         for _ in 0..100 {
-            scope.spawn(|| assert_unavailable(&server, "/login/by/silent", Duration::from_secs(10)));
+            scope
+                .spawn(|| assert_unavailable(&server, "/login/by/silent", Duration::from_secs(10)));
         }
         assert_eq!(server.get("/no-such-link").status, 404, "everything else goes on");
         assert_eq!(server.get("/api/users/nobody").status, 404);

@@ -95,7 +95,7 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
 
         let mut elsewhere = Browser::default();
         let answer = elsewhere.sign_in_by(&server, way, login);
-        assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+        assert_eq!(answer.leads(), (303, Some("/links")), "{answer:?}");
         let second = elsewhere.cookie(&server, "lodge_session").unwrap().to_owned();
         assert_ne!(first, second, "every sign-in has a token of its own");
         assert_eq!(name(&server, &second), format!("its-{login}"));
@@ -128,7 +128,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
     assert_eq!(events(&server, &adas)[0], "linked");
     assert!(opens(&server, &adas), "the session goes on");
     let mut elsewhere = Browser::default();
-    assert_eq!(elsewhere.sign_in_by(&server, "open", "ada").location(), Some("/account"));
+    assert_eq!(elsewhere.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let second = elsewhere.cookie(&server, "lodge_session").unwrap();
     assert_eq!(name(&server, second), "ada");
 
@@ -191,13 +191,13 @@ fn the_last_way_into_an_account_is_not_taken_away() {
     assert_eq!(unlink("plain").status, 409);
 
     let mut other = Browser::default();
-    assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/account"));
+    assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let password = json!({ "new": PASSWORD });
     let set = server.ask("PUT", "/api/me/password").bearer(&token).json(&password).send();
     assert_eq!(set.status, 204, "{set:?}");
     assert!(!opens(&server, &others));
-    assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/account"));
+    assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let answer = browser.submit(&server, "/account/providers/plain/unlink", "");
     assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
@@ -220,7 +220,7 @@ fn a_banned_or_deleted_account_is_opened_by_no_provider() {
     assert!(answer.text().contains("banned"));
     assert!(browser.cookie(&server, "lodge_session").is_none() && !opens(&server, &token));
     lodge.admin(&["user", "unban", "ada"]);
-    assert_eq!(browser.sign_in_by(&server, "open", "ada").location(), Some("/account"));
+    assert_eq!(browser.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let token = browser.cookie(&server, "lodge_session").unwrap();
     assert_eq!(with(&server, token, "DELETE", "/api/me").status, 204);
     let answer = Browser::default().sign_in_by(&server, "open", "ada");
@@ -241,7 +241,7 @@ fn where_only_administrators_make_accounts_no_provider_does() {
     let answer = Browser::default().sign_in_by(&server, "open", "grace");
     assert_eq!(answer.status, 403);
     assert!(answer.text().contains("administrators"), "{}", answer.text());
-    assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/account"));
+    assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/links"));
 }
 
 #[test]
@@ -272,11 +272,49 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&web, "open", "ada");
     assert_eq!(name(&web, &token), "ada");
-    assert_eq!(Browser::default().sign_in_by(&web, "open", "ada").location(), Some("/account"));
+    assert_eq!(Browser::default().sign_in_by(&web, "open", "ada").location(), Some("/links"));
     assert_eq!(link(&web, &mut browser, "plain", "ada").location(), Some("/account"));
     assert_eq!(issuers(&web, &token).len(), 2);
     assert_eq!(with(&web, &token, "DELETE", "/api/me/providers/open").status, 204);
     assert_eq!(web.get("/login/by/nobody").status, 404);
+}
+
+#[test]
+fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let page = server.get("/login?next=/account?welcome%26x").text();
+    assert!(page.contains("/login/by/open?next=%2Faccount%3Fwelcome%26x\""), "{page}");
+    let mut browser = Browser::default();
+    let mut came_to = |next: &str| {
+        let answer = browser.open(&server, &format!("/login/by/open?next={next}"));
+        let there = answer.location().unwrap().parse().unwrap();
+        let back = browser.through_provider(&server, &there, "ada");
+        let mut answer = browser.get(&back);
+        if answer.location() == Some("/signup/name") {
+            answer = browser.submit(&server, "/signup/name", "username=ada");
+        }
+        assert_eq!(answer.status, 303, "{answer:?}");
+        answer.location().unwrap().to_owned()
+    };
+    assert_eq!(came_to("/links?page=2"), "/links?page=2", "a newcomer");
+    assert_eq!(came_to("/account?welcome"), "/account?welcome");
+    let long = format!("/{}", "a".repeat(5_000));
+    for next in
+        ["", "//evil.example", "https://evil.example/", "/%5Cevil.example", "/%0D%0Aa:b", &long]
+    {
+        assert_eq!(came_to(next), "/links", "{next}");
+    }
+
+    let mut forger = Browser::default();
+    forger.sign_in_by(&server, "open", "mallory");
+    let kept = forger.cookie(&server, "lodge_newcomer").unwrap();
+    // "//evil.example", as the cookie that nobody signs would have it.
+    let changed = format!("{}.Ly9ldmlsLmV4YW1wbGU", kept.rsplit_once('.').unwrap().0);
+    forger.set(&server, "lodge_newcomer", &changed);
+    let answer = forger.submit(&server, "/signup/name", "username=mallory");
+    assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
 }
 
 #[test]

@@ -53,9 +53,9 @@ pub(super) struct SignInForm {
 
 /// Where to go on afterwards.
 #[derive(Deserialize)]
-pub(super) struct Next {
+pub(crate) struct Next {
     #[serde(default)]
-    next: String,
+    pub(crate) next: String,
 }
 
 /// `GET /login`.
@@ -138,8 +138,7 @@ async fn with_password(
     match let_in(accounts, asked, &form.username, &form.password).await {
         Ok(fresh) => {
             leave(site, asked).await?;
-            let home = if site.navigation.links { "/links" } else { "/account" };
-            signed_in(&form.next, home, session::begin_account(site, &fresh, asked.at)?)
+            signed_in(&form.next, home(site), session::begin_account(site, &fresh, asked.at)?)
         }
         Err(error) => refused(site, &form, error).await,
     }
@@ -184,10 +183,20 @@ async fn refused(site: &Site, typed: &SignInForm, error: Error) -> HttpResult {
     Ok(response)
 }
 
-fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> HttpResult {
-    let mut response = go_to(if is_own_path(next) { next } else { home })?;
+/// Where people with an account go who did not say where.
+pub(crate) fn home(site: &Site) -> &'static str {
+    if site.navigation.links { "/links" } else { "/account" }
+}
+
+pub(crate) fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> HttpResult {
+    let mut response = go_to(own_path(next).unwrap_or(home))?;
     response.headers_mut().append(header::SET_COOKIE, cookie);
     Ok(response)
+}
+
+/// Where somebody wants to go on, if that is on this site.
+pub(crate) fn own_path(next: &str) -> Option<&str> {
+    Some(next).filter(|next| is_own_path(next))
 }
 
 /// Whether it leads to a page of this site, and nowhere else however a browser reads it.

@@ -22,20 +22,22 @@ use crate::{
     cookies::{self, Cookie},
     edge::{cross_site, limits},
     error::{HttpResult, Problem},
-    pages::{self, go_to, words},
+    pages::{self, Next, go_to, words},
     request::{Asked, Parameters, Segment},
     routes::Routes,
     session,
 };
 
-/// Where people go who are signed in, or have changed how they sign in.
+/// Where newcomers go, and people who have changed how they sign in.
 const ACCOUNT: &str = "/account";
 
+/// The longest path to go on to, in bytes.
+const NEXT_MAX: usize = 500;
+
 pub(super) fn routes() -> Routes<AccountsApp> {
-    api::routes()
-        .merge(newcomer::routes())
-        .on(Method::GET, "/login/by/{provider}", sign_in)
-        .on(Method::GET, "/login/by/{provider}/callback", callback)
+    let routes = api::routes().merge(newcomer::routes());
+    let routes = routes.on(Method::GET, "/login/by/{provider}", sign_in);
+    routes.on(Method::GET, "/login/by/{provider}/callback", callback)
 }
 
 /// `GET /login/by/{provider}`: off to the provider. Another site's page sends nobody there, or it could have
@@ -43,6 +45,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 async fn sign_in(
     State(app): State<AccountsApp>,
     Segment(name): Segment,
+    Parameters(Next { next }): Parameters<Next>,
     asked: Asked,
 ) -> HttpResult {
     if cross_site::is_from_elsewhere(&asked.headers) {
@@ -51,7 +54,7 @@ async fn sign_in(
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let provider = named(&name)?;
     let back = callback_of(&app, &asked, &provider)?;
-    let Departure { url, kept } = app.accounts.depart(provider, back).await?;
+    let Departure { url, kept } = app.accounts.depart(provider, back, kept_next(&next)).await?;
     away(&app, &url, &kept)
 }
 
@@ -133,9 +136,11 @@ async fn arrive(
     let arrival = Arrival { provider: named(name)?, kept, state, code, error, issuer };
     let session = session::of_account(&app.site, asked);
     match app.accounts.arrive(arrival, asked.agent().to_owned(), session).await? {
-        Welcome::SignedIn(fresh) => let_in(app, asked, &fresh).await,
-        Welcome::Newcomer { ticket, suggested } => {
-            newcomer::invite(app, &ticket, suggested.as_ref())
+        Welcome::SignedIn { fresh, next } => {
+            let_in(app, asked, &fresh, &next, pages::home(&app.site)).await
+        }
+        Welcome::Newcomer { ticket, suggested, next } => {
+            newcomer::invite(app, &ticket, suggested.as_ref(), &next)
         }
         Welcome::Linked => go_to(ACCOUNT),
     }
@@ -143,16 +148,25 @@ async fn arrive(
 
 /// Somebody is in, and the session that their browser had before is not left behind. Where it cannot be ended
 /// they are in all the same: what they brought from the provider does not count twice.
-async fn let_in(app: &AccountsApp, asked: &Asked, fresh: &FreshSession) -> HttpResult {
+async fn let_in(
+    app: &AccountsApp,
+    asked: &Asked,
+    fresh: &FreshSession,
+    next: &str,
+    home: &str,
+) -> HttpResult {
     if let Err(error) = pages::leave(&app.site, asked).await {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause = cause.unwrap_or_else(|| error.to_string());
         tracing::warn!(cause, "a session that a browser had before is not ended");
     }
-    let mut response = go_to(ACCOUNT)?;
-    let cookie = session::begin_account(&app.site, fresh, asked.at)?;
-    response.headers_mut().append(header::SET_COOKIE, cookie);
-    Ok(response)
+    pages::signed_in(next, home, session::begin_account(&app.site, fresh, asked.at)?)
+}
+
+/// What of it is kept on the way: a cookie has not room for everything.
+fn kept_next(next: &str) -> String {
+    let next = pages::own_path(next).filter(|next| next.len() <= NEXT_MAX);
+    next.unwrap_or_default().to_owned()
 }
 
 #[derive(Template)]

@@ -10,7 +10,7 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{CookieName, OVER, keep, let_in, refusal};
+use super::{ACCOUNT, CookieName, OVER, keep, let_in, refusal};
 use crate::{
     accounts::app::AccountsApp,
     edge::limits,
@@ -39,13 +39,26 @@ struct Kept {
     ticket: TicketDigest,
     /// What the field starts with.
     suggested: String,
+    /// Where they go on afterwards.
+    next: String,
 }
 
 /// Sends somebody to choose a name.
-pub(super) fn invite(app: &AccountsApp, ticket: &str, suggested: Option<&Username>) -> HttpResult {
-    let suggested = URL_SAFE_NO_PAD.encode(suggested.map_or("", Username::as_str));
+pub(super) fn invite(
+    app: &AccountsApp,
+    ticket: &str,
+    suggested: Option<&Username>,
+    next: &str,
+) -> HttpResult {
+    let suggested = suggested.map_or("", Username::as_str);
+    let [suggested, next] = [suggested, next].map(|text| URL_SAFE_NO_PAD.encode(text));
     let mut response = go_to(PATH)?;
-    keep(app, &mut response, &NEWCOMER, (&format!("{ticket}.{suggested}"), TICKET_LIFETIME.as_secs()))?;
+    keep(
+        app,
+        &mut response,
+        &NEWCOMER,
+        (&format!("{ticket}.{suggested}.{next}"), TICKET_LIFETIME.as_secs()),
+    )?;
     Ok(response)
 }
 
@@ -66,7 +79,7 @@ struct NameForm {
 async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
     limits::take(app.site.sign_ups.as_ref(), asked.client)?;
     let NameForm { username: typed } = request::form(&body)?;
-    let Some(Kept { ticket, .. }) = kept(&app, &asked) else {
+    let Some(Kept { ticket, next, .. }) = kept(&app, &asked) else {
         return refusal(&app, TOO_LATE.into());
     };
     let again = |status, why: &str| {
@@ -82,7 +95,7 @@ async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) 
     };
     let newcomer = Newcomer { ticket, username, agent: asked.agent().to_owned() };
     let mut response = match app.accounts.make_from_provider(newcomer).await {
-        Ok(fresh) => let_in(&app, &asked, &fresh).await?,
+        Ok(fresh) => let_in(&app, &asked, &fresh, &next, ACCOUNT).await?,
         Err(Error::Conflict(why)) => return Ok(again(StatusCode::CONFLICT, &why)?),
         Err(error @ (Error::Gone(_) | Error::Forbidden(_))) => refusal(&app, error.into())?,
         Err(error) => return Err(error.into()),
@@ -92,9 +105,11 @@ async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) 
 }
 
 fn kept(app: &AccountsApp, asked: &Asked) -> Option<Kept> {
-    let (ticket, suggested) = NEWCOMER.read(app, asked)?.split_once('.')?;
-    let suggested = String::from_utf8(URL_SAFE_NO_PAD.decode(suggested).ok()?).ok()?;
-    Some(Kept { ticket: TicketDigest::of(ticket), suggested })
+    let parts: Vec<&str> = NEWCOMER.read(app, asked)?.split('.').collect();
+    let [ticket, suggested, next] = parts[..] else { return None };
+    let decoded = |text| String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok();
+    let (suggested, next) = (decoded(suggested)?, decoded(next)?);
+    Some(Kept { ticket: TicketDigest::of(ticket), suggested, next })
 }
 
 /// Kept while somebody chooses a name.
