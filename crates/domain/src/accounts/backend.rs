@@ -113,8 +113,8 @@ pub enum Own {
         #[serde(default)]
         current: Option<Password>,
     },
-    /// Let nobody of a provider open it any more.
-    Unlink(ProviderName),
+    /// Let nobody of this issuer open it any more.
+    Unlink(String),
     /// Set one's picture, which is kept already, or take it away.
     SetPicture(Option<PictureId>),
 }
@@ -242,8 +242,8 @@ impl Accounts {
             Own::Depart { provider, redirect_uri, current } => {
                 Reply::Departed(self.depart_to_link(me, provider, redirect_uri, current).await?)
             }
-            Own::Unlink(provider) => {
-                self.unlink(me, &provider).await?;
+            Own::Unlink(issuer) => {
+                self.unlink(me, issuer).await?;
                 Reply::Done
             }
             Own::SetPicture(picture) => {

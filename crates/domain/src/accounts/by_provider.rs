@@ -7,7 +7,7 @@ use super::{
     Accounts, Actor, Arrival, Departure, Event, EventKind, Exchange, Flow, FreshSession,
     Identified, Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider,
     ProviderName, Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink,
-    Unlinked, Username, journey::Journey, provider::NO_PROVIDER, sign_in::BANNED,
+    Unlinked, Username, journey::Journey, sign_in::BANNED,
 };
 use crate::{Error, Result, passwords::Password, secret};
 
@@ -214,15 +214,14 @@ impl Accounts {
         }
     }
 
-    /// Lets nobody of a provider open one's account any more, and ends all other sessions: they may have
-    /// begun by it.
-    pub async fn unlink(&self, me: &SignedIn, provider: &ProviderName) -> Result<()> {
-        let providers = self.providers.list();
-        let provider = providers.iter().find(|known| known.name == *provider).ok_or(NO_PROVIDER)?;
+    /// Lets nobody of an issuer open one's account any more, and ends all other sessions: they may have begun
+    /// by it. It need be no provider's that is set up now.
+    pub async fn unlink(&self, me: &SignedIn, issuer: String) -> Result<()> {
+        let set_up = self.providers.list().iter();
         let unlink = Unlink {
-            issuer: provider.issuer.clone(),
+            issuer,
             kept: me.session.id,
-            issuers: providers.iter().map(|provider| provider.issuer.clone()).collect(),
+            issuers: set_up.map(|provider| provider.issuer.clone()).collect(),
         };
         match self.identities.unlink(unlink, self.of_mine(me, EventKind::Unlinked)).await? {
             Unlinked::Done => Ok(()),

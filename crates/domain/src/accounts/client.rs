@@ -183,9 +183,9 @@ impl AccountsClient {
         }
     }
 
-    /// Lets nobody of a provider open it any more, and ends all other sessions.
-    pub async fn unlink(&self, session: SessionDigest, provider: ProviderName) -> Result<()> {
-        done(&self.own(session, Own::Unlink(provider)).await?)
+    /// Lets nobody of an issuer open it any more, and ends all other sessions.
+    pub async fn unlink(&self, session: SessionDigest, issuer: String) -> Result<()> {
+        done(&self.own(session, Own::Unlink(issuer)).await?)
     }
 
     /// Accounts in the order of their names, for staff.

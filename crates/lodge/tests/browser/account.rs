@@ -17,7 +17,7 @@ with_scripts_and_without!(
     an_admin_finds_somebody_and_keeps_them_out,
 );
 
-const PASSWORD: &str = "a lift in the fog";
+pub(crate) const PASSWORD: &str = "a lift in the fog";
 
 pub(crate) async fn sign_up(scene: &Scene, browser: &Browser, name: &str) {
     browser.open(&format!("{}/signup", scene.origin())).await;

@@ -1,7 +1,7 @@
 //! Somebody who is known to a provider, on its pages and on Lodge's.
 
 use crate::{
-    account::sign_up,
+    account::{PASSWORD, sign_up},
     browser::{Browser, Scripts},
     provider::OpenIdProvider,
     scene::Scene,
@@ -53,6 +53,8 @@ async fn somebody_links_a_provider_to_their_account_and_unlinks_it(scripts: Scri
     let browser = &scene.browser;
     sign_up(&scene, browser, "ada").await;
     browser.press("Link Open").await;
+    browser.fill("link-open", PASSWORD).await;
+    browser.one("[action='/account/providers/open'] button").await.click().await.unwrap();
     consent(browser, "augusta").await;
     browser.one("#ways").await;
     browser.sees("since").await;

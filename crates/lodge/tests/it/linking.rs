@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::{
     accounts::{PASSWORD, made, opens, token},
     client::Answer,
-    provider::{Browser, OpenIdProvider},
-    providers::{ask_to_link, begin_to_link, issuers, link},
+    provider::{Browser, OpenIdProvider, with_providers},
+    providers::{ask_to_link, begin_to_link, issuers, link, unlink_on_page},
     server::Server,
 };
 
@@ -108,4 +108,104 @@ fn a_recovered_account_has_one_way_in() {
     let session = json!({ "username": "ada", "password": new });
     let answer = server.ask("POST", "/api/session").json(&session).send().json();
     assert_eq!(issuers(&server, answer["token"].as_str().unwrap()), [""; 0]);
+}
+
+#[test]
+fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut browser = Browser::default();
+    browser.sign_up_by(&server, "open", "ada");
+    let answer = unlink_on_page(&server, &mut browser, &provider.issuer);
+    let text = answer.text();
+    assert_eq!(answer.status, 409, "{text}");
+    assert!(text.contains("id=\"ways-error\"") && text.contains("set a password first"), "{text}");
+    assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
+    for time in ["first", "second"] {
+        let answer = unlink_on_page(&server, &mut browser, &provider.issuer);
+        assert_eq!(answer.leads(), (303, Some("/account")), "{time}");
+    }
+    let answer = unlink_on_page(&server, &mut Browser::default(), &provider.issuer);
+    assert_eq!(answer.leads(), (303, Some("/login?next=/account")));
+}
+
+#[test]
+fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    let mut browser = Browser::default();
+    let token = browser.sign_up_by(&server, "open", "ada");
+    assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
+    drop(server);
+    let lodge = with_providers(lodge, |secret| json!([provider.settings(secret)[0]]));
+    let server = lodge.start();
+    let mut browser = Browser::signed_in(&server, &token);
+    let former = format!("{}/plain", provider.issuer);
+    let page = browser.open(&server, "/account").text();
+    assert!(page.contains(&format!("<strong class=\"wrap\">{former}</strong>")), "{page}");
+    let answer = unlink_on_page(&server, &mut browser, &provider.issuer);
+    assert_eq!(answer.status, 409, "nobody can sign in by the other");
+    assert_eq!(unlink_on_page(&server, &mut browser, &former).location(), Some("/account"));
+    assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
+    assert!(!browser.open(&server, "/account").text().contains(&former));
+}
+
+#[test]
+fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let leads_away = |answer: &Answer| {
+        let policy = answer.header("content-security-policy").unwrap();
+        policy.contains("form-action 'self' http: https:;")
+    };
+    let mut browser = Browser::signed_in(&server, &token);
+    assert!(leads_away(&browser.open(&server, "/account")));
+    for (path, form) in [
+        ("/account", "nickname="),
+        ("/account/password", "current=x&new=y"),
+        ("/account/delete", "confirm=x"),
+        ("/account/providers/open", "current=x"),
+    ] {
+        let answer = browser.submit(&server, path, form);
+        assert!(matches!(answer.status, 400 | 403) && leads_away(&answer), "{path}: {answer:?}");
+    }
+    assert!(!leads_away(&browser.open(&server, "/login")));
+    drop(server);
+    let lodge = lodge.with("LODGE_ACCOUNTS_PROVIDERS", "[]");
+    let server = lodge.start();
+    let mut browser = Browser::signed_in(&server, &token);
+    assert!(!leads_away(&browser.open(&server, "/account")));
+}
+
+#[test]
+fn an_address_goes_to_providers_and_back_so_often_a_minute() {
+    let provider = OpenIdProvider::start();
+    let lodge = provider.lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3");
+    let server = lodge.start();
+    made(&server, "ada");
+    let cookie = format!("lodge_session={}", token(&server, "ada"));
+    let there = ("GET", "/login/by/open");
+    let back = ("GET", "/login/by/open/callback?state=x&code=y");
+    let link = ("POST", "/account/providers/open");
+    for (number, (method, path)) in [there, back, link].into_iter().enumerate() {
+        let ask = || {
+            let ask = server.ask(method, path).header("Cookie", &cookie);
+            let ask = if method == "POST" { ask.form("current=x") } else { ask };
+            ask.header("X-Forwarded-For", &format!("198.51.100.{number}")).send()
+        };
+        for _ in 0..3 {
+            assert_ne!(ask().status, 429, "{path}");
+        }
+        let refused = ask();
+        assert_eq!(
+            (refused.status, refused.header("retry-after").is_some()),
+            (429, true),
+            "{path}"
+        );
+    }
 }

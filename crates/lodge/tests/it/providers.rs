@@ -25,6 +25,12 @@ pub(crate) fn issuers(server: &Server, token: &str) -> Vec<String> {
     linked.map(|linked| linked["issuer"].as_str().unwrap().to_owned()).collect()
 }
 
+/// Unlinks on the account's page.
+pub(crate) fn unlink_on_page(server: &Server, browser: &mut Browser, issuer: &str) -> Answer {
+    let issuer = issuer.replace(':', "%3A").replace('/', "%2F");
+    browser.submit(server, "/account/unlink", &format!("issuer={issuer}"))
+}
+
 /// What happened to somebody, newest first.
 fn events(server: &Server, token: &str) -> Vec<String> {
     let export = with(server, token, "GET", "/api/me/export").json();
@@ -199,7 +205,7 @@ fn the_last_way_into_an_account_is_not_taken_away() {
     assert!(!opens(&server, &others));
     assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
-    let answer = browser.submit(&server, "/account/providers/plain/unlink", "");
+    let answer = unlink_on_page(&server, &mut browser, &format!("{}/plain", provider.issuer));
     assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
     assert!(opens(&server, &token) && !opens(&server, &others), "it may have begun by it");
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
@@ -234,6 +240,7 @@ fn where_only_administrators_make_accounts_no_provider_does() {
     let server = lodge.start();
     let mut late = Browser::default();
     assert_eq!(late.sign_in_by(&server, "open", "late").location(), Some("/signup/name"));
+    let ticket = late.cookie(&server, "lodge_newcomer").unwrap().to_owned();
     Browser::default().sign_up_by(&server, "open", "ada");
     drop(server);
     let lodge = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false");
@@ -241,6 +248,14 @@ fn where_only_administrators_make_accounts_no_provider_does() {
     let answer = Browser::default().sign_in_by(&server, "open", "grace");
     assert_eq!(answer.status, 403);
     assert!(answer.text().contains("administrators"), "{}", answer.text());
+    // Who began before it was closed is too late, too: the ticket is genuine, and of now.
+    let mut late = Browser::default();
+    late.set(&server, "lodge_newcomer", &ticket);
+    let answer = late.submit(&server, "/signup/name", "username=late");
+    assert_eq!(answer.status, 403);
+    assert!(answer.text().contains("That did not sign you in"), "{}", answer.text());
+    assert_eq!(late.cookie(&server, "lodge_session"), None);
+    assert_eq!(server.get("/api/users/late").status, 404);
     assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/links"));
 }
 

@@ -41,7 +41,7 @@ pub(super) fn routes() -> Routes<AccountsApp> {
         .on(Method::POST, "/account/picture", picture::set)
         .on(Method::POST, "/account/picture/delete", picture::take_away)
         .on(Method::POST, "/account/providers/{provider}", linking::link)
-        .on(Method::POST, "/account/providers/{provider}/unlink", linking::unlink)
+        .on(Method::POST, "/account/unlink", linking::unlink)
         .on(Method::POST, "/account/sessions", sessions::end_all)
         .on(Method::POST, "/account/sessions/{id}", sessions::end)
         .on(Method::GET, "/account/export", account::export)

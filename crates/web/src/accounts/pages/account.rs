@@ -6,7 +6,7 @@ use http::{StatusCode, header};
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
-    accounts::{Account, PictureSize, Provider, ProviderName, Role, Session},
+    accounts::{Account, LinkedIdentity, PictureSize, Provider, ProviderName, Role, Session},
 };
 
 use super::{Me, device, me, profile::ProfileForm, sign_in_first};
@@ -39,9 +39,10 @@ impl AccountPage<'_> {
         self.account.picture.map(|id| picture::path(id, PictureSize::Large))
     }
 
-    /// Whether something opens the account beside any one of the providers.
-    fn may_unlink(&self) -> bool {
-        self.account.has_password || self.ways.iter().filter(|way| way.since.is_some()).count() > 1
+    /// Whether something opens the account beside this.
+    fn may_unlink(&self, issuer: &str) -> bool {
+        let opens = |way: &Way| way.name.is_some() && way.since.is_some() && way.issuer != issuer;
+        self.account.has_password || self.ways.iter().any(opens)
     }
 }
 
@@ -52,7 +53,10 @@ pub(super) fn field_of(provider: &ProviderName) -> String {
 
 /// A provider, and since when one is let in by it.
 pub(super) struct Way {
-    pub(super) provider: Provider,
+    /// None of one that is not set up any more.
+    pub(super) name: Option<ProviderName>,
+    pub(super) title: String,
+    pub(super) issuer: String,
     pub(super) since: Option<Timestamp>,
 }
 
@@ -113,7 +117,7 @@ pub(super) async fn page(
     let (account, ways) = (&me.signed_in.account, ways(app, me).await?);
     let page = AccountPage { account, sessions: &sessions, ways: &ways, notice, form, errors };
     let mut response = pages::page(&app.site, status, &page)?;
-    if !ways.is_empty() {
+    if ways.iter().any(|way| way.name.is_some()) {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_SECURITY_POLICY, POLICY_FORM_LEADS_AWAY);
     }
@@ -121,18 +125,23 @@ pub(super) async fn page(
 }
 
 async fn ways(app: &AccountsApp, me: &Me) -> Result<Vec<Way>, Error> {
-    let providers = app.accounts.providers().await?;
-    if providers.is_empty() {
-        return Ok(Vec::new());
-    }
+    let providers = app.accounts.providers().await?.into_iter();
     let linked = app.accounts.identities(me.session).await?;
-    let since = |issuer: &str| {
-        let linked = linked.iter().find(|linked| linked.identity.issuer == issuer);
-        linked.map(|linked| linked.linked_at)
-    };
-    let ways =
-        providers.into_iter().map(|provider| Way { since: since(&provider.issuer), provider });
-    Ok(ways.collect())
+    let set_up = providers.map(|Provider { name, title, issuer }| Way {
+        name: Some(name),
+        title,
+        issuer,
+        since: None,
+    });
+    let mut ways: Vec<Way> = set_up.collect();
+    for LinkedIdentity { identity, linked_at } in linked {
+        let (issuer, since) = (identity.issuer, Some(linked_at));
+        match ways.iter_mut().find(|way| way.issuer == issuer) {
+            Some(way) => way.since = since,
+            None => ways.push(Way { name: None, title: issuer.clone(), issuer, since }),
+        }
+    }
+    Ok(ways)
 }
 
 /// `GET /account/export`.

@@ -92,13 +92,32 @@ async fn not_yet(
 /// What cannot be a password is a wrong one.
 const NOT_IT: &str = "This is not your current password.";
 
-/// `POST /account/providers/{provider}/unlink`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnlinkForm {
+    issuer: String,
+}
+
+/// `POST /account/unlink`: also of a provider that is not set up any more.
 pub(super) async fn unlink(
     State(app): State<AccountsApp>,
-    Segment(name): Segment,
     asked: Asked,
+    Whole(body): Whole,
 ) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    app.accounts.unlink(me.session, providers::named(&name)?).await?;
-    go_to("/account")
+    let UnlinkForm { issuer } = request::form(&body)?;
+    match app.accounts.unlink(me.session, issuer).await {
+        // A second click on the same button.
+        Ok(()) | Err(Error::NotFound(_)) => go_to("/account"),
+        Err(Error::Conflict(why)) => {
+            let errors = FormErrors::about(WAYS, &why);
+            let form = ProfileForm::of(&me.signed_in.account);
+            let view = View { notice: None, form: &form, errors: &errors };
+            account::page(&app, &me, StatusCode::CONFLICT, view).await
+        }
+        Err(error) => Err(error.into()),
+    }
 }
+
+/// The section of the page that lists who lets one in.
+const WAYS: &str = "ways";

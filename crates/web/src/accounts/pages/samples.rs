@@ -3,8 +3,8 @@
 use askama::Template;
 use jiff::Timestamp;
 use lodge_domain::accounts::{
-    Account, AccountId, Email, Nickname, PictureId, Provider, ProviderName, Role, Session,
-    SessionId, Username,
+    Account, AccountId, Email, Nickname, PictureId, ProviderName, Role, Session, SessionId,
+    Username,
 };
 
 use super::{
@@ -84,17 +84,16 @@ fn ones_own_page() {
         is_here: number == 1,
     };
     let (account, sessions) = (account(1, Role::Admin), [place(1), place(2)]);
-    let way = |since| Way {
-        provider: Provider {
-            name: ProviderName::parse("acme").unwrap(),
-            title: EVIL.to_owned(),
-            issuer: EVIL.to_owned(),
-        },
+    let way = |name: Option<&str>, since| Way {
+        name: name.map(|name| ProviderName::parse(name).unwrap()),
+        title: EVIL.to_owned(),
+        issuer: EVIL.to_owned(),
         since,
     };
-    let ways = [way(None), way(Some(now()))];
+    let ways = [way(Some("acme"), None), way(Some("other"), Some(now())), way(None, Some(now()))];
     let form = ProfileForm { nickname: EVIL.to_owned(), email: EVIL.to_owned() };
-    for field in ["nickname", "email", "current", "new", "confirm", "picture"] {
+    let fields = ["nickname", "email", "current", "new", "confirm", "picture", "ways", "link-acme"];
+    for field in fields {
         let html = rendered(&AccountPage {
             account: &account,
             sessions: &sessions,

@@ -2,6 +2,7 @@
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{Method, StatusCode};
+use lodge_domain::accounts::NO_PROVIDER;
 
 use super::named;
 use crate::{
@@ -51,6 +52,9 @@ pub(crate) async fn unlink(
     Segment(name): Segment,
     asked: Asked,
 ) -> HttpResult {
-    app.accounts.unlink(asked.session()?, named(&name)?).await?;
+    let (session, name) = (asked.session()?, named(&name)?);
+    let mut providers = app.accounts.providers().await?.into_iter();
+    let provider = providers.find(|provider| provider.name == name).ok_or(NO_PROVIDER)?;
+    app.accounts.unlink(session, provider.issuer).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
