@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use lodge_domain::accounts::{
     Account, AccountChange, Ending, EventKind, Identity, Linked, LinkedIdentity, NewAccount,
-    NewSession, NewTicket, Redeemed, SessionId, TicketDigest, Unlink, Unlinked, Username,
+    NewSession, NewTicket, Redeemed, Session, SessionDigest, SessionId, TicketDigest, Unlink,
+    Unlinked, Username,
 };
 use uuid::Uuid;
 
@@ -80,6 +81,17 @@ async fn unlink_where(
     fixture.identities.unlink(wish, event).await.unwrap()
 }
 
+/// A session that begins by a provider, on what was known when the other began.
+fn begun_by_provider(other: &NewSession) -> NewSession {
+    let id = SessionId(Uuid::now_v7());
+    NewSession {
+        session: Session { id, ..other.session.clone() },
+        digest: SessionDigest::of(&id.0.to_string()),
+        kind: EventKind::SignedInByProvider,
+        ..other.clone()
+    }
+}
+
 /// Whether a session opens something.
 async fn opens(fixture: &AccountsFixture, session: &NewSession) -> bool {
     fixture.sessions.find(session.digest, at(10)).await.unwrap().is_some()
@@ -143,6 +155,47 @@ pub async fn the_latest_ticket_of_an_identity_counts(fixture: &AccountsFixture) 
     }
     assert_eq!(redeem(fixture, &first, &fresh_name(), 1).await, Redeemed::NoTicket);
     assert!(matches!(redeem(fixture, &second, &fresh_name(), 1).await, Redeemed::Made(_)));
+}
+
+/// Another case or a space make somebody else.
+pub async fn an_identity_is_compared_to_the_letter(fixture: &AccountsFixture) {
+    let subject = format!("subject-{}", Uuid::now_v7());
+    let known = Identity::new(ISSUER.to_owned(), subject.clone()).unwrap();
+    let account = opened_by(fixture, &known).await;
+    for (issuer, subject) in [
+        (ISSUER, subject.to_uppercase()),
+        (ISSUER, format!("{subject} ")),
+        (ISSUER, format!(" {subject}")),
+        ("https://ID.example.org", subject.clone()),
+        ("https://id.example.org ", subject.clone()),
+        ("https://id.example.org/", subject.clone()),
+    ] {
+        let other = Identity::new(issuer.to_owned(), subject).unwrap();
+        assert_eq!(fixture.identities.find(&other).await.unwrap(), None, "{other:?}");
+        assert_ne!(opened_by(fixture, &other).await.id, account.id, "{other:?}");
+    }
+    assert_eq!(fixture.identities.find(&known).await.unwrap(), Some(account));
+}
+
+/// Promise: who makes an account in one browser and links in another has the one or the other.
+pub async fn linking_and_redeeming_at_once_leave_an_identity_with_one_account(
+    fixture: &AccountsFixture,
+) {
+    for _ in 0..10 {
+        let (identity, account) = (somebody(ISSUER), made(&*fixture.accounts, &fresh_name()).await);
+        let (session, ticket) = (begun(fixture, &account).await, ticket(&identity));
+        fixture.identities.issue(ticket.clone()).await.unwrap();
+        let (store, of) = (Arc::clone(&fixture.identities), identity.clone());
+        let (id, event) = (session.session.id, event(account.id, EventKind::Linked, 5));
+        let linking = tokio::spawn(async move { store.link(of, id, event).await.unwrap() });
+        let redeemed = redeem(fixture, &ticket, &fresh_name(), 5).await;
+        let owner = fixture.identities.find(&identity).await.unwrap().unwrap().id;
+        match (linking.await.unwrap(), redeemed) {
+            (Linked::Done, Redeemed::Known) => assert_eq!(owner, account.id),
+            (Linked::Elsewhere, Redeemed::Made(made)) => assert_eq!(owner, made.id),
+            both => unreachable!("{both:?}"),
+        }
+    }
 }
 
 /// And an account is opened by one of each issuer.
@@ -211,6 +264,47 @@ pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
     assert_eq!(last, [event(account.id, EventKind::Unlinked, 6)]);
 }
 
+/// Who is just coming back by the provider has proved who they were.
+pub async fn a_sign_in_that_began_before_an_unlink_begins_nothing_after_it(
+    fixture: &AccountsFixture,
+) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let stays = begun(fixture, &account).await;
+    let (early, late) = (begun_by_provider(&stays), begun_by_provider(&stays));
+    assert_eq!(link(fixture, &stays, &somebody(ISSUER)).await, Linked::Done);
+    assert!(fixture.sessions.begin(early.clone()).await.unwrap());
+    assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::Done);
+    assert!(!fixture.sessions.begin(late.clone()).await.unwrap());
+    assert!(!opens(fixture, &early).await && !opens(fixture, &late).await);
+    assert!(opens(fixture, &stays).await);
+}
+
+/// Promise: whoever presses both buttons at once is not left without a way in.
+pub async fn of_two_ways_that_go_at_once_one_stays(fixture: &AccountsFixture) {
+    for _ in 0..10 {
+        let account = opened_by(fixture, &somebody(ISSUER)).await;
+        let session = begun(fixture, &account).await;
+        assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
+        let tries = [ISSUER, OTHER_ISSUER].map(|issuer| {
+            let (store, id) = (Arc::clone(&fixture.identities), account.id);
+            let wish = Unlink {
+                issuer: issuer.to_owned(),
+                kept: session.session.id,
+                issuers: [ISSUER, OTHER_ISSUER].map(str::to_owned).to_vec(),
+            };
+            let event = event(id, EventKind::Unlinked, 6);
+            tokio::spawn(async move { store.unlink(wish, event).await.unwrap() })
+        });
+        let mut outcomes = Vec::new();
+        for one in tries {
+            outcomes.push(one.await.unwrap());
+        }
+        let done = outcomes.iter().filter(|outcome| **outcome == Unlinked::Done).count();
+        assert!(done == 1 && outcomes.contains(&Unlinked::OnlyWay), "{outcomes:?}");
+        assert_eq!(fixture.identities.list(account.id).await.unwrap().len(), 1);
+    }
+}
+
 /// By a password, or by a provider that is set up.
 pub async fn the_only_way_in_stays(fixture: &AccountsFixture) {
     let identity = somebody(ISSUER);
@@ -265,14 +359,7 @@ pub async fn a_recovered_account_is_opened_by_no_provider(fixture: &AccountsFixt
 /// For its owner, who may find that it was not they.
 pub async fn what_a_session_began_by_is_noted(fixture: &AccountsFixture) {
     let account = made(&*fixture.accounts, &fresh_name()).await;
-    let session = begun(fixture, &account).await;
-    let id = SessionId(Uuid::now_v7());
-    let by_provider = NewSession {
-        session: lodge_domain::accounts::Session { id, ..session.session.clone() },
-        digest: lodge_domain::accounts::SessionDigest::of(&id.0.to_string()),
-        kind: EventKind::SignedInByProvider,
-        ..session
-    };
+    let by_provider = begun_by_provider(&begun(fixture, &account).await);
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
     assert!(fixture.sessions.begin(by_provider).await.unwrap());
     let last = fixture.accounts.events(account.id, 1).await.unwrap();

@@ -153,6 +153,10 @@ macro_rules! accounts_promises {
             identities::a_deleted_account_leaves_its_identities_to_others,
             identities::what_a_session_began_by_is_noted,
             identities::a_recovered_account_is_opened_by_no_provider,
+            identities::an_identity_is_compared_to_the_letter,
+            identities::linking_and_redeeming_at_once_leave_an_identity_with_one_account,
+            identities::a_sign_in_that_began_before_an_unlink_begins_nothing_after_it,
+            identities::of_two_ways_that_go_at_once_one_stays,
         }
     };
 }
