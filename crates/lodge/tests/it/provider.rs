@@ -72,6 +72,13 @@ impl OpenIdProvider {
         Self::start_at(port)
     }
 
+    /// The tokens that it has issued.
+    pub(crate) fn issued(&self) -> Vec<String> {
+        let url = Url::parse(&self.issuer).unwrap().join("/issued").unwrap();
+        let issued = Browser::default().get(&url).json();
+        serde_json::from_value(issued).unwrap()
+    }
+
     /// How Lodge is told of it: once as it describes itself, and by hand, as if it spoke plain OAuth 2
     /// alone, with the secret in a header and in the body.
     pub(crate) fn settings(&self, secret: &Path) -> Value {

@@ -1,12 +1,14 @@
 //! Signing in by a provider: a real one, and a browser that goes through its pages.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
+use url::form_urlencoded;
 
 use crate::{
     accounts::{PASSWORD, made, opens, sign_in, token},
     client::Answer,
     provider::{Browser, CLIENT_SECRET, OpenIdProvider, parameter, with_providers},
-    server::{Lodge, Server},
+    server::{Lodge, Server, eventually_true},
     tiers::Tiers,
 };
 
@@ -391,34 +393,54 @@ fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
+/// The client secret as it may be written: as it is, in URLs and forms, and in a header.
+fn written(client_id: &str) -> [String; 4] {
+    let in_form: String = form_urlencoded::byte_serialize(CLIENT_SECRET.as_bytes()).collect();
+    let in_header = STANDARD.encode(format!("{client_id}:{in_form}"));
+    [CLIENT_SECRET.to_owned(), in_form.replace('+', "%20"), in_form, in_header]
+}
+
+/// What a sign-up by a provider rested on.
+fn rested_on(server: &Server, way: &str, login: &str) -> [String; 5] {
+    let mut browser = Browser::default();
+    let there = browser.set_out(server, way);
+    let flow = browser.cookie(server, "lodge_provider").unwrap().to_owned();
+    let back = browser.through_provider(server, &there, login);
+    assert_eq!(browser.get(&back).location(), Some("/signup/name"));
+    let newcomer = browser.cookie(server, "lodge_newcomer").unwrap().to_owned();
+    browser.submit(server, "/signup/name", &format!("username={login}"));
+    let token = browser.cookie(server, "lodge_session").unwrap()["session_".len()..].to_owned();
+    assert_eq!(browser.get(&back).status, 403);
+    let parts: Vec<&str> = flow.split('.').collect();
+    let ticket = newcomer.split('.').next().unwrap();
+    let ticket = ticket.strip_prefix("ticket_").unwrap();
+    [parameter(&back, "code"), parts[5].to_owned(), parts[6].to_owned(), ticket.to_owned(), token]
+}
+
 #[test]
 fn nothing_that_a_sign_in_by_a_provider_rests_on_is_logged_or_stored() {
     let provider = OpenIdProvider::start();
     let lodge =
         provider.lodge().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true");
     let server = lodge.start();
-    let mut browser = Browser::default();
-    let there = browser.set_out(&server, "open");
-    let flow = browser.cookie(&server, "lodge_provider").unwrap().to_owned();
-    let back = browser.through_provider(&server, &there, "ada");
-    assert_eq!(browser.get(&back).location(), Some("/signup/name"));
-    let newcomer = browser.cookie(&server, "lodge_newcomer").unwrap().to_owned();
-    browser.submit(&server, "/signup/name", "username=ada");
-    let token = browser.cookie(&server, "lodge_session").unwrap().to_owned();
-    let refused = browser.get(&back);
-    assert_eq!(refused.status, 403);
+    let mut secrets = [written("lodge"), written("posted")].concat();
+    for (way, login) in [("open", "ada"), ("plain", "grace"), ("posted", "joan")] {
+        secrets.extend(rested_on(&server, way, login));
+    }
+    let issued = provider.issued();
+    assert_eq!(issued.len(), 6, "an access token and an id token for each");
+    secrets.extend(issued);
+    server.get("/the-last-one");
+    eventually_true("all is logged", || server.log().contains("/the-last-one"));
     let log = server.log();
+    let address = provider.issuer.strip_prefix("http://").unwrap();
+    assert!(log.contains(address), "it is logged whom we ask");
     assert_eq!(server.stop(), Some(0));
     let database = std::fs::read(lodge.data().join("lodge.db")).unwrap();
     let kept = String::from_utf8_lossy(&database);
-    let parts: Vec<&str> = flow.split('.').collect();
-    let [nonce, verifier] = [parts[5], parts[6]];
-    let ticket = newcomer.split('.').next().unwrap();
-    let code = parameter(&back, "code");
-    for secret in [CLIENT_SECRET, &code, verifier, nonce, &ticket[7..], &token["session_".len()..]]
-    {
-        assert!(secret.len() > 20);
-        assert!(!log.contains(secret) && !kept.contains(secret), "{secret}");
+    for secret in secrets {
+        assert!(secret.len() > 20, "{secret}");
+        assert!(!log.contains(&secret) && !kept.contains(&secret), "{secret}");
     }
 }
 

@@ -52,10 +52,19 @@ server.listen(port, '127.0.0.1', () => {
       claims: () => ({ sub: id, preferred_username: id, email: 'ada@example.org', email_verified: true }),
     }),
   });
+  // For a test that looks for them elsewhere.
+  const issued = [];
   provider.use(async (context, next) => {
+    if (context.path === '/issued') {
+      context.body = issued;
+      return;
+    }
     await next();
     // Its pages ask for a font of another site.
     if (typeof context.body === 'string') context.body = context.body.replace(/@import [^;]+;/, '');
+    if (context.path === '/token' && context.body?.access_token) {
+      issued.push(context.body.access_token, context.body.id_token);
+    }
     const token = context.path === '/token' && context.body?.id_token;
     const claims = token && decodeJwt(token);
     const alter = claims && altered[claims.sub];
