@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use lodge_testbed::Authority;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -38,15 +39,22 @@ pub(crate) struct OpenIdProvider {
 impl OpenIdProvider {
     /// Starts one.
     pub(crate) fn start() -> Self {
-        Self::start_at(0)
+        Self::start_at(0, &[])
+    }
+
+    /// Starts one over TLS, that shows what the authority has given it.
+    pub(crate) fn start_over_tls(authority: &Authority) -> Self {
+        let files = [("TLS_KEY", authority.key()), ("TLS_CERTIFICATE", authority.certificate())];
+        Self::start_at(0, &files)
     }
 
     /// Starts one at that port, with keys of its own.
-    fn start_at(port: u16) -> Self {
+    fn start_at(port: u16, files: &[(&str, PathBuf)]) -> Self {
         let mut process = Command::new("node")
             .arg(installed().join("provider.mjs"))
             .arg(port.to_string())
             .env("CLIENT_SECRET", CLIENT_SECRET)
+            .envs(files.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -69,7 +77,7 @@ impl OpenIdProvider {
     pub(crate) fn restarted(self) -> Self {
         let port = Url::parse(&self.issuer).unwrap().port().unwrap();
         drop(self);
-        Self::start_at(port)
+        Self::start_at(port, &[])
     }
 
     /// The tokens that it has issued.

@@ -1,6 +1,9 @@
 //! Signing in by a provider: a real one, and a browser that goes through its pages.
 
+use std::net::Ipv4Addr;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use lodge_testbed::Authority;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -8,7 +11,7 @@ use crate::{
     accounts::{PASSWORD, made, opens, sign_in, token},
     client::Answer,
     provider::{Browser, CLIENT_SECRET, OpenIdProvider, parameter, with_providers},
-    server::{Lodge, Server, eventually_true},
+    server::{Lodge, Server, eventually_true, text},
     tiers::Tiers,
 };
 
@@ -454,6 +457,30 @@ fn a_check_asks_the_providers_that_describe_themselves() {
     for way in ["plain", "posted"] {
         let line = format!("ok    provider {way}: was not asked, for it does not describe itself");
         assert!(said(line), "{checked:?}");
+    }
+}
+
+#[test]
+fn a_provider_is_asked_if_somebody_whom_this_machine_trusts_vouches_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let [trusted, another] = ["trusted", "another"].map(|name| {
+        let authority = Authority::at(folder.path().join(name));
+        authority.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
+        authority
+    });
+    let nobody = folder.path().join("nobody");
+    std::fs::write(&nobody, "").unwrap();
+    let provider = OpenIdProvider::start_over_tls(&trusted);
+    let mut lodge = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org");
+    for (roots, start, said) in [
+        (trusted.root(), "ok    provider open: ", "https"),
+        (another.root(), "BAD   provider open: ", "certificate"),
+        (nobody, "BAD   ", "trusts no authority"),
+    ] {
+        lodge = lodge.with("SSL_CERT_FILE", text(&roots));
+        let checked = lodge.run(&["check"]);
+        let line = checked.out.lines().find(|line| line.starts_with(start));
+        assert!(line.is_some_and(|line| line.contains(said)), "{said}: {checked:?}");
     }
 }
 

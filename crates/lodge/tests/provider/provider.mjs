@@ -2,7 +2,9 @@
 // ready. Whom somebody signs in as decides what goes wrong: what a provider must never do is done to the token
 // of its own making, with its own key.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 
 import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
 import Provider from 'oidc-provider';
@@ -37,9 +39,11 @@ const altered = {
   'slow': () => new Promise(() => {}),
 };
 
-const server = createServer();
+const { TLS_KEY, TLS_CERTIFICATE } = process.env;
+const tls = TLS_KEY && { key: readFileSync(TLS_KEY), cert: readFileSync(TLS_CERTIFICATE) };
+const server = tls ? createTlsServer(tls) : createServer();
 server.listen(port, '127.0.0.1', () => {
-  const issuer = `http://127.0.0.1:${server.address().port}`;
+  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${server.address().port}`;
   const provider = new Provider(issuer, {
     clients: [client('lodge', 'client_secret_basic'), client('posted', 'client_secret_post')],
     jwks: { keys: [{ ...own.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
