@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
 use serde_json::json;
 use url::Url;
 
@@ -237,6 +238,23 @@ fn nor_does_it_where_the_tiers_share_one_connection() {
         assert_eq!(web.get("/api/users/nobody").status, 404, "everything else goes on");
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     });
+}
+
+#[test]
+fn the_sign_in_page_does_not_wait_long_for_the_list_of_providers() {
+    let provider = OpenIdProvider::start();
+    let mut tiers = Tiers::new();
+    tiers.accounts = with_providers(tiers.accounts, |secret| provider.settings(secret));
+    let (_tiers, accounts, web) = tiers.start();
+    assert!(web.get("/login").text().contains("Sign in with Open"));
+    accounts.signal(Signal::STOP);
+    let began = Instant::now();
+    let answer = web.get("/login");
+    let took = began.elapsed();
+    assert_eq!(answer.status, 200);
+    assert!(!answer.text().contains("Sign in with Open"), "{}", answer.text());
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    accounts.signal(Signal::CONT);
 }
 
 #[test]
