@@ -102,10 +102,48 @@ impl Discovery {
 
 #[cfg(test)]
 mod tests {
-    use tokio::{io::AsyncReadExt as _, net::TcpListener};
+    use serde_json::json;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
     use url::Url;
 
     use super::*;
+
+    /// What comes of asking a provider that has these endpoints, of those that can be missing.
+    async fn described(endpoints: &[&str]) -> Result<Arc<CoreProviderMetadata>> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", listener.local_addr().unwrap());
+        let mut said = json!({
+            "issuer": issuer, "authorization_endpoint": format!("{issuer}/auth"),
+            "jwks_uri": format!("{issuer}/jwks"), "response_types_supported": ["code"],
+            "subject_types_supported": ["public"], "keys": [],
+            "id_token_signing_alg_values_supported": ["RS256"],
+        });
+        for name in endpoints {
+            said[*name] = json!(format!("{issuer}/{name}"));
+        }
+        let body = said.to_string();
+        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json";
+        let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        let web = Web::new().unwrap().of(&Url::parse(&issuer).unwrap());
+        Discovery::new(IssuerUrl::new(issuer).unwrap(), web).get().await
+    }
+
+    #[tokio::test]
+    async fn a_provider_that_changes_no_code_for_a_token_is_none() {
+        described(&["token_endpoint"]).await.unwrap();
+        let error = described(&["userinfo_endpoint"]).await.unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert_eq!(cause, "the provider has no token_endpoint");
+    }
 
     #[tokio::test]
     async fn after_somebody_who_gave_up_nobody_waits_as_long_again() {
