@@ -1,10 +1,11 @@
 //! From the bytes that somebody sent to squares, within bounds that are checked before anything is decoded.
 
-use std::io::Cursor;
+use std::{borrow::Cow, io::Cursor};
 
 use image::{
     DynamicImage, ImageDecoder, ImageError, ImageFormat, Limits,
     codecs::{gif::GifDecoder, jpeg::JpegDecoder, png::PngDecoder, webp::WebPDecoder},
+    error::LimitErrorKind,
     metadata::Orientation,
 };
 use lodge_domain::{Error, Result, accounts::Squares};
@@ -68,7 +69,7 @@ fn check_png(upload: &[u8]) -> Result<()> {
     if is_too_large(header.width, header.height) {
         return Err(too_large());
     }
-    if header.fits(upload) { Ok(()) } else { Err(damaged()) }
+    header.check(upload)
 }
 
 /// Decodes, if what that takes is within bounds: the pixels, and what the decoder needs `beside` so many.
@@ -80,8 +81,11 @@ fn read(
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
     let memory = decoder.total_bytes().saturating_add(beside(pixels));
-    if is_too_large(width, height) || memory > MEMORY_BYTES_MAX {
+    if is_too_large(width, height) {
         return Err(too_large());
+    }
+    if memory > MEMORY_BYTES_MAX {
+        return Err(too_costly());
     }
     // A picture that does not say how it is to be turned is not turned.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
@@ -101,7 +105,10 @@ fn limits(memory_bytes_max: u64) -> Limits {
 
 fn explained(error: &ImageError) -> Error {
     match error {
-        ImageError::Limits(_) => too_large(),
+        ImageError::Limits(limit) if matches!(limit.kind(), LimitErrorKind::DimensionError) => {
+            too_large()
+        }
+        ImageError::Limits(_) => too_costly(),
         ImageError::Unsupported(_) => refused("is of a kind that cannot be read here"),
         _ => damaged(),
     }
@@ -115,10 +122,18 @@ fn too_large() -> Error {
     refused("is too large: at most 8,000 pixels a side, and 40 million in all")
 }
 
+pub(crate) fn too_costly() -> Error {
+    refused("takes too much memory or time to read; save it as a plain JPEG, or smaller")
+}
+
 pub(crate) fn damaged() -> Error {
     refused("cannot be read: the file is damaged, or not whole")
 }
 
-fn refused(why: &'static str) -> Error {
+pub(crate) fn in_pieces() -> Error {
+    refused("is in too many pieces; save it as a plain JPEG")
+}
+
+pub(crate) fn refused(why: impl Into<Cow<'static, str>>) -> Error {
     Error::invalid("picture", why)
 }

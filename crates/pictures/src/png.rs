@@ -2,9 +2,15 @@
 //! little of it belongs to the picture.
 
 use flate2::{Decompress, FlushDecompress, Status};
+use lodge_domain::Result;
+
+use crate::decode::{damaged, in_pieces};
 
 /// What is unpacked at once, in bytes.
 const PIECE_BYTES: usize = 64 << 10;
+
+/// Chunks of one file. Encoders that write few kilobytes at a time make some thousands of a long one.
+const CHUNKS_MAX: usize = 50_000;
 
 /// The passes of an interlaced picture (Adam7): where each begins, and how far its pixels are apart.
 const PASSES: [(u64, u64, u64, u64); 7] = [
@@ -68,39 +74,55 @@ impl Header {
         passes.sum()
     }
 
-    /// Whether the data of the file are whole, and just what the header says.
-    pub(crate) fn fits(&self, bytes: &[u8]) -> bool {
-        let mut rest = &bytes[8..];
-        let (mut unpacking, mut left) = (Decompress::new(true), self.unpacked_bytes());
-        loop {
-            let Some((kind, content, after)) = split(rest) else { return false };
+    /// That the data of the file are whole, and just what the header says.
+    pub(crate) fn check(&self, bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes.get(8..).unwrap_or_default();
+        let mut data = Data::of(self.unpacked_bytes());
+        for _ in 0..CHUNKS_MAX {
+            let (kind, content, after) = split(rest).ok_or_else(damaged)?;
             match kind {
-                b"IDAT" => match unpack(&mut unpacking, content, left) {
-                    Some(still) => left = still,
-                    None => return false,
-                },
-                b"IEND" => return left == 0,
+                b"IDAT" => data.unpack(content).ok_or_else(damaged)?,
+                b"IEND" if data.left == 0 => return Ok(()),
+                b"IEND" => return Err(damaged()),
                 _ => {}
             }
             rest = after;
         }
+        Err(in_pieces())
     }
 }
 
-/// Unpacks a piece of the data; what is left to come of `left` bytes, or `None` if more comes, or it is
-/// damaged.
-fn unpack(unpacking: &mut Decompress, packed: &[u8], mut left: u64) -> Option<u64> {
-    let (mut rest, mut piece) = (packed, vec![0; PIECE_BYTES]);
-    loop {
-        let (came_in, came_out) = (unpacking.total_in(), unpacking.total_out());
-        let status = unpacking.decompress(rest, &mut piece, FlushDecompress::None);
-        left = left.checked_sub(unpacking.total_out() - came_out)?;
-        let taken = usize::try_from(unpacking.total_in() - came_in).ok()?;
-        rest = rest.get(taken..)?;
-        match status.ok()? {
-            Status::StreamEnd => return Some(left),
-            _ if unpacking.total_out() == came_out && taken == 0 => return Some(left),
-            _ => {}
+/// The data of a file while they are unpacked, to nowhere.
+struct Data {
+    unpacking: Decompress,
+    piece: Vec<u8>,
+    /// Bytes that are to come.
+    left: u64,
+}
+
+impl Data {
+    fn of(bytes: u64) -> Self {
+        Self { unpacking: Decompress::new(true), piece: vec![0; PIECE_BYTES], left: bytes }
+    }
+
+    /// Unpacks some of them; `None` if more comes than is to come, or it is damaged.
+    fn unpack(&mut self, packed: &[u8]) -> Option<()> {
+        if packed.is_empty() {
+            return Some(());
+        }
+        let mut rest = packed;
+        loop {
+            let (came_in, came_out) = (self.unpacking.total_in(), self.unpacking.total_out());
+            let status = self.unpacking.decompress(rest, &mut self.piece, FlushDecompress::None);
+            let out = self.unpacking.total_out() - came_out;
+            self.left = self.left.checked_sub(out)?;
+            let taken = usize::try_from(self.unpacking.total_in() - came_in).ok()?;
+            rest = rest.get(taken..)?;
+            match status.ok()? {
+                Status::StreamEnd => return Some(()),
+                _ if out == 0 && taken == 0 => return Some(()),
+                _ => {}
+            }
         }
     }
 }

@@ -13,16 +13,28 @@ pub(crate) fn whole(bytes: &[u8]) -> Option<&[u8]> {
 
 /// Whether chunks are whole, and no frame in them too large.
 fn are_sound(chunks: &[u8]) -> bool {
+    all(chunks, |kind, content| match kind {
+        // A frame of an animation: sixteen bytes of its own, then chunks, of which none is another.
+        b"ANMF" => content.get(16..).is_some_and(|inner| all(inner, is_part_sound)),
+        _ => is_part_sound(kind, content),
+    })
+}
+
+/// Whether anything else is sound, alone or in a frame.
+fn is_part_sound(kind: &[u8], content: &[u8]) -> bool {
+    match kind {
+        b"VP8 " => is_lossy_frame_sound(content),
+        b"ANMF" => false,
+        _ => true,
+    }
+}
+
+/// Whether chunks are whole, and each of them is as it should be.
+fn all(chunks: &[u8], is_sound: impl Fn(&[u8], &[u8]) -> bool) -> bool {
     let mut rest = chunks;
     while !rest.is_empty() {
         let Some((kind, content, after)) = split(rest) else { return false };
-        let is_sound = match kind {
-            b"VP8 " => is_lossy_frame_sound(content),
-            // A frame of an animation: sixteen bytes of its own, then chunks.
-            b"ANMF" => content.get(16..).is_some_and(are_sound),
-            _ => true,
-        };
-        if !is_sound {
+        if !is_sound(kind, content) {
             return false;
         }
         rest = after;

@@ -8,6 +8,8 @@ use image::{
     codecs::{gif::GifEncoder, jpeg::JpegEncoder, png::PngEncoder},
 };
 
+mod trees;
+
 /// What stands in the metadata of [`with_gps`], to be looked for.
 pub const SECRET: &str = "Himitsu-no-basho";
 
@@ -190,10 +192,55 @@ pub fn hostile() -> Vec<(&'static str, Vec<u8>)> {
         ("a JPEG without its last byte", jpeg[..jpeg.len() - 1].to_vec()),
         ("a JPEG that ends after its header", jpeg[..200].to_vec()),
         ("a JPEG of a thousand scans", scanned(&jpeg, 1_000)),
+        ("a PNG of 400,000 empty pieces", png_in_pieces(400_000)),
+        ("a WebP of frames in frames, 200,000 deep", webp_of_frames_in_frames(200_000)),
         ("a PNG that is cut off", cut(&file(ImageFormat::Png, 300, 300))),
         ("a GIF that is cut off", cut(&noise(ImageFormat::Gif))),
         ("a WebP that is cut off", cut(&noise(ImageFormat::WebP))),
     ]
+}
+
+/// The largest that are taken, of the kinds that people have, and what takes the most memory.
+pub fn largest() -> Vec<(&'static str, Vec<u8>)> {
+    let line = [&[0][..], &[255, 0, 0, 255].repeat(8_000)].concat();
+    let mut lines = ZlibEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..5_000 {
+        lines.write_all(&line).unwrap();
+    }
+    vec![
+        ("a JPEG of 40 million pixels", file(ImageFormat::Jpeg, 8_000, 5_000)),
+        ("a PNG of as many", png(8_000, 5_000, 8, 6, &lines.finish().unwrap())),
+    ]
+}
+
+/// A picture that takes a while to decode.
+pub fn large_png() -> Vec<u8> {
+    file(ImageFormat::Png, 3_000, 3_000)
+}
+
+/// Good of its kind, and small, but its decoder takes more than a gigabyte for it: only a process of its own
+/// may be asked to read it.
+pub fn greedy() -> (&'static str, Vec<u8>) {
+    ("a WebP of one pixel and 65,536 groups of codes", trees::webp())
+}
+
+/// One red pixel behind so many chunks that hold nothing.
+fn png_in_pieces(count: usize) -> Vec<u8> {
+    let png = one_pixel();
+    let data = png.windows(4).position(|kind| kind == b"IDAT").unwrap() - 4;
+    [&png[..data], &chunk(*b"IDAT", &[]).repeat(count), &png[data..]].concat()
+}
+
+/// Frames of an animation, each of which holds nothing but the next one.
+fn webp_of_frames_in_frames(depth: usize) -> Vec<u8> {
+    let mut content = b"WEBP".to_vec();
+    for left in (0..depth).rev() {
+        content.extend(b"ANMF");
+        content.extend(u32::try_from(16 + 24 * left).unwrap().to_le_bytes());
+        content.extend([0; 16]);
+    }
+    let length = u32::try_from(content.len()).unwrap().to_le_bytes();
+    [&b"RIFF"[..], &length, &content].concat()
 }
 
 fn cut(bytes: &[u8]) -> Vec<u8> {
