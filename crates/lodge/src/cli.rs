@@ -31,6 +31,9 @@ pub(crate) enum Command {
     /// Put load on a server and report what it did.
     #[command(subcommand)]
     Load(Box<LoadCommand>),
+    /// Decode the picture on the input: what a server starts for each.
+    #[command(hide = true)]
+    DecodePicture,
 }
 
 /// Where the configuration comes from: this, over the environment, over the file, over the defaults.

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Admin(options) => commands::admin::run(options),
         Command::Move(options) => commands::moving::run(&options),
         Command::Load(command) => commands::load::run(&command),
+        Command::DecodePicture => Ok(lodge_pictures::decode_here()),
     };
     done.unwrap_or_else(|error| {
         eprintln!("lodge: {error:#}");

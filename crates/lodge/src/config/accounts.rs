@@ -7,8 +7,9 @@ use super::{AccountsConfig, App, Config, Role, Store, providers};
 /// Seconds that who is signed in may be remembered.
 const SESSION_CACHE_S_MAX: u64 = 60;
 
-/// The longest picture that can be allowed, in KiB: some of them are in memory at once.
-const PICTURE_KIB_MAX: usize = 64 * 1024;
+/// The longest picture that can be allowed, in KiB: some of them are in memory at once, and what decodes one
+/// has it twice.
+const PICTURE_KIB_MAX: usize = 16 * 1024;
 
 pub(super) fn check(config: &Config) -> Result<()> {
     if config.accounts.session_cache_s > SESSION_CACHE_S_MAX {

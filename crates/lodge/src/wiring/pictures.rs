@@ -1,21 +1,17 @@
 //! Pictures of accounts, where the public is answered.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Context, Result};
 use lodge_domain::accounts::{
     AccountsClient, Backend, PictureDecoder, PictureStore, Pictures, WithPictures,
 };
-use lodge_pictures::{DecoderPool, ObjectPictures};
+use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures};
 
 use crate::config::Config;
-
-/// Pictures that are decoded at once. One takes up to 192 MiB, and a tenth of a second or so; more at once
-/// would take more memory, and time from everybody else.
-const DECODERS: usize = 1;
-
-/// Pictures that may wait for that; one more is refused.
-const QUEUE_MAX: usize = 8;
 
 /// What decodes pictures, and what keeps them.
 #[derive(Clone)]
@@ -24,14 +20,25 @@ pub(super) struct Parts {
     store: Arc<dyn PictureStore>,
 }
 
-/// Opens the folder, and starts what decodes.
+/// Opens the folder.
 pub(super) fn open(config: &Config) -> Result<Parts> {
     let named = &config.accounts.pictures;
     let within = config.data.join("pictures");
     let folder: &Path = if named.as_os_str().is_empty() { &within } else { named };
     let store = ObjectPictures::in_folder(folder)
         .with_context(|| format!("accounts.pictures: {} cannot be used", folder.display()))?;
-    Ok(Parts { decoder: Arc::new(DecoderPool::new(DECODERS, QUEUE_MAX)?), store: Arc::new(store) })
+    let decoder = DecoderProcess::new(DecoderOptions::new(this_program()?));
+    Ok(Parts { decoder: Arc::new(decoder), store: Arc::new(store) })
+}
+
+/// The program that runs, also when another one has been put in its place since: on Linux by what it is,
+/// not by its name.
+fn this_program() -> Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    if running.exists() {
+        return Ok(running.to_owned());
+    }
+    std::env::current_exe().context("where this program is cannot be found out")
 }
 
 impl Parts {

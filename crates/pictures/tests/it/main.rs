@@ -4,5 +4,5 @@
 
 mod decoding;
 mod metadata;
-mod pool;
+mod process;
 mod store;

@@ -1,0 +1,165 @@
+//! Decoding in a process of its own: what a picture does to its decoder, it does to nobody else.
+
+use std::{
+    path::PathBuf,
+    process::{ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use lodge_domain::{
+    Error, Result,
+    accounts::{PictureDecoder, Squares},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    process::{Child, ChildStdin, Command},
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+
+use crate::{
+    answer,
+    child::{ARGUMENT, NOT_THE_PICTURE},
+    decode::too_costly,
+};
+
+/// How many are decoded and wait, and for how long.
+pub struct DecoderOptions {
+    /// The program that is started for each picture, with the one argument `decode-picture`; what it does
+    /// then is [`decode_here`](crate::decode_here).
+    pub program: PathBuf,
+    /// Pictures that are decoded at once. One takes up to 256 MiB.
+    pub at_once: usize,
+    /// Pictures that may wait for that; one more is refused.
+    pub waiting_max: usize,
+    /// How long one may wait.
+    pub wait_max: Duration,
+    /// How long decoding one may take, however little of that is on a processor.
+    pub deadline: Duration,
+}
+
+impl DecoderOptions {
+    /// One at a time, by that program.
+    pub fn new(program: PathBuf) -> Self {
+        Self {
+            program,
+            at_once: 1,
+            waiting_max: 8,
+            wait_max: Duration::from_secs(4),
+            deadline: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Decodes each picture in a process that is started for it.
+pub struct DecoderProcess {
+    options: DecoderOptions,
+    /// For those that wait, and those that are decoded.
+    places: Semaphore,
+    turns: Semaphore,
+}
+
+impl DecoderProcess {
+    /// With these options.
+    pub fn new(options: DecoderOptions) -> Self {
+        let places = Semaphore::new(options.at_once + options.waiting_max);
+        let turns = Semaphore::new(options.at_once);
+        Self { options, places, turns }
+    }
+
+    /// A turn, with the place that it was waited for in.
+    async fn turn(&self) -> Result<[SemaphorePermit<'_>; 2]> {
+        let place = self.places.try_acquire();
+        let place =
+            place.map_err(|_| Error::unavailable("too many pictures wait to be decoded"))?;
+        let turn = timeout(self.options.wait_max, self.turns.acquire()).await;
+        let turn = turn.map_err(|_| Error::unavailable("a picture waited too long"))?;
+        Ok([place, turn.map_err(Error::unavailable)?])
+    }
+
+    async fn decoded(&self, upload: Bytes) -> Result<Squares> {
+        let bytes = upload.len();
+        let mut child = self.start().map_err(Error::internal)?;
+        let answer = timeout(self.options.deadline, talk(&mut child, upload)).await;
+        match answer {
+            Ok(Ok((status, _))) if status.code() == Some(NOT_THE_PICTURE.into()) => {
+                Err(Error::internal("the process that decodes could not begin"))
+            }
+            Ok(Ok((status, said))) => understood(status, said).unwrap_or_else(|| {
+                tracing::warn!(bytes, %status, "a picture was too much for its decoder");
+                Err(too_costly())
+            }),
+            Ok(Err(error)) => Err(Error::internal(error)),
+            Err(_) => {
+                tracing::warn!(bytes, "a picture kept its decoder too long");
+                Err(too_costly())
+            }
+        }
+    }
+
+    /// It is told nothing of where it runs. Without that option its allocator would take a gigabyte
+    /// before it is told how little it may take.
+    fn start(&self) -> std::io::Result<Child> {
+        Command::new(&self.options.program)
+            .arg(ARGUMENT)
+            .env_clear()
+            .env("MIMALLOC_ARENA_RESERVE", "0")
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+    }
+}
+
+#[async_trait]
+impl PictureDecoder for DecoderProcess {
+    async fn squares(&self, upload: Bytes) -> Result<Squares> {
+        let _turn = self.turn().await?;
+        let began = Instant::now();
+        let squares = self.decoded(upload).await;
+        metrics::histogram!("lodge_accounts_picture_decode_seconds").record(began.elapsed());
+        squares
+    }
+}
+
+/// Hands over the picture while what is said to it is read, up to its bound; how it ended.
+async fn talk(child: &mut Child, upload: Bytes) -> std::io::Result<(ExitStatus, Vec<u8>)> {
+    let (input, output) = (child.stdin.take(), child.stdout.take());
+    let listen = async {
+        let mut said = Vec::new();
+        let Some(output) = output else { return Ok(said) };
+        let read = output.take(answer::BYTES_MAX as u64 + 1).read_to_end(&mut said).await;
+        read.map(|_| said)
+    };
+    let hand_over_and_wait = async {
+        if let Some(input) = input {
+            // Whoever does not take all of it says what is wrong by how it ends.
+            drop(hand_over(input, &upload).await);
+        }
+        std::future::pending::<()>().await;
+    };
+    let said: Vec<u8> = tokio::select! {
+        said = listen => said?,
+        () = hand_over_and_wait => Vec::new(),
+    };
+    if said.len() > answer::BYTES_MAX {
+        child.start_kill()?;
+    }
+    Ok((child.wait().await?, said))
+}
+
+async fn hand_over(mut input: ChildStdin, upload: &[u8]) -> std::io::Result<()> {
+    let length = u32::try_from(upload.len()).map_err(std::io::Error::other)?;
+    input.write_all(&length.to_be_bytes()).await?;
+    input.write_all(upload).await
+}
+
+/// What a process meant that ended like this; `None` if it was not itself any more.
+fn understood(status: ExitStatus, said: Vec<u8>) -> Option<Result<Squares>> {
+    let is_sound = status.success() && said.len() <= answer::BYTES_MAX;
+    is_sound.then(|| answer::heard(said.into())).flatten()
+}
