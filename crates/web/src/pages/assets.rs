@@ -3,15 +3,12 @@
 
 use std::{collections::HashMap, fmt::Write as _, sync::LazyLock};
 
-use axum::{
-    extract::RawQuery,
-    response::{IntoResponse, Response},
-};
-use http::{HeaderMap, StatusCode, header};
+use axum::{extract::RawQuery, response::Response};
+use http::HeaderMap;
 use lodge_domain::Error;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::{error::HttpResult, request::Segment};
+use crate::{conditional::Tagged, error::HttpResult, request::Segment};
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -53,14 +50,8 @@ pub(super) async fn favicon(headers: HeaderMap) -> HttpResult {
 }
 
 fn answer(name: &str, file: &EmbeddedFile, cached: &'static str, headers: &HeaderMap) -> Response {
-    let tag = format!("\"{}\"", version(file));
-    let has_it =
-        headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let described = [(header::ETAG, tag), (header::CACHE_CONTROL, cached.to_owned())];
-    if has_it {
-        return (StatusCode::NOT_MODIFIED, described).into_response();
-    }
-    (described, [(header::CONTENT_TYPE, kind(name))], file.data.clone()).into_response()
+    let tagged = Tagged { tag: version(file), cached, kind: kind(name) };
+    tagged.answer(headers, file.data.clone())
 }
 
 /// The first 64 bits of the content's SHA-256: enough to tell our own files' versions apart.
@@ -83,6 +74,8 @@ fn kind(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use http::{StatusCode, header};
+
     use super::*;
 
     async fn get(query: Option<&str>, known: Option<&str>) -> Response {

@@ -1,0 +1,81 @@
+//! What a caller has already is not sent again (RFC 9110, section 13.1.2).
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode, header};
+
+/// What is said of a body that has a tag.
+pub(crate) struct Tagged {
+    /// The tag, without its quotes: letters, digits and dashes.
+    pub(crate) tag: String,
+    /// Its `Cache-Control`.
+    pub(crate) cached: &'static str,
+    /// Its `Content-Type`.
+    pub(crate) kind: &'static str,
+}
+
+impl Tagged {
+    /// The body, or word that the caller, who sent these headers, has it.
+    pub(crate) fn answer(self, asked: &HeaderMap, body: impl IntoResponse) -> Response {
+        let tag = format!("\"{}\"", self.tag);
+        let has_it = knows(asked, &tag);
+        let described = [(header::ETAG, tag), (header::CACHE_CONTROL, self.cached.to_owned())];
+        if has_it {
+            return (StatusCode::NOT_MODIFIED, described).into_response();
+        }
+        (described, [(header::CONTENT_TYPE, self.kind)], body).into_response()
+    }
+}
+
+/// Whether `tag` is one of those that `If-None-Match` names, compared weakly. No tag has a quote in it, so
+/// a comma in one that is not ours does no harm.
+fn knows(asked: &HeaderMap, tag: &str) -> bool {
+    let lists = asked.get_all(header::IF_NONE_MATCH).into_iter();
+    let tags = lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(','));
+    tags.map(str::trim)
+        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn answered(known: &[&'static str]) -> StatusCode {
+        let header =
+            |value: &&'static str| (header::IF_NONE_MATCH, HeaderValue::from_static(value));
+        let mut headers = HeaderMap::<HeaderValue>::new();
+        for (name, value) in known.iter().map(header).collect::<Vec<(HeaderName, HeaderValue)>>() {
+            headers.append(name, value);
+        }
+        let tagged = Tagged { tag: "ab-1".to_owned(), cached: "no-cache", kind: "text/plain" };
+        let response = tagged.answer(&headers, "body");
+        assert_eq!(response.headers()[header::ETAG], "\"ab-1\"");
+        assert_eq!(response.headers()[header::CACHE_CONTROL], "no-cache");
+        response.status()
+    }
+
+    #[test]
+    fn whoever_has_it_is_told_so_and_nobody_else() {
+        for known in [
+            &["\"ab-1\""][..],
+            &["W/\"ab-1\""],
+            &["*"],
+            &["\"x\", W/\"ab-1\" ,\"y\""],
+            &["\"x\"", "\"ab-1\""],
+        ] {
+            assert_eq!(answered(known), StatusCode::NOT_MODIFIED, "{known:?}");
+        }
+        for known in [
+            &[][..],
+            &[""],
+            &["ab-1"],
+            &["\"ab-2\""],
+            &["w/\"ab-1\""],
+            &["\"x,ab-1\""],
+            &["\"ab-1"],
+        ] {
+            assert_eq!(answered(known), StatusCode::OK, "{known:?}");
+        }
+    }
+}
