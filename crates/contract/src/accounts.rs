@@ -216,6 +216,26 @@ pub async fn a_picture_is_set_where_it_is_known_which_one_goes(fixture: &Account
     assert_eq!(set(Some(two), None).await, None);
 }
 
+/// Of those that are asked for, in any order.
+pub async fn pictures_that_are_somebodys_are_known(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let name = |first: u128| {
+        let half = uuid::Uuid::now_v7().as_u128();
+        PictureId::stored([first, half].map(u128::to_be_bytes).concat().try_into().unwrap())
+    };
+    let (had, has, nobodys) = (name(1), name(2), name(3));
+    let account = made(store, &fresh_name()).await;
+    for picture in [had, has] {
+        let change = AccountChange { picture: Some(Some(picture)), ..AccountChange::default() };
+        store.change(change, event(account.id, EventKind::PictureChanged, 1)).await.unwrap();
+    }
+    let known = store.pictured(vec![nobodys, has, had]).await.unwrap();
+    assert_eq!(known, [has]);
+    assert_eq!(store.pictured(Vec::new()).await.unwrap(), []);
+    store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap().unwrap();
+    assert_eq!(store.pictured(vec![has]).await.unwrap(), []);
+}
+
 /// Its name stays taken; nothing else of it stays.
 pub async fn a_deleted_account_leaves_its_name_alone(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;

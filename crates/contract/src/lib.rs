@@ -129,6 +129,7 @@ macro_rules! accounts_promises {
             accounts::a_repeated_sign_up_is_answered_as_the_first,
             accounts::a_change_changes_what_it_names,
             accounts::a_picture_is_set_where_it_is_known_which_one_goes,
+            accounts::pictures_that_are_somebodys_are_known,
             accounts::a_deleted_account_leaves_its_name_alone,
             accounts::what_happened_to_an_account_is_kept,
             accounts::many_accounts_are_made_together,
@@ -168,6 +169,7 @@ macro_rules! pictures_promises {
         $crate::tests! { $make, $crate::PicturesFixture;
             pictures::a_picture_is_kept_in_both_sizes,
             pictures::a_removed_picture_is_gone,
+            pictures::old_pictures_are_found,
         }
     };
 }

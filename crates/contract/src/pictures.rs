@@ -1,7 +1,12 @@
 //! Pictures: what keeps them, and files to try their decoder with.
 
 use bytes::Bytes;
-use lodge_domain::accounts::{AccountId, PictureId, PictureSize, Squares};
+use futures_util::TryStreamExt;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Clock, OsRandom, SystemClock,
+    accounts::{AccountId, PictureId, PictureSize, Squares},
+};
 
 use crate::PicturesFixture;
 
@@ -11,7 +16,7 @@ pub mod files;
 pub fn squares(text: &str) -> (PictureId, Squares) {
     let large = Bytes::from(format!("{text} {}", uuid::Uuid::now_v7()).repeat(1_000));
     let squares = Squares { large, small: Bytes::from_static(b"small") };
-    (PictureId::of(AccountId(1), &squares), squares)
+    (PictureId::draw(AccountId(1), &squares, &OsRandom), squares)
 }
 
 /// In each of its sizes.
@@ -45,4 +50,19 @@ pub async fn a_removed_picture_is_gone(fixture: &PicturesFixture) {
     store.put(gone, squares_gone.clone()).await.unwrap();
     let again = store.get(gone, PictureSize::Large).await.unwrap();
     assert_eq!(again, Some(squares_gone.large));
+}
+
+/// And what is younger is not told.
+pub async fn old_pictures_are_found(fixture: &PicturesFixture) {
+    let store = &*fixture.pictures;
+    let (id, squares) = squares("old");
+    store.put(id, squares).await.unwrap();
+    let now = SystemClock.now();
+    let before = async |at: Timestamp| -> Vec<PictureId> {
+        store.put_before(at).try_collect().await.unwrap()
+    };
+    assert!(!before(now - SignedDuration::from_hours(1)).await.contains(&id));
+    assert!(before(now + SignedDuration::from_hours(1)).await.contains(&id));
+    store.remove(id).await.unwrap();
+    assert!(!before(now + SignedDuration::from_hours(1)).await.contains(&id));
 }

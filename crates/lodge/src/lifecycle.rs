@@ -35,6 +35,9 @@ const FLUSH: Duration = Duration::from_millis(850);
 /// How often what is past its time is put away.
 const TIDY: Duration = Duration::from_secs(30);
 
+/// How often pictures that nobody has are removed.
+const SWEEP: Duration = Duration::from_hours(1);
+
 /// The pause between two rounds of tidying while there is more to do: writes go before.
 const TIDY_PAUSE: Duration = Duration::from_millis(50);
 
@@ -82,6 +85,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     });
     tasks.spawn(upkeep(metrics, stop_ops.clone()));
     tasks.spawn(tidy(config.clone(), Arc::clone(&services), stop_ops.clone()));
+    tasks.spawn(sweep(Arc::clone(&services), stop.clone()));
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
@@ -103,6 +107,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
         if let Some(server) = server {
             server.await.context("the server failed")?;
         }
+        services.finish().await;
         stop_ops.cancel();
         tasks.close();
         clicks.await.context("clicks could not be stored")?;
@@ -243,6 +248,20 @@ async fn tidy(config: Config, services: Arc<Services>, stop: CancellationToken) 
                 TIDY
             }
         };
+    }
+}
+
+/// Removes pictures that nobody has, now and every now and then.
+async fn sweep(services: Arc<Services>, stop: CancellationToken) {
+    let Some(pictures) = services.pictures() else { return };
+    let mut ticks = interval(SWEEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        match stop.run_until_cancelled(pictures.sweep(services.clock.now())).await {
+            Some(Ok(0)) | None => {}
+            Some(Ok(removed)) => tracing::info!(removed, "pictures that nobody has are gone"),
+            Some(Err(error)) => tracing::warn!(%error, "pictures that nobody has may be left"),
+        }
     }
 }
 

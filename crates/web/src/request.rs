@@ -19,7 +19,10 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 use serde::de::DeserializeOwned;
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 
 use crate::{
     Site,
@@ -227,30 +230,38 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let site = Arc::<Site>::from_ref(state);
         let announced = request.body().size_hint().lower();
-        Self::read(&site, announced, request.into_limited_body(), &site.body_room).await
+        let read = Self::read(&site, announced, request.into_limited_body(), &site.body_room);
+        read.await.map(|held| Self(held.bytes))
     }
+}
+
+/// A body that keeps its room for as long as it is held.
+pub(crate) struct Held<'a> {
+    /// The body.
+    pub(crate) bytes: Bytes,
+    _room: SemaphorePermit<'a>,
 }
 
 impl Whole {
     /// The body of a request that its handler reads itself, because it has other limits, or looks at the
     /// head first: at most `bytes_max`, while there is `room` for it, in KiB.
-    pub(crate) async fn up_to(
+    pub(crate) async fn up_to<'a>(
         bytes_max: usize,
         site: &Site,
         body: Body,
-        room: &Semaphore,
-    ) -> Result<Bytes, Problem> {
+        room: &'a Semaphore,
+    ) -> Result<Held<'a>, Problem> {
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, bytes_max));
-        Self::read(site, announced, limited, room).await.map(|Self(whole)| whole)
+        Self::read(site, announced, limited, room).await
     }
 
-    async fn read(
+    async fn read<'a>(
         site: &Site,
         announced: u64,
         limited: Body,
-        room: &Semaphore,
-    ) -> Result<Self, Problem> {
+        room: &'a Semaphore,
+    ) -> Result<Held<'a>, Problem> {
         if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
             return Err(too_large());
         }
@@ -263,7 +274,7 @@ impl Whole {
 
 /// Reads a body as it comes. It takes room for what has come of it: one that stalls keeps little from
 /// the others.
-async fn read_within(mut body: Body, room: &Semaphore) -> Result<Whole, Problem> {
+async fn read_within(mut body: Body, room: &Semaphore) -> Result<Held<'_>, Problem> {
     let take = |kib: usize| {
         room.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX))
             .map_err(|_| Error::unavailable("too many bodies are on their way"))
@@ -274,7 +285,7 @@ async fn read_within(mut body: Body, room: &Semaphore) -> Result<Whole, Problem>
         whole.extend_from_slice(&data);
         taken.merge(take(whole.len().div_ceil(1024).saturating_sub(taken.num_permits()))?);
     }
-    Ok(Whole(whole.freeze()))
+    Ok(Held { bytes: whole.freeze(), _room: taken })
 }
 
 fn unreadable(error: axum::Error) -> Problem {
@@ -284,7 +295,7 @@ fn unreadable(error: axum::Error) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")
 }
 
-pub(crate) fn too_large() -> Problem {
+fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route takes")
 }
 

@@ -74,6 +74,8 @@ pub enum Call {
     },
     /// Make an account for somebody whom a provider knows, and let them in.
     MakeFromProvider(Newcomer),
+    /// Which of these pictures are somebody's?
+    Pictured(Vec<PictureId>),
 }
 
 /// What somebody who is signed in can ask for.
@@ -117,6 +119,14 @@ pub enum Own {
     Unlink(String),
     /// Set one's picture, which is kept already, or take it away.
     SetPicture(Option<PictureId>),
+}
+
+impl Call {
+    /// Whether somebody may have a picture no more when it is answered.
+    pub(super) fn may_take_a_picture(&self) -> bool {
+        let Self::Own { wish, .. } = self else { return false };
+        matches!(wish, Own::SetPicture(_) | Own::Delete)
+    }
 }
 
 /// What staff can ask for.
@@ -174,6 +184,8 @@ pub enum Reply {
         /// The picture that it had before.
         former: Option<PictureId>,
     },
+    /// The pictures that are somebody's.
+    Pictured(Vec<PictureId>),
     /// The account is deleted.
     Deleted {
         /// The picture that it had.
@@ -215,6 +227,7 @@ impl Backend for Accounts {
             Call::MakeFromProvider(newcomer) => {
                 Reply::SignedIn(self.make_from_provider(newcomer).await?)
             }
+            Call::Pictured(pictures) => Reply::Pictured(self.pictured(pictures).await?),
         })
     }
 }

@@ -125,6 +125,14 @@ impl AccountsClient {
         }
     }
 
+    /// Those of these pictures that are somebody's; at most [`PICTURES_ASKED`](super::PICTURES_ASKED) of them.
+    pub async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
+        match self.0.call(Call::Pictured(pictures)).await? {
+            Reply::Pictured(pictures) => Ok(pictures),
+            _ => Err(mixed_up()),
+        }
+    }
+
     /// The providers that one can sign in by, in the order in which they are shown.
     pub async fn providers(&self) -> Result<Vec<Provider>> {
         match self.0.call(Call::Providers).await? {

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountChange, Accounts, Actor, Email, Ending, Event, EventKind, LinkedIdentity,
-    NewPassword, Nickname, PictureId, Session, SessionId, SignedIn, failures::Counted,
-    service::NO_ACCOUNT,
+    Account, AccountChange, AccountId, Accounts, Actor, Email, Ending, Event, EventKind,
+    LinkedIdentity, NewPassword, Nickname, PictureId, Session, SessionId, SignedIn,
+    failures::Counted, service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch};
 
@@ -15,6 +15,9 @@ const SESSIONS_LISTED: usize = 100;
 
 /// Events that an export holds.
 const EVENTS_EXPORTED: usize = 10_000;
+
+/// Pictures that are asked for at once, whether they are somebody's.
+pub const PICTURES_ASKED: usize = 500;
 
 /// Tries to set a picture while it is being changed elsewhere.
 const PICTURE_TRIES: usize = 5;
@@ -122,8 +125,18 @@ impl Accounts {
         me: &SignedIn,
         picture: Option<PictureId>,
     ) -> Result<(Account, Option<PictureId>)> {
+        self.replace_picture(me.account.id, picture, Actor::Owner).await
+    }
+
+    /// The same by whoever may.
+    pub(super) async fn replace_picture(
+        &self,
+        id: AccountId,
+        picture: Option<PictureId>,
+        by: Actor,
+    ) -> Result<(Account, Option<PictureId>)> {
         for _ in 0..PICTURE_TRIES {
-            let account = self.account(me.account.id).await?;
+            let account = self.account(id).await?;
             let former = account.picture;
             if former == picture {
                 return Ok((account, former));
@@ -133,11 +146,21 @@ impl Accounts {
                 had_picture: Some(former),
                 ..AccountChange::default()
             };
-            if let Some(account) = self.change_own(me, change, EventKind::PictureChanged).await? {
+            let (at, kind) = (self.clock.now(), EventKind::PictureChanged);
+            let event = Event { account: id, at, kind, by };
+            if let Some(account) = self.store.change(change, event).await? {
                 return Ok((account, former));
             }
         }
         Err(Error::conflict("the picture is being changed elsewhere at the same time"))
+    }
+
+    /// Those of these pictures that are somebody's.
+    pub(super) async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
+        if pictures.len() > PICTURES_ASKED {
+            return Err(Error::invalid("pictures", "are more than are asked for at once"));
+        }
+        self.store.pictured(pictures).await
     }
 
     /// All that is kept about oneself.

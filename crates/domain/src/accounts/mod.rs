@@ -39,11 +39,11 @@ pub use self::{
         Unlinked,
     },
     journey::JOURNEY_LIFETIME,
-    me::{Edit, Export},
+    me::{Edit, Export, PICTURES_ASKED},
     new_password::NewPassword,
     nickname::Nickname,
     picture::{PictureDecoder, PictureId, PictureSize, PictureStore, Squares},
-    pictures::{Pictures, WithPictures},
+    pictures::{Pictures, Tasks, WithPictures},
     provider::{
         Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
         ProviderName, Providers,

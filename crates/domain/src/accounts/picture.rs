@@ -4,11 +4,13 @@ use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::AccountId;
-use crate::{Error, Result};
+use crate::{Error, Random, Result};
 
 /// The squares that every picture is kept as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,16 +64,20 @@ impl fmt::Debug for Squares {
     }
 }
 
-/// A picture's name: SHA-256 of whose it is and of its bytes. What has a name never changes, and no two
-/// accounts share one, so that what one of them takes away is not the other's.
+/// A picture's name: SHA-256 of a number drawn for this one upload, whose it is, and its bytes. What has a
+/// name never changes, and what had one never comes back: taking a picture away takes nothing else away, be
+/// it another account's or the same picture, set again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PictureId([u8; 32]);
 
 impl PictureId {
-    /// The name of an account's picture.
-    pub fn of(account: AccountId, squares: &Squares) -> Self {
+    /// A new name for an account's picture.
+    pub fn draw(account: AccountId, squares: &Squares, random: &dyn Random) -> Self {
+        let mut number = [0; 16];
+        random.fill(&mut number);
         let mut hash = Sha256::new();
+        hash.update(number);
         hash.update(account.0.to_be_bytes());
         for size in PictureSize::ALL {
             let bytes = squares.of(size);
@@ -154,33 +160,48 @@ pub trait PictureStore: Send + Sync {
 
     /// Removes a picture, if it is there.
     async fn remove(&self, id: PictureId) -> Result<()>;
+
+    /// The pictures of which all that is there was put before `at`, in no order, some of them more than
+    /// once.
+    fn put_before(&self, at: Timestamp) -> BoxStream<'_, Result<PictureId>>;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OsRandom;
 
     fn squares(large: &'static str, small: &'static str) -> Squares {
         Squares { large: Bytes::from_static(large.as_bytes()), small: small.into() }
     }
 
+    /// The same numbers again and again.
+    struct Same;
+
+    impl Random for Same {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(7);
+        }
+    }
+
     #[test]
-    fn no_two_accounts_and_no_two_pictures_share_a_name() {
+    fn no_two_accounts_no_two_pictures_and_no_two_uploads_share_a_name() {
         let names = [
-            PictureId::of(AccountId(1), &squares("ab", "c")),
-            PictureId::of(AccountId(2), &squares("ab", "c")),
-            PictureId::of(AccountId(1), &squares("a", "bc")),
-            PictureId::of(AccountId(1), &squares("ab", "d")),
+            PictureId::draw(AccountId(1), &squares("ab", "c"), &Same),
+            PictureId::draw(AccountId(2), &squares("ab", "c"), &Same),
+            PictureId::draw(AccountId(1), &squares("a", "bc"), &Same),
+            PictureId::draw(AccountId(1), &squares("ab", "d"), &Same),
+            PictureId::draw(AccountId(1), &squares("ab", "c"), &OsRandom),
+            PictureId::draw(AccountId(1), &squares("ab", "c"), &OsRandom),
         ];
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name));
         }
-        assert_eq!(names[0], PictureId::of(AccountId(1), &squares("ab", "c")));
     }
 
     #[test]
     fn a_name_has_one_form() {
-        let id = PictureId::of(AccountId(1), &squares("large", "small"));
+        let id = PictureId::draw(AccountId(1), &squares("large", "small"), &OsRandom);
         let text = id.to_string();
         assert_eq!(text.parse::<PictureId>().unwrap(), id);
         for text in [

@@ -1,16 +1,29 @@
 //! Pictures where the public is answered: decoded and kept there, while the accounts tier learns no more
 //! of one than its name.
 
-use std::sync::Arc;
+use std::{collections::HashSet, future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::{FutureExt, TryStreamExt, future::BoxFuture};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 use super::{
-    Account, AccountsClient, Backend, Call, PictureDecoder, PictureId, PictureSize, PictureStore,
-    Reply, SessionDigest,
+    Account, AccountsClient, Backend, Call, PICTURES_ASKED, PictureDecoder, PictureId, PictureSize,
+    PictureStore, Reply, SessionDigest, SignedIn, Squares,
 };
-use crate::{Error, Result};
+use crate::{Error, Random, Result};
+
+/// How old a picture is that nobody has, before it is taken for one that nobody will have. It is kept
+/// before an account names it, some seconds at most.
+const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
+
+/// Goes on with what has to come to its end, whether or not whoever asked for it waits.
+pub trait Tasks: Send + Sync {
+    /// Begins one.
+    fn spawn(&self, task: BoxFuture<'static, ()>);
+}
 
 /// The service. Clones share it.
 #[derive(Clone)]
@@ -21,22 +34,37 @@ pub struct Pictures {
     pub decoder: Arc<dyn PictureDecoder>,
     /// Keeps them.
     pub store: Arc<dyn PictureStore>,
+    /// Makes their names.
+    pub random: Arc<dyn Random>,
+    /// What goes on when somebody who has sent one goes away.
+    pub tasks: Arc<dyn Tasks>,
 }
 
 impl Pictures {
-    /// Sets somebody's picture. It is kept before the account is told of it, so that no account names a
-    /// picture that is not there.
-    pub async fn set(&self, session: SessionDigest, upload: Bytes) -> Result<Account> {
-        let me = self.accounts.who(session).await?.account;
-        let squares = self.decoder.squares(upload).await?;
-        let id = PictureId::of(me.id, &squares);
-        self.store.put(id, squares).await?;
-        let set = self.accounts.set_picture(session, Some(id)).await;
-        let is_nobodys = set.as_ref().is_err_and(was_not_done) && me.picture != Some(id);
-        if is_nobodys {
-            remove(&*self.store, id).await;
-        }
-        set
+    /// Makes squares of a picture, which is let go of then.
+    pub async fn decoded(&self, upload: Bytes) -> Result<Squares> {
+        self.decoder.squares(upload).await
+    }
+
+    /// Sets the picture of somebody who is signed in by `session`. It is kept before the account is told of
+    /// it, so that no account names a picture that is not there.
+    pub async fn set(
+        &self,
+        session: SessionDigest,
+        me: &SignedIn,
+        squares: Squares,
+    ) -> Result<Account> {
+        let id = PictureId::draw(me.account.id, &squares, &*self.random);
+        let (accounts, store) = (self.accounts.clone(), Arc::clone(&self.store));
+        let set = async move {
+            store.put(id, squares).await?;
+            let set = accounts.set_picture(session, Some(id)).await;
+            if set.as_ref().is_err_and(was_not_done) {
+                remove(&*store, id).await;
+            }
+            set
+        };
+        to_its_end(&*self.tasks, set).await
     }
 
     /// Takes somebody's picture away.
@@ -47,6 +75,27 @@ impl Pictures {
     /// A picture in one size, if there is such a one.
     pub async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
         self.store.get(id, size).await
+    }
+
+    /// Removes what nobody has and nobody will have at `now`; how many pictures that were. They are there
+    /// because a process was stopped between keeping one and naming it, or because the store did not
+    /// answer when one was to be removed.
+    pub async fn sweep(&self, now: Timestamp) -> Result<usize> {
+        let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
+        let old = self.store.put_before(before);
+        let mut pages = old.try_chunks(PICTURES_ASKED).map_err(|failed| failed.1);
+        let mut removed = 0;
+        while let Some(page) = pages.try_next().await? {
+            let mut unnamed: HashSet<PictureId> = page.iter().copied().collect();
+            for named in self.accounts.pictured(page).await? {
+                unnamed.remove(&named);
+            }
+            for id in unnamed {
+                self.store.remove(id).await?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
     }
 }
 
@@ -62,27 +111,55 @@ pub struct WithPictures {
     pub backend: Arc<dyn Backend>,
     /// Keeps the pictures.
     pub store: Arc<dyn PictureStore>,
+    /// What goes on when whoever has called goes away.
+    pub tasks: Arc<dyn Tasks>,
 }
 
 #[async_trait]
 impl Backend for WithPictures {
     async fn call(&self, call: Call) -> Result<Reply> {
-        let reply = self.backend.call(call).await?;
-        let gone = match &reply {
-            Reply::PictureSet { account, former } => {
-                former.filter(|former| account.picture != Some(*former))
-            }
-            Reply::Deleted { picture } => *picture,
-            _ => None,
-        };
-        if let Some(id) = gone {
-            remove(&*self.store, id).await;
+        if !call.may_take_a_picture() {
+            return self.backend.call(call).await;
         }
-        Ok(reply)
+        let (backend, store) = (Arc::clone(&self.backend), Arc::clone(&self.store));
+        let called = async move {
+            let reply = backend.call(call).await?;
+            if let Some(id) = gone(&reply) {
+                remove(&*store, id).await;
+            }
+            Ok(reply)
+        };
+        to_its_end(&*self.tasks, called).await
     }
 }
 
-/// Best effort: nothing names it any more, and whoever keeps it notes a failure.
+/// The picture that is nobody's any more.
+fn gone(reply: &Reply) -> Option<PictureId> {
+    match reply {
+        Reply::PictureSet { account, former } => {
+            former.filter(|former| account.picture != Some(*former))
+        }
+        Reply::Deleted { picture } => *picture,
+        _ => None,
+    }
+}
+
+/// Best effort: nothing names it any more, whoever keeps it notes a failure, and what stays is swept up.
 async fn remove(store: &dyn PictureStore, id: PictureId) {
     drop(store.remove(id).await);
 }
+
+/// What comes of work that goes on also if nobody waits for it any more.
+async fn to_its_end<T: Send + 'static>(
+    tasks: &dyn Tasks,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let work = work.map(|done| Arc::new(Mutex::new(Some(done)))).shared();
+    tasks.spawn(work.clone().map(drop).boxed());
+    let done = work.await.lock().take();
+    done.unwrap_or_else(|| Err(Error::internal("what came of it was taken by somebody else")))
+}
+
+#[cfg(test)]
+#[path = "pictures_tests.rs"]
+mod tests;

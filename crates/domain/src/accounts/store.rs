@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     Account, AccountChange, AccountId, AccountQuery, Credential, Event, NewAccount, NewSession,
-    Session, SessionDigest, SessionId, SignedIn, Username,
+    PictureId, Session, SessionDigest, SessionId, SignedIn, Username,
 };
 use crate::{Attempt, Done, Result};
 
@@ -81,6 +81,9 @@ pub trait AccountStore: Send + Sync {
     /// Deletes an account with all that it holds but its name, which nobody gets for a while, and its
     /// events; the account as it was, if there is one.
     async fn remove(&self, event: Event) -> Result<Option<Account>>;
+
+    /// Those of these pictures that are somebody's.
+    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>>;
 
     /// What happened to an account, newest first, at most `limit`.
     async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>>;

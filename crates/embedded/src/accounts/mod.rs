@@ -15,7 +15,7 @@ use lodge_domain::{
     Attempt, Done, Result,
     accounts::{
         Account, AccountChange, AccountId, AccountQuery, AccountStore, Credential, Event,
-        NewAccount, Outcome, Username,
+        NewAccount, Outcome, PictureId, Username,
     },
 };
 use rusqlite::{Connection, OptionalExtension, ToSql};
@@ -42,13 +42,15 @@ static LIST: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+const PICTURED: &str = "SELECT 1 FROM accounts WHERE picture = ?1";
+
 /// Every statement of the accounts.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
     let texts = change::STATEMENTS.into_iter().chain(events::STATEMENTS).chain(tidy::STATEMENTS);
     let texts = texts.map(str::to_owned);
     texts
-        .chain([BY_NAME.clone(), BY_ID.clone(), LIST.clone()])
+        .chain([BY_NAME.clone(), BY_ID.clone(), LIST.clone(), PICTURED.to_owned()])
         .chain(sessions::statements())
         .chain(identities::statements())
         .collect()
@@ -108,6 +110,10 @@ impl AccountStore for SqliteAccounts {
         metered::write(&self.0, work).await
     }
 
+    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
+        metered::scan(&self.0, move |connection| pictured(connection, pictures)).await
+    }
+
     async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>> {
         metered::scan(&self.0, move |connection| events::of(connection, id, limit)).await
     }
@@ -129,6 +135,12 @@ fn list(connection: &Connection, query: &AccountQuery) -> Result<Vec<Account>, F
     let mut statement = connection.prepare_cached(&LIST)?;
     let accounts = statement.query_map((after, &query.prefix, end, limit), |row| read(row, 0))?;
     Ok(accounts.collect::<rusqlite::Result<_>>()?)
+}
+
+fn pictured(connection: &Connection, pictures: Vec<PictureId>) -> Result<Vec<PictureId>, Failure> {
+    let mut statement = connection.prepare_cached(PICTURED)?;
+    let known = pictures.into_iter().map(|id| Ok(statement.exists([id.bytes()])?.then_some(id)));
+    known.filter_map(Result::transpose).collect()
 }
 
 /// The account of that number.

@@ -19,7 +19,7 @@ use lodge_domain::{
     Clock, OsRandom, Random, SystemClock,
     accounts::{
         AccountStore, Accounts, AccountsClient, AccountsSettings, Backend, IdentityStore,
-        NoProviders, SessionStore,
+        NoProviders, Pictures, SessionStore,
     },
     keys::{KeyStore, Keys},
     links::{
@@ -37,6 +37,7 @@ use parking_lot::Mutex;
 pub(crate) use self::{
     cluster::{moving, probe},
     engine::Engine,
+    pictures::probe_pictures,
     providers::probe_providers,
 };
 use crate::{
@@ -81,6 +82,25 @@ impl Services {
             }
         };
         tokio::join!(self.cache.follow(), behind, accounts);
+    }
+}
+
+impl Services {
+    /// Pictures, where the public is answered for accounts.
+    pub(crate) fn pictures(&self) -> Option<Pictures> {
+        let accounts = self.accounts_client()?;
+        Some(self.pictures.as_ref()?.service(accounts))
+    }
+
+    /// Waits for what was begun and goes on, when nobody is answered any more.
+    pub(crate) async fn finish(&self) {
+        if let Some(pictures) = &self.pictures {
+            pictures.finish().await;
+        }
+    }
+
+    fn accounts_client(&self) -> Option<AccountsClient> {
+        self.backend.clone().map(|backend| AccountsClient::new(backend))
     }
 }
 
@@ -137,21 +157,9 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         settings: accounts_settings(config),
     };
     let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
-    let backend = match &accounts {
-        Some(accounts) => Some(Arc::clone(accounts) as Arc<dyn Backend>),
-        None if config.apps.contains(&App::Accounts) => Some(tiers::pool(config)?),
-        None => None,
-    };
-    let is_web = config.roles.contains(&Role::Web);
-    let pictures =
-        backend.as_ref().filter(|_| is_web).map(|_| pictures::open(config)).transpose()?;
-    let backend = match &pictures {
-        Some(pictures) => backend.map(|backend| pictures.beside(backend)),
-        None => backend,
-    };
-    let kept = Duration::from_secs(config.accounts.session_cache_s);
-    let cached = |backend| CachedAccounts::new(backend, Arc::clone(&clock)).keeping(kept);
-    let backend = backend.map(cached).map(Arc::new);
+    let is_public = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Web);
+    let pictures = is_public.then(|| pictures::open(config)).transpose()?;
+    let backend = stack(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
     let behind = Mutex::new(behind);
@@ -167,6 +175,27 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         cache,
         behind,
     })
+}
+
+/// Whoever answers for accounts, if that is anybody: those that are kept here, or the way to those that
+/// are not; beside them their pictures, where the public is answered; and before them who is signed in, in
+/// memory.
+fn stack(
+    config: &Config,
+    accounts: Option<&Arc<Accounts>>,
+    pictures: Option<&pictures::Parts>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<CachedAccounts>>> {
+    let mut backend: Arc<dyn Backend> = match accounts {
+        Some(accounts) => Arc::clone(accounts) as Arc<dyn Backend>,
+        None if config.apps.contains(&App::Accounts) => tiers::pool(config)?,
+        None => return Ok(None),
+    };
+    if let Some(pictures) = pictures {
+        backend = Arc::new(pictures.with(backend));
+    }
+    let kept = Duration::from_secs(config.accounts.session_cache_s);
+    Ok(Some(Arc::new(CachedAccounts::new(backend, Arc::clone(clock)).keeping(kept))))
 }
 
 async fn embedded(config: &Config) -> Result<Ports> {
@@ -202,7 +231,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
     let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
     Site::new(
         keys,
-        accounts(services),
+        services.accounts_client(),
         services.secret.clone(),
         clock,
         Arc::new(OsRandom),
@@ -213,15 +242,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
 /// The apps that the site serves.
 pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
     let has_links = config.apps.contains(&App::Links);
-    let pictures = accounts(services).zip(services.pictures.as_ref());
-    Apps {
-        links: has_links.then(|| Arc::clone(&services.links)),
-        pictures: pictures.map(|(accounts, pictures)| pictures.service(accounts)),
-    }
-}
-
-fn accounts(services: &Services) -> Option<AccountsClient> {
-    services.backend.clone().map(|backend| AccountsClient::new(backend))
+    Apps { links: has_links.then(|| Arc::clone(&services.links)), pictures: services.pictures() }
 }
 
 /// The bounds of a listener.

@@ -1,11 +1,19 @@
 //! Pictures in files keep the promises of the port, and some of their own.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use futures_util::future::join_all;
 use lodge_contract::{PicturesFixture, pictures::squares};
 use lodge_domain::{
     Error,
-    accounts::{PictureSize, PictureStore},
+    accounts::{PictureId, PictureSize, PictureStore},
 };
 use lodge_pictures::ObjectPictures;
 use tempfile::TempDir;
@@ -46,4 +54,49 @@ async fn a_folder_that_is_in_the_way_is_no_absent_picture() {
     fs::write(folder.path().join(&id.to_string()[..3]), "a file where a folder should be").unwrap();
     let put = store.put(id, squares).await;
     assert!(matches!(put, Err(Error::Unavailable { .. })), "{put:?}");
+}
+
+/// What takes its reader for as long as nobody writes to it, as a disk that does not answer does.
+fn stall(folder: &Path, id: PictureId) -> PathBuf {
+    let id = id.to_string();
+    fs::create_dir_all(folder.join(&id[..3])).unwrap();
+    let pipe = folder.join(&id[..3]).join(format!("{id}-256.jpg"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    pipe
+}
+
+#[tokio::test]
+async fn nobody_waits_long_for_a_disk_that_does_not_answer() {
+    let folder = TempDir::new().unwrap();
+    let store = ObjectPictures::in_folder(folder.path()).unwrap();
+    let store = store.within(Duration::from_millis(50));
+    let (id, squares) = squares("after the stall");
+    let (stalled, _) = self::squares("stalled");
+    let pipe = stall(folder.path(), stalled);
+    let gets = join_all((0..100).map(|_| store.get(stalled, PictureSize::Large))).await;
+    let is_away = |got: &Result<_, Error>| matches!(got, Err(Error::Unavailable { .. }));
+    assert!(gets.iter().all(is_away), "{gets:?}");
+    let waits = store.get(id, PictureSize::Large).await;
+    assert!(is_away(&waits), "every turn is taken by what still waits: {waits:?}");
+    // Now it answers all that wait.
+    let answers = fs::File::options().read(true).write(true).open(&pipe).unwrap();
+    fs::remove_file(&pipe).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while store.get(id, PictureSize::Large).await.is_err() {
+        assert!(Instant::now() < deadline, "the turns do not come back");
+    }
+    drop(answers);
+    store.put(id, squares.clone()).await.unwrap();
+    assert_eq!(store.get(id, PictureSize::Large).await.unwrap(), Some(squares.large));
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_is_refused_at_once() {
+    let parent = TempDir::new().unwrap();
+    let folder = parent.path().join("pictures");
+    fs::write(&folder, "a file where a folder should be").unwrap();
+    assert!(ObjectPictures::in_folder(&folder).is_err());
+    fs::remove_file(&folder).unwrap();
+    ObjectPictures::in_folder(&folder).unwrap();
+    assert_eq!(files(&folder), 0, "what it tried with is gone");
 }

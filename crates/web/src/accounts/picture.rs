@@ -1,24 +1,26 @@
 //! Pictures: sent, taken away, and shown to everybody.
 
 use axum::{Json, body::Body, extract::State, response::IntoResponse};
-use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode};
 use lodge_domain::{
     Error,
-    accounts::{Account, PictureId, PictureSize, SessionDigest},
+    accounts::{Account, PictureId, PictureSize, SessionDigest, SignedIn},
 };
 
 use super::{app::AccountsApp, dto::AccountJson};
 use crate::{
+    Site,
     answers::private,
+    conditional::Tagged,
     edge::{address::Client, limits},
     error::{HttpResult, Problem},
-    request::{self, Asked, Segment, Whole},
+    request::{Asked, Held, Segment, Whole},
     routes::Routes,
 };
 
-/// What has a name never changes.
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
+/// What has a name never changes. Browsers keep it; caches that many share do not, so that what was taken
+/// away is gone.
+const FOR_EVER: &str = "private, max-age=31536000, immutable";
 
 pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default()
@@ -32,39 +34,63 @@ pub(crate) fn path(id: PictureId, size: PictureSize) -> String {
     format!("/-/pictures/{id}/{}", size.px())
 }
 
-/// Whether somebody may send a picture now: they are signed in, and have not sent too many. To be asked
-/// before a body is read that may be long.
-pub(crate) async fn admit(
+/// Who sends a picture, if they may now: they are signed in, and have not sent too many. To be asked before
+/// a body is read that may be long.
+async fn admit(
     app: &AccountsApp,
     client: Client,
     session: SessionDigest,
-) -> Result<(), Problem> {
+) -> Result<SignedIn, Problem> {
+    let me = app.accounts.who(session).await?;
     limits::take(app.site.pictures.as_ref(), client)?;
-    app.accounts.who(session).await?;
-    Ok(())
+    Ok(me)
 }
 
 /// Reads a body that is a picture, with `beside` bytes of something else about it, such as the rest of a
 /// form.
-pub(crate) async fn read(app: &AccountsApp, body: Body, beside: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn read(
+    app: &AccountsApp,
+    body: Body,
+    beside: usize,
+) -> Result<Held<'_>, Problem> {
     let site = &app.site;
-    Whole::up_to(bytes_max(app) + beside, site, body, &site.picture_room).await
+    let read = Whole::up_to(bytes_max(site) + beside, site, body, &site.picture_room).await;
+    read.map_err(|problem| match problem.status {
+        StatusCode::PAYLOAD_TOO_LARGE => too_long(site),
+        _ => problem,
+    })
 }
 
-/// Sets somebody's picture to the one in a file of theirs.
+/// Sets somebody's picture to the one in a file of theirs, which is let go of as soon as it is decoded.
 pub(crate) async fn set(
     app: &AccountsApp,
     session: SessionDigest,
-    upload: Bytes,
+    me: &SignedIn,
+    upload: Held<'_>,
 ) -> Result<Account, Problem> {
-    if upload.len() > bytes_max(app) {
-        return Err(request::too_large());
-    }
-    Ok(app.pictures.set(session, upload).await?)
+    let squares = app.pictures.decoded(upload.bytes.clone()).await?;
+    drop(upload);
+    Ok(app.pictures.set(session, me, squares).await?)
 }
 
-fn bytes_max(app: &AccountsApp) -> usize {
-    app.site.settings.picture_kib_max * 1024
+/// The longest picture that is taken, in bytes.
+pub(crate) fn bytes_max(site: &Site) -> usize {
+    site.settings.picture_kib_max * 1024
+}
+
+/// The same, for people.
+pub(crate) fn length_max(site: &Site) -> String {
+    match site.settings.picture_kib_max {
+        kib if kib.is_multiple_of(1024) => format!("{} MB", kib / 1024),
+        kib => format!("{kib} KB"),
+    }
+}
+
+/// What whoever sends a longer one is told.
+pub(crate) fn too_long(site: &Site) -> Problem {
+    let reason = format!("is larger than {}; choose a smaller one", length_max(site));
+    let problem = Problem::from(Error::invalid("picture", reason));
+    Problem { status: StatusCode::PAYLOAD_TOO_LARGE, ..problem }
 }
 
 /// Set one's picture.
@@ -78,9 +104,9 @@ fn bytes_max(app: &AccountsApp) -> usize {
     security(("session" = [])))]
 pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let session = asked.session()?;
-    admit(&app, asked.client, session).await?;
+    let me = admit(&app, asked.client, session).await?;
     let upload = read(&app, body, 0).await?;
-    let account = set(&app, session, upload).await?;
+    let account = set(&app, session, &me, upload).await?;
     Ok(private(Json(AccountJson::from(&account))))
 }
 
@@ -105,14 +131,8 @@ pub(crate) async fn get(
     let place = id.parse::<PictureId>().ok().zip(PictureSize::parse(&size));
     let (id, size) = place.ok_or(NO_PICTURE)?;
     let bytes = app.pictures.get(id, size).await?.ok_or(NO_PICTURE)?;
-    let tag = format!("\"{id}-{}\"", size.px());
-    let has_it =
-        headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let described = [(header::ETAG, tag), (header::CACHE_CONTROL, FOR_EVER.to_owned())];
-    if has_it {
-        return Ok((StatusCode::NOT_MODIFIED, described).into_response());
-    }
-    Ok((described, [(header::CONTENT_TYPE, "image/jpeg")], bytes).into_response())
+    let tag = format!("{id}-{}", size.px());
+    Ok(Tagged { tag, cached: FOR_EVER, kind: "image/jpeg" }.answer(&headers, bytes))
 }
 
 const NO_PICTURE: Error = Error::not_found("there is no such picture");

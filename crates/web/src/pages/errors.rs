@@ -39,7 +39,13 @@ impl FormErrors {
 
     /// A refusal by a rule, beside the field that it is about; a conflict is about the field `contended`.
     pub(crate) fn from_error(error: Error, contended: &'static str) -> (Self, Problem) {
-        let (mut errors, problem) = (Self::default(), Problem::from(error));
+        let problem = Problem::from(error);
+        (Self::from_problem(&problem, contended), problem)
+    }
+
+    /// The same of a refusal that is on its way already.
+    pub(crate) fn from_problem(problem: &Problem, contended: &'static str) -> Self {
+        let mut errors = Self::default();
         match &problem.field {
             Some(field) if called(field).is_some() => {
                 errors.add(field.clone(), reason(&problem.detail));
@@ -49,7 +55,7 @@ impl FormErrors {
             }
             _ => errors.whole = Some(words::sentence(&problem.detail)),
         }
-        (errors, problem)
+        errors
     }
 
     fn add(&mut self, field: Cow<'static, str>, reason: &str) {
@@ -89,6 +95,7 @@ fn called(field: &str) -> Option<&'static str> {
         "email" => "the e-mail address",
         "current" => "the current password",
         "new" => "the new password",
+        "picture" => "the picture",
         _ => return None,
     })
 }

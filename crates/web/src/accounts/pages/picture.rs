@@ -6,8 +6,8 @@ use axum::{body::Body, extract::State};
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, StatusCode, header};
-use lodge_domain::Error;
-use multer::Multipart;
+use lodge_domain::{Error, accounts::Account};
+use multer::{Constraints, Multipart, SizeLimit};
 
 use super::{
     Me,
@@ -17,7 +17,9 @@ use super::{
     sign_in_first,
 };
 use crate::{
+    Site,
     accounts::{app::AccountsApp, picture},
+    edge::limits,
     error::{HttpResult, Problem},
     pages::{errors::FormErrors, go_to},
     request::Asked,
@@ -32,31 +34,49 @@ const BESIDE: usize = 4 << 10;
 /// `POST /account/picture`.
 pub(super) async fn set(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    picture::admit(&app, asked.client, me.session).await?;
-    let body = picture::read(&app, body, BESIDE).await?;
-    let set = match uploaded(&asked.headers, body).await {
-        Ok(upload) => picture::set(&app, me.session, upload).await,
-        Err(error) => Err(error.into()),
-    };
-    match set {
+    limits::take(app.site.pictures.as_ref(), asked.client)?;
+    match sent(&app, &me, &asked.headers, body).await {
         Ok(_) => go_to("/account?saved"),
         Err(problem) => again(&app, &me, problem).await,
     }
 }
 
+async fn sent(
+    app: &AccountsApp,
+    me: &Me,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Account, Problem> {
+    let mut body = picture::read(app, body, BESIDE).await?;
+    body.bytes = uploaded(&app.site, headers, body.bytes).await?;
+    picture::set(app, me.session, &me.signed_in, body).await
+}
+
 /// The file in the form.
-async fn uploaded(headers: &HeaderMap, body: Bytes) -> Result<Bytes, Error> {
+async fn uploaded(site: &Site, headers: &HeaderMap, body: Bytes) -> Result<Bytes, Problem> {
+    let file = file(headers, body, picture::bytes_max(site)).await;
+    let file = file.map_err(|error| match error {
+        multer::Error::FieldSizeExceeded { .. } => picture::too_long(site),
+        _ => no_file().into(),
+    })?;
+    file.filter(|file| !file.is_empty()).ok_or_else(|| no_file().into())
+}
+
+async fn file(
+    headers: &HeaderMap,
+    body: Bytes,
+    bytes_max: usize,
+) -> Result<Option<Bytes>, multer::Error> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let boundary = multer::parse_boundary(kind.unwrap_or_default()).map_err(|_| no_file())?;
+    let boundary = multer::parse_boundary(kind.unwrap_or_default())?;
     let body = stream::iter([Ok::<_, Infallible>(body)]);
-    let mut form = Multipart::new(body, boundary);
-    while let Some(field) = form.next_field().await.map_err(|_| no_file())? {
-        if field.name() == Some(FIELD) {
-            let bytes = field.bytes().await.map_err(|_| no_file())?;
-            return if bytes.is_empty() { Err(no_file()) } else { Ok(bytes) };
-        }
+    let sizes = SizeLimit::new().for_field(FIELD, bytes_max as u64);
+    let bounds = Constraints::new().allowed_fields(vec![FIELD]).size_limit(sizes);
+    let mut form = Multipart::with_constraints(body, boundary, bounds);
+    match form.next_field().await? {
+        Some(field) => field.bytes().await.map(Some),
+        None => Ok(None),
     }
-    Err(no_file())
 }
 
 fn no_file() -> Error {
@@ -68,11 +88,12 @@ async fn again(app: &AccountsApp, me: &Me, problem: Problem) -> HttpResult {
     if problem.status.is_server_error() || problem.status == StatusCode::UNAUTHORIZED {
         return Err(problem);
     }
-    let (status, detail) = (problem.status, &problem.detail);
-    let why = detail.split_once(": ").map_or(detail.as_str(), |(_, reason)| reason);
-    let errors = FormErrors::about(FIELD, &format!("the picture {why}"));
+    let errors = FormErrors::from_problem(&problem, FIELD);
     let form = ProfileForm::of(&me.signed_in.account);
-    account::page(app, me, status, View { notice: None, form: &form, errors: &errors }).await
+    let view = View { notice: None, form: &form, errors: &errors };
+    let mut response = account::page(app, me, problem.status, view).await?;
+    problem.say_when(response.headers_mut());
+    Ok(response)
 }
 
 /// `POST /account/picture/delete`.
@@ -88,17 +109,16 @@ mod tests {
 
     use super::*;
 
-    async fn of_form(kind: &'static str, body: &'static str) -> Result<Bytes, Error> {
+    async fn of_form(kind: &'static str, body: &'static str) -> Option<Bytes> {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-        uploaded(&headers, Bytes::from_static(body.as_bytes())).await
+        file(&headers, Bytes::from_static(body.as_bytes()), 5).await.ok().flatten()
     }
 
     #[tokio::test]
     async fn the_file_is_found_in_the_form_and_nowhere_else() {
         let kind = "multipart/form-data; boundary=x";
-        let whole = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n\
-            --x\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a.png\"\r\n\
+        let whole = "--x\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a.png\"\r\n\
             Content-Type: image/png\r\n\r\nbytes\r\n--x--\r\n";
         assert_eq!(of_form(kind, whole).await.unwrap(), "bytes");
         for (kind, body) in [
@@ -107,9 +127,13 @@ mod tests {
             (kind, ""),
             (kind, "--x--\r\n"),
             (kind, &whole[..whole.len() - 12]),
-            (kind, "--x\r\nContent-Disposition: form-data; name=\"picture\"\r\n\r\n\r\n--x--\r\n"),
+            (kind, "--x\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\n1\r\n--x--\r\n"),
+            (
+                kind,
+                "--x\r\nContent-Disposition: form-data; name=\"picture\"\r\n\r\n123456\r\n--x--\r\n",
+            ),
         ] {
-            assert!(of_form(kind, body).await.is_err(), "{kind}: {body}");
+            assert_eq!(of_form(kind, body).await, None, "{kind}: {body}");
         }
     }
 }

@@ -1,0 +1,246 @@
+//! Whatever goes on at once and whoever goes away, what is named is there, and what is not is gone.
+
+use std::{collections::HashMap, pin::pin};
+
+use futures_util::{FutureExt, StreamExt, poll, stream, stream::BoxStream};
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::{
+    OsRandom,
+    accounts::{AccountId, Nickname, Own, Role, Session, SessionId, Username},
+};
+
+/// Squares of whatever comes.
+struct Copies;
+
+#[async_trait]
+impl PictureDecoder for Copies {
+    async fn squares(&self, upload: Bytes) -> Result<Squares> {
+        Ok(Squares { large: upload.clone(), small: upload })
+    }
+}
+
+/// Pictures in memory. What is removed waits for leave.
+struct Kept {
+    pictures: Mutex<HashMap<PictureId, Squares>>,
+    leave_to_remove: Semaphore,
+}
+
+#[async_trait]
+impl PictureStore for Kept {
+    async fn put(&self, id: PictureId, squares: Squares) -> Result<()> {
+        self.pictures.lock().insert(id, squares);
+        Ok(())
+    }
+
+    async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
+        Ok(self.pictures.lock().get(&id).map(|squares| squares.of(size).clone()))
+    }
+
+    async fn remove(&self, id: PictureId) -> Result<()> {
+        self.leave_to_remove.acquire().await.unwrap().forget();
+        self.pictures.lock().remove(&id);
+        Ok(())
+    }
+
+    fn put_before(&self, _: Timestamp) -> BoxStream<'_, Result<PictureId>> {
+        let all: Vec<_> = self.pictures.lock().keys().copied().map(Ok).collect();
+        stream::iter(all).boxed()
+    }
+}
+
+/// One account, whose picture is set if nothing is wrong, when there is leave to.
+struct One {
+    account: Mutex<Account>,
+    refusals: Mutex<Vec<Error>>,
+    leave_to_set: Semaphore,
+}
+
+#[async_trait]
+impl Backend for One {
+    async fn call(&self, call: Call) -> Result<Reply> {
+        match call {
+            Call::Own { wish: Own::SetPicture(picture), .. } => {
+                self.leave_to_set.acquire().await.unwrap().forget();
+                if let Some(refused) = self.refusals.lock().pop() {
+                    return Err(refused);
+                }
+                let mut account = self.account.lock();
+                let former = std::mem::replace(&mut account.picture, picture);
+                Ok(Reply::PictureSet { account: account.clone(), former })
+            }
+            Call::Pictured(asked) => {
+                let named = self.account.lock().picture;
+                Ok(Reply::Pictured(asked.into_iter().filter(|id| named == Some(*id)).collect()))
+            }
+            call => panic!("{call:?}"),
+        }
+    }
+}
+
+/// Tasks of this test's runtime.
+struct Spawned;
+
+impl Tasks for Spawned {
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+}
+
+struct Scene {
+    one: Arc<One>,
+    kept: Arc<Kept>,
+    pictures: Pictures,
+    me: SignedIn,
+}
+
+const SESSION: SessionDigest = SessionDigest([0; 32]);
+
+/// A scene with so much leave to set and to remove.
+fn scene(sets: usize, removals: usize) -> Scene {
+    let username = Username::parse("ada").unwrap();
+    let account = Account {
+        id: AccountId(1),
+        nickname: Nickname::from(&username),
+        username,
+        email: None,
+        role: Role::Member,
+        has_password: true,
+        epoch: 1,
+        created_at: Timestamp::UNIX_EPOCH,
+        banned_at: None,
+        picture: None,
+    };
+    let session = Session {
+        id: SessionId(uuid::Uuid::nil()),
+        account: account.id,
+        created_at: Timestamp::UNIX_EPOCH,
+        expires_at: Timestamp::MAX,
+        agent: String::new(),
+    };
+    let me = SignedIn { account: account.clone(), session };
+    let one = Arc::new(One {
+        account: Mutex::new(account),
+        refusals: Mutex::default(),
+        leave_to_set: Semaphore::new(sets),
+    });
+    let kept =
+        Arc::new(Kept { pictures: Mutex::default(), leave_to_remove: Semaphore::new(removals) });
+    let (backend, store): (Arc<dyn Backend>, Arc<dyn PictureStore>) = (one.clone(), kept.clone());
+    let tasks: Arc<dyn Tasks> = Arc::new(Spawned);
+    let with = WithPictures { backend, store: store.clone(), tasks: tasks.clone() };
+    let accounts = AccountsClient::new(Arc::new(with));
+    let (decoder, random) = (Arc::new(Copies), Arc::new(OsRandom));
+    let pictures = Pictures { accounts, decoder, store, random, tasks };
+    Scene { one, kept, pictures, me }
+}
+
+impl Scene {
+    async fn set(&self, upload: &'static str) -> Result<Account> {
+        let squares = self.pictures.decoded(Bytes::from_static(upload.as_bytes())).await?;
+        self.pictures.set(SESSION, &self.me, squares).await
+    }
+
+    /// Whether the account's picture is this one, and is there, and no other is.
+    fn shows(&self, upload: &str) -> bool {
+        let named = self.one.account.lock().picture;
+        let kept = self.kept.pictures.lock();
+        let is_there = named.is_some_and(|id| kept.get(&id).is_some_and(|it| it.large == upload));
+        is_there && kept.len() == 1
+    }
+
+    /// Until everything that goes on has come as far as it can.
+    async fn settled(&self) {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_picture_that_was_set_again_survives_the_late_removal_of_its_first_setting() {
+    let scene = scene(9, 0);
+    scene.set("x").await.unwrap();
+    // The removal of what was there before waits, of x and then of y, while x is set again.
+    let mut y = pin!(scene.set("y"));
+    assert!(poll!(&mut y).is_pending());
+    scene.settled().await;
+    let mut x = pin!(scene.set("x"));
+    assert!(poll!(&mut x).is_pending());
+    scene.settled().await;
+    assert_eq!(scene.kept.pictures.lock().len(), 3);
+    scene.kept.leave_to_remove.add_permits(2);
+    y.await.unwrap();
+    x.await.unwrap();
+    assert!(scene.shows("x"));
+}
+
+#[tokio::test]
+async fn one_of_two_settings_of_the_same_file_fails_alone() {
+    for fails_first in [true, false] {
+        let scene = scene(0, 9);
+        let (mut first, mut second) = (pin!(scene.set("x")), pin!(scene.set("x")));
+        assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
+        scene.settled().await;
+        for fails in [fails_first, !fails_first] {
+            if fails {
+                scene.one.refusals.lock().push(Error::conflict("changed elsewhere"));
+            }
+            scene.one.leave_to_set.add_permits(1);
+            scene.settled().await;
+        }
+        let outcomes = [first.await.is_ok(), second.await.is_ok()];
+        assert_eq!(outcomes.iter().filter(|is_ok| **is_ok).count(), 1);
+        assert!(scene.shows("x"), "{outcomes:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_begun_comes_to_its_end_without_whoever_asked() {
+    let scene = scene(0, 0);
+    assert!(scene.set("x").now_or_never().is_none());
+    scene.one.leave_to_set.add_permits(1);
+    scene.settled().await;
+    assert!(scene.shows("x"));
+    // Whoever asks goes away before the account is told.
+    assert!(scene.set("y").now_or_never().is_none());
+    scene.settled().await;
+    assert_eq!(scene.kept.pictures.lock().len(), 2);
+    scene.one.leave_to_set.add_permits(1);
+    scene.settled().await;
+    scene.kept.leave_to_remove.add_permits(1);
+    scene.settled().await;
+    assert!(scene.shows("y"));
+    // And of one that is refused nothing stays.
+    assert!(scene.set("z").now_or_never().is_none());
+    scene.one.refusals.lock().push(Error::conflict("changed elsewhere"));
+    scene.one.leave_to_set.add_permits(1);
+    scene.kept.leave_to_remove.add_permits(1);
+    scene.settled().await;
+    assert!(scene.shows("y"));
+}
+
+#[tokio::test]
+async fn a_picture_stays_whose_setting_nobody_knows_the_end_of() {
+    let scene = scene(9, 9);
+    scene.one.refusals.lock().push(Error::unavailable("gone"));
+    assert!(scene.set("x").await.is_err());
+    assert_eq!(scene.kept.pictures.lock().len(), 1);
+    assert_eq!(scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap(), 1);
+    assert_eq!(scene.kept.pictures.lock().len(), 0);
+}
+
+#[tokio::test]
+async fn what_is_named_is_not_swept_up() {
+    let scene = scene(9, 9_999);
+    scene.set("x").await.unwrap();
+    for _ in 0..3 * PICTURES_ASKED {
+        let squares = scene.pictures.decoded(Bytes::from_static(b"nobody's")).await.unwrap();
+        let id = PictureId::draw(AccountId(2), &squares, &OsRandom);
+        scene.kept.put(id, squares).await.unwrap();
+    }
+    assert_eq!(scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap(), 3 * PICTURES_ASKED);
+    assert!(scene.shows("x"));
+}
