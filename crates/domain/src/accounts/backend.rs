@@ -125,7 +125,7 @@ impl Call {
     /// Whether somebody may have a picture no more when it is answered.
     pub(super) fn may_take_a_picture(&self) -> bool {
         let Self::Own { wish, .. } = self else { return false };
-        matches!(wish, Own::SetPicture(_) | Own::Delete)
+        matches!(wish, Own::SetPicture(_) | Own::Delete | Own::KeepOrder(Order::TakePicture(_)))
     }
 }
 
@@ -143,6 +143,8 @@ pub enum Order {
     SetRole(Username, Role),
     /// Give out a one-time code with which somebody can set a new password.
     IssueReset(Username),
+    /// Take somebody's picture away.
+    TakePicture(Username),
 }
 
 /// What came of a call that was not refused.

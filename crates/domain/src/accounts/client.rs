@@ -125,6 +125,14 @@ impl AccountsClient {
         }
     }
 
+    /// Takes somebody else's picture away, as staff.
+    pub async fn take_picture(&self, session: SessionDigest, name: Username) -> Result<()> {
+        match self.own(session, Own::KeepOrder(Order::TakePicture(name))).await? {
+            Reply::PictureSet { .. } => Ok(()),
+            _ => Err(mixed_up()),
+        }
+    }
+
     /// Those of these pictures that are somebody's; at most [`PICTURES_ASKED`](super::PICTURES_ASKED) of them.
     pub async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
         match self.0.call(Call::Pictured(pictures)).await? {

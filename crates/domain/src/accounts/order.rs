@@ -33,6 +33,11 @@ impl Accounts {
                 self.lower(me, Role::Admin, &name).await?;
                 Reply::Code(self.issue_reset(&name, by).await?)
             }
+            Order::TakePicture(name) => {
+                self.lower(me, Role::Moderator, &name).await?;
+                let (account, former) = self.take_picture(&name, by).await?;
+                Reply::PictureSet { account, former }
+            }
         })
     }
 

@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::{
     Account, AccountChange, AccountQuery, Accounts, Actor, Email, Ending, Event, EventKind,
-    NewAccount, NewPassword, Nickname, Reset, Role, Username, failures::Counted,
+    NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username, failures::Counted,
     service::NO_ACCOUNT,
 };
 use crate::{
@@ -117,6 +117,16 @@ impl Accounts {
     pub async fn unban(&self, name: &Username, by: Actor) -> Result<Account> {
         let change = AccountChange { banned_at: Some(None), ..AccountChange::default() };
         self.change_others(name, change, EventKind::Unbanned, by).await
+    }
+
+    /// Takes somebody's picture away; the account, and the picture that it had.
+    pub async fn take_picture(
+        &self,
+        name: &Username,
+        by: Actor,
+    ) -> Result<(Account, Option<PictureId>)> {
+        let account = self.user(name).await?;
+        self.replace_picture(account.id, None, by).await
     }
 
     /// Gives out a code with which its owner can set a new password, once; the account's sessions end at

@@ -235,7 +235,10 @@ impl Backend for CachedAccounts {
                         self.forget(&[account]);
                     }
                     // Of staff, it is somebody else's.
-                    if let Ok(Reply::Account(changed)) = &outcome {
+                    if let Ok(
+                        Reply::Account(changed) | Reply::PictureSet { account: changed, .. },
+                    ) = &outcome
+                    {
                         self.forget(&[changed.id]);
                     }
                 }

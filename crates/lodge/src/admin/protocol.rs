@@ -54,6 +54,8 @@ pub(crate) enum UserCommand {
     Ban { username: Username },
     /// Let somebody in again.
     Unban { username: Username },
+    /// Take somebody's picture away.
+    TakePicture { username: Username },
     /// Give out a code to set a new password with.
     Reset { username: Username },
 }

@@ -147,6 +147,10 @@ async fn carry_out_for_user(
         }
         UserCommand::Ban { username } => Outcome::User(accounts.ban(&username, BY).await?),
         UserCommand::Unban { username } => Outcome::User(accounts.unban(&username, BY).await?),
+        // Its files go with the next sweep: where they are, this process need not know.
+        UserCommand::TakePicture { username } => {
+            Outcome::User(accounts.take_picture(&username, BY).await?.0)
+        }
         UserCommand::Reset { username } => {
             Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await? }
         }

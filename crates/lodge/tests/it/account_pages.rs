@@ -247,6 +247,9 @@ fn staff_have_a_say_over_those_below_them_alone() {
     assert_eq!(order(&server, &max, "eve", "action=reset"), 403);
     assert_eq!(order(&server, &ada, "ada", "action=set_role&role=member"), 403, "one is left");
     assert_eq!(order(&server, &ada, "nobody", "action=ban"), 404);
+    assert_eq!(order(&server, &eve, "mia", "action=take_picture"), 403);
+    assert_eq!(order(&server, &max, "ada", "action=take_picture"), 403);
+    assert_eq!(order(&server, &max, "max", "action=take_picture"), 403);
 
     assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
     assert!(!opens(&server, &eve));

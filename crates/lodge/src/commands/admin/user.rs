@@ -55,6 +55,8 @@ pub(super) enum UserOptions {
     Ban(Who),
     /// Let somebody in again.
     Unban(Who),
+    /// Take somebody's picture away. Its files are removed within an hour.
+    PictureRemove(Who),
     /// Give out a code with which its owner can set a new password within 15 minutes, once. All sessions
     /// of the account end at once.
     Reset(Who),
@@ -112,6 +114,11 @@ pub(super) fn carry_out(
             let username = Username::parse(&who.username)?;
             let account = changed(administrator, UserCommand::Unban { username })?;
             println!("{} is not banned any more", account.username);
+        }
+        UserOptions::PictureRemove(who) => {
+            let username = Username::parse(&who.username)?;
+            let account = changed(administrator, UserCommand::TakePicture { username })?;
+            println!("{} has no picture any more", account.username);
         }
         UserOptions::Reset(who) => reset(administrator, &who.username)?,
     }

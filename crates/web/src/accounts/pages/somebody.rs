@@ -5,7 +5,7 @@ use axum::extract::{RawQuery, State};
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Account, Role, Username},
+    accounts::{Account, PictureSize, Role, Username},
     secret::Hidden,
 };
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use super::{
     people::{sign_in_first, staff},
 };
 use crate::{
-    accounts::app::AccountsApp,
+    accounts::{app::AccountsApp, picture},
     error::{HttpResult, Problem},
     pages::{self, go_to},
     request::{self, Asked, Segment, Whole},
@@ -38,6 +38,11 @@ impl SomebodyPage<'_> {
     /// Whether one lets them in or not.
     fn bans(&self) -> bool {
         self.account.role < self.me.role
+    }
+
+    /// Where their picture is.
+    fn picture(&self) -> Option<String> {
+        self.account.picture.map(|id| picture::path(id, PictureSize::Large))
     }
 
     /// Whether one gives them codes.
@@ -87,6 +92,7 @@ enum Action {
     Unban,
     SetRole,
     Reset,
+    TakePicture,
 }
 
 /// `POST /admin/accounts/{username}`.
@@ -123,6 +129,7 @@ async fn done(
         Action::Ban => accounts.ban(session, name, true).await?,
         Action::Unban => accounts.ban(session, name, false).await?,
         Action::SetRole => accounts.set_role(session, name, Role::parse(&form.role)?).await?,
+        Action::TakePicture => accounts.take_picture(session, name).await?,
         Action::Reset => return accounts.issue_reset(session, name).await.map(Some),
     }
     Ok(None)
