@@ -40,7 +40,10 @@ for (const input of document.querySelectorAll("[data-preview]")) {
   const image = document.getElementById(input.dataset.preview);
   input.addEventListener("change", () => {
     const [file] = input.files;
-    if (!file) return;
+    const isTooLong = file?.size > Number(input.dataset.bytesMax);
+    input.setCustomValidity(isTooLong ? input.dataset.tooLong : "");
+    if (isTooLong) input.reportValidity();
+    if (!file || isTooLong) return;
     const reader = new FileReader();
     reader.addEventListener("load", () => {
       image.src = reader.result;

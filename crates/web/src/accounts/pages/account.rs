@@ -27,6 +27,13 @@ pub(super) struct AccountPage<'a> {
     pub(super) notice: Option<&'static str>,
     pub(super) form: &'a ProfileForm,
     pub(super) errors: &'a FormErrors,
+    pub(super) picture_max: &'a PictureMax,
+}
+
+/// The longest picture that is taken.
+pub(super) struct PictureMax {
+    pub(super) bytes: usize,
+    pub(super) words: String,
 }
 
 impl AccountPage<'_> {
@@ -115,7 +122,10 @@ pub(super) async fn page(
         .collect();
     let View { notice, form, errors } = view;
     let (account, ways) = (&me.signed_in.account, ways(app, me).await?);
-    let page = AccountPage { account, sessions: &sessions, ways: &ways, notice, form, errors };
+    let picture_max =
+        &PictureMax { bytes: picture::bytes_max(&app.site), words: picture::length_max(&app.site) };
+    let (sessions, ways) = (&sessions[..], &ways[..]);
+    let page = AccountPage { account, sessions, ways, notice, form, errors, picture_max };
     let mut response = pages::page(&app.site, status, &page)?;
     if ways.iter().any(|way| way.name.is_some()) {
         let headers = response.headers_mut();

@@ -8,7 +8,7 @@ use lodge_domain::accounts::{
 };
 
 use super::{
-    account::{AccountPage, Place, Way},
+    account::{AccountPage, PictureMax, Place, Way},
     delete::DeletedPage,
     people::{Filter, PeoplePage},
     profile::ProfileForm,
@@ -101,7 +101,9 @@ fn ones_own_page() {
             notice: Some("Saved."),
             form: &form,
             errors: &FormErrors::about(field, EVIL),
+            picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
         });
+        assert!(html.contains("at most 5 MB") && html.contains("data-bytes-max=\"5242880\""));
         assert!(html.contains(&format!("id=\"{field}-error\"")), "{field}");
     }
     rendered(&DeletedPage { username: &account.username });
@@ -124,15 +126,16 @@ fn a_lost_password() {
 fn staff_are_offered_only_what_they_may_do() {
     let offered = |me: &Account, account: &Account| {
         let html = rendered(&SomebodyPage { me, account, notice: Some("Done.") });
-        ["set_role", "ban", "reset"].map(|action| html.contains(&format!("value=\"{action}\"")))
+        ["set_role", "ban", "take_picture", "reset"]
+            .map(|action| html.contains(&format!("value=\"{action}\"")))
     };
     let [ada, bob] = [1, 3].map(|number| account(number, Role::Admin));
     let (max, eve) = (account(5, Role::Moderator), account(7, Role::Member));
-    assert_eq!(offered(&ada, &ada), [false, false, false]);
-    assert_eq!(offered(&ada, &bob), [true, false, false]);
-    assert_eq!(offered(&ada, &eve), [true, true, true]);
-    assert_eq!(offered(&max, &ada), [false, false, false]);
-    assert_eq!(offered(&max, &eve), [false, true, false]);
+    assert_eq!(offered(&ada, &ada), [false; 4]);
+    assert_eq!(offered(&ada, &bob), [true, false, false, false]);
+    assert_eq!(offered(&ada, &eve), [true; 4]);
+    assert_eq!(offered(&max, &ada), [false; 4]);
+    assert_eq!(offered(&max, &eve), [false, true, true, false]);
 }
 
 #[test]
