@@ -24,6 +24,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         check_servers(&config)?,
         check_providers(&config)?,
         check_tiers(&config, server_runs)?,
+        check_pictures(&config),
         !is_web(&config) || check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
     ];
@@ -96,6 +97,11 @@ fn check_tiers(config: &Config, server_runs: bool) -> Result<bool> {
 
 fn is_web(config: &Config) -> bool {
     config.roles.contains(&Role::Web)
+}
+
+/// Whether pictures can be kept.
+fn check_pictures(config: &Config) -> bool {
+    say_all(wiring::probe_pictures(config).into_iter().collect())
 }
 
 /// Says what came of probes; whether all were good.

@@ -35,6 +35,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
         );
     }
     check_tls(accounts)?;
+    check_pictures(config)?;
     let asks_or_is_asked = !here || !config.roles.contains(&Role::Web);
     let has_proof = if here { accounts.lets_others_in() } else { accounts.can_prove_itself() };
     if asks_or_is_asked && !has_proof {
@@ -68,8 +69,19 @@ fn check_tls(accounts: &AccountsConfig) -> Result<()> {
             "accounts.certificate_file and accounts.certificate_key_file are of use only together"
         );
     }
+    Ok(())
+}
+
+fn check_pictures(config: &Config) -> Result<()> {
+    let (accounts, has) = (&config.accounts, |role| config.roles.contains(&role));
     if !(1..=PICTURE_KIB_MAX).contains(&accounts.picture_kib_max) {
         bail!("accounts.picture_kib_max must be 1 to {PICTURE_KIB_MAX}");
+    }
+    if has(Role::Web) && !has(Role::Accounts) && accounts.pictures.as_os_str().is_empty() {
+        bail!(
+            "accounts.pictures must name the folder that all processes of the role \"web\" keep pictures \
+             in: each in its own data folder, one would not have what another one was sent"
+        );
     }
     Ok(())
 }

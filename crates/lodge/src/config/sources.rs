@@ -279,6 +279,7 @@ mod tests {
             ("LODGE_ACCOUNTS_KEY_FILE", "key"),
             ("LODGE_ACCOUNTS_SERVERS", "[::1]:7070,[::1]:7071"),
             ("LODGE_PUBLIC_URL", "https://go.example.org"),
+            ("LODGE_ACCOUNTS_PICTURES", "pictures"),
             (
                 "LODGE_ACCOUNTS_PROVIDERS",
                 r#"[{ name = "acme", issuer = "https://id.example.org", client_id = "lodge" }]"#,

@@ -45,6 +45,16 @@ fn what_is_bad_is_said_and_the_exit_code_tells() {
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("BAD   links.blocklist"), "{}", ran.out);
 
+    let lodge = Lodge::new();
+    let in_the_way = lodge.file("pictures");
+    std::fs::write(&in_the_way, "a file where a folder should be").unwrap();
+    let lodge = lodge.with("LODGE_ACCOUNTS_PICTURES", text(&in_the_way));
+    let ran = lodge.run(&FREE);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("BAD   accounts.pictures"), "{}", ran.out);
+    let ran = lodge.run(&["serve"]);
+    assert!(ran.code == 1 && ran.err.contains("accounts.pictures"), "{ran:?}");
+
     let open = Lodge::new();
     let ran = open.run(&["check", "--listen", "0.0.0.0:0", "--ops-listen", "127.0.0.1:0"]);
     assert_eq!(ran.code, 0, "a note is no fault");
@@ -120,7 +130,7 @@ fn certificates_that_do_not_fit_are_told() {
 #[test]
 fn a_machine_that_trusts_nobody_is_told() {
     let lodge = Lodge::new();
-    let (key, none) = (lodge.file("key"), lodge.file("none.pem"));
+    let (key, none, pictures) = (lodge.file("key"), lodge.file("none.pem"), lodge.file("pictures"));
     fs::write(&key, [7; 32]).unwrap();
     fs::write(&none, "").unwrap();
     let lodge = lodge
@@ -128,6 +138,7 @@ fn a_machine_that_trusts_nobody_is_told() {
         .with("LODGE_ACCOUNTS_SERVERS", "127.0.0.1:1")
         .with("LODGE_ACCOUNTS_KEY_FILE", text(&key))
         .with("LODGE_ACCOUNTS_TLS", "true")
+        .with("LODGE_ACCOUNTS_PICTURES", text(&pictures))
         .with("SSL_CERT_FILE", text(&none));
     let said = bad(&lodge);
     assert!(said.contains("without accounts.ca_file") && said.contains("no root"), "{said}");

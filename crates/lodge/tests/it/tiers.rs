@@ -32,6 +32,7 @@ impl Tiers {
         let settings = vec![
             ("LODGE_APPS", "links,accounts".to_owned()),
             ("LODGE_ACCOUNTS_KEY_FILE", text(&key).to_owned()),
+            ("LODGE_ACCOUNTS_PICTURES", text(&accounts.file("pictures")).to_owned()),
         ];
         let accounts = with(accounts, &settings).with("LODGE_ROLES", "accounts");
         Self {
@@ -248,7 +249,9 @@ fn a_tier_without_its_settings_says_which() {
     let tls = ("LODGE_ACCOUNTS_TLS", "true".to_owned());
     let ca = ("LODGE_ACCOUNTS_CA_FILE", "ca.pem".to_owned());
     let certificate = ("LODGE_ACCOUNTS_CERTIFICATE_FILE", "a.pem".to_owned());
+    let asks = ("LODGE_ACCOUNTS_SERVERS", "127.0.0.1:1".to_owned());
     for (role, setting, said) in [
+        ("web", asks, "accounts.pictures"),
         ("web", without("LODGE_ACCOUNTS_KEY_FILE"), "accounts.servers"),
         ("accounts", without("LODGE_ACCOUNTS_KEY_FILE"), "accounts.key_file"),
         ("accounts", tls.clone(), "accounts.key_file"),

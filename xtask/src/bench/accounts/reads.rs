@@ -115,6 +115,7 @@ fn start_tiers(scratch: &Scratch, data: &Path) -> Result<[Running; 2]> {
     let accounts = servers::start_accounts(data, WIRE, &settings)?;
     settings.push(("LODGE_ROLES", "web".to_owned()));
     settings.push(("LODGE_ACCOUNTS_SERVERS", WIRE.to_owned()));
+    settings.push(("LODGE_ACCOUNTS_PICTURES", scratch.path("pictures").display().to_string()));
     let web = servers::start_lodge_with(scratch, "web", &settings)?;
     wait_until("the two tiers answer", || {
         servers::get(LODGE, "/api/users/nobody").is_ok_and(|answer| answer.contains(" 404 "))

@@ -129,6 +129,7 @@ impl Bench {
         command
             .args(["--listen", &self.public.to_string()])
             .env("LODGE_ACCOUNTS_SERVERS", self.wire.to_string())
+            .env("LODGE_ACCOUNTS_PICTURES", self.folder.join("pictures"))
             .env("LODGE_ACCOUNTS_CONNECTIONS", point.pool.to_string())
             .env("LODGE_ACCOUNTS_SESSION_CACHE_S", point.cache_s.to_string());
         Running::start(&mut command)
