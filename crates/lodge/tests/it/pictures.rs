@@ -1,14 +1,19 @@
 //! Pictures of accounts.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, SystemTime},
+};
 
 use lodge_contract::pictures::files;
 use serde_json::Value;
 
 use crate::{
     accounts::{lodge, made, token},
-    client::Answer,
-    server::{Server, text},
+    client::{Answer, Ask},
+    server::{Server, eventually_true, text},
     tiers::Tiers,
 };
 
@@ -31,6 +36,25 @@ fn statuses(server: &Server, places: &[String; 2]) -> [u16; 2] {
     [0, 1].map(|index| server.get(&places[index]).status)
 }
 
+/// A request of a browser on which somebody is signed in.
+fn on_page(server: &Server, token: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
+}
+
+/// A form with these fields, each of them a file.
+fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Ask {
+    let mut body = Vec::new();
+    for (name, content) in parts {
+        let head = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"f\"\r\n\r\n"
+        );
+        body.extend([head.as_bytes(), content, b"\r\n"].concat());
+    }
+    body.extend(b"--x--\r\n");
+    let kind = "multipart/form-data; boundary=x";
+    on_page(server, token, "POST", "/account/picture").header("Content-Type", kind).body(body)
+}
+
 /// Files below a folder.
 fn files_in(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -48,7 +72,7 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
         assert!(place.ends_with(&format!("/{px}")), "{place}");
         let answer = server.get(place);
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/jpeg")));
-        let cached = Some("public, max-age=31536000, immutable");
+        let cached = Some("private, max-age=31536000, immutable");
         assert_eq!(answer.header("cache-control"), cached);
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert!(answer.body.starts_with(&[0xff, 0xd8]) && answer.body.ends_with(&[0xff, 0xd9]));
@@ -56,6 +80,9 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
         let tag = answer.header("etag").unwrap();
         let again = server.ask("GET", place).header("If-None-Match", tag).send();
         assert_eq!((again.status, again.body.len()), (304, 0));
+        let one_of = format!("\"x\", W/{tag}");
+        let again = server.ask("GET", place).header("If-None-Match", &one_of).send();
+        assert_eq!((again.status, again.header("etag")), (304, Some(tag)));
         assert_eq!(server.ask("HEAD", place).send().status, 200);
     }
     let me = || server.ask("GET", "/api/me").bearer(&token).send().json();
@@ -64,10 +91,12 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
     let export = server.ask("GET", "/api/me/export").bearer(&token).send().json();
     assert_eq!(places(&export["account"]), first);
     assert_eq!(export["events"][0]["what"], "picture_changed");
-    assert_eq!(set(&server, &token, &files::with_gps()), first, "the same");
 
+    let same = set(&server, &token, &files::with_gps());
+    assert_ne!(same, first, "the same picture, by a name that nothing was taken away by");
+    assert_eq!((statuses(&server, &first), statuses(&server, &same)), ([404; 2], [200; 2]));
     let second = set(&server, &token, &files::jpeg());
-    assert_eq!((statuses(&server, &first), statuses(&server, &second)), ([404; 2], [200; 2]));
+    assert_eq!((statuses(&server, &same), statuses(&server, &second)), ([404; 2], [200; 2]));
     let removed = server.ask("DELETE", "/api/me/picture").bearer(&token).send();
     assert_eq!((removed.status, &me()["picture"]), (204, &Value::Null));
     assert_eq!(statuses(&server, &second), [404; 2]);
@@ -117,7 +146,7 @@ fn hostile_files_are_refused_and_take_no_memory() {
     // What decoding any picture takes is taken from now on.
     let places = set(&server, &token, &files::jpeg());
     let before = server.memory_peak_bytes();
-    for (name, upload) in files::hostile() {
+    for (name, upload) in files::hostile().into_iter().chain([files::greedy()]) {
         let answer = put(&server, &token, &upload);
         assert_eq!(answer.status, 400, "{name}: {answer:?}");
         let problem = answer.json();
@@ -128,6 +157,84 @@ fn hostile_files_are_refused_and_take_no_memory() {
     }
     assert_eq!(statuses(&server, &places), [200; 2], "the picture of before is still there");
     assert_eq!(files_in(&lodge.data().join("pictures")), 2);
+}
+
+#[test]
+fn the_largest_pictures_are_taken() {
+    let lodge = lodge().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "60");
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let before = server.memory_peak_bytes();
+    for (name, upload) in files::largest() {
+        let answer = put(&server, &token, &upload);
+        assert_eq!(answer.status, 200, "{name}: {answer:?}");
+    }
+    let grown = server.memory_peak_bytes().saturating_sub(before);
+    assert!(grown < 32 << 20, "they took {} KiB", grown >> 10);
+}
+
+#[test]
+fn what_nobody_has_goes_and_what_somebody_has_or_is_new_stays() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let places = set(&server, &token, &files::jpeg());
+    assert_eq!(server.stop(), Some(0));
+    let folder = lodge.data().join("pictures");
+    let left = |digit: &str, age_s: u64| {
+        let id = digit.repeat(64);
+        let folder = folder.join(&id[..3]);
+        fs::create_dir_all(&folder).unwrap();
+        let files = ["256", "64"].map(|px| folder.join(format!("{id}-{px}.jpg")));
+        files.map(|file| {
+            let changed = SystemTime::now() - Duration::from_secs(age_s);
+            fs::write(&file, files::jpeg()).unwrap();
+            fs::File::options().append(true).open(&file).unwrap().set_modified(changed).unwrap();
+            file
+        })
+    };
+    let (old, young) = (left("a", 3_700), left("b", 3_000));
+    for file in fs::read_dir(folder.join(&places[0].split('/').nth(3).unwrap()[..3])).unwrap() {
+        let hours_ago = SystemTime::now() - Duration::from_hours(10);
+        let file = fs::File::options().append(true).open(file.unwrap().path()).unwrap();
+        file.set_modified(hours_ago).unwrap();
+    }
+    let server = lodge.start();
+    eventually_true("what nobody has is gone", || old.iter().all(|file| !file.exists()));
+    assert!(young.iter().all(|file| file.exists()));
+    assert_eq!(statuses(&server, &places), [200; 2]);
+    assert_eq!(files_in(&folder), 4);
+}
+
+#[test]
+fn staff_take_a_picture_away_from_those_below_them() {
+    let lodge = lodge();
+    let server = lodge.start();
+    for name in ["ada", "max", "eve"] {
+        made(&server, name);
+    }
+    lodge.admin(&["user", "role", "max", "moderator"]);
+    let [ada, max, eve] = ["ada", "max", "eve"].map(|name| token(&server, name));
+    let take = |token: &str, name: &str| {
+        let ask = on_page(&server, token, "POST", &format!("/admin/accounts/{name}"));
+        ask.form("action=take_picture").send().status
+    };
+    let (adas, eves) = (set(&server, &ada, &files::jpeg()), set(&server, &eve, &files::jpeg()));
+    let page = on_page(&server, &max, "GET", "/admin/accounts/eve").send().text();
+    assert!(page.contains(&eves[0]) && page.contains("value=\"take_picture\""), "{page}");
+    assert_eq!(take(&eve, "ada"), 403);
+    assert_eq!(take(&max, "eve"), 303);
+    assert_eq!((statuses(&server, &eves), statuses(&server, &adas)), ([404; 2], [200; 2]));
+    assert_eq!(server.get("/api/users/eve").json()["picture"], Value::Null);
+    let export = server.ask("GET", "/api/me/export").bearer(&eve).send().json();
+    let last = &export["events"][0];
+    assert_eq!((&last["what"], &last["by_staff"]), (&"picture_changed".into(), &true.into()));
+    assert_eq!(take(&max, "eve"), 303, "there is none any more");
+
+    lodge.admin(&["user", "picture-remove", "ada"]);
+    assert_eq!(server.get("/api/users/ada").json()["picture"], Value::Null);
 }
 
 #[test]
@@ -155,6 +262,89 @@ fn nobody_sets_a_picture_without_being_signed_in() {
         assert_eq!(ask().bearer("session_x").send().status, 401);
     }
     assert_eq!(files_in(&lodge.data().join("pictures")), 0);
+}
+
+#[test]
+fn whoever_is_not_signed_in_is_told_before_a_body_is_read() {
+    let lodge = lodge();
+    let server = lodge.start();
+    for ask in [
+        server.ask("PUT", "/api/me/picture").bearer("session_x"),
+        server.ask("PUT", "/api/me/picture"),
+    ] {
+        // Of which nothing comes.
+        let answer = ask.header("Content-Length", "4000000").send();
+        assert_eq!(answer.status, 401);
+    }
+    let form = server.ask("POST", "/account/picture").browser();
+    let answer = form.header("Content-Length", "4000000").send();
+    assert_eq!(answer.leads(), (303, Some("/login?next=/account")));
+}
+
+#[test]
+fn a_form_says_beside_the_file_what_is_wrong_with_it() {
+    let lodge = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100");
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let send = |parts: &[(&str, &[u8])]| form(&server, &token, parts).send();
+    let hint = on_page(&server, &token, "GET", "/account").send().text();
+    assert!(hint.contains("at most 100 KB") && hint.contains("data-bytes-max=\"102400\""));
+
+    let refused = [
+        (400, "must be a JPEG, PNG, WebP or GIF.", send(&[("picture", b"<svg/>")])),
+        (400, "must be a file; choose one first.", send(&[("picture", b"")])),
+        (400, "must be a file; choose one first.", send(&[])),
+        (400, "must be a file; choose one first.", send(&[("other", b"x")])),
+        (
+            413,
+            "is larger than 100 KB; choose a smaller one.",
+            send(&[("picture", &vec![7; 103_000])]),
+        ),
+        (
+            413,
+            "is larger than 100 KB; choose a smaller one.",
+            send(&[("picture", &vec![7; 200_000])]),
+        ),
+    ];
+    for (status, said, answer) in refused {
+        let page = answer.text();
+        assert_eq!(answer.status, status, "{page}");
+        let error = page.split("id=\"picture-error\">").nth(1).unwrap_or_else(|| panic!("{page}"));
+        assert!(error.starts_with(&format!("The picture {said}<")), "{error}");
+    }
+    let foreign = form(&server, &token, &[("picture", &files::jpeg())]);
+    assert_eq!(foreign.header("Sec-Fetch-Site", "cross-site").send().status, 403);
+    assert_eq!(server.get("/api/users/ada").json()["picture"], Value::Null);
+    let set = send(&[("picture", &files::jpeg())]);
+    assert_eq!(set.leads(), (303, Some("/account?saved")));
+    let places = places(&server.get("/api/users/ada").json());
+    assert_eq!(statuses(&server, &places), [200; 2]);
+    let page = on_page(&server, &token, "GET", "/account").send().text();
+    assert!(page.contains(&places[0]));
+    let removed = on_page(&server, &token, "POST", "/account/picture/delete").send();
+    assert_eq!((removed.status, statuses(&server, &places)), (303, [404; 2]));
+}
+
+#[test]
+fn when_too_many_wait_the_next_one_is_told_to_come_back() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let upload = files::large_png();
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let asks: Vec<_> = (0..24).map(|_| scope.spawn(|| put(&server, &token, &upload))).collect();
+        asks.into_iter().map(|ask| ask.join().unwrap()).collect()
+    });
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status == 503).collect();
+    assert!(!refused.is_empty() && answers.iter().any(|answer| answer.status == 200));
+    for answer in &answers {
+        assert!(matches!(answer.status, 200 | 409 | 503), "{answer:?}");
+    }
+    assert!(refused.iter().all(|answer| answer.header("retry-after").is_some()));
+    assert_eq!(put(&server, &token, &files::jpeg()).status, 200);
+    assert_eq!(files_in(&lodge.data().join("pictures")), 2);
 }
 
 #[test]
