@@ -4,6 +4,10 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
+/// What no input may take more of, the sanitizer's share included: a picture that is within bounds takes half
+/// of it.
+const MEMORY: &str = "-rss_limit_mb=1024";
+
 /// Runs every target for so many seconds; the first finding ends it.
 pub(crate) fn run(seconds: u64) -> Result<()> {
     let targets = process::output("cargo", &["+nightly", "fuzz", "list"])
@@ -12,7 +16,17 @@ pub(crate) fn run(seconds: u64) -> Result<()> {
     for target in targets.lines() {
         process::run(
             "cargo",
-            &["+nightly", "fuzz", "run", target, "--", &limit, "-max_len=20000", "-timeout=10"],
+            &[
+                "+nightly",
+                "fuzz",
+                "run",
+                target,
+                "--",
+                &limit,
+                "-max_len=20000",
+                "-timeout=10",
+                MEMORY,
+            ],
             &[],
         )?;
     }
