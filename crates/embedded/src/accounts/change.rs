@@ -7,7 +7,7 @@ use lodge_domain::accounts::{
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{
-    events, get, identities,
+    events, get,
     row::{kept_nickname, role_number},
 };
 use crate::failure::Failure;
@@ -27,6 +27,7 @@ const SET_EPOCH: &str = "UPDATE accounts SET epoch = ?2 WHERE id = ?1";
 const END_SESSIONS: &str = "DELETE FROM sessions WHERE account = ?1 AND id <> ?2";
 const KEEP_SESSION: &str =
     "UPDATE sessions SET epoch = ?3 WHERE account = ?1 AND id = ?2 AND epoch = ?4";
+const UNLINK_ALL: &str = "DELETE FROM identities WHERE account = ?1";
 /// What is left of a deleted account keeps its name from others.
 const BURY: &str = "UPDATE accounts SET nickname = NULL, email = NULL, role = 0, password = NULL, \
     reset = NULL, reset_until = NULL, epoch = epoch + 1, banned_at = NULL, picture = NULL, deleted_at = ?2 WHERE id = ?1 AND deleted_at IS NULL";
@@ -34,7 +35,7 @@ const NO_SESSION: [u8; 16] = [0; 16];
 
 /// Every statement of the changes.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 13] = [
+pub(crate) const STATEMENTS: [&str; 14] = [
     ADD,
     STANDING,
     SET_NICKNAME,
@@ -47,6 +48,7 @@ pub(crate) const STATEMENTS: [&str; 13] = [
     SET_EPOCH,
     END_SESSIONS,
     KEEP_SESSION,
+    UNLINK_ALL,
     BURY,
 ];
 
@@ -126,7 +128,7 @@ pub(crate) fn change(
         connection.prepare_cached(SET_PICTURE)?.execute((id.0, bytes))?;
     }
     if *unlinks_all {
-        identities::forget(connection, id)?;
+        connection.prepare_cached(UNLINK_ALL)?.execute([id.0])?;
     }
     if let Some(ending) = ending {
         end(connection, id, *ending, epoch)?;
@@ -157,7 +159,7 @@ pub(crate) fn remove(connection: &Connection, event: &Event) -> Result<Option<Ac
     let Some(account) = get(connection, event.account)? else { return Ok(None) };
     connection.prepare_cached(BURY)?.execute((id, at))?;
     connection.prepare_cached(END_SESSIONS)?.execute((id, NO_SESSION))?;
-    identities::forget(connection, event.account)?;
+    connection.prepare_cached(UNLINK_ALL)?.execute([event.account.0])?;
     events::note(connection, event)?;
     Ok(Some(account))
 }

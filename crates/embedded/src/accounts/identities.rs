@@ -36,7 +36,6 @@ const HAS_ONE: &str = "SELECT 1 FROM identities WHERE account = ?1 AND issuer = 
 const ADD: &str =
     "INSERT INTO identities (issuer, subject, account, linked_at) VALUES (?1, ?2, ?3, ?4)";
 const REMOVE: &str = "DELETE FROM identities WHERE account = ?1 AND issuer = ?2";
-const FORGET: &str = "DELETE FROM identities WHERE account = ?1";
 static SESSION: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT 1 FROM sessions s JOIN accounts a ON a.id = s.account \
@@ -52,7 +51,7 @@ const USE_UP: &str = "DELETE FROM tickets WHERE digest = ?1";
 /// Every statement of the identities.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    let texts = [LIST, OWNER, HAS_ONE, ADD, REMOVE, FORGET];
+    let texts = [LIST, OWNER, HAS_ONE, ADD, REMOVE];
     let texts = texts.into_iter().chain([ISSUE, DROP_OLDEST, TICKET, USE_UP]);
     texts.map(str::to_owned).chain([FIND.clone(), SESSION.clone()]).collect()
 }
@@ -194,11 +193,6 @@ fn add(
 ) -> rusqlite::Result<()> {
     let values = (&identity.issuer, &identity.subject, account.0, at.as_millisecond());
     connection.prepare_cached(ADD)?.execute(values).map(drop)
-}
-
-/// Forgets by whom an account is opened.
-pub(super) fn forget(connection: &Connection, account: AccountId) -> rusqlite::Result<()> {
-    connection.prepare_cached(FORGET)?.execute([account.0]).map(drop)
 }
 
 #[cfg(test)]

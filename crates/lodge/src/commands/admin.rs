@@ -12,7 +12,6 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use lodge_domain::{
     keys::KeyId,
     links::{
@@ -22,6 +21,7 @@ use lodge_domain::{
 };
 use uuid::Uuid;
 
+use super::progress::progress_bar;
 use crate::{
     admin::{Administrator, Command, Outcome},
     cli::ConfigOptions,
@@ -332,9 +332,4 @@ fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
     let exported = progress.position();
     progress.finish_and_clear();
     Ok(exported)
-}
-
-/// A bar on the terminal, if there is one.
-pub(super) fn progress_bar(length: u64, template: &str) -> Result<ProgressBar> {
-    Ok(ProgressBar::new(length).with_style(ProgressStyle::with_template(template)?))
 }

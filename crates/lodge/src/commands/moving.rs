@@ -9,7 +9,7 @@ use lodge_domain::{
     links::moving::{Differences, Moved, Phase, Progress},
 };
 
-use super::admin::progress_bar;
+use super::progress::progress_bar;
 use crate::{
     cli::ConfigOptions,
     config::{self, BadConfig, Store},

@@ -26,7 +26,7 @@ use lodge_load::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::admin::progress_bar;
+use super::progress::progress_bar;
 use crate::{
     cli::ConfigOptions,
     config::{self, App, Config, Role as ProcessRole},

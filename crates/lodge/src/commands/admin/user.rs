@@ -14,8 +14,11 @@ use lodge_domain::{
     passwords::Password,
 };
 
-use super::{OTHER_ANSWER, PROBLEMS_SHOWN, progress_bar};
-use crate::admin::{Administrator, Command, Outcome, UserCommand};
+use super::{OTHER_ANSWER, PROBLEMS_SHOWN};
+use crate::{
+    admin::{Administrator, Command, Outcome, UserCommand},
+    commands::progress::progress_bar,
+};
 
 /// Accounts that are asked for, or sent, at once.
 const PAGE: usize = 1_000;
