@@ -100,6 +100,14 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
     attach(scene, "not-a-picture.jpg", b"<svg/>").await;
     browser.press("Use this picture").await;
     browser.one("#picture-error").await;
+    attach(scene, "too-long.jpg", &vec![0; 20 << 20]).await;
+    if scripts == Scripts::On {
+        let said = "return document.getElementById('picture').validationMessage";
+        browser.until(said, "This file is larger than 5 MB. Choose a smaller one.").await;
+    } else {
+        browser.press("Use this picture").await;
+        browser.sees("The picture is larger than 5 MB; choose a smaller one.").await;
+    }
     attach(scene, "picture.jpg", &files::with_gps()).await;
     if scripts == Scripts::On {
         // Before it is sent, the right way up.
