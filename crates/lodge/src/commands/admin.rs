@@ -24,8 +24,7 @@ use uuid::Uuid;
 use super::progress::progress_bar;
 use crate::{
     admin::{Administrator, Command, Outcome},
-    cli::ConfigOptions,
-    config,
+    config::{self, ConfigOptions},
 };
 
 /// Problems that are printed; the others are counted.

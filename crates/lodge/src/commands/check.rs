@@ -6,8 +6,7 @@ use anyhow::Result;
 use lodge_embedded::Inspected;
 
 use crate::{
-    cli::ConfigOptions,
-    config::{self, App, Config, Role, Writes},
+    config::{self, App, Config, ConfigOptions, Role, Writes},
     wiring,
 };
 

@@ -11,8 +11,7 @@ use lodge_domain::{
 
 use super::progress::progress_bar;
 use crate::{
-    cli::ConfigOptions,
-    config::{self, BadConfig, Store},
+    config::{self, BadConfig, ConfigOptions, Store},
     wiring,
 };
 

@@ -28,8 +28,7 @@ use uuid::Uuid;
 
 use super::progress::progress_bar;
 use crate::{
-    cli::ConfigOptions,
-    config::{self, App, Config, Role as ProcessRole},
+    config::{self, App, Config, ConfigOptions, Role as ProcessRole},
     wiring,
 };
 

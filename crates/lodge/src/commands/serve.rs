@@ -4,7 +4,10 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result};
 
-use crate::{cli::ConfigOptions, config, lifecycle, telemetry};
+use crate::{
+    config::{self, ConfigOptions},
+    lifecycle, telemetry,
+};
 
 /// How long threads may take to end, when everything is stored.
 const LAST_THREADS: Duration = Duration::from_secs(1);

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod engines;
+mod options;
 mod providers;
 mod sources;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
+    options::ConfigOptions,
     providers::ProviderConfig,
     sources::{BadConfig, load},
 };

@@ -7,8 +7,7 @@ use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::{Config, accounts, engines};
-use crate::cli::ConfigOptions;
+use super::{Config, ConfigOptions, accounts, engines};
 
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "lodge.toml";
