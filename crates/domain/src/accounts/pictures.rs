@@ -5,9 +5,9 @@ use std::{collections::HashSet, future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_channel::oneshot;
 use futures_util::{FutureExt, TryStreamExt, future::BoxFuture};
 use jiff::{SignedDuration, Timestamp};
-use parking_lot::Mutex;
 
 use super::{
     Account, AccountsClient, Backend, Call, PICTURES_ASKED, PictureDecoder, PictureId, PictureSize,
@@ -154,10 +154,9 @@ async fn to_its_end<T: Send + 'static>(
     tasks: &dyn Tasks,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    let work = work.map(|done| Arc::new(Mutex::new(Some(done)))).shared();
-    tasks.spawn(work.clone().map(drop).boxed());
-    let done = work.await.lock().take();
-    done.unwrap_or_else(|| Err(Error::internal("what came of it was taken by somebody else")))
+    let (done, receiver) = oneshot::channel();
+    tasks.spawn(async move { drop(done.send(work.await)) }.boxed());
+    receiver.await.unwrap_or_else(|dropped| Err(Error::internal(dropped)))
 }
 
 #[cfg(test)]

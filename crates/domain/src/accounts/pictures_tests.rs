@@ -4,6 +4,7 @@ use std::{collections::HashMap, pin::pin};
 
 use futures_util::{FutureExt, StreamExt, stream, stream::BoxStream};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::*;
