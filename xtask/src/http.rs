@@ -1,5 +1,4 @@
-//! Asking over HTTP, each time on a connection of its own: a client that keeps none cannot mistake a
-//! connection that broke while it was idle for an answer that stayed away.
+//! Asking over HTTP.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -31,13 +30,24 @@ pub(crate) struct Answer {
 }
 
 impl Http {
+    /// One that asks each time on a connection of its own: who keeps none cannot mistake a connection that
+    /// broke while it was idle for an answer that stayed away.
     pub(crate) fn new() -> Self {
+        Self::with_idle(0)
+    }
+
+    /// One that keeps its connection, for who looks at the clock.
+    pub(crate) fn keeping() -> Self {
+        Self::with_idle(1)
+    }
+
+    fn with_idle(connections: usize) -> Self {
         let settings = Agent::config_builder()
             .proxy(None)
             .timeout_global(Some(PATIENCE))
             .timeout_connect(Some(CONNECT))
-            .max_idle_connections(0)
-            // They are made anew for each.
+            .max_idle_connections(connections)
+            // They are made anew for each connection.
             .input_buffer_size(BUFFER)
             .output_buffer_size(BUFFER)
             .max_redirects(0)
@@ -106,5 +116,34 @@ impl Answer {
     /// Whether it leads to one of `targets`.
     pub(crate) fn leads_to(&self, targets: &[String]) -> bool {
         self.status == 307 && self.location.as_ref().is_some_and(|place| targets.contains(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead, BufReader, Write},
+        net::TcpListener,
+        thread,
+    };
+
+    use super::*;
+
+    #[test]
+    fn who_keeps_a_connection_asks_twice_on_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+                if line.is_empty() {
+                    (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+                }
+            }
+        });
+        let http = Http::keeping();
+        for _ in 0..2 {
+            assert_eq!(http.send("GET", at, "/").unwrap().body, "ok");
+        }
     }
 }

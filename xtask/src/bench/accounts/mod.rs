@@ -1,6 +1,5 @@
 //! Accounts: reads with a token, sign-ins, and what a sign-in tells by its time.
 
-mod client;
 mod reads;
 mod seeded;
 mod sign_ins;

@@ -1,14 +1,14 @@
 //! What a sign-in tells by its time: where in the table a name stands, and what kind of account it is.
 
-use std::{fmt::Write as _, fs};
+use std::{fmt::Write as _, fs, time::Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use lodge_load::{SEED_PASSWORD, seeded_name};
 use rand::seq::SliceRandom;
+use serde_json::json;
 
 use super::{
     AccountsOptions,
-    client::Client,
     seeded::{self, Seeded},
     start,
 };
@@ -17,6 +17,7 @@ use crate::{
         median,
         servers::{self, LODGE, Scratch},
     },
+    http::Http,
     process,
 };
 
@@ -37,18 +38,29 @@ struct Kind {
     status: u16,
 }
 
+/// Sends a name and a password; the status of what is answered, when all of it is here.
+fn post(http: &Http, path: &str, username: &str, password: &str) -> Result<u16> {
+    let body = json!({ "username": username, "password": password });
+    let answer = http.send_json("POST", LODGE.parse()?, path, &[], &body);
+    Ok(answer.with_context(|| format!("no answer to {username} at {path}"))?.status)
+}
+
 /// Sign-ins of every kind in turn, in another order each time, on one connection; the times of each kind,
 /// in ms.
-fn interleaved(client: &mut Client, kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>>> {
+fn interleaved(kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>>> {
+    let http = Http::keeping();
+    // Connects, before the clock is looked at.
+    http.send("GET", LODGE.parse()?, "/login").context("no answer")?;
     let mut times = vec![Vec::new(); kinds.len()];
     let mut order: Vec<usize> = (0..kinds.len()).collect();
     for number in 0..usize::try_from(tries)? {
         order.shuffle(&mut rand::rng());
         for &kind in &order {
             let Kind { what, names, password, status } = &kinds[kind];
-            let (answered, ms) = client.sign_in(&names[number % names.len()], password)?;
+            let began = Instant::now();
+            let answered = post(&http, "/api/session", &names[number % names.len()], password)?;
+            times[kind].push(began.elapsed().as_secs_f64() * 1e3);
             ensure!(answered == *status, "{what}: {answered}");
-            times[kind].push(ms);
         }
     }
     Ok(times)
@@ -59,7 +71,6 @@ fn interleaved(client: &mut Client, kinds: &[Kind], tries: u64) -> Result<Vec<Ve
 pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
     let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
     let _lodge = start(&scratch, &seeded)?;
-    let mut client = Client::connect(LODGE)?;
     let tries = TRIES.min(options.names);
     let (first, middle, last) = (0, options.users / 2, options.users - 1);
     let places = [("the first", first), ("the middle", middle), ("the last", last)];
@@ -74,8 +85,8 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
     let others = others.map(|(what, names)| Kind { what, names, password: WRONG, status: 401 });
     let wrong: Vec<Kind> = known(WRONG, 401).into_iter().chain(others).collect();
     let right = known(SEED_PASSWORD, 200);
-    let wrong_ms = interleaved(&mut client, &wrong, tries)?;
-    let right_ms = interleaved(&mut client, &right, tries)?;
+    let wrong_ms = interleaved(&wrong, tries)?;
+    let right_ms = interleaved(&right, tries)?;
     println!(
         "\n| sign-in among {}, medians of {tries} | wrong password, ms | right password, ms |",
         options.users
@@ -92,17 +103,16 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
 pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
     let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
     let _lodge = start(&scratch, &seeded)?;
-    let mut client = Client::connect(LODGE)?;
     let numbers = 0..options.names;
     let kinds = [
         ("a known name, a wrong password", numbers.map(seeded_name).collect()),
         ("an unknown name", unknown(options)),
-        ("a banned account", banned(options, &seeded, &mut client)?),
+        ("a banned account", banned(options, &seeded)?),
         ("an account without a password", without_password(options, &seeded, &scratch)?),
     ]
     .map(|(what, names)| Kind { what, names, password: WRONG, status: 401 });
-    let first = interleaved(&mut client, &kinds, options.names)?;
-    let second = interleaved(&mut client, &kinds, options.names)?;
+    let first = interleaved(&kinds, options.names)?;
+    let second = interleaved(&kinds, options.names)?;
     println!(
         "\n| {} sign-ins over as many names, in ms | median | of another run | apart | p90 of both |",
         options.names
@@ -142,10 +152,11 @@ fn unknown(options: &AccountsOptions) -> Vec<String> {
 }
 
 /// Accounts with a password, banned; made the first time.
-fn banned(options: &AccountsOptions, seeded: &Seeded, client: &mut Client) -> Result<Vec<String>> {
+fn banned(options: &AccountsOptions, seeded: &Seeded) -> Result<Vec<String>> {
+    let http = Http::new();
     let names: Vec<String> = (0..options.names).map(|number| format!("banned-{number}")).collect();
     for name in &names {
-        let status = client.sign_up(name, SEED_PASSWORD)?;
+        let status = post(&http, "/api/accounts", name, SEED_PASSWORD)?;
         ensure!(matches!(status, 201 | 409), "{name} was not made: {status}");
         admin(seeded, &["user", "ban", name])?;
     }
