@@ -11,9 +11,10 @@ use anyhow::{Context, Result, ensure};
 
 use super::{
     Options,
+    beside::{self, Beside},
     crowd::{self, Crowd},
     median,
-    servers::{self, LODGE, NGINX, Scratch},
+    servers::{self, LODGE, Scratch},
     wrk,
 };
 use crate::{
@@ -64,7 +65,7 @@ fn random(options: &Options) -> Result<()> {
     beside_nginx("10,000 links at random", options, &scratch, Some(&script), "/r0", 0.7)
 }
 
-/// Alternating runs of `wrk -t2 -c100` on nginx and Lodge.
+/// 10,000 links, redirected by nginx and by Lodge.
 fn beside_nginx(
     name: &str,
     options: &Options,
@@ -73,34 +74,23 @@ fn beside_nginx(
     path: &str,
     bar: f64,
 ) -> Result<()> {
-    let nginx_process = servers::start_nginx(scratch)?;
+    let nginx = servers::start_nginx(scratch)?;
     let lodge = servers::start_lodge(scratch, "data")?;
     servers::import(scratch, "data", "r", 10_000)?;
-    let (mut ratios, mut rates, mut nginx_rates) = (vec![], vec![], vec![]);
-    let (mut cpu, mut nginx_cpu) = (vec![], vec![]);
-    for _ in 0..options.runs {
-        let before = servers::cpu_us(nginx_process.pid())?;
-        let nginx = wrk::run(2, 100, options.seconds, script, &format!("http://{NGINX}{path}"))?;
-        nginx_cpu.push((servers::cpu_us(nginx_process.pid())? - before) / nginx.requests);
-        let before = servers::cpu_us(lodge.pid())?;
-        let run = wrk::run(2, 100, options.seconds, script, &format!("http://{LODGE}{path}"))?;
-        cpu.push((servers::cpu_us(lodge.pid())? - before) / run.requests);
-        ensure!(run.errors == 0.0 && nginx.errors == 0.0, "errors: {run:?} {nginx:?}");
-        ratios.push(run.per_second / nginx.per_second);
-        rates.push(run.per_second);
-        nginx_rates.push(nginx.per_second);
-    }
+    let beside = beside::alternate(&nginx, &lodge, options, script, path)?;
+    let Beside { lodge, nginx } = &beside;
     println!(
         "{name}: {:.0}/s, nginx {:.0}/s (medians of {})",
-        median(&rates),
-        median(&nginx_rates),
+        median(&lodge.per_second),
+        median(&nginx.per_second),
         options.runs
     );
+    let ratios = beside.ratios();
     println!("{name}: ratio {:.3} (bar {bar}); runs {ratios:.3?}", median(&ratios));
     println!(
         "{name}: {:.2} µs CPU a redirect (bar 10.5); nginx {:.2}",
-        median(&cpu),
-        median(&nginx_cpu)
+        median(&lodge.cpu_us),
+        median(&nginx.cpu_us)
     );
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the figures of the README, each beside its bar, on this machine.
 
 mod accounts;
+mod beside;
 mod cluster;
 mod crowd;
 mod links;

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     bench::{
+        beside::{self, Beside},
         links::{load, number, script, wait_until},
         median,
-        servers::{self, LODGE, NGINX, Scratch},
-        wrk,
+        servers::{self, LODGE, Scratch},
     },
     process::Running,
 };
@@ -124,34 +124,23 @@ fn start_tiers(scratch: &Scratch, data: &Path) -> Result<[Running; 2]> {
     Ok([web, accounts])
 }
 
-/// Alternating runs of `wrk -t2 -c100` on nginx and Lodge.
+/// As many reads as nginx and Lodge can answer.
 pub(super) fn saturation(options: &AccountsOptions) -> Result<()> {
     let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
-    let nginx_process = servers::start_nginx_with(&scratch, "return 200")?;
+    let nginx = servers::start_nginx_with(&scratch, "return 200")?;
     let lodge = start(&scratch, &seeded)?;
     let script = script(&scratch, &TOKENS.replace("TOKENS", &seeded.tokens.display().to_string()))?;
-    let url = |address: &str| format!("http://{address}/api/me");
-    let (mut ratios, mut rates, mut nginx_rates) = (vec![], vec![], vec![]);
-    let (mut cpu, mut nginx_cpu) = (vec![], vec![]);
-    for _ in 0..options.runs {
-        let before = servers::cpu_us(nginx_process.pid())?;
-        let nginx = wrk::run(2, 100, options.seconds, Some(&script), &url(NGINX))?;
-        nginx_cpu.push((servers::cpu_us(nginx_process.pid())? - before) / nginx.requests);
-        let before = servers::cpu_us(lodge.pid())?;
-        let run = wrk::run(2, 100, options.seconds, Some(&script), &url(LODGE))?;
-        cpu.push((servers::cpu_us(lodge.pid())? - before) / run.requests);
-        ensure!(run.errors == 0.0 && nginx.errors == 0.0, "errors: {run:?} {nginx:?}");
-        ratios.push(run.per_second / nginx.per_second);
-        rates.push(run.per_second);
-        nginx_rates.push(nginx.per_second);
-    }
+    let beside = beside::alternate(&nginx, &lodge, &options.of_load(), Some(&script), "/api/me")?;
     println!(
         "\n| GET /api/me, wrk -t2 -c100, {} sessions at random | a second | µs CPU each |",
         options.sessions
     );
     println!("| --- | --- | --- |");
-    println!("| Lodge | {:.0} | {:.2} |", median(&rates), median(&cpu));
-    println!("| nginx, `return 200` | {:.0} | {:.2} |", median(&nginx_rates), median(&nginx_cpu));
+    let Beside { lodge, nginx } = &beside;
+    for (name, side) in [("Lodge", lodge), ("nginx, `return 200`", nginx)] {
+        println!("| {name} | {:.0} | {:.2} |", median(&side.per_second), median(&side.cpu_us));
+    }
+    let ratios = beside.ratios();
     println!("| ratio (bar 0.25) | {:.3}; runs {ratios:.3?} | |", median(&ratios));
     Ok(())
 }
