@@ -4,14 +4,11 @@ use std::time::Duration;
 
 use lodge_wire::{Pool, PoolOptions, ServerOptions, raw::FRAME_BYTES_MAX};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
-    time::timeout,
 };
 
-use crate::support::{Server, ask, is_unavailable, key};
-
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::support::{Server, ask, is_unavailable, key, said_by};
 
 /// A server that waits for nobody's key for long.
 fn impatient() -> Server {
@@ -24,10 +21,7 @@ async fn said_to(server: &Server, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     // It may be closed before all of it is taken.
     let _ = stream.write_all(bytes).await;
-    let mut said = Vec::new();
-    let read = timeout(PATIENCE, stream.read_to_end(&mut said)).await.expect("it closes");
-    drop(read);
-    said
+    said_by(&mut stream).await
 }
 
 #[tokio::test]
@@ -73,7 +67,7 @@ async fn a_server_that_says_nothing_or_nonsense_is_left_alone() {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let _ = stream.write_all(nonsense).await;
-                let _ = timeout(PATIENCE, stream.read_to_end(&mut Vec::new())).await;
+                said_by(&mut stream).await;
             }
         });
         let patience = Duration::from_millis(100);

@@ -11,24 +11,13 @@ use lodge_domain::{
 };
 use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey};
 
-use crate::support::{Server, ask, is_unavailable, key, until, wait};
+use crate::support::{Server, ask, ask_at_once, is_unavailable, key, until, wait};
 
 #[tokio::test]
 async fn many_calls_share_a_connection_and_each_gets_its_own_answer() {
     let server = Server::start(ServerOptions::new(key()));
-    let pool = Arc::new(server.pool(1));
-    let calls: Vec<_> = (0..500)
-        .map(|number| {
-            let pool = Arc::clone(&pool);
-            tokio::spawn(async move {
-                let name = format!("name-{number}");
-                assert_eq!(ask(&*pool, &name).await.unwrap(), name);
-            })
-        })
-        .collect();
-    for call in calls {
-        call.await.unwrap();
-    }
+    let pool = server.pool(1);
+    ask_at_once(&pool, 500).await;
     assert_eq!(pool.connected(), 1);
 }
 

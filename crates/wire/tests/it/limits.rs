@@ -12,9 +12,9 @@ use lodge_domain::{
 };
 
 use lodge_wire::{Pool, PoolOptions, ServerOptions, raw};
-use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
+use tokio::{net::TcpStream, time::timeout};
 
-use crate::support::{Server, ask, deafened, is_unavailable, key, until, wait};
+use crate::support::{Server, ask, deafened, is_unavailable, key, said_by, until, wait};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
@@ -40,10 +40,7 @@ async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
 /// The greeting of a connection that the server then closes.
 pub(crate) async fn what_a_stranger_is_told(address: SocketAddr) -> Option<raw::Greeting> {
     let mut stream = TcpStream::connect(address).await.ok()?;
-    let mut said = Vec::new();
-    let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await;
-    read.expect("it closes").ok()?;
-    serde_json::from_slice(said.get(4..)?).ok()
+    serde_json::from_slice(said_by(&mut stream).await.get(4..)?).ok()
 }
 
 #[tokio::test]

@@ -16,8 +16,8 @@ use tokio::{
 };
 
 use crate::{
-    support::{KEY, Server, ask, key, until},
-    tls::{Authority, HERE, LATER},
+    support::{KEY, Server, ask, key, said_by, until},
+    tls::Authority,
 };
 
 /// Longer than any test runs.
@@ -170,7 +170,7 @@ async fn a_flood_from_one_address_keeps_nobody_else_out() {
 #[tokio::test]
 async fn the_refused_have_no_more_places_than_strangers() {
     let authority = Authority::new();
-    let tls = Some(authority.server(authority.identity(HERE, LATER), false));
+    let tls = Some(authority.server(false));
     let server = Server::start(ServerOptions { connections_max: 1, tls, ..patient() });
     let pool =
         Pool::start(PoolOptions { tls: Some(authority.client(None)), ..server.pool_options(1) });
@@ -185,8 +185,7 @@ async fn the_refused_have_no_more_places_than_strangers() {
     }
     for mut stream in refused {
         stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-        let mut said = Vec::new();
-        timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await.unwrap().unwrap();
+        let said = said_by(&mut stream).await;
         assert!(String::from_utf8_lossy(&said).contains("TLS only"), "it was waited for");
     }
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");

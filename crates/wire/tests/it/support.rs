@@ -11,6 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use lodge_domain::{
     Error, Result,
     accounts::{Backend, Call, Reply, SessionDigest, Username},
@@ -24,6 +25,7 @@ use tokio::{
     runtime::{Builder, Runtime},
     sync::Semaphore,
     task::JoinHandle,
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -206,6 +208,22 @@ pub(crate) async fn ask(backend: &dyn Backend, name: &str) -> Result<String> {
         Err(error) => Err(error),
         Ok(reply) => Err(Error::internal(format!("{reply:?}"))),
     }
+}
+
+/// Asks for so many names at once; each call gets its own answer.
+pub(crate) async fn ask_at_once(backend: &dyn Backend, calls: usize) {
+    let names = (0..calls).map(|number| format!("name-{number}"));
+    let asked = names.map(async |name| assert_eq!(ask(backend, &name).await.unwrap(), name));
+    join_all(asked).await;
+}
+
+/// All that a peer says until it ends the connection.
+pub(crate) async fn said_by(stream: &mut TcpStream) -> Vec<u8> {
+    let mut said = Vec::new();
+    let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await;
+    // It may be cut off.
+    drop(read.expect("it closes"));
+    said
 }
 
 /// Asks for what is answered when it is let to.

@@ -23,14 +23,14 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::{
     limits::what_a_stranger_is_told,
-    support::{Counted, Server, ask, is_unavailable, key, until},
+    support::{Counted, Server, ask, ask_at_once, is_unavailable, key, said_by, until},
 };
 
-pub(crate) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 /// Years in which a certificate ends.
-pub(crate) const LATER: i32 = 2100;
+const LATER: i32 = 2100;
 const PAST: i32 = 2020;
 
 /// Where a server counts whom it did not let in.
@@ -52,7 +52,7 @@ impl Authority {
     }
 
     /// A certificate for that address, good until that year.
-    pub(crate) fn identity(&self, address: IpAddr, until: i32) -> Identity {
+    fn identity(&self, address: IpAddr, until: i32) -> Identity {
         let (certificate, key) = self.signed(address, until);
         Identity::read(certificate.as_bytes(), key.as_bytes()).unwrap()
     }
@@ -72,10 +72,10 @@ impl Authority {
         ClientTls::new(Some(self.root.as_bytes()), identity).unwrap()
     }
 
-    /// What a server shows, and whether it asks for a certificate of ours.
-    pub(crate) fn server(&self, identity: Identity, asks: bool) -> ServerTls {
+    /// The right server's, and whether it asks for a certificate of ours.
+    pub(crate) fn server(&self, asks: bool) -> ServerTls {
         let clients = asks.then_some(self.root.as_bytes());
-        ServerTls::new(identity, clients).unwrap()
+        ServerTls::new(self.identity(HERE, LATER), clients).unwrap()
     }
 }
 
@@ -90,10 +90,14 @@ async fn is_let_in(pool: &Pool) {
     assert_eq!(ask(pool, "ada").await.unwrap(), "ada");
 }
 
+/// A server that shows the right certificate, and may ask for one.
+fn with_tls(authority: &Authority, asks: bool) -> ServerOptions {
+    ServerOptions { tls: Some(authority.server(asks)), ..ServerOptions::new(key()) }
+}
+
 /// A server on which certificates do for a key.
 fn by_certificate(authority: &Authority) -> Server {
-    let tls = authority.server(authority.identity(HERE, LATER), true);
-    Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(SharedKey::none()) })
+    Server::start(ServerOptions { key: SharedKey::none(), ..with_tls(authority, true) })
 }
 
 #[tokio::test]
@@ -101,20 +105,9 @@ async fn the_right_certificate_lets_in() {
     let authority = Authority::new();
     let server = by_certificate(&authority);
     let client = authority.client(Some(authority.identity(ELSEWHERE, LATER)));
-    let pool = Arc::new(pool(&server, SharedKey::none(), client));
+    let pool = pool(&server, SharedKey::none(), client);
     is_let_in(&pool).await;
-    let calls: Vec<_> = (0..200)
-        .map(|number| {
-            let pool = Arc::clone(&pool);
-            tokio::spawn(async move {
-                let name = format!("name-{number}");
-                assert_eq!(ask(&*pool, &name).await.unwrap(), name);
-            })
-        })
-        .collect();
-    for call in calls {
-        call.await.unwrap();
-    }
+    ask_at_once(&pool, 200).await;
 }
 
 /// Has one in who shows this, until the server has counted that it let them in nowhere.
@@ -143,8 +136,7 @@ async fn no_certificate_a_strangers_and_an_expired_one_let_nobody_in() {
 async fn where_certificates_are_asked_for_the_key_is_not_enough() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     for (what, shown) in [("none", None), ("a stranger's", Some(stranger.identity(HERE, LATER)))] {
-        let tls = authority.server(authority.identity(HERE, LATER), true);
-        let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
+        let server = Server::start(with_tls(&authority, true));
         is_kept_out(&server, key(), authority.client(shown), what).await;
     }
 }
@@ -194,8 +186,7 @@ async fn no_older_tls_is_spoken() {
     let (certificate, key_pem) = authority.signed(HERE, LATER);
     let met = met_by(acceptor(&certificate, &key_pem, &TLS12), &authority).await;
     assert!(met.is_err(), "by no client");
-    let tls = authority.server(authority.identity(HERE, LATER), false);
-    let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
+    let server = Server::start(with_tls(&authority, false));
     for (version, is_good) in [(&TLS13, true), (&TLS12, false)] {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(authority.root.as_bytes()).unwrap()).unwrap();
@@ -212,8 +203,7 @@ async fn no_older_tls_is_spoken() {
 async fn within_tls_the_key_is_needed_still() {
     let authority = Authority::new();
     for other in [SharedKey::new([8; 32]).unwrap(), SharedKey::none()] {
-        let tls = authority.server(authority.identity(HERE, LATER), false);
-        let server = Server::start(ServerOptions { tls: Some(tls), ..ServerOptions::new(key()) });
+        let server = Server::start(with_tls(&authority, false));
         is_kept_out(&server, other, authority.client(None), "another key").await;
         is_let_in(&pool(&server, key(), authority.client(None))).await;
     }
@@ -222,18 +212,15 @@ async fn within_tls_the_key_is_needed_still() {
 #[tokio::test]
 async fn who_speaks_no_tls_is_told_to() {
     let authority = Authority::new();
-    let tls = authority.server(authority.identity(HERE, LATER), true);
     let hello = Duration::from_millis(300);
-    let options = ServerOptions { tls: Some(tls), hello, ..ServerOptions::new(key()) };
-    let server = Server::start(options);
+    let server = Server::start(ServerOptions { hello, ..with_tls(&authority, true) });
     // Who waits for a greeting, as a client of ours does.
     let told = what_a_stranger_is_told(server.address).await.unwrap();
     assert_eq!(told.refused.as_deref(), Some("it speaks TLS only"));
     // Who speaks first.
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-    let mut said = Vec::new();
-    timeout(Duration::from_secs(10), stream.read_to_end(&mut said)).await.unwrap().unwrap();
+    let said = said_by(&mut stream).await;
     assert!(String::from_utf8_lossy(&said).contains("TLS only"), "{said:?}");
     let plain = server.pool(1);
     until("one of ours is refused, too", || server.counted.of(FAILED) >= 3).await;
@@ -258,8 +245,7 @@ async fn a_client_that_is_to_speak_tls_says_nothing_without() {
     let mut greeting = [0; 64];
     let length = greeted.read(&mut greeting).await.unwrap();
     client.write_all(&greeting[..length]).await.unwrap();
-    let mut said = Vec::new();
-    timeout(Duration::from_secs(10), client.read_to_end(&mut said)).await.unwrap().unwrap();
+    let said = said_by(&mut client).await;
     assert_eq!(said.first(), Some(&0x16), "a handshake");
     let text = String::from_utf8_lossy(&said);
     assert!(!text.contains("proof") && !text.contains("challenge"), "{text}");
@@ -271,12 +257,9 @@ async fn a_client_that_is_to_speak_tls_says_nothing_without() {
 #[tokio::test]
 async fn half_a_handshake_is_not_waited_for() {
     let authority = Authority::new();
-    let tls = authority.server(authority.identity(HERE, LATER), true);
     let hello = Duration::from_millis(50);
-    let server =
-        Server::start(ServerOptions { tls: Some(tls), hello, ..ServerOptions::new(key()) });
+    let server = Server::start(ServerOptions { hello, ..with_tls(&authority, true) });
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(&[0x16, 3, 1]).await.unwrap();
-    let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut Vec::new())).await;
-    assert!(read.is_ok(), "it is closed");
+    said_by(&mut stream).await;
 }
