@@ -1,13 +1,14 @@
 //! Where pictures are kept: in the files of a folder, or wherever else `object_store` can.
 
 use std::{
+    ffi::OsStr,
     fs::{self, DirBuilder},
-    future::Future,
+    future::{Future, ready},
     io,
     os::unix::fs::DirBuilderExt,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use async_trait::async_trait;
@@ -22,6 +23,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, local::LocalFileSyst
 use tokio::{
     runtime::Handle,
     sync::{Mutex, Semaphore},
+    task::spawn_blocking,
     time::timeout,
 };
 
@@ -40,6 +42,8 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Pictures in an object store, each size by itself.
 pub struct ObjectPictures {
     store: Arc<dyn ObjectStore>,
+    /// Of what is kept in files, their folder.
+    folder: Option<PathBuf>,
     turns: Arc<Semaphore>,
     deadline: Duration,
     runtime: Handle,
@@ -50,7 +54,7 @@ impl ObjectPictures {
     /// that this is called in.
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
         let turns = Arc::new(Semaphore::new(OPERATIONS_MAX));
-        Self { store, turns, deadline: DEADLINE, runtime: Handle::current() }
+        Self { store, folder: None, turns, deadline: DEADLINE, runtime: Handle::current() }
     }
 
     /// The same, with another time for the store to answer in.
@@ -60,13 +64,15 @@ impl ObjectPictures {
     }
 
     /// In the files of `folder`, which is made for its owner alone if there is none. A file is whole or not
-    /// there, and on the disk, its folder too, before it is acknowledged. Fails if nothing can be written
-    /// there. Blocks for as long as the disk takes.
+    /// there, and on the disk, its folder too, before it is acknowledged; what a process that was stopped has
+    /// left unfinished goes when old pictures are looked for. Fails if nothing can be written there. Blocks
+    /// for as long as the disk takes.
     pub fn in_folder(folder: &Path) -> io::Result<Self> {
         make(folder)?;
         try_writing(folder)?;
         let files = LocalFileSystem::new_with_prefix(folder).map_err(io::Error::other)?;
-        Ok(Self::new(Arc::new(files.with_fsync(true))))
+        let folder = Some(folder.to_owned());
+        Ok(Self { folder, ..Self::new(Arc::new(files.with_fsync(true))) })
     }
 
     /// Whether it could be kept in the files of `folder`; makes nothing that stays.
@@ -93,6 +99,15 @@ impl ObjectPictures {
             Ok(Err(error)) => Err(Error::internal(error)),
             Err(_) => Err(Error::unavailable("where pictures are kept does not answer")),
         }
+    }
+
+    /// Removes what was begun before `at` and is not finished, one folder at a time.
+    async fn remove_unfinished(&self, at: SystemTime) -> Result<()> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        for folder in self.operate(blocking(move || folders(&folder))).await? {
+            self.operate(blocking(move || remove_unfinished(&folder, at))).await?;
+        }
+        Ok(())
     }
 }
 
@@ -141,7 +156,9 @@ impl PictureStore for ObjectPictures {
             let page = self.operate(page).await?;
             Ok(page.map(|ids| (stream::iter(ids.into_iter().map(Ok)), listed)))
         };
-        stream::try_unfold(listed, next).try_flatten().boxed()
+        let put = stream::try_unfold(listed, next).try_flatten();
+        let removed = stream::once(self.remove_unfinished(at.into()));
+        removed.try_filter_map(|()| ready(Ok(None))).chain(put).boxed()
     }
 }
 
@@ -164,6 +181,45 @@ async fn next_page(
         }
     }
     Ok(Some(page))
+}
+
+/// What takes a thread for a moment.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> object_store::Result<T> {
+    let done = spawn_blocking(work).await?;
+    done.map_err(|error| object_store::Error::Generic { store: "files", source: error.into() })
+}
+
+/// The folders in this one.
+fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    paths.filter(|path| path.as_ref().map_or(true, |path| path.is_dir())).collect()
+}
+
+/// Removes from a folder what was begun before `at` and is not finished. What is finished meanwhile, or
+/// removed by another process, is not there any more.
+fn remove_unfinished(folder: &Path, at: SystemTime) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let file = entry?.path();
+        if !file.file_name().is_some_and(is_unfinished) {
+            continue;
+        }
+        let is_old = fs::metadata(&file).and_then(|file| Ok(file.modified()? < at));
+        let removed = is_old.and_then(|is_old| if is_old { fs::remove_file(file) } else { Ok(()) });
+        removed.or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether `LocalFileSystem` has given this name to a picture's file until it is whole. It neither lists nor
+/// removes such files.
+fn is_unfinished(name: &OsStr) -> bool {
+    let number = name.to_str().and_then(|name| Some(name.split_once(".jpg#")?.1));
+    number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// Nothing, where a file is not there.

@@ -1,7 +1,7 @@
 //! Pictures in files keep the promises of the port, and some of their own.
 
 use std::{
-    fs,
+    fs, mem,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
@@ -9,13 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
+use futures_util::{TryStreamExt, future::join_all};
+use jiff::{SignedDuration, Timestamp};
 use lodge_contract::{PicturesFixture, pictures::squares};
 use lodge_domain::{
     Error,
     accounts::{PictureId, PictureSize, PictureStore},
 };
 use lodge_pictures::ObjectPictures;
+use object_store::{ObjectStoreExt, local::LocalFileSystem};
 use tempfile::TempDir;
 
 #[expect(clippy::unused_async, reason = "the suite waits for its fixture")]
@@ -44,6 +46,25 @@ async fn a_picture_is_there_when_the_folder_is_opened_again_and_nothing_else_is(
     assert_eq!(files(&folder), 2);
     store.remove(id).await.unwrap();
     assert_eq!(files(&folder), 0);
+}
+
+#[tokio::test]
+async fn what_was_left_unfinished_goes_when_it_is_old() {
+    let folder = TempDir::new().unwrap();
+    let store = ObjectPictures::in_folder(folder.path()).unwrap();
+    let (id, squares) = squares("whole");
+    store.put(id, squares).await.unwrap();
+    let id = id.to_string();
+    let begun = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
+    let begun = begun.put_multipart(&format!("{}/{id}-256.jpg", &id[..3]).into()).await.unwrap();
+    // Dropped, it would tidy up, which a process that is killed does not.
+    mem::forget(begun);
+    assert_eq!(files(folder.path()), 3);
+    let hour = SignedDuration::from_hours(1);
+    for (at, left) in [(Timestamp::now() - hour, 3), (Timestamp::now() + hour, 2)] {
+        let _: Vec<PictureId> = store.put_before(at).try_collect().await.unwrap();
+        assert_eq!(files(folder.path()), left);
+    }
 }
 
 #[tokio::test]
