@@ -18,22 +18,22 @@ use crate::{
     tiers::Tiers,
 };
 
-/// Refused, with nothing left of it: no session, no ticket, no flow that could be used again.
-fn assert_refused(server: &Server, browser: &Browser, answer: &Answer, what: &str) {
+/// Comes back and is refused, with nothing left of it: no session, no ticket, no flow that could be used
+/// again; the answer.
+fn assert_refused(server: &Server, mut browser: Browser, back: &Url, what: &str) -> Answer {
+    let answer = browser.get(back);
     assert_eq!(answer.status, 403, "{what}: {answer:?}");
     for cookie in ["lodge_session", "lodge_newcomer", "lodge_provider"] {
         assert_eq!(browser.cookie(server, cookie), None, "{what}");
     }
+    answer
 }
 
 #[test]
 fn an_answer_to_another_question_is_none() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
-    let there = browser.set_out(&server, "open");
-    let back = browser.through_provider(&server, &there, "ada");
+    let back = browser.there_and_back(&server, "open", "ada");
     let other_way =
         Url::parse(&back.as_str().replace("/login/by/open/", "/login/by/plain/")).unwrap();
     let flow = browser.cookie(&server, "lodge_provider").unwrap().to_owned();
@@ -46,15 +46,12 @@ fn an_answer_to_another_question_is_none() {
         ("another issuer", with_parameter(&back, "iss", Some("https://id.example.org"))),
         ("another provider", other_way),
     ] {
-        let mut browser = browser.clone();
-        let answer = browser.get(&url);
-        assert_refused(&server, &browser, &answer, what);
+        assert_refused(&server, browser.clone(), &url, what);
     }
     let changed = |flow: &str| {
         let mut browser = browser.clone();
         browser.set(&server, "lodge_provider", flow);
-        let answer = browser.get(&back);
-        assert_refused(&server, &browser, &answer, flow);
+        assert_refused(&server, browser, &back, flow);
     };
     let (said, mac) = flow.rsplit_once('.').unwrap();
     let expiry: u64 = said.split('.').nth(1).unwrap().parse().unwrap();
@@ -70,41 +67,31 @@ fn an_answer_to_another_question_is_none() {
 
 #[test]
 fn an_answer_counts_once() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
-    let there = browser.set_out(&server, "open");
-    let back = browser.through_provider(&server, &there, "ada");
-    let mut keeps_its_cookies = browser.clone();
+    let back = browser.there_and_back(&server, "open", "ada");
+    let keeps_its_cookies = browser.clone();
     assert_eq!(browser.get(&back).location(), Some("/signup/name"));
     let answer = browser.get(&back);
     assert_eq!(answer.status, 403, "the browser keeps nothing of it: {answer:?}");
-    let answer = keeps_its_cookies.get(&back);
-    assert_refused(&server, &keeps_its_cookies, &answer, "the provider takes a code once");
+    assert_refused(&server, keeps_its_cookies, &back, "the provider takes a code once");
 }
 
 #[test]
 fn somebody_elses_code_lets_nobody_in() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     for way in ["open", "plain"] {
         let (mut ada, mut mallory) = (Browser::default(), Browser::default());
-        let adas = ada.set_out(&server, way);
-        let adas = ada.through_provider(&server, &adas, "ada");
+        let adas = ada.there_and_back(&server, way, "ada");
         let mallorys = mallory.set_out(&server, way);
         let stolen = with_parameter(&adas, "state", Some(&parameter(&mallorys, "state")));
-        let answer = mallory.get(&stolen);
-        assert_refused(&server, &mallory, &answer, &format!("{way}: a code is of who asked"));
+        assert_refused(&server, mallory, &stolen, &format!("{way}: a code is of who asked"));
     }
 }
 
 #[test]
 fn a_question_that_was_changed_on_its_way_has_no_answer() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
     for (way, name, value) in [
         ("open", "nonce", "another"),
@@ -115,16 +102,13 @@ fn a_question_that_was_changed_on_its_way_has_no_answer() {
         let there = browser.set_out(&server, way);
         let there = with_parameter(&there, name, Some(value));
         let back = browser.through_provider(&server, &there, "ada");
-        let answer = browser.get(&back);
-        assert_refused(&server, &browser, &answer, &format!("{way}: {name}"));
+        assert_refused(&server, browser, &back, &format!("{way}: {name}"));
     }
 }
 
 #[test]
 fn a_token_that_does_not_say_what_it_must_lets_nobody_in() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     for login in [
         "wrong-audience",
         "two-audiences",
@@ -137,8 +121,8 @@ fn a_token_that_does_not_say_what_it_must_lets_nobody_in() {
         "signed-with-the-secret",
     ] {
         let mut browser = Browser::default();
-        let answer = browser.sign_in_by(&server, "open", login);
-        assert_refused(&server, &browser, &answer, login);
+        let back = browser.there_and_back(&server, "open", login);
+        assert_refused(&server, browser, &back, login);
     }
     assert_eq!(
         Browser::default().sign_in_by(&server, "open", "ada").location(),
@@ -148,20 +132,16 @@ fn a_token_that_does_not_say_what_it_must_lets_nobody_in() {
 
 #[test]
 fn a_providers_own_words_are_not_repeated() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let there = browser.set_out(&server, "open");
     let back = browser.refuse_provider(&server, &there);
     assert_eq!(parameter(&back, "error"), "access_denied");
-    let before = browser.clone();
-    let answer = browser.get(&back);
-    assert_refused(&server, &browser, &answer, "access_denied");
+    let answer = assert_refused(&server, browser.clone(), &back, "access_denied");
     assert!(answer.text().contains("You did not let"), "{}", answer.text());
     assert!(!answer.text().contains(&parameter(&back, "error_description")));
     for (error, status) in [("server_error", 503), ("%3Cscript%3E", 403), ("invalid_scope", 403)] {
-        let mut browser = before.clone();
+        let mut browser = browser.clone();
         let url = with_parameter(&back, "error", None);
         let url = format!("{url}&error={error}").parse().unwrap();
         let answer = browser.get(&url);
@@ -174,9 +154,7 @@ fn a_providers_own_words_are_not_repeated() {
 
 #[test]
 fn a_provider_that_has_changed_its_keys_is_believed_at_once() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, _lodge, server) = OpenIdProvider::with_server();
     Browser::default().sign_up_by(&server, "open", "ada");
     let _provider = provider.restarted();
     assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/links"));
@@ -259,17 +237,14 @@ fn the_sign_in_page_does_not_wait_long_for_the_list_of_providers() {
 
 #[test]
 fn a_provider_that_dies_in_the_middle_is_missed_politely() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut slow = Browser::default();
     let began = Instant::now();
     assert_eq!(slow.sign_in_by(&server, "open", "slow").status, 503, "it never answers");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 
     let mut browser = Browser::default();
-    let there = browser.set_out(&server, "open");
-    let back = browser.through_provider(&server, &there, "ada");
+    let back = browser.there_and_back(&server, "open", "ada");
     let issuer = provider.issuer.clone();
     drop(provider);
     let answer = browser.get(&back);

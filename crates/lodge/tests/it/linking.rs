@@ -20,9 +20,7 @@ fn assert_not_linked(server: &Server, token: &str, answer: &Answer, why: &str) {
 
 #[test]
 fn a_session_alone_links_no_provider() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     made(&server, "ada");
     let token = token(&server, "ada");
     let mut browser = Browser::signed_in(&server, &token);
@@ -43,9 +41,7 @@ fn a_session_alone_links_no_provider() {
 
 #[test]
 fn who_has_no_password_links_soon_after_a_sign_in() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
     let age = |seconds: i64| {
@@ -65,9 +61,7 @@ fn who_has_no_password_links_soon_after_a_sign_in() {
 
 #[test]
 fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     Browser::default().sign_up_by(&server, "open", "grace");
     made(&server, "ada");
     let token = token(&server, "ada");
@@ -87,9 +81,7 @@ fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
 
 #[test]
 fn a_recovered_account_has_one_way_in() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, lodge, server) = OpenIdProvider::with_server();
     made(&server, "ada");
     let mut mallory = Browser::signed_in(&server, &token(&server, "ada"));
     assert_eq!(link(&server, &mut mallory, "open", "mallory").location(), Some("/account"));
@@ -112,9 +104,7 @@ fn a_recovered_account_has_one_way_in() {
 
 #[test]
 fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     browser.sign_up_by(&server, "open", "ada");
     let answer = unlink_on_page(&server, &mut browser, &provider.issuer);
@@ -132,9 +122,7 @@ fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
 
 #[test]
 fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
@@ -154,9 +142,7 @@ fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
 
 #[test]
 fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, lodge, server) = OpenIdProvider::with_server();
     made(&server, "ada");
     let token = token(&server, "ada");
     let leads_away = |answer: &Answer| {

@@ -42,6 +42,14 @@ impl OpenIdProvider {
         Self::start_at(0, &[])
     }
 
+    /// Starts one, and a server whose people can sign in by it.
+    pub(crate) fn with_server() -> (Self, Lodge, Server) {
+        let provider = Self::start();
+        let lodge = provider.lodge();
+        let server = lodge.start();
+        (provider, lodge, server)
+    }
+
     /// Starts one over TLS, that shows what the authority has given it.
     pub(crate) fn start_over_tls(authority: &Authority) -> Self {
         let files = [("TLS_KEY", authority.key()), ("TLS_CERTIFICATE", authority.certificate())];
@@ -291,10 +299,15 @@ impl Browser {
         answer.location().unwrap().parse().unwrap()
     }
 
+    /// Sets out to a provider and signs in there; where it sends the browser back to.
+    pub(crate) fn there_and_back(&mut self, server: &Server, provider: &str, login: &str) -> Url {
+        let there = self.set_out(server, provider);
+        self.through_provider(server, &there, login)
+    }
+
     /// Signs in by a provider; what the server answers to it.
     pub(crate) fn sign_in_by(&mut self, server: &Server, provider: &str, login: &str) -> Answer {
-        let there = self.set_out(server, provider);
-        let back = self.through_provider(server, &there, login);
+        let back = self.there_and_back(server, provider, login);
         self.get(&back)
     }
 

@@ -70,9 +70,7 @@ pub(crate) fn link(server: &Server, browser: &mut Browser, provider: &str, login
 
 #[test]
 fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let listed = server.get("/api/providers").json();
     let names: Vec<_> =
         listed["providers"].as_array().unwrap().iter().map(|p| p["name"].clone()).collect();
@@ -119,9 +117,7 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
 
 #[test]
 fn one_person_at_two_providers_is_two_until_they_link_them() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, _lodge, server) = OpenIdProvider::with_server();
     // The provider says that this is everybody's address, and that it has verified it.
     let ada = json!({ "username": "ada", "password": PASSWORD, "email": "ada@example.org" });
     assert_eq!(server.ask("POST", "/api/accounts").json(&ada).send().status, 201);
@@ -153,9 +149,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
 
 #[test]
 fn only_the_session_that_asked_to_link_is_linked() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     made(&server, "ada");
     made(&server, "mallory");
     let (adas, mallorys) = (token(&server, "ada"), token(&server, "mallory"));
@@ -189,9 +183,7 @@ fn only_the_session_that_asked_to_link_is_linked() {
 
 #[test]
 fn the_last_way_into_an_account_is_not_taken_away() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
     let unlink = |way: &str| with(&server, &token, "DELETE", &format!("/api/me/providers/{way}"));
@@ -220,9 +212,7 @@ fn the_last_way_into_an_account_is_not_taken_away() {
 
 #[test]
 fn a_banned_or_deleted_account_is_opened_by_no_provider() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, lodge, server) = OpenIdProvider::with_server();
     let token = Browser::default().sign_up_by(&server, "open", "ada");
     lodge.admin(&["user", "ban", "ada"]);
     let mut browser = Browser::default();
@@ -240,9 +230,7 @@ fn a_banned_or_deleted_account_is_opened_by_no_provider() {
 
 #[test]
 fn where_only_administrators_make_accounts_no_provider_does() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, lodge, server) = OpenIdProvider::with_server();
     let mut late = Browser::default();
     assert_eq!(late.sign_in_by(&server, "open", "late").location(), Some("/signup/name"));
     let ticket = late.cookie(&server, "lodge_newcomer").unwrap().to_owned();
@@ -266,9 +254,7 @@ fn where_only_administrators_make_accounts_no_provider_does() {
 
 #[test]
 fn a_newcomer_who_comes_too_late_begins_again() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, lodge, server) = OpenIdProvider::with_server();
     assert_eq!(Browser::default().open(&server, "/signup/name").status, 410);
     let mut browser = Browser::default();
     browser.sign_in_by(&server, "open", "ada");
@@ -301,9 +287,7 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
 
 #[test]
 fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let page = server.get("/login?next=/account?welcome%26x").text();
     assert!(page.contains("/login/by/open?next=%2Faccount%3Fwelcome%26x\""), "{page}");
     let mut browser = Browser::default();
@@ -339,9 +323,7 @@ fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
 
 #[test]
 fn another_sites_page_sends_nobody_to_a_provider() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (provider, _lodge, server) = OpenIdProvider::with_server();
     let asked = |site: &str| {
         server.ask("GET", "/login/by/open").header("Sec-Fetch-Site", site).browser().send()
     };
@@ -358,9 +340,7 @@ fn another_sites_page_sends_nobody_to_a_provider() {
 
 #[test]
 fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
-    let provider = OpenIdProvider::start();
-    let lodge = provider.lodge();
-    let server = lodge.start();
+    let (_provider, lodge, server) = OpenIdProvider::with_server();
     let depart = |host: &str| server.ask("GET", "/login/by/open").header("Host", host).send();
     for host in ["evil.example", "localhost.evil.example", "10.0.0.1"] {
         let answer = depart(host);
