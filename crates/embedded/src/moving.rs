@@ -56,6 +56,13 @@ impl MovingFolder {
         let size = Size { threads: 1, queue: QUEUE, page_cache_bytes: options.page_cache_bytes };
         Ok(Self { readers: Readers::start(&file, size, &())?, _folder: folder })
     }
+
+    /// Whether there are accounts, which stay.
+    pub async fn has_accounts(&self) -> Result<bool> {
+        self.readers
+            .read(|connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?))
+            .await
+    }
 }
 
 fn failed(file: &Path, source: std::io::Error) -> OpenError {
@@ -123,6 +130,8 @@ impl Source for MovingFolder {
 }
 
 const SECRET: &str = "SELECT value FROM meta WHERE name = 'secret'";
+
+const ANY_ACCOUNT: &str = "SELECT EXISTS (SELECT 1 FROM accounts WHERE deleted_at IS NULL)";
 
 const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";
 

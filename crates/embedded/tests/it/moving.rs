@@ -3,13 +3,17 @@
 use std::{path::Path, sync::Arc};
 
 use jiff::Timestamp;
-use lodge_contract::samples::{
-    BEGIN, RESERVED, at, attempt, change, chosen, create, fresh, fresh_owner, link,
+use lodge_contract::{
+    accounts::{event, fresh_name, made},
+    samples::{BEGIN, RESERVED, at, attempt, change, chosen, create, fresh, fresh_owner, link},
 };
-use lodge_domain::links::{
-    ClickBatch, ClickLimit, Device, Link, LinkId, Outcome, Tags,
-    clicks::ClickCell,
-    moving::{Extent, MovingLink, Source},
+use lodge_domain::{
+    accounts::EventKind,
+    links::{
+        ClickBatch, ClickLimit, Device, Link, LinkId, Outcome, Tags,
+        clicks::ClickCell,
+        moving::{Extent, MovingLink, Source},
+    },
 };
 use lodge_embedded::{Embedded, MovingFolder, OpenError, Options};
 use rusqlite::Connection;
@@ -113,6 +117,21 @@ async fn a_page_ends_early_where_links_have_many_clicks() {
     let source = source(folder.path()).unwrap();
     assert_eq!(source.links(None, 3).await.unwrap().len(), 2);
     assert_eq!(pages(&source, 3).await.len(), 3);
+}
+
+#[tokio::test]
+async fn accounts_that_stay_are_told_of() {
+    let (engine, folder) = open();
+    engine.close().await.unwrap();
+    assert!(!source(folder.path()).unwrap().has_accounts().await.unwrap());
+    let engine = Embedded::open(folder.path(), &Options::default()).unwrap();
+    let account = made(&*engine.accounts(), &fresh_name()).await;
+    engine.close().await.unwrap();
+    assert!(source(folder.path()).unwrap().has_accounts().await.unwrap());
+    let engine = Embedded::open(folder.path(), &Options::default()).unwrap();
+    engine.accounts().remove(event(account.id, EventKind::Deleted, 1)).await.unwrap();
+    engine.close().await.unwrap();
+    assert!(!source(folder.path()).unwrap().has_accounts().await.unwrap(), "it is deleted");
 }
 
 #[tokio::test]

@@ -1,6 +1,10 @@
 //! `lodge move`.
 
-use std::{path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
@@ -46,11 +50,27 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
         });
     };
     let moved = runtime.block_on(async {
-        let moving = wiring::moving(&config, &options.from).await?;
-        moving.run(SystemClock.now(), &watch).await.map_err(explained)
+        let (moving, accounts) = wiring::moving(&config, &options.from).await?;
+        let moved = moving.run(SystemClock.now(), &watch).await.map_err(explained)?;
+        anyhow::Ok((moved, accounts))
     });
     bar.finish_and_clear();
-    Ok(report(&moved?, began))
+    let (moved, accounts) = moved?;
+    let code = report(&moved, began);
+    if accounts {
+        println!("{}", accounts_stay(&options.from));
+    }
+    Ok(code)
+}
+
+/// Only the embedded engine keeps accounts.
+fn accounts_stay(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "accounts stay in {folder}: serve them with `lodge serve --apps accounts --role accounts \
+         --data {folder}`, and set accounts.servers, accounts.key_file and accounts.pictures for the new \
+         servers (docs/operating.md)"
+    )
 }
 
 fn check_store(store: Store) -> Result<()> {

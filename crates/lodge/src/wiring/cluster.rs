@@ -152,15 +152,17 @@ fn named(key: &str, servers: &[String]) -> String {
     format!("{key} ({})", servers.join(", "))
 }
 
-/// A move of everything in the data folder `from` to the Cassandra that the configuration names.
-pub(crate) async fn moving(config: &Config, from: &Path) -> Result<Move> {
+/// A move of all links in the data folder `from` to the Cassandra that the configuration names, and whether
+/// there are accounts, which stay.
+pub(crate) async fn moving(config: &Config, from: &Path) -> Result<(Move, bool)> {
     // Locked before anything is made in the cluster.
     let source = Arc::new(MovingFolder::open(from, &super::options(config))?);
+    let accounts = source.has_accounts().await.map_err(|error| explained("the folder", error))?;
     let cluster = Cassandra::connect(&cassandra_options(config)?).await;
     let cluster = cluster.map_err(|error| explained("Cassandra", error))?;
     cluster.keep_mode(config.links.mode).await.map_err(|error| explained("Cassandra", error))?;
     let (destination, read_back) = cluster.moving(config.links.mode);
-    Ok(Move { source, destination, read_back, pace: Pace::default() })
+    Ok((Move { source, destination, read_back, pace: Pace::default() }, accounts))
 }
 
 fn cassandra_options(config: &Config) -> Result<CassandraOptions> {

@@ -16,7 +16,7 @@ pub(super) async fn ports(_: &Config) -> Result<Ports> {
 }
 
 /// There is nowhere to move to.
-pub(crate) async fn moving(_: &Config, _: &Path) -> Result<Move> {
+pub(crate) async fn moving(_: &Config, _: &Path) -> Result<(Move, bool)> {
     anyhow::bail!(MISSING)
 }
 

@@ -300,6 +300,19 @@ fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
 }
 
 #[test]
+fn accounts_are_not_left_behind_in_silence() {
+    let _turn = turn();
+    let (source, keyspace) = (large_source(1), Keyspace::new());
+    assert!(!moved(&keyspace, &source).contains("accounts"));
+    let file = source.file("accounts.csv");
+    fs::write(&file, "username\nada\n").unwrap();
+    source.admin(&["user", "import", text(&file)]);
+    let ran = move_into(&keyspace, &source);
+    let stay = format!("accounts stay in {}: ", text(&source.data()));
+    assert!(ran.code == 0 && ran.out.lines().last().unwrap().starts_with(&stay), "{ran:?}");
+}
+
+#[test]
 fn in_replace_mode_the_newest_put_wins_over_what_was_moved() {
     let _turn = turn();
     let (source, keyspace) = (Lodge::new().with("LODGE_LINKS_MODE", "replace"), Keyspace::new());
