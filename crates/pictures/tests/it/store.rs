@@ -75,6 +75,8 @@ async fn a_folder_that_is_in_the_way_is_no_absent_picture() {
     fs::write(folder.path().join(&id.to_string()[..3]), "a file where a folder should be").unwrap();
     let put = store.put(id, squares).await;
     assert!(matches!(put, Err(Error::Unavailable { .. })), "{put:?}");
+    let got = store.get(id, PictureSize::Large).await;
+    assert!(matches!(got, Err(Error::Unavailable { .. })), "{got:?}");
 }
 
 /// A file that takes its reader for as long as nobody writes to it, as a disk that does not answer does.
