@@ -138,6 +138,26 @@ fn an_acknowledged_picture_survives_a_crash() {
 }
 
 #[test]
+fn pictures_whose_folder_is_away_are_not_taken_for_none() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let places = set(&server, &token, &files::jpeg());
+    let (folder, aside) = (lodge.data().join("pictures"), lodge.data().join("aside"));
+    fs::rename(&folder, &aside).unwrap();
+    fs::write(&folder, "a file where a folder should be").unwrap();
+    for answer in [server.get(&places[0]), put(&server, &token, &files::jpeg())] {
+        assert_eq!((answer.status, answer.header("cache-control")), (503, Some("no-store")));
+        assert!(answer.header("retry-after").is_some(), "{answer:?}");
+    }
+    fs::remove_file(&folder).unwrap();
+    fs::rename(&aside, &folder).unwrap();
+    assert_eq!(self::places(&server.get("/api/users/ada").json()), places);
+    assert_eq!(statuses(&server, &places), [200; 2]);
+}
+
+#[test]
 fn hostile_files_are_refused_and_take_no_memory() {
     let lodge = lodge();
     let server = lodge.start();
