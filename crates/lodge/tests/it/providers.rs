@@ -438,6 +438,9 @@ fn a_check_asks_the_providers_that_describe_themselves() {
         let line = format!("ok    provider {way}: was not asked, for it does not describe itself");
         assert!(said(line), "{checked:?}");
     }
+    drop(provider);
+    let checked = lodge.run(&["check"]);
+    assert!(checked.out.contains("BAD   provider open: "), "{checked:?}");
 }
 
 #[test]
