@@ -128,6 +128,19 @@ fn certificates_that_do_not_fit_are_told() {
 }
 
 #[test]
+fn a_certificate_that_has_ended_is_told() {
+    let (folder, ours) = authority();
+    let (tiers, _accounts, _web) = Tiers::new().and(&tls(&ours)).start();
+    let both = folder.path().join("both.pem");
+    fs::write(&both, fs::read_to_string(ours.root()).unwrap() + include_str!("ended.pem")).unwrap();
+    let said = bad(&tiers.another_web().with("LODGE_ACCOUNTS_CA_FILE", text(&both)));
+    assert!(
+        said.contains("accounts.ca_file") && said.contains("has ended on 2001-01-01"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_machine_that_trusts_nobody_is_told() {
     let lodge = Lodge::new();
     let (key, none, pictures) = (lodge.file("key"), lodge.file("none.pem"), lodge.file("pictures"));
