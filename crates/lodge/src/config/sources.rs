@@ -327,6 +327,9 @@ mod tests {
         for pair in [
             ("LODGE_HTTP_LISTEN", "nowhere"),
             ("LODGE_PUBLIC_URL", "go.example.org"),
+            ("LODGE_PUBLIC_URL", "ftp://a.b"),
+            ("LODGE_PUBLIC_URL", "https://a b"),
+            ("LODGE_PUBLIC_URL", "https://a.b/"),
             ("LODGE_PUBLIC_URL", "https://a.b/c"),
             ("LODGE_LINKS_MODE", "both"),
             ("LODGE_EMBEDDED_READERS", "0"),
