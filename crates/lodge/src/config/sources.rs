@@ -189,7 +189,7 @@ fn check(config: &Config) -> Result<()> {
     {
         bail!("public_url must be a URL such as https://go.example.org, not {url:?}");
     }
-    if url.ends_with('/') || url.matches('/').count() > 2 {
+    if url.matches('/').count() > 2 {
         bail!("public_url must name a host alone, without a path or a last slash");
     }
     let positive = [
