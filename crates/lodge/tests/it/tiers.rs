@@ -250,16 +250,20 @@ fn a_tier_without_its_settings_says_which() {
     let ca = ("LODGE_ACCOUNTS_CA_FILE", "ca.pem".to_owned());
     let certificate = ("LODGE_ACCOUNTS_CERTIFICATE_FILE", "a.pem".to_owned());
     let asks = ("LODGE_ACCOUNTS_SERVERS", "127.0.0.1:1".to_owned());
-    for (role, setting, said) in [
-        ("web", asks, "accounts.pictures"),
-        ("web", without("LODGE_ACCOUNTS_KEY_FILE"), "accounts.servers"),
-        ("accounts", without("LODGE_ACCOUNTS_KEY_FILE"), "accounts.key_file"),
-        ("accounts", tls.clone(), "accounts.key_file"),
-        ("accounts", ca.clone(), "accounts.tls"),
-        ("accounts", certificate.clone(), "accounts.tls"),
+    let key = ("LODGE_ACCOUNTS_KEY_FILE", "key".to_owned());
+    for (role, settings, said) in [
+        ("web", vec![asks.clone()], "accounts.pictures"),
+        ("web", vec![without("LODGE_ACCOUNTS_KEY_FILE")], "accounts.servers"),
+        ("accounts", vec![asks], "accounts.servers"),
+        ("accounts", vec![without("LODGE_ACCOUNTS_KEY_FILE")], "accounts.key_file"),
+        ("accounts", vec![tls.clone()], "accounts.key_file"),
+        ("accounts", vec![tls.clone(), key], "accounts.certificate_file"),
+        ("accounts", vec![tls, certificate.clone()], "only together"),
+        ("accounts", vec![ca], "accounts.tls"),
+        ("accounts", vec![certificate], "accounts.tls"),
     ] {
         let lodge = Lodge::new().with("LODGE_APPS", "accounts").with("LODGE_ROLES", role);
-        let ran = with(lodge, &[setting]).run(&["serve"]);
+        let ran = with(lodge, &settings).run(&["serve"]);
         assert!(ran.code == 78 && ran.err.contains(said), "{ran:?}");
     }
 }
