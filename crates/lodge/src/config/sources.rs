@@ -331,6 +331,7 @@ mod tests {
             ("LODGE_PUBLIC_URL", "https://a b"),
             ("LODGE_PUBLIC_URL", "https://a.b/"),
             ("LODGE_PUBLIC_URL", "https://a.b/c"),
+            ("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "0"),
             ("LODGE_LINKS_MODE", "both"),
             ("LODGE_EMBEDDED_READERS", "0"),
             ("LODGE_EMBEDDED_READERS", "many"),
