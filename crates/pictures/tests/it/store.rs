@@ -130,4 +130,7 @@ async fn a_folder_that_cannot_be_written_is_refused_at_once() {
     fs::remove_file(&folder).unwrap();
     ObjectPictures::in_folder(&folder).unwrap();
     assert_eq!(files(&folder), 0, "what it tried with is gone");
+    // Where root may write nothing either.
+    assert!(ObjectPictures::in_folder(Path::new("/proc")).is_err());
+    assert!(ObjectPictures::probe(Path::new("/proc")).is_err());
 }
