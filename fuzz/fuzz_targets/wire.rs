@@ -2,14 +2,22 @@
 //! message or none.
 #![no_main]
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use lodge_domain::accounts::Call;
-use lodge_wire::raw::{Answered, FRAME_BYTES_MAX, FromClient, FromServer, Greeting, Verdict, codec};
+use lodge_wire::raw::{
+    Answered, Bytes32, FRAME_BYTES_MAX, FromClient, FromServer, Greeting, Verdict, codec,
+};
 use serde::{Serialize, de::DeserializeOwned};
-use tokio_util::codec::Decoder;
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
+use tokio_util::codec::{Decoder, Encoder};
 
-fuzz_target!(|bytes: &[u8]| {
+mod seeds;
+
+fuzz_target!(init: seeds::sow("wire", messages().into_iter().map(framed)), |bytes: &[u8]| {
     let mut left = BytesMut::from(bytes);
     let mut codec = codec();
     while let Ok(Some(frame)) = codec.decode(&mut left) {
@@ -30,4 +38,89 @@ fn again<T: Serialize + DeserializeOwned>(frame: &[u8]) {
         let read: T = serde_json::from_slice(&written).unwrap();
         assert_eq!(serde_json::to_vec(&read).unwrap(), written);
     }
+}
+
+/// A message of each kind.
+fn messages() -> Vec<Value> {
+    let some = Bytes32([7; 32]);
+    let greeting = Greeting {
+        versions: vec![1],
+        challenge: some,
+        in_flight_max: 64,
+        refused: Some(String::new()),
+    };
+    let answered = Answered { version: 1, challenge: some, proof: some };
+    let calls = calls();
+    let mut messages = vec![
+        json!(greeting),
+        json!(answered),
+        json!(Verdict::Welcome(some)),
+        json!(Verdict::Refused("why".to_owned())),
+        json!(FromServer::Pong),
+        json!(FromServer::Closing),
+        json!(FromClient::Ping),
+        json!(FromClient::Cancel { id: 7 }),
+    ];
+    for outcome in [
+        json!({ "reply": "done" }),
+        json!({ "refused": { "kind": "too_many", "retry_after_ms": 9 } }),
+    ] {
+        messages.push(json!(FromServer::Answer { id: 7, outcome: raw(&outcome) }));
+    }
+    for call in &calls {
+        assert!(serde_json::from_value::<Call>(call.clone()).is_ok(), "{call}");
+        messages.push(json!(FromClient::Call { id: 7, deadline_ms: 9_000, call: raw(call) }));
+    }
+    messages.extend(calls);
+    messages
+}
+
+/// A call of each kind.
+fn calls() -> Vec<Value> {
+    let digest = [7_u8; 32];
+    let session = "01890000-0000-7000-8000-000000000000";
+    let picture = "07".repeat(32);
+    let own = |wish: Value| json!({ "own": { "session": digest, "wish": wish } });
+    let order = |order: Value| own(json!({ "keep_order": order }));
+    vec![
+        json!({ "sign_up": {
+            "wish": { "username": "ada", "password": "first word", "nickname": "Ada", "email": "ada@example.org" },
+            "attempt": { "id": digest, "fingerprint": digest, "at": "2026-01-02T03:04:05Z" },
+        } }),
+        json!({ "sign_in": { "username": "ada", "password": "x", "from": "192.0.2.1", "agent": "a" } }),
+        json!({ "reset_password": { "username": "ada", "code": "x", "new": "next word", "from": "2001:db8::1" } }),
+        json!({ "who": digest }),
+        json!({ "user": "ada" }),
+        json!({ "changed_since": { "feed": session, "at": 7 } }),
+        json!("providers"),
+        json!({ "depart": { "provider": "acme", "redirect_uri": "https://go.example.org/", "next": "/x" } }),
+        json!({ "arrive": {
+            "arrival": { "provider": "acme", "kept": "x", "state": "x", "code": "x", "error": "x", "issuer": "x" },
+            "agent": "a",
+            "session": digest,
+        } }),
+        json!({ "make_from_provider": { "ticket": digest, "username": "ada", "agent": "a" } }),
+        json!({ "pictured": [picture] }),
+        own(json!({ "edit": { "nickname": "Ada", "email": null } })),
+        own(json!({ "change_password": { "current": "x", "new": "next word" } })),
+        own(json!({ "sign_out": session })),
+        own(json!({ "depart": { "provider": "acme", "redirect_uri": "x", "current": "x" } })),
+        own(json!({ "unlink": "https://id.example.org" })),
+        own(json!({ "set_picture": picture })),
+        own(json!("export")),
+        order(json!({ "list": { "prefix": "a", "after": "ada", "limit": 7 } })),
+        order(json!({ "ban": "ada" })),
+        order(json!({ "set_role": ["ada", "moderator"] })),
+    ]
+}
+
+fn raw(value: &Value) -> Box<RawValue> {
+    to_raw_value(value).unwrap()
+}
+
+/// As it crosses the network.
+fn framed(message: Value) -> BytesMut {
+    let (written, mut frame) = (Bytes::from(message.to_string()), BytesMut::new());
+    codec().encode(written, &mut frame).unwrap();
+    frame
 }
