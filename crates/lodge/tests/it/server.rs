@@ -14,7 +14,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -250,10 +250,14 @@ impl Server {
         self.log.lock().unwrap().join("\n")
     }
 
-    /// Sends a signal.
+    /// Sends a signal. After a `STOP` it has stopped: until then a thread may still answer.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = Pid::from_raw(i32::try_from(self.process.0.id()).unwrap()).unwrap();
         kill_process(id, signal).unwrap();
+        if signal == Signal::STOP {
+            let (_, status) = waitpid(Some(id), WaitOptions::UNTRACED).unwrap().unwrap();
+            assert!(status.stopped(), "{status:?}");
+        }
     }
 
     /// `kill -9`.
