@@ -135,7 +135,7 @@ const ANY_ACCOUNT: &str = "SELECT EXISTS (SELECT 1 FROM accounts WHERE deleted_a
 
 const KEYS: &str = "SELECT id, name, created_at, revoked_at, digest FROM api_keys ORDER BY id";
 
-/// What there is, then what changes with everything that a server does: versions rise with each
+/// What there is, then what changes with everything that a server does with links: versions rise with each
 /// change, used clicks and counted ones with each redirect, rows with each creation. Tidying makes
 /// fewer rows.
 const EXTENT: &str = "SELECT \
@@ -145,7 +145,7 @@ const EXTENT: &str = "SELECT \
     (SELECT coalesce(sum(key_version), 0) FROM links), (SELECT coalesce(max(changed_at), 0) FROM links), \
     (SELECT coalesce(sum(clicks_used), 0) FROM links), (SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL), \
     (SELECT count(*) FROM clicks_hour), (SELECT count(*) FROM clicks_day), (SELECT count(*) FROM referrers), \
-    (SELECT coalesce(max(row), 0) FROM outcomes)";
+    (SELECT coalesce(max(row), 0) FROM outcomes WHERE app = 0)";
 
 fn extent(connection: &Connection) -> Result<Extent, Failure> {
     let figures = |row: &Row<'_>| (0..13).map(|column| row.get(column)).collect();

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use jiff::Timestamp;
 use lodge_contract::{
-    accounts::{event, fresh_name, made},
+    accounts::{event, fresh_name, made, new},
     samples::{BEGIN, RESERVED, at, attempt, change, chosen, create, fresh, fresh_owner, link},
 };
 use lodge_domain::{
@@ -132,6 +132,18 @@ async fn accounts_that_stay_are_told_of() {
     engine.accounts().remove(event(account.id, EventKind::Deleted, 1)).await.unwrap();
     engine.close().await.unwrap();
     assert!(!source(folder.path()).unwrap().has_accounts().await.unwrap(), "it is deleted");
+}
+
+#[tokio::test]
+async fn what_accounts_do_meanwhile_is_no_change() {
+    let (engine, folder) = open();
+    engine.close().await.unwrap();
+    let was = extent(&folder).await;
+    let engine = Embedded::open(folder.path(), &Options::default()).unwrap();
+    let attempt = attempt(&fresh("key"), "body", 0);
+    engine.accounts().add(new(&fresh_name()), Some(attempt)).await.unwrap();
+    engine.close().await.unwrap();
+    assert_eq!(extent(&folder).await, was);
 }
 
 #[tokio::test]
