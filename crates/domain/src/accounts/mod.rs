@@ -52,7 +52,7 @@ pub use self::{
     session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,
     sign_up::SignUp,
-    staff::ImportAccount,
+    staff::{ImportAccount, ToldEvent},
     store::{AccountStore, Changed, FeedPlace, Outcome, SessionStore},
     username::Username,
 };

@@ -1,6 +1,6 @@
 //! What those who keep order, and those who run the server, can do with others' accounts.
 
-use std::net::IpAddr;
+use std::{collections::HashMap, net::IpAddr};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ const RESET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 
 /// What one-time codes start with.
 const RESET_PREFIX: &str = "reset_";
+
+/// Events that are told at once, the newest.
+const EVENTS_TOLD: usize = 1_000;
 
 /// An account from elsewhere, as a line of CSV.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,6 +65,15 @@ impl ImportAccount {
     }
 }
 
+/// Something that happened to somebody's account.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ToldEvent {
+    /// What, when, and by whom.
+    pub event: Event,
+    /// Who of the staff it was, if it was one of them who is still there.
+    pub staff: Option<Username>,
+}
+
 impl Accounts {
     /// Makes an account of that role; one that is closed to the public makes them so.
     pub async fn create(
@@ -95,6 +107,26 @@ impl Accounts {
     /// Accounts in the order of their names.
     pub async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
         self.store.list(query).await
+    }
+
+    /// What happened to somebody's account, newest first.
+    pub async fn events(&self, name: &Username) -> Result<Vec<ToldEvent>> {
+        let account = self.user(name).await?;
+        let events = self.store.events(account.id, EVENTS_TOLD).await?;
+        let mut names = HashMap::new();
+        for event in &events {
+            if let Actor::Staff(id) = event.by
+                && !names.contains_key(&id)
+            {
+                let staff = self.store.get(id).await?.map(|(staff, _)| staff.username);
+                names.insert(id, staff);
+            }
+        }
+        let staff = |event: &Event| match event.by {
+            Actor::Staff(id) => names.get(&id).cloned().flatten(),
+            Actor::Owner | Actor::Operator => None,
+        };
+        Ok(events.into_iter().map(|event| ToldEvent { staff: staff(&event), event }).collect())
     }
 
     /// Gives somebody a role.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use lodge_domain::{
-    accounts::{Account, AccountQuery, ImportAccount, Role, Username},
+    accounts::{Account, AccountQuery, ImportAccount, Role, ToldEvent, Username},
     keys::ApiKey,
     links::{
         Short,
@@ -56,6 +56,8 @@ pub(crate) enum UserCommand {
     Unban { username: Username },
     /// Take somebody's picture away.
     TakePicture { username: Username },
+    /// Read what happened to somebody's account.
+    Events { username: Username },
     /// Give out a code to set a new password with.
     Reset { username: Username },
 }
@@ -82,6 +84,8 @@ pub(crate) enum Outcome {
     Users(Vec<Account>),
     /// What came of each line: whether its name was free, or why it cannot be.
     UsersImported(Vec<Result<bool, String>>),
+    /// What happened to an account, newest first.
+    UserEvents(Vec<ToldEvent>),
     /// A code, which cannot be had again.
     ResetIssued { code: Hidden },
 }

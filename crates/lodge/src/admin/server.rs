@@ -151,6 +151,7 @@ async fn carry_out_for_user(
         UserCommand::TakePicture { username } => {
             Outcome::User(accounts.take_picture(&username, BY).await?.0)
         }
+        UserCommand::Events { username } => Outcome::UserEvents(accounts.events(&username).await?),
         UserCommand::Reset { username } => {
             Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await? }
         }

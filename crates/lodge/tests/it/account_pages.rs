@@ -260,6 +260,27 @@ fn staff_have_a_say_over_those_below_them_alone() {
 }
 
 #[test]
+fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
+    let (lodge, server) = staffed();
+    let [eve, max] = ["eve", "max"].map(|name| cookie(&server, name));
+    assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
+    lodge.admin(&["user", "unban", "eve"]);
+    assert!(!opens(&server, &eve));
+    let listed = lodge.admin(&["user", "events", "Eve"]);
+    let told: Vec<_> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
+    assert_eq!(
+        told,
+        [
+            "unbanned\tthe command line",
+            "banned\tmax",
+            "signed_in\tits owner",
+            "signed_up\tits owner"
+        ]
+    );
+    assert_eq!(lodge.run(&["admin", "user", "events", "nobody"]).code, 1);
+}
+
+#[test]
 fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
     let (lodge, server) = staffed();
     let ada = cookie(&server, "ada");

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use lodge_domain::{
-    accounts::{Account, AccountQuery, ImportAccount, Role, Username},
+    accounts::{Account, AccountQuery, Actor, ImportAccount, Role, Username},
     passwords::Password,
 };
 
@@ -58,8 +58,10 @@ pub(super) enum UserOptions {
     Ban(Who),
     /// Let somebody in again.
     Unban(Who),
-    /// Take somebody's picture away. Its files are removed within an hour.
+    /// Take somebody's picture away. Its files are removed within two hours.
     PictureRemove(Who),
+    /// Show what happened to somebody's account in the last year, newest first: when, what, and by whom.
+    Events(Who),
     /// Give out a code with which its owner can set a new password within 15 minutes, once. All sessions
     /// of the account end at once.
     Reset(Who),
@@ -123,6 +125,7 @@ pub(super) fn carry_out(
             let account = changed(administrator, UserCommand::TakePicture { username })?;
             println!("{} has no picture any more", account.username);
         }
+        UserOptions::Events(who) => events(administrator, &who.username)?,
         UserOptions::Reset(who) => reset(administrator, &who.username)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -155,6 +158,23 @@ fn reset(administrator: &mut Administrator, username: &str) -> Result<()> {
         bail!(OTHER_ANSWER)
     };
     println!("{}", code.reveal());
+    Ok(())
+}
+
+fn events(administrator: &mut Administrator, username: &str) -> Result<()> {
+    let command = Command::User(UserCommand::Events { username: Username::parse(username)? });
+    let Outcome::UserEvents(events) = administrator.carry_out(command)? else {
+        bail!(OTHER_ANSWER)
+    };
+    for told in events {
+        let by = match (told.event.by, told.staff) {
+            (Actor::Owner, _) => "its owner".to_owned(),
+            (Actor::Operator, _) => "the command line".to_owned(),
+            (Actor::Staff(_), Some(name)) => name.to_string(),
+            (Actor::Staff(_), None) => "somebody of the staff who is gone".to_owned(),
+        };
+        println!("{}\t{}\t{by}", told.event.at, told.event.kind.name());
+    }
     Ok(())
 }
 
