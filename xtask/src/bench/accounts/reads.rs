@@ -32,6 +32,10 @@ const CONNECTIONS: &str = "64";
 /// Connections that sign in: more than hash, fewer than may wait.
 const SIGN_IN_CONNECTIONS: &str = "16";
 
+/// How many have signed in.
+const SIGNED_IN: &str =
+    "lodge_http_requests_total{method=\"POST\",route=\"/api/session\",status=\"200\"}";
+
 /// Picks one of the tokens at random; the same for both servers. Requests are made before the start, so
 /// that wrk spends little on them.
 const TOKENS: &str = "local requests = {}\n\
@@ -55,14 +59,14 @@ pub(super) fn open_loop(options: &AccountsOptions) -> Result<()> {
     println!("| --- | --- | --- | --- | --- |");
     {
         let _lodge = start(&scratch, &seeded)?;
-        row("one process, 4,000/s", &reads(options, &scratch, &seeded, "4000")?)?;
+        row(options, "one process, 4,000/s", &reads(options, &scratch, &seeded, "4000")?)?;
     }
     let _tiers = start_tiers(&scratch, &seeded.data)?;
-    row("two processes, 2,000/s", &reads(options, &scratch, &seeded, "2000")?)
+    row(options, "two processes, 2,000/s", &reads(options, &scratch, &seeded, "2000")?)
 }
 
 /// One row of a process's whole life.
-fn row(name: &str, runs: &[[f64; 2]]) -> Result<()> {
+fn row(options: &AccountsOptions, name: &str, runs: &[[f64; 2]]) -> Result<()> {
     let p99: Vec<f64> = runs.iter().map(|run| run[1]).collect();
     let p50: Vec<f64> = runs.iter().map(|run| run[0]).collect();
     let count =
@@ -74,7 +78,7 @@ fn row(name: &str, runs: &[[f64; 2]]) -> Result<()> {
         median(&p99),
         hits + misses
     );
-    Ok(())
+    options.bar("p99 < 4 ms", median(&p99) < 4.0)
 }
 
 /// The p50 and p99 of each run, in ms.
@@ -142,18 +146,20 @@ pub(super) fn saturation(options: &AccountsOptions) -> Result<()> {
     }
     let ratios = beside.ratios();
     println!("| ratio (bar 0.25) | {:.3}; runs {ratios:.3?} | |", median(&ratios));
-    Ok(())
+    options.bar("a quarter of nginx", median(&ratios) >= 0.25)
 }
 
 /// Reads at 4,000/s while nobody signs in, and while as many do as can.
 pub(super) fn busy(options: &AccountsOptions) -> Result<()> {
     let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
     let _lodge = start(&scratch, &seeded)?;
-    let (mut idle, mut busy) = (vec![], vec![]);
+    let (mut idle, mut busy, mut signed_in) = (vec![], vec![], vec![]);
     for run in 0..options.runs {
         idle.push(read(options, &scratch, &seeded, "4000", 2 * run)?);
         let sign_ins = start_sign_ins(options)?;
+        let before = servers::counter(SIGNED_IN)?;
         busy.push(read(options, &scratch, &seeded, "4000", 2 * run + 1)?);
+        signed_in.push((servers::counter(SIGNED_IN)? - before) / u64::from(options.seconds));
         drop(sign_ins);
     }
     println!("\n| GET /api/me, 4,000/s, open loop | p50, ms | p99, ms | runs' p99 |");
@@ -165,13 +171,15 @@ pub(super) fn busy(options: &AccountsOptions) -> Result<()> {
         let (p50, p99) = (of(runs, 0), of(runs, 1));
         println!("| {name} | {:.2} | {:.2} | {p99:.2?} |", median(&p50), median(&p99));
     }
+    println!("meanwhile {signed_in:?} signed in a second");
     let p99 = |runs: &[[f64; 2]]| median(&of(runs, 1));
+    let (times, more) = (p99(&busy) / p99(&idle), p99(&busy) - p99(&idle));
     println!(
-        "p99 {:.2} times that of idle, {:.2} ms more (bar: twice, or less than 2 ms more)",
-        p99(&busy) / p99(&idle),
-        p99(&busy) - p99(&idle)
+        "p99 {times:.2} times that of idle, {more:.2} ms more (bar: twice, or less than 2 ms more)"
     );
-    Ok(())
+    options
+        .bar("at least 85 sign in a second meanwhile", signed_in.iter().all(|&many| many >= 85))?;
+    options.bar("p99 beside sign-ins", times <= 2.0 || more < 2.0)
 }
 
 /// As many sign-ins as can be, until this is dropped.
@@ -183,11 +191,9 @@ fn start_sign_ins(options: &AccountsOptions) -> Result<Running> {
         .args(["--connections", SIGN_IN_CONNECTIONS, "--duration", "1h"])
         .stdout(Stdio::null());
     let running = Running::start(&mut command)?;
-    let signed_in =
-        "lodge_http_requests_total{method=\"POST\",route=\"/api/session\",status=\"200\"}";
-    let before = servers::counter(signed_in).unwrap_or_default();
+    let before = servers::counter(SIGNED_IN).unwrap_or_default();
     wait_until("somebody signs in", || {
-        servers::counter(signed_in).is_ok_and(|count| count > before)
+        servers::counter(SIGNED_IN).is_ok_and(|count| count > before)
     })?;
     Ok(running)
 }

@@ -37,5 +37,5 @@ pub(super) fn per_cpu_second(options: &AccountsOptions) -> Result<()> {
     );
     println!("| a second | {:.1} |", median(&rates));
     println!("| p99, ms | {:.0} |", median(&p99s));
-    Ok(())
+    options.bar("85 for a second of CPU time", median(&per_cpu_s) >= 85.0)
 }
