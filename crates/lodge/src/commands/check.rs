@@ -6,7 +6,7 @@ use anyhow::Result;
 use lodge_embedded::Inspected;
 
 use crate::{
-    config::{self, App, Config, ConfigOptions, Role, Writes},
+    config::{self, Config, ConfigOptions, Role, Writes},
     wiring,
 };
 
@@ -78,7 +78,7 @@ fn check_servers(config: &Config) -> Result<bool> {
 
 /// Whether every provider can be asked, where it is this process that asks.
 fn check_providers(config: &Config) -> Result<bool> {
-    if !config.apps.contains(&App::Accounts) || !config.roles.contains(&Role::Accounts) {
+    if !config.keeps_accounts() {
         return Ok(true);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{AccountsConfig, App, Config, Role, Store, providers};
+use super::{AccountsConfig, Config, Role, Store, providers};
 
 /// Seconds that who is signed in may be remembered.
 const SESSION_CACHE_S_MAX: u64 = 60;
@@ -15,10 +15,10 @@ pub(super) fn check(config: &Config) -> Result<()> {
     if config.accounts.session_cache_s > SESSION_CACHE_S_MAX {
         bail!("accounts.session_cache_s must be {SESSION_CACHE_S_MAX} or less");
     }
-    if !config.apps.contains(&App::Accounts) {
+    if !config.keeps_accounts() && !config.answers_for_accounts() {
         return Ok(());
     }
-    let (here, accounts) = (config.roles.contains(&Role::Accounts), &config.accounts);
+    let (here, accounts) = (config.keeps_accounts(), &config.accounts);
     if here && config.links.store != Store::Embedded {
         bail!(
             "apps: accounts are kept in the data folder, which links.store = \"cassandra\" leaves empty; \
@@ -33,6 +33,9 @@ pub(super) fn check(config: &Config) -> Result<()> {
         bail!(
             "accounts.servers must name those that have the role \"accounts\", such as \"10.0.0.1:7070\""
         );
+    }
+    if let Some(server) = accounts.servers.iter().find(|server| !has_port(server)) {
+        bail!("accounts.servers: {server:?} must be a host and a port, such as \"10.0.0.1:7070\"");
     }
     check_tls(accounts)?;
     check_pictures(config)?;
@@ -51,6 +54,11 @@ pub(super) fn check(config: &Config) -> Result<()> {
         );
     }
     providers::check(config)
+}
+
+fn has_port(server: &str) -> bool {
+    let parts = server.rsplit_once(':');
+    parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
 fn check_tls(accounts: &AccountsConfig) -> Result<()> {

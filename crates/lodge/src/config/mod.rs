@@ -42,6 +42,18 @@ pub(crate) enum Role {
     Worker,
 }
 
+impl Config {
+    /// Whether this process answers the public for accounts.
+    pub(crate) fn answers_for_accounts(&self) -> bool {
+        self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Web)
+    }
+
+    /// Whether this process keeps accounts.
+    pub(crate) fn keeps_accounts(&self) -> bool {
+        self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Accounts)
+    }
+}
+
 /// Everything that an operator decides. What each key means is said in `docs/lodge.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -269,6 +269,13 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_needs_nobody_who_keeps_accounts() {
+        assert!(with(&[("LODGE_ROLES", "worker")]).is_ok());
+        let error = with(&[("LODGE_ROLES", "web,worker")]).unwrap_err();
+        assert!(format!("{error:#}").contains("accounts.servers"), "{error:#}");
+    }
+
+    #[test]
     fn a_list_is_written_with_commas_or_as_toml() {
         let config = with(&[("LODGE_REDIS_MASTERS", "a, b")]).unwrap();
         assert_eq!(config.redis.masters, ["a", "b"]);

@@ -41,7 +41,7 @@ pub(crate) use self::{
     providers::probe_providers,
 };
 use crate::{
-    config::{App, Config, Role, Store},
+    config::{App, Config, Store},
     descriptors,
 };
 
@@ -142,7 +142,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         settings: links_settings(config),
     };
     reload_blocklist(&links.blocklist, &config.links.blocklist)?;
-    let kept_here = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Accounts);
+    let kept_here = config.keeps_accounts();
     let providers = if kept_here { providers::providers(config)? } else { Arc::new(NoProviders) };
     let accounts = |(store, sessions, identities)| Accounts {
         store,
@@ -157,8 +157,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         settings: accounts_settings(config),
     };
     let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
-    let is_public = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Web);
-    let pictures = is_public.then(|| pictures::open(config)).transpose()?;
+    let pictures = config.answers_for_accounts().then(|| pictures::open(config)).transpose()?;
     let backend = stack(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
@@ -188,7 +187,7 @@ fn stack(
 ) -> Result<Option<Arc<CachedAccounts>>> {
     let mut backend: Arc<dyn Backend> = match accounts {
         Some(accounts) => Arc::clone(accounts) as Arc<dyn Backend>,
-        None if config.apps.contains(&App::Accounts) => tiers::pool(config)?,
+        None if config.answers_for_accounts() => tiers::pool(config)?,
         None => return Ok(None),
     };
     if let Some(pictures) = pictures {

@@ -18,7 +18,7 @@ use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures};
 use tokio::{runtime::Handle, time::timeout};
 use tokio_util::task::TaskTracker;
 
-use crate::config::{App, Config, Role};
+use crate::config::Config;
 
 /// How long what was begun may take to come to its end when the server stops.
 const LAST_TASKS: Duration = Duration::from_secs(10);
@@ -41,8 +41,7 @@ pub(super) fn open(config: &Config) -> Result<Parts> {
 
 /// Whether pictures can be kept, where this process keeps them; what there is to say about it.
 pub(crate) fn probe_pictures(config: &Config) -> Option<Result<String>> {
-    let is_kept = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Web);
-    let folder = is_kept.then(|| folder(config))?;
+    let folder = config.answers_for_accounts().then(|| folder(config))?;
     let said = format!("accounts.pictures: {}", folder.display());
     let probed = ObjectPictures::probe(&folder);
     let probed = probed.with_context(|| format!("{said} cannot be used"));

@@ -9,7 +9,7 @@ use lodge_wire::{
     ClientTls, Identity, Pool, PoolOptions, ServerOptions, ServerTls, SharedKey, certificates_end,
 };
 
-use crate::config::{AccountsConfig, App, Config, Role};
+use crate::config::{AccountsConfig, Config};
 
 /// The way to those that keep the accounts.
 pub(super) fn pool(config: &Config) -> Result<Arc<dyn Backend>> {
@@ -36,15 +36,14 @@ pub(crate) fn server(config: &Config) -> Result<Option<ServerOptions>> {
 
 /// Whether accounts that are kept here are served to others.
 pub(crate) fn is_server(config: &Config) -> bool {
-    let keeps = config.apps.contains(&App::Accounts) && config.roles.contains(&Role::Accounts);
-    keeps && config.accounts.lets_others_in()
+    config.keeps_accounts() && config.accounts.lets_others_in()
 }
 
 /// Says in plain words what can be known of the other tier without changing anything: of those that are asked,
 /// whether each lets this process in; of those who ask, whether they could be let in.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     let accounts = &config.accounts;
-    let asks = config.apps.contains(&App::Accounts) && !config.roles.contains(&Role::Accounts);
+    let asks = config.answers_for_accounts() && !config.keeps_accounts();
     if !asks && !is_server(config) {
         return Vec::new();
     }

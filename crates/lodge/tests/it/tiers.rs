@@ -250,10 +250,12 @@ fn a_tier_without_its_settings_says_which() {
     let ca = ("LODGE_ACCOUNTS_CA_FILE", "ca.pem".to_owned());
     let certificate = ("LODGE_ACCOUNTS_CERTIFICATE_FILE", "a.pem".to_owned());
     let asks = ("LODGE_ACCOUNTS_SERVERS", "127.0.0.1:1".to_owned());
+    let no_port = ("LODGE_ACCOUNTS_SERVERS", "127.0.0.1:1,localhost".to_owned());
     let key = ("LODGE_ACCOUNTS_KEY_FILE", "key".to_owned());
     for (role, settings, said) in [
         ("web", vec![asks.clone()], "accounts.pictures"),
         ("web", vec![without("LODGE_ACCOUNTS_KEY_FILE")], "accounts.servers"),
+        ("web", vec![no_port], "must be a host and a port"),
         ("accounts", vec![asks], "accounts.servers"),
         ("accounts", vec![without("LODGE_ACCOUNTS_KEY_FILE")], "accounts.key_file"),
         ("accounts", vec![tls.clone()], "accounts.key_file"),
