@@ -95,6 +95,24 @@ fn a_list_of_accounts_is_narrowed_by_prefix() {
 }
 
 #[test]
+fn a_file_of_people_names_columns_that_are_known() {
+    let lodge = lodge();
+    let _server = lodge.start();
+    let file = lodge.file("people.csv");
+    for (content, said) in [
+        ("kim,Kim\n", "there is no column \"kim\""),
+        ("", "line 1 must name the columns"),
+        ("username,phone\nkim,1\n", "there is no column \"phone\""),
+        ("username;nickname\nkim;Kim\n", "there is no column \"username;nickname\""),
+        ("nickname\nKim\n", "line 1 must name the columns"),
+    ] {
+        fs::write(&file, content).unwrap();
+        let ran = lodge.run(&["admin", "user", "import", text(&file)]);
+        assert!(ran.code == 1 && ran.err.contains(said), "{content:?}: {ran:?}");
+    }
+}
+
+#[test]
 fn imported_people_sign_in_with_their_old_passwords() {
     let lodge = lodge();
     let server = lodge.start();

@@ -23,6 +23,9 @@ use crate::{
 /// Accounts that are asked for, or sent, at once.
 const PAGE: usize = 1_000;
 
+/// What a file of people may say, of each at least the first.
+const COLUMNS: [&str; 5] = ["username", "nickname", "email", "password_hash", "role"];
+
 #[derive(Debug, Subcommand)]
 pub(super) enum UserOptions {
     /// Make an account. The password is asked for, or read from standard input.
@@ -214,6 +217,7 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
     let progress = progress_bar(input.metadata()?.len(), "{bar:40} {bytes}/{total_bytes} {msg}")?;
     let mut reader = csv::Reader::from_reader(progress.wrap_read(input));
     let headers = reader.headers().with_context(|| format!("{}", file.display()))?.clone();
+    check_columns(&headers)?;
     let mut records = reader.records().peekable();
     let mut sum = Sum::default();
     while records.peek().is_some() {
@@ -246,6 +250,17 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
         sum.made, sum.already, sum.refused
     );
     Ok(if sum.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is not known would be lost, and without names there is nothing.
+fn check_columns(headers: &csv::StringRecord) -> Result<()> {
+    if let Some(column) = headers.iter().find(|column| !COLUMNS.contains(column)) {
+        bail!("line 1: there is no column {column:?}; the columns are {}", COLUMNS.join(", "));
+    }
+    if !headers.iter().any(|column| column == COLUMNS[0]) {
+        bail!("line 1 must name the columns, {} at least", COLUMNS[0]);
+    }
+    Ok(())
 }
 
 impl Sum {
