@@ -281,6 +281,22 @@ fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
 }
 
 #[test]
+fn a_session_that_has_ended_makes_no_link_without_an_owner_unasked() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let ada = cookie(&server, "ada");
+    assert_eq!(with(&server, &ada, "POST", "/logout").send().status, 303);
+    let form = "form=0123456789abcdef&target=example.org&short=mine";
+    let answer = with(&server, &ada, "POST", "/links").form(form).send();
+    assert_eq!(answer.status, 401);
+    assert!(answer.header("set-cookie").unwrap().starts_with("lodge_session=;"), "{answer:?}");
+    assert!(answer.text().contains("You are not signed in any more"), "{}", answer.text());
+    let again = server.ask("POST", "/links").browser().form(form).send();
+    assert_eq!(again.status, 303, "{again:?}");
+}
+
+#[test]
 fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
     let (lodge, server) = staffed();
     let ada = cookie(&server, "ada");

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::{Query, State, rejection::QueryRejection};
-use http::StatusCode;
-use lodge_domain::links::{Link, Mode};
+use http::{StatusCode, header::SET_COOKIE};
+use lodge_domain::links::{Caller, Link, Mode};
 use serde::Deserialize;
 
 use super::{form::LinkForm, keep_manage_key, maker};
@@ -59,6 +59,9 @@ pub(super) async fn create(
     };
     let attempt = form.attempt("/links", &body, asked.at)?;
     let caller = maker(&app, &asked).await?;
+    if caller == Caller::Anonymous && session::of_account(&app.site, &asked).is_some() {
+        return signed_out(&app, &asked, form).await;
+    }
     let made = match app.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await {
         Ok(()) => app.links.create(new, &caller, &asked.here(), attempt).await,
         Err(error) => Err(error),
@@ -75,6 +78,16 @@ pub(super) async fn create(
             Ok(response)
         }
     }
+}
+
+/// Whoever takes themselves for signed in does not make a link that is nobody's unasked.
+async fn signed_out(app: &LinksApp, asked: &Asked, form: LinkForm) -> HttpResult {
+    let whole = "You are not signed in any more. Sign in to make a link that is yours, or send this once \
+                 more to make one without an account.";
+    let errors = FormErrors { whole: Some(whole.to_owned()), ..FormErrors::default() };
+    let mut response = again(app, asked, StatusCode::UNAUTHORIZED, form, &errors).await?;
+    response.headers_mut().append(SET_COOKIE, session::end(&app.site)?);
+    Ok(response)
 }
 
 /// Leads to the link's own page; where nobody owns links, to the one that everybody may see.
