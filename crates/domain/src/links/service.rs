@@ -185,9 +185,9 @@ impl Links {
             return Ok(link);
         }
         Err(match caller {
-            Caller::Anonymous => {
-                Error::unauthenticated("this needs the link's manage key, or its owner's API key")
-            }
+            Caller::Anonymous => Error::unauthenticated(
+                "this needs the link's manage key, or its owner's API key or session",
+            ),
             Caller::Owner(_) | Caller::ManageKey(_) => {
                 Error::forbidden("this key does not open this link")
             }

@@ -93,24 +93,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether no key is needed, and whether an API key and a manage key open it.
-    fn ways(&self) -> (bool, bool, bool) {
-        let Some(ways) = self.operation["security"].as_array() else { return (true, false, false) };
+    /// Whether nothing is needed, and whether there are such ways to open it.
+    fn ways<const N: usize>(&self, names: [&str; N]) -> (bool, [bool; N]) {
+        let Some(ways) = self.operation["security"].as_array() else { return (true, [false; N]) };
         let open = ways.iter().any(|way| way.as_object().is_some_and(serde_json::Map::is_empty));
-        let named = |name: &str| ways.iter().any(|way| way.get(name).is_some());
-        (open, named("api_key"), named("manage_key"))
+        (open, names.map(|name| ways.iter().any(|way| way.get(name).is_some())))
     }
 
     fn keys(&self) -> &'static str {
-        match self.ways() {
-            (true, true, true) => {
-                "No key is needed; with the link's manage key or its owner's API key the answer says more."
+        match self.ways(["api_key", "manage_key", "session"]) {
+            (true, [true, true, _]) => {
+                "Nothing is needed; with the link's manage key, or its owner's API key or session, the answer says more."
             }
-            (true, true, false) => {
-                "With an API key the link is yours; whether it works without one is this deployment's choice."
+            (true, [true, false, _]) => {
+                "With an API key or a session the link is yours; whether it works without is this deployment's choice."
             }
-            (false, true, true) => "Needs the link's manage key, or its owner's API key.",
-            (false, true, false) => "Needs an API key.",
+            (false, [true, true, _]) => {
+                "Needs the link's manage key, or its owner's API key or session."
+            }
+            (false, [true, false, _]) => "Needs an API key or a session.",
+            (false, [false, false, true]) => "Needs a session.",
             _ => "",
         }
     }
@@ -188,9 +190,11 @@ impl<'a> Reader<'a> {
             "get" => " -i".to_owned(),
             _ => format!(" -X {}", method.to_uppercase()),
         };
-        let key = match self.ways() {
-            (false, _, true) => " \\\n  -H 'Authorization: Bearer manage_…'",
-            (false, true, false) => " \\\n  -H 'Authorization: Bearer lodge_…'",
+        let key = match self.ways(["manage_key", "api_key", "session"]) {
+            (true, _) => "",
+            (_, [true, ..]) => " \\\n  -H 'Authorization: Bearer manage_…'",
+            (_, [_, true, _]) => " \\\n  -H 'Authorization: Bearer lodge_…'",
+            (_, [.., true]) => " \\\n  -H 'Authorization: Bearer session_…'",
             _ => "",
         };
         let is_file =
@@ -208,7 +212,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// An object of those properties that have an example.
+    /// An object of those properties that are required, or have an example.
     fn example(&self, schema: &'a Value) -> String {
         let schema = self.resolve(schema);
         if schema["type"] == "array" {
@@ -219,7 +223,8 @@ impl<'a> Reader<'a> {
             let given = property.get("example").or_else(|| property["examples"].get(0));
             let is_list = property["type"] == "array" && property["items"]["$ref"].is_string();
             let shown = given.map(Value::to_string);
-            let shown = shown.or_else(|| is_list.then(|| self.example(property)))?;
+            let shown = shown.or_else(|| is_list.then(|| self.example(property)));
+            let shown = shown.or_else(|| is_required(schema, name).then(|| "\"…\"".to_owned()))?;
             Some(format!("\"{name}\":{shown}"))
         };
         let shown: Vec<_> = properties(schema).into_iter().filter_map(example).collect();

@@ -51,7 +51,7 @@ pub(super) fn routes() -> Routes<LinksApp> {
     responses((status = 201, body = LinkJson), (status = 400, description = "Something in the request cannot be; the answer says what"),
         (status = 409, description = "The short is taken"), (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again, with the same Idempotency-Key")),
-    security((), ("api_key" = [])))]
+    security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn create(
     State(app): State<LinksApp>,
     asked: Asked,
@@ -77,7 +77,7 @@ pub(crate) async fn create(
 #[utoipa::path(post, path = "/api/bulk/links", tag = "links", request_body = BulkCreate,
     params(("Idempotency-Key" = Option<String>, Header, description = "As for one link")),
     responses((status = 200, body = BulkAnswer), (status = 400, description = "The request cannot be read")),
-    security((), ("api_key" = [])))]
+    security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn create_many(
     State(app): State<LinksApp>,
     asked: Asked,
@@ -122,7 +122,7 @@ fn bulk_line(app: &LinksApp, asked: &Asked, result: Result<Link, Error>) -> Bulk
 /// A link; without its key only what anybody may see.
 #[utoipa::path(get, path = "/api/links/{short}", tag = "links", params(("short" = String, Path)),
     responses((status = 200, body = LinkJson), (status = 404, description = "There is no such link"), (status = 410, description = "It is over")),
-    security((), ("api_key" = []), ("manage_key" = [])))]
+    security((), ("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn read(
     State(app): State<LinksApp>,
     Segment(segment): Segment,
@@ -145,7 +145,7 @@ pub(crate) async fn read(
 #[utoipa::path(patch, path = "/api/links/{short}", tag = "links", request_body = EditLink,
     params(("short" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that the change is meant for"), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = LinkJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it"), (status = 412, description = "It is at another version")),
-    security(("api_key" = []), ("manage_key" = [])))]
+    security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
     State(app): State<LinksApp>,
     Segment(segment): Segment,
@@ -178,7 +178,7 @@ pub(crate) async fn edit(
 #[utoipa::path(delete, path = "/api/links/{short}", tag = "links",
     params(("short" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 204, description = "It is gone"), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
-    security(("api_key" = []), ("manage_key" = [])))]
+    security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
     State(app): State<LinksApp>,
     Segment(segment): Segment,
@@ -210,7 +210,7 @@ pub(crate) struct ListQuery {
 
 /// The caller's own links, newest first.
 #[utoipa::path(get, path = "/api/links", tag = "links", params(ListQuery),
-    responses((status = 200, body = LinkPage), (status = 401, description = "An API key is needed")), security(("api_key" = [])))]
+    responses((status = 200, body = LinkPage), (status = 401, description = "An API key or a session is needed")), security(("api_key" = []), ("session" = [])))]
 pub(crate) async fn list(
     State(app): State<LinksApp>,
     Parameters(query): Parameters<ListQuery>,
@@ -254,7 +254,7 @@ pub(crate) struct ClicksQuery {
 /// How often a link was followed.
 #[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "links", params(("short" = String, Path), ClicksQuery),
     responses((status = 200, body = ClicksJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
-    security(("api_key" = []), ("manage_key" = [])))]
+    security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
     State(app): State<LinksApp>,
     Segment(segment): Segment,

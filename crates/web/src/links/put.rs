@@ -24,7 +24,7 @@ use crate::{answers, error::HttpResult, request::Asked};
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters")),
     responses((status = 201, description = "Created"), (status = 200, description = "It leads there already"), (status = 400, description = "Something cannot be; the answer says what"),
         (status = 409, description = "The short is taken"), (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again")),
-    security((), ("api_key" = [])))]
+    security((), ("api_key" = []), ("session" = [])))]
 pub(crate) async fn put(
     State(app): State<LinksApp>,
     RawQuery(query): RawQuery,

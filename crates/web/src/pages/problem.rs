@@ -42,12 +42,13 @@ fn explain(status: StatusCode) -> (&'static str, &'static str) {
         StatusCode::UNAUTHORIZED => {
             ("This is for people who are signed in", "Sign in, then come back to this page.")
         }
-        StatusCode::FORBIDDEN => {
-            ("You cannot do this", "If the link is yours, open its page with its manage key.")
-        }
+        StatusCode::FORBIDDEN => (
+            "You cannot do this",
+            "Sign in as somebody who may. A link of yours opens with its manage key as well.",
+        ),
         StatusCode::NOT_FOUND => (
             "We cannot find that",
-            "Check the address for a slip of the finger: upper and lower case are different here. If the name is free, it can be yours.",
+            "Check the address for a slip of the finger. In short links upper and lower case are different.",
         ),
         StatusCode::METHOD_NOT_ALLOWED => {
             ("That does not work here", "Go back to the page you came from and try from there.")
