@@ -34,7 +34,7 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     browser.press("Make the account").await;
     browser.one("#ways").await;
     assert_eq!(browser.text("h1").await, "amazing-grace");
-    browser.sees("Alone, until you set a password").await;
+    browser.sees("The only way in, until you set a password").await;
 
     browser.press("Sign out").await;
     browser.sees("Make the link").await;
