@@ -53,6 +53,11 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Whether it came over TLS, as far as is known: by the configuration, or by a proxy that is trusted.
+    pub(crate) fn over_tls(&self) -> bool {
+        self.base_url.starts_with("https://")
+    }
+
     /// The origins that the caller reaches us by.
     pub(crate) fn here(&self) -> Vec<Origin> {
         self.host.as_deref().map(Origin::from_host_header).unwrap_or_default()

@@ -4,7 +4,6 @@
 mod key;
 
 use http::{HeaderMap, HeaderValue};
-use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     accounts::{FreshSession, SessionDigest, SignedIn},
@@ -46,18 +45,18 @@ impl Person {
 
 /// Who is signed in on this browser.
 pub(crate) async fn person(site: &Site, asked: &Asked) -> Result<Option<Person>> {
-    if let Some(session) = of_account(site, asked) {
+    if let Some(session) = of_account(asked) {
         let me = account(site, session).await?;
         return Ok(me.map(Box::new).map(Person::Account));
     }
-    let Some(note) = value(&asked.headers, site.over_tls()) else { return Ok(None) };
+    let Some(note) = value(&asked.headers, asked.over_tls()) else { return Ok(None) };
     let owner = key::owner(&site.keys, &site.secret, note, asked.at).await?;
     Ok(owner.map(Person::Key))
 }
 
 /// The session of an account that this browser carries, whatever has become of it.
-pub(crate) fn of_account(site: &Site, asked: &Asked) -> Option<SessionDigest> {
-    value(&asked.headers, site.over_tls()).and_then(SessionDigest::of_token)
+pub(crate) fn of_account(asked: &Asked) -> Option<SessionDigest> {
+    value(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
 }
 
 /// Who is signed in by it, if anybody still is.
@@ -71,24 +70,20 @@ pub(crate) async fn account(site: &Site, session: SessionDigest) -> Result<Optio
 }
 
 /// The cookie that signs the owner of `key` in.
-pub(crate) fn begin_key(site: &Site, key: KeyId, now: Timestamp) -> Result<HeaderValue> {
-    let note = key::note(&site.secret, key, now);
-    cookie(&note, key::SECONDS, site.over_tls())
+pub(crate) fn begin_key(site: &Site, asked: &Asked, key: KeyId) -> Result<HeaderValue> {
+    let note = key::note(&site.secret, key, asked.at);
+    cookie(&note, key::SECONDS, asked.over_tls())
 }
 
 /// The cookie that carries a session of an account, for as long as it lasts.
-pub(crate) fn begin_account(
-    site: &Site,
-    fresh: &FreshSession,
-    now: Timestamp,
-) -> Result<HeaderValue> {
-    let lasts = fresh.signed_in.session.expires_at.duration_since(now);
-    cookie(&fresh.token, lasts.as_secs(), site.over_tls())
+pub(crate) fn begin_account(asked: &Asked, fresh: &FreshSession) -> Result<HeaderValue> {
+    let lasts = fresh.signed_in.session.expires_at.duration_since(asked.at);
+    cookie(&fresh.token, lasts.as_secs(), asked.over_tls())
 }
 
 /// The cookie that signs out.
-pub(crate) fn end(site: &Site) -> Result<HeaderValue> {
-    cookie("", 0, site.over_tls())
+pub(crate) fn end(asked: &Asked) -> Result<HeaderValue> {
+    cookie("", 0, asked.over_tls())
 }
 
 fn cookie(value: &str, max_age_seconds: i64, secure: bool) -> Result<HeaderValue> {

@@ -132,7 +132,7 @@ impl Site {
         }
     }
 
-    /// Whether the world reaches this site over TLS, so that cookies and headers can insist on it.
+    /// Whether the world reaches this site over TLS alone, so that headers can insist on it.
     pub fn over_tls(&self) -> bool {
         self.settings.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
     }

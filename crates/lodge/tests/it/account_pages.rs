@@ -45,6 +45,11 @@ fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
     };
     assert!((thirty_days - 5..=thirty_days).contains(&lasts(attributes)), "{attributes}");
     assert!(attributes.ends_with("; HttpOnly; SameSite=Lax"), "{attributes}");
+    let behind_tls = server.ask("POST", "/login").header("X-Forwarded-Proto", "https");
+    let answer = behind_tls.form(SIGN_IN).send();
+    let (name, _, attributes) = set_cookie(&answer);
+    assert_eq!(name, "__Host-lodge_session", "as a proxy on this machine says");
+    assert!(attributes.ends_with("; Secure"), "{attributes}");
     drop(server);
 
     let lodge = lodge.with("LODGE_PUBLIC_URL", "https://lodge.example");

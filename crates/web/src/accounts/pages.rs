@@ -64,7 +64,7 @@ struct Me {
 
 /// Who asks; `None` of a browser on which nobody is signed in with an account.
 async fn me(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
-    let Some(session) = session::of_account(&app.site, asked) else { return Ok(None) };
+    let Some(session) = session::of_account(asked) else { return Ok(None) };
     let signed_in = session::account(&app.site, session).await?;
     Ok(signed_in.map(|signed_in| Me { session, signed_in }))
 }

@@ -95,16 +95,16 @@ async fn managed(
 
 /// Makes the browser keep a link's manage key.
 fn keep_manage_key(
-    app: &LinksApp,
+    asked: &Asked,
     short: &Short,
     key: &str,
     response: &mut Response,
 ) -> Result<(), Problem> {
-    set_manage_cookie(app, short, key, MANAGE_SECONDS, response)
+    set_manage_cookie(asked, short, key, MANAGE_SECONDS, response)
 }
 
 fn set_manage_cookie(
-    app: &LinksApp,
+    asked: &Asked,
     short: &Short,
     value: &str,
     max_age_seconds: i64,
@@ -113,6 +113,6 @@ fn set_manage_cookie(
     let path = format!("/links/{short}");
     let cookie =
         Cookie { name: MANAGE_COOKIE, value, path: &path, same_site: "Strict", max_age_seconds };
-    response.headers_mut().append(header::SET_COOKIE, cookie.header(app.site.over_tls())?);
+    response.headers_mut().append(header::SET_COOKIE, cookie.header(asked.over_tls())?);
     Ok(())
 }

@@ -117,7 +117,7 @@ async fn with_key(site: &Site, asked: &Asked, form: SignInForm) -> HttpResult {
     match site.keys.authenticate(form.api_key.trim()).await {
         Ok(key) => {
             leave(site, asked).await?;
-            signed_in(&form.next, "/links", session::begin_key(site, key.id, asked.at)?)
+            signed_in(&form.next, "/links", session::begin_key(site, asked, key.id)?)
         }
         Err(Error::Unauthenticated(_)) => {
             let wrong_key = Some("This API key is not known, or was revoked.");
@@ -138,7 +138,7 @@ async fn with_password(
     match let_in(accounts, asked, &form.username, &form.password).await {
         Ok(fresh) => {
             leave(site, asked).await?;
-            signed_in(&form.next, home(site), session::begin_account(site, &fresh, asked.at)?)
+            signed_in(&form.next, home(site), session::begin_account(asked, &fresh)?)
         }
         Err(error) => refused(site, &form, error).await,
     }
@@ -208,19 +208,19 @@ fn is_own_path(next: &str) -> bool {
 /// `POST /logout`.
 pub(super) async fn end(State(site): State<Arc<Site>>, asked: Asked) -> HttpResult {
     leave(&site, &asked).await?;
-    signed_out(&site, "/")
+    signed_out(&asked, "/")
 }
 
 /// Leads to `path` without a session.
-pub(crate) fn signed_out(site: &Site, path: &str) -> HttpResult {
+pub(crate) fn signed_out(asked: &Asked, path: &str) -> HttpResult {
     let mut response = go_to(path)?;
-    response.headers_mut().append(header::SET_COOKIE, session::end(site)?);
+    response.headers_mut().append(header::SET_COOKIE, session::end(asked)?);
     Ok(response)
 }
 
 /// Ends the session that the browser carries, so that it is left behind nowhere.
 pub(crate) async fn leave(site: &Site, asked: &Asked) -> Result<(), Error> {
-    let session = session::of_account(site, asked);
+    let session = session::of_account(asked);
     let Some((accounts, session)) = site.accounts.as_ref().zip(session) else { return Ok(()) };
     match accounts.sign_out(session, None).await {
         // It has ended already.

@@ -46,7 +46,7 @@ pub(super) async fn delete(
         app.accounts.delete(me.session).await?;
         let page = DeletedPage { username: &account.username };
         let mut response = pages::page(&app.site, StatusCode::OK, &page)?;
-        response.headers_mut().append(header::SET_COOKIE, session::end(&app.site)?);
+        response.headers_mut().append(header::SET_COOKIE, session::end(&asked)?);
         return Ok(response);
     }
     let errors = FormErrors::about("confirm", "type the account's name to delete it");

@@ -44,7 +44,7 @@ pub(super) async fn link(
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let (form, provider) = (request::form(&body)?, providers::named(&name)?);
     match departure(&app, &asked, &me, &provider, form).await {
-        Ok(departure) => providers::away_to_link(&app, &departure),
+        Ok(departure) => providers::away_to_link(&asked, &departure),
         Err(error) => not_yet(&app, &me, &provider, error.into()).await,
     }
 }

@@ -23,7 +23,7 @@ pub(super) async fn end(
     match app.accounts.sign_out(me.session, Some(id)).await {
         // A second click on the same button.
         Ok(()) | Err(Error::NotFound(_)) if id == me.signed_in.session.id => {
-            pages::signed_out(&app.site, "/login")
+            pages::signed_out(&asked, "/login")
         }
         Ok(()) | Err(Error::NotFound(_)) => go_to("/account?ended"),
         Err(error) => Err(error.into()),
@@ -34,5 +34,5 @@ pub(super) async fn end(
 pub(super) async fn end_all(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     app.accounts.sign_out_everywhere(me.session).await?;
-    pages::signed_out(&app.site, "/login")
+    pages::signed_out(&asked, "/login")
 }

@@ -110,7 +110,7 @@ async fn welcome(
     match pages::let_in(&app.accounts, asked, account.username.as_str(), password).await {
         Ok(fresh) => {
             let mut response = go_to("/account?welcome")?;
-            let cookie = session::begin_account(&app.site, &fresh, asked.at)?;
+            let cookie = session::begin_account(asked, &fresh)?;
             response.headers_mut().append(header::SET_COOKIE, cookie);
             Ok(response)
         }

@@ -55,7 +55,7 @@ async fn sign_in(
     let provider = named(&name)?;
     let back = callback_of(&app, &asked, &provider)?;
     let Departure { url, kept } = app.accounts.depart(provider, back, kept_next(&next)).await?;
-    away(&app, &url, &kept)
+    away(&asked, &url, &kept)
 }
 
 /// Where somebody comes back to from a provider: no place that only their `Host` header names.
@@ -71,15 +71,15 @@ pub(super) fn callback_of(
 }
 
 /// Sends the browser of somebody who wants to link to a provider.
-pub(super) fn away_to_link(app: &AccountsApp, departure: &Departure) -> HttpResult {
+pub(super) fn away_to_link(asked: &Asked, departure: &Departure) -> HttpResult {
     let Departure { url, kept } = departure;
-    away(app, url, &format!("{TO_LINK}{kept}"))
+    away(asked, url, &format!("{TO_LINK}{kept}"))
 }
 
 /// Sends the browser to a provider, with what it must bring back in a cookie.
-fn away(app: &AccountsApp, url: &str, kept: &str) -> HttpResult {
+fn away(asked: &Asked, url: &str, kept: &str) -> HttpResult {
     let mut response = go_to(url)?;
-    keep(app, &mut response, &AWAY, (kept, JOURNEY_LIFETIME.as_secs()))?;
+    keep(asked, &mut response, &AWAY, (kept, JOURNEY_LIFETIME.as_secs()))?;
     Ok(response)
 }
 
@@ -102,26 +102,26 @@ async fn callback(
     asked: Asked,
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let (to_link, kept) = kept(&app, &asked);
+    let (to_link, kept) = kept(&asked);
     let mut response = match arrive(&app, &asked, &name, kept, brought).await {
         Ok(response) => response,
         Err(problem) if to_link && is_signed_in(&app, &asked).await => not_linked(&app, problem)?,
         Err(problem) => refusal(&app, problem)?,
     };
-    keep(&app, &mut response, &AWAY, OVER)?;
+    keep(&asked, &mut response, &AWAY, OVER)?;
     Ok(response)
 }
 
 /// What the browser kept, and whether somebody wanted to link. That much of it nobody has signed: it
 /// chooses between words alone.
-fn kept(app: &AccountsApp, asked: &Asked) -> (bool, String) {
-    let kept = AWAY.read(app, asked).unwrap_or_default();
+fn kept(asked: &Asked) -> (bool, String) {
+    let kept = AWAY.read(asked).unwrap_or_default();
     let to_link = kept.strip_prefix(TO_LINK);
     (to_link.is_some(), to_link.unwrap_or(kept).to_owned())
 }
 
 async fn is_signed_in(app: &AccountsApp, asked: &Asked) -> bool {
-    let Some(session) = session::of_account(&app.site, asked) else { return false };
+    let Some(session) = session::of_account(asked) else { return false };
     matches!(session::account(&app.site, session).await, Ok(Some(_)))
 }
 
@@ -134,13 +134,13 @@ async fn arrive(
 ) -> HttpResult {
     let Brought { state, code, error, iss: issuer } = brought;
     let arrival = Arrival { provider: named(name)?, kept, state, code, error, issuer };
-    let session = session::of_account(&app.site, asked);
+    let session = session::of_account(asked);
     match app.accounts.arrive(arrival, asked.agent().to_owned(), session).await? {
         Welcome::SignedIn { fresh, next } => {
             let_in(app, asked, &fresh, &next, pages::home(&app.site)).await
         }
         Welcome::Newcomer { ticket, suggested, next } => {
-            newcomer::invite(app, &ticket, suggested.as_ref(), &next)
+            newcomer::invite(asked, &ticket, suggested.as_ref(), &next)
         }
         Welcome::Linked => go_to(ACCOUNT),
     }
@@ -160,7 +160,7 @@ async fn let_in(
         let cause = cause.unwrap_or_else(|| error.to_string());
         tracing::warn!(cause, "a session that a browser had before is not ended");
     }
-    pages::signed_in(next, home, session::begin_account(&app.site, fresh, asked.at)?)
+    pages::signed_in(next, home, session::begin_account(asked, fresh)?)
 }
 
 /// What of it is kept on the way: a cookie has not room for everything.
@@ -211,12 +211,12 @@ pub(super) fn named(name: &str) -> Result<ProviderName> {
 
 /// A cookie, or its end; `Lax`, because the way back begins on the provider's pages.
 fn keep(
-    app: &AccountsApp,
+    asked: &Asked,
     response: &mut Response,
     name: &CookieName,
     (value, max_age_seconds): (&str, i64),
 ) -> Result<()> {
-    let secure = app.site.over_tls();
+    let secure = asked.over_tls();
     let name = name.of(secure);
     let cookie = Cookie { name, value, path: "/", same_site: "Lax", max_age_seconds };
     response.headers_mut().append(header::SET_COOKIE, cookie.header(secure)?);
@@ -232,8 +232,8 @@ impl CookieName {
     }
 
     /// What the browser keeps under it.
-    fn read<'a>(&self, app: &AccountsApp, asked: &'a Asked) -> Option<&'a str> {
-        cookies::read(&asked.headers, self.of(app.site.over_tls()))
+    fn read<'a>(&self, asked: &'a Asked) -> Option<&'a str> {
+        cookies::read(&asked.headers, self.of(asked.over_tls()))
     }
 }
 

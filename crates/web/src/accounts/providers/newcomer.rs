@@ -45,7 +45,7 @@ struct Kept {
 
 /// Sends somebody to choose a name.
 pub(super) fn invite(
-    app: &AccountsApp,
+    asked: &Asked,
     ticket: &str,
     suggested: Option<&Username>,
     next: &str,
@@ -54,7 +54,7 @@ pub(super) fn invite(
     let [suggested, next] = [suggested, next].map(|text| URL_SAFE_NO_PAD.encode(text));
     let mut response = go_to(PATH)?;
     keep(
-        app,
+        asked,
         &mut response,
         &NEWCOMER,
         (&format!("{ticket}.{suggested}.{next}"), TICKET_LIFETIME.as_secs()),
@@ -64,7 +64,7 @@ pub(super) fn invite(
 
 /// `GET /signup/name`.
 async fn form(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
-    let Some(kept) = kept(&app, &asked) else { return refusal(&app, TOO_LATE.into()) };
+    let Some(kept) = kept(&asked) else { return refusal(&app, TOO_LATE.into()) };
     let page = ChooseNamePage { username: &kept.suggested, wrong: None };
     Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
@@ -79,7 +79,7 @@ struct NameForm {
 async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
     limits::take(app.site.sign_ups.as_ref(), asked.client)?;
     let NameForm { username: typed } = request::form(&body)?;
-    let Some(Kept { ticket, next, .. }) = kept(&app, &asked) else {
+    let Some(Kept { ticket, next, .. }) = kept(&asked) else {
         return refusal(&app, TOO_LATE.into());
     };
     let again = |status, why: &str| {
@@ -100,12 +100,12 @@ async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) 
         Err(error @ (Error::Gone(_) | Error::Forbidden(_))) => refusal(&app, error.into())?,
         Err(error) => return Err(error.into()),
     };
-    keep(&app, &mut response, &NEWCOMER, OVER)?;
+    keep(&asked, &mut response, &NEWCOMER, OVER)?;
     Ok(response)
 }
 
-fn kept(app: &AccountsApp, asked: &Asked) -> Option<Kept> {
-    let parts: Vec<&str> = NEWCOMER.read(app, asked)?.split('.').collect();
+fn kept(asked: &Asked) -> Option<Kept> {
+    let parts: Vec<&str> = NEWCOMER.read(asked)?.split('.').collect();
     let [ticket, suggested, next] = parts[..] else { return None };
     let decoded = |text| String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok();
     let (suggested, next) = (decoded(suggested)?, decoded(next)?);

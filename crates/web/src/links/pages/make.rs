@@ -59,7 +59,7 @@ pub(super) async fn create(
     };
     let attempt = form.attempt("/links", &body, asked.at)?;
     let caller = maker(&app, &asked).await?;
-    if caller == Caller::Anonymous && session::of_account(&app.site, &asked).is_some() {
+    if caller == Caller::Anonymous && session::of_account(&asked).is_some() {
         return signed_out(&app, &asked, form).await;
     }
     let made = match app.admit_creations(asked.client, &caller, 1, attempt.as_ref()).await {
@@ -67,7 +67,7 @@ pub(super) async fn create(
         Err(error) => Err(error),
     };
     match made.and_then(|done| done.outcome) {
-        Ok(link) => made_it(&app, &link),
+        Ok(link) => made_it(&app, &asked, &link),
         Err(error) => {
             let (errors, problem) = FormErrors::from_error(error, "short");
             if problem.status.is_server_error() {
@@ -86,15 +86,15 @@ async fn signed_out(app: &LinksApp, asked: &Asked, form: LinkForm) -> HttpResult
                  more to make one without an account.";
     let errors = FormErrors { whole: Some(whole.to_owned()), ..FormErrors::default() };
     let mut response = again(app, asked, StatusCode::UNAUTHORIZED, form, &errors).await?;
-    response.headers_mut().append(SET_COOKIE, session::end(&app.site)?);
+    response.headers_mut().append(SET_COOKIE, session::end(asked)?);
     Ok(response)
 }
 
 /// Leads to the link's own page; where nobody owns links, to the one that everybody may see.
-fn made_it(app: &LinksApp, link: &Link) -> HttpResult {
+fn made_it(app: &LinksApp, asked: &Asked, link: &Link) -> HttpResult {
     let Some(key) = app.links.manage_key(link) else { return go_to(&format!("/{}+", link.short)) };
     let mut response = go_to(&format!("/links/{}", link.short))?;
-    keep_manage_key(app, &link.short, &key, &mut response)?;
+    keep_manage_key(asked, &link.short, &key, &mut response)?;
     Ok(response)
 }
 

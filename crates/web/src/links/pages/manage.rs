@@ -102,7 +102,7 @@ pub(super) async fn edit(
     let attempt = form.attempt(&format!("/links/{short}"), &body, asked.at)?;
     // Before the key, which the first submission may have replaced.
     if let Some(done) = app.links.recall_change(attempt.as_ref()).await? {
-        return saved(&app, &maker(&app, &asked).await?, &done.outcome);
+        return saved(&app, &asked, &maker(&app, &asked).await?, &done.outcome);
     }
     let Some((link, caller)) = managed(&app, &asked, &short).await? else {
         return ask_for_key(&app, &asked, &short, StatusCode::FORBIDDEN, None);
@@ -120,7 +120,7 @@ pub(super) async fn edit(
         Err(error) => Err(error),
     };
     match edited {
-        Ok(done) => saved(&app, &caller, &done.outcome),
+        Ok(done) => saved(&app, &asked, &caller, &done.outcome),
         Err(error) => {
             let (errors, problem) = FormErrors::from_error(error, "short");
             if problem.status.is_server_error() {
@@ -135,11 +135,11 @@ pub(super) async fn edit(
 }
 
 /// Leads back to the link's page, with the key that opens it now.
-fn saved(app: &LinksApp, caller: &Caller, link: &Link) -> HttpResult {
+fn saved(app: &LinksApp, asked: &Asked, caller: &Caller, link: &Link) -> HttpResult {
     let mut response = go_to(&format!("/links/{}?saved", link.short))?;
     let is_theirs = matches!(caller, Caller::Owner(_)) && caller.owner() == link.owner;
     if let (false, Some(key)) = (is_theirs, app.links.manage_key(link)) {
-        keep_manage_key(app, &link.short, &key, &mut response)?;
+        keep_manage_key(asked, &link.short, &key, &mut response)?;
     }
     Ok(response)
 }
@@ -178,7 +178,7 @@ fn deleted(app: &LinksApp, asked: &Asked, short: &Short) -> HttpResult {
     let reserved_days = app.links.settings.reserved.as_hours() / 24;
     let page = DeletedPage { url: &url, reserved_days };
     let mut response = pages::page(&app.site, StatusCode::OK, &page)?;
-    set_manage_cookie(app, short, "", 0, &mut response)?;
+    set_manage_cookie(asked, short, "", 0, &mut response)?;
     Ok(response)
 }
 
@@ -202,7 +202,7 @@ pub(super) async fn open(
     match app.links.managed(&short, &Caller::ManageKey(key.to_owned())).await {
         Ok(_) => {
             let mut response = go_to(&format!("/links/{short}"))?;
-            keep_manage_key(&app, &short, key, &mut response)?;
+            keep_manage_key(&asked, &short, key, &mut response)?;
             Ok(response)
         }
         Err(Error::Forbidden(_)) => ask_for_key(
