@@ -209,7 +209,7 @@ pub(crate) async fn end_session(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// All that is kept about oneself, as a file.
+/// All that is kept about one's account, as a file. One's links are at `/api/links`.
 #[utoipa::path(get, path = "/api/me/export", tag = "accounts",
     responses((status = 200, body = ExportJson), (status = 401, description = "The session is not known, or has ended")),
     security(("session" = [])))]
