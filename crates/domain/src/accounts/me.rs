@@ -1,6 +1,6 @@
 //! What somebody who is signed in can do with their own account.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -9,6 +9,9 @@ use super::{
     failures::Counted, service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch};
+
+/// How old a session may be in which somebody without a password does what others say theirs for.
+const FRESH: SignedDuration = SignedDuration::from_mins(10);
 
 /// Sessions that are listed.
 const SESSIONS_LISTED: usize = 100;
@@ -57,7 +60,8 @@ impl Accounts {
         self.change_own(me, change, EventKind::Edited).await?.ok_or(NO_ACCOUNT)
     }
 
-    /// Changes one's password, which ends all other sessions. Who has a password must say it.
+    /// Changes one's password, which ends all other sessions. Who has a password must say it; who has none must
+    /// have signed in just now.
     pub async fn change_password(
         &self,
         me: &SignedIn,
@@ -75,7 +79,8 @@ impl Accounts {
         self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(NOT_IT)
     }
 
-    /// The account of somebody who has said their password once more, if they have one.
+    /// The account of somebody who has said their password once more; who has none has begun the session
+    /// just now. A session alone does not do, or whoever has found one would have a way in that stays.
     pub(super) async fn said_again(
         &self,
         me: &SignedIn,
@@ -83,7 +88,8 @@ impl Accounts {
     ) -> Result<Account> {
         let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
         if credential.password.is_none() {
-            return Ok(account);
+            let age = self.clock.now().duration_since(me.session.created_at);
+            return if age > FRESH { Err(NOT_FRESH) } else { Ok(account) };
         }
         let Some(current) = current else {
             return Err(Error::invalid("current", "must be your current password"));
@@ -187,4 +193,5 @@ fn own_event(me: &SignedIn, kind: EventKind, at: Timestamp) -> Event {
     Event { account: me.account.id, at, kind, by: Actor::Owner }
 }
 
+const NOT_FRESH: Error = Error::forbidden("sign in again by your provider first");
 const NOT_IT: Error = Error::forbidden("this is not your current password");

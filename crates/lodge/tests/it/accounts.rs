@@ -234,6 +234,36 @@ fn a_password_change_ends_the_other_sessions() {
 }
 
 #[test]
+fn a_session_alone_gives_an_account_no_password() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    // As of somebody who signs in by a provider alone.
+    let database = lodge.database();
+    database.execute("UPDATE accounts SET password = NULL", []).unwrap();
+    let set = || {
+        let wish = json!({ "new": "another in the fog" });
+        server.ask("PUT", "/api/me/password").bearer(&token).json(&wish).send()
+    };
+    let age = |seconds: i64| {
+        let sql = "UPDATE sessions SET created_at = created_at - ?1";
+        database.execute(sql, [seconds * 1_000]).unwrap();
+    };
+    age(601);
+    let refused = set();
+    assert_eq!(refused.status, 403, "{refused:?}");
+    assert!(refused.text().contains("sign in again by your provider"), "{}", refused.text());
+    let page = server.ask("POST", "/account/password").browser();
+    let page = page.header("Cookie", &format!("lodge_session={token}"));
+    let page = page.form("new=another+in+the+fog").send();
+    assert_eq!(page.status, 403, "{page:?}");
+    assert!(page.text().contains("Sign in again by your provider first."), "{}", page.text());
+    age(-61);
+    assert_eq!(set().status, 204);
+}
+
+#[test]
 fn ten_failures_from_an_address_lock_it_out_of_the_name() {
     let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0");
     let server = lodge.start();

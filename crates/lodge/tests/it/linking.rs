@@ -53,7 +53,7 @@ fn who_has_no_password_links_soon_after_a_sign_in() {
     age(61);
     let answer = ask_to_link(&server, &mut browser, "plain", "");
     assert_eq!(answer.status, 403);
-    assert!(answer.text().contains("Sign in again first."), "{}", answer.text());
+    assert!(answer.text().contains("Sign in again by your provider first."), "{}", answer.text());
     assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
     assert_eq!(browser.sign_in_by(&server, "open", "ada").status, 303);
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));

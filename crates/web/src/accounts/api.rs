@@ -152,7 +152,7 @@ pub(crate) async fn delete(State(app): State<AccountsApp>, asked: Asked) -> Http
 /// Change one's password; all other sessions end.
 #[utoipa::path(put, path = "/api/me/password", tag = "accounts", request_body = ChangePassword,
     responses((status = 204, description = "It is changed"), (status = 400, description = "It cannot be; the answer says why"), (status = 401, description = "The session is not known, or has ended"),
-        (status = 403, description = "The current password is another"), (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")),
+        (status = 403, description = "The current password is another; or there is none, and the session began more than ten minutes ago"), (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn change_password(
     State(app): State<AccountsApp>,

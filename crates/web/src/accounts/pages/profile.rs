@@ -101,10 +101,11 @@ pub(super) async fn change_password(
             if problem.status.is_server_error() {
                 return Err(problem);
             }
-            if problem.status == StatusCode::FORBIDDEN {
+            let account = &me.signed_in.account;
+            if problem.status == StatusCode::FORBIDDEN && account.has_password {
                 errors = FormErrors::about("current", &problem.detail);
             }
-            let form = ProfileForm::of(&me.signed_in.account);
+            let form = ProfileForm::of(account);
             let view = View { notice: None, form: &form, errors: &errors };
             let mut response = account::page(&app, &me, problem.status, view).await?;
             problem.say_when(response.headers_mut());
