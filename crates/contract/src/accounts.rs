@@ -177,13 +177,16 @@ pub async fn a_change_changes_what_it_names(fixture: &AccountsFixture) {
     );
 
     let reset = Reset { digest: [7; 32], expires_at: at(900) };
-    let issue = AccountChange { reset: Some(reset.clone()), ..none() };
+    let issue = AccountChange { reset: Some(Some(reset.clone())), ..none() };
     assert_eq!(change(EventKind::ResetIssued, issue).await, expected);
-    let both = Credential { reset: Some(reset), ..credential("second") };
-    assert_eq!(store.find(&name).await.unwrap(), Some((expected.clone(), both)));
-    let used = AccountChange { password: Some(hash("third")), ..none() };
+    let both = |text| Credential { reset: Some(reset.clone()), ..credential(text) };
+    assert_eq!(store.find(&name).await.unwrap(), Some((expected.clone(), both("second"))));
+    let renewed = AccountChange { password: Some(hash("third")), ..none() };
+    assert_eq!(change(EventKind::PasswordRenewed, renewed).await, expected);
+    assert_eq!(store.find(&name).await.unwrap(), Some((expected.clone(), both("third"))));
+    let used = AccountChange { password: Some(hash("fourth")), reset: Some(None), ..none() };
     assert_eq!(change(EventKind::PasswordReset, used).await, expected);
-    assert_eq!(store.find(&name).await.unwrap(), Some((expected, credential("third"))));
+    assert_eq!(store.find(&name).await.unwrap(), Some((expected, credential("fourth"))));
     let absent = store.change(none(), event(AccountId(i64::MAX), EventKind::Edited, 1)).await;
     assert_eq!(absent.unwrap(), None);
 }

@@ -131,10 +131,10 @@ pub struct AccountChange {
     pub role: Option<Role>,
     /// When it was banned.
     pub banned_at: Option<Option<Timestamp>>,
-    /// What its password becomes; a code that was given out opens nothing any more.
+    /// What its password becomes.
     pub password: Option<PasswordHash>,
     /// The code that opens it once.
-    pub reset: Option<Reset>,
+    pub reset: Option<Option<Reset>>,
     /// Which of its sessions end with the change, in the same transaction.
     pub ending: Option<Ending>,
     /// Whether no provider opens it any more, from the same transaction on.

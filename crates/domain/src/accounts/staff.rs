@@ -167,7 +167,7 @@ impl Accounts {
         let code = secret::random_token(RESET_PREFIX, &*self.random);
         let expires_at = self.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
         let change = AccountChange {
-            reset: Some(Reset { digest: secret::token_digest(&code), expires_at }),
+            reset: Some(Some(Reset { digest: secret::token_digest(&code), expires_at })),
             ending: Some(Ending::All),
             ..AccountChange::default()
         };
@@ -198,6 +198,8 @@ impl Accounts {
         };
         let change = AccountChange {
             password: Some(self.passwords.hash(new.into_password()).await?),
+            // By this change alone: whoever else knows the password must not take the code from its owner.
+            reset: Some(None),
             ending: Some(Ending::All),
             unlinks_all: true,
             at_epoch: Some(account.epoch),

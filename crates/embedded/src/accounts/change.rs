@@ -19,8 +19,7 @@ const SET_NICKNAME: &str = "UPDATE accounts SET nickname = nullif(?2, username) 
 const SET_EMAIL: &str = "UPDATE accounts SET email = ?2 WHERE id = ?1";
 const SET_ROLE: &str = "UPDATE accounts SET role = ?2 WHERE id = ?1";
 const SET_BANNED: &str = "UPDATE accounts SET banned_at = ?2 WHERE id = ?1";
-const SET_PASSWORD: &str =
-    "UPDATE accounts SET password = ?2, reset = NULL, reset_until = NULL WHERE id = ?1";
+const SET_PASSWORD: &str = "UPDATE accounts SET password = ?2 WHERE id = ?1";
 const SET_RESET: &str = "UPDATE accounts SET reset = ?2, reset_until = ?3 WHERE id = ?1";
 const SET_PICTURE: &str = "UPDATE accounts SET picture = ?2 WHERE id = ?1";
 const SET_EPOCH: &str = "UPDATE accounts SET epoch = ?2 WHERE id = ?1";
@@ -120,8 +119,9 @@ pub(crate) fn change(
         connection.prepare_cached(SET_PASSWORD)?.execute((id.0, hash.0.as_str()))?;
     }
     if let Some(reset) = reset {
-        let values = (id.0, reset.digest, reset.expires_at.as_millisecond());
-        connection.prepare_cached(SET_RESET)?.execute(values)?;
+        let (digest, until) =
+            reset.as_ref().map(|reset| (reset.digest, reset.expires_at.as_millisecond())).unzip();
+        connection.prepare_cached(SET_RESET)?.execute((id.0, digest, until))?;
     }
     if let Some(picture) = picture {
         let bytes = picture.as_ref().map(PictureId::bytes);

@@ -63,6 +63,25 @@ fn a_code_sets_a_new_password_once() {
 }
 
 #[test]
+fn a_code_outlives_whatever_happens_to_the_password_beside_it() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let file = lodge.file("people.csv");
+    let lines = ["username,nickname,email,password_hash,role", &format!("ada,,,{},", HASHES[0])];
+    fs::write(&file, lines.join("\n")).unwrap();
+    lodge.admin(&["user", "import", text(&file)]);
+    let code = code(&lodge, "ada");
+    // Which renews the hash.
+    let token = token(&server, "ada");
+    let change = json!({ "current": PASSWORD, "new": "another in the fog" });
+    let change = server.ask("PUT", "/api/me/password").bearer(&token).json(&change).send();
+    assert_eq!(change.status, 204);
+    assert_eq!(reset(&server, "ada", &code, "a third in the fog"), 204);
+    assert_eq!(reset(&server, "ada", &code, "a fourth in the fog"), 403, "once");
+    assert!(!opens(&server, &token));
+}
+
+#[test]
 fn roles_are_given_while_the_server_runs_and_while_it_does_not() {
     let lodge = lodge();
     let server = lodge.start();
