@@ -88,7 +88,7 @@ fn calls() -> Vec<Value> {
             "attempt": { "id": digest, "fingerprint": digest, "at": "2026-01-02T03:04:05Z" },
         } }),
         json!({ "sign_in": { "username": "ada", "password": "x", "from": "192.0.2.1", "agent": "a" } }),
-        json!({ "reset_password": { "username": "ada", "code": "x", "new": "next word", "from": "2001:db8::1" } }),
+        json!({ "reset_password": { "username": "ada", "code": "x", "new": "next word" } }),
         json!({ "who": digest }),
         json!({ "user": "ada" }),
         json!({ "changed_since": { "feed": session, "at": 7 } }),

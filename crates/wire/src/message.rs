@@ -273,7 +273,6 @@ mod tests {
                 username: ada.clone(),
                 code: SECRET.to_owned().into(),
                 new: new(),
-                from: None,
             },
             Call::Own {
                 session,

@@ -1,8 +1,6 @@
 //! The seam between the web tier and the accounts tier: what the one may ask of the other, as data, so
 //! that it can be asked in this process or over the network.
 
-use std::net::IpAddr;
-
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -35,8 +33,6 @@ pub enum Call {
         code: Hidden,
         /// The new password.
         new: NewPassword,
-        /// Where they are, as far as limits are concerned.
-        from: Option<IpAddr>,
     },
     /// Who is signed in by this token?
     Who(SessionDigest),
@@ -208,8 +204,8 @@ impl Backend for Accounts {
         Ok(match call {
             Call::SignUp { wish, attempt } => Reply::SignedUp(self.sign_up(wish, attempt).await?),
             Call::SignIn(wish) => Reply::SignedIn(self.sign_in(wish).await?),
-            Call::ResetPassword { username, code, new, from } => {
-                self.reset_password(&username, code.reveal(), new, from).await?;
+            Call::ResetPassword { username, code, new } => {
+                self.reset_password(&username, code.reveal(), new).await?;
                 Reply::Done
             }
             Call::Who(session) => Reply::Who(self.who(session).await?),

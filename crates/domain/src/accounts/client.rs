@@ -1,6 +1,6 @@
 //! What the web tier asks of the accounts tier, as functions.
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Account, AccountQuery, Arrival, Backend, Call, Departure, Edit, Export, FreshSession,
@@ -46,9 +46,8 @@ impl AccountsClient {
         username: Username,
         code: String,
         new: NewPassword,
-        from: Option<IpAddr>,
     ) -> Result<()> {
-        done(&self.0.call(Call::ResetPassword { username, code: code.into(), new, from }).await?)
+        done(&self.0.call(Call::ResetPassword { username, code: code.into(), new }).await?)
     }
 
     /// Who is signed in by this token?

@@ -100,7 +100,7 @@ pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> Ht
 /// provider opens the account any more.
 #[utoipa::path(post, path = "/api/password", tag = "accounts", request_body = ResetPassword,
     responses((status = 204, description = "It is set"), (status = 400, description = "It cannot be; the answer says why"),
-        (status = 403, description = "The code does not fit the name, or opens nothing any more"), (status = 429, description = "Too many failures; see Retry-After")))]
+        (status = 403, description = "The code does not fit the name, or opens nothing any more"), (status = 429, description = "Too many; see Retry-After")))]
 pub(crate) async fn reset_password(
     State(app): State<AccountsApp>,
     asked: Asked,
@@ -109,9 +109,7 @@ pub(crate) async fn reset_password(
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let wish: ResetPassword = request::json(&asked.headers, &body)?;
     let (name, code, new) = wish.parse()?;
-    app.accounts
-        .reset_password(name, code.trim().to_owned(), new, asked.client.limited_by())
-        .await?;
+    app.accounts.reset_password(name, code.trim().to_owned(), new).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

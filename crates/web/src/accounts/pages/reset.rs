@@ -48,7 +48,7 @@ pub(super) async fn set(
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let form: ResetForm = request::form(&body)?;
-    match done(&app, &asked, &form).await {
+    match done(&app, &form).await {
         Ok(()) => page(&app, StatusCode::OK, &form, &FormErrors::default(), true),
         Err(error) => {
             let (mut errors, problem) = FormErrors::from_error(error, "code");
@@ -65,11 +65,11 @@ pub(super) async fn set(
     }
 }
 
-async fn done(app: &AccountsApp, asked: &Asked, form: &ResetForm) -> Result<(), Error> {
+async fn done(app: &AccountsApp, form: &ResetForm) -> Result<(), Error> {
     let username = Username::parse(&form.username)?;
     let new = NewPassword::parse("new", form.new.clone(), &username)?;
     let code = form.code.trim().to_owned();
-    app.accounts.reset_password(username, code, new, asked.client.limited_by()).await
+    app.accounts.reset_password(username, code, new).await
 }
 
 fn page(
