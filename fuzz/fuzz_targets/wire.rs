@@ -102,7 +102,7 @@ fn calls() -> Vec<Value> {
         json!({ "make_from_provider": { "ticket": digest, "username": "ada", "agent": "a" } }),
         json!({ "pictured": [picture] }),
         own(json!({ "edit": { "nickname": "Ada", "email": null } })),
-        own(json!({ "change_password": { "current": "x", "new": "next word" } })),
+        own(json!({ "change_password": { "current": "x", "new": "next word", "from": "2001:db8::1" } })),
         own(json!({ "sign_out": session })),
         own(json!({ "depart": { "provider": "acme", "redirect_uri": "x", "current": "x" } })),
         own(json!({ "unlink": "https://id.example.org" })),

@@ -276,7 +276,7 @@ mod tests {
             },
             Call::Own {
                 session,
-                wish: Own::ChangePassword { current: Some(password()), new: new() },
+                wish: Own::ChangePassword { current: Some(password()), new: new(), from: None },
             },
         ];
         for call in calls {

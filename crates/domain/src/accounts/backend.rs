@@ -1,6 +1,8 @@
 //! The seam between the web tier and the accounts tier: what the one may ask of the other, as data, so
 //! that it can be asked in this process or over the network.
 
+use std::net::IpAddr;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +88,9 @@ pub enum Own {
         current: Option<Password>,
         /// The new one.
         new: NewPassword,
+        /// Where they are, as far as limits are concerned.
+        #[serde(default)]
+        from: Option<IpAddr>,
     },
     /// Where one is signed in.
     Sessions,
@@ -110,6 +115,9 @@ pub enum Own {
         /// The password, where there is one.
         #[serde(default)]
         current: Option<Password>,
+        /// Where they are, as far as limits are concerned.
+        #[serde(default)]
+        from: Option<IpAddr>,
     },
     /// Let nobody of this issuer open it any more.
     Unlink(String),
@@ -234,8 +242,8 @@ impl Accounts {
     async fn own(&self, me: &SignedIn, wish: Own) -> Result<Reply> {
         Ok(match wish {
             Own::Edit(edit) => Reply::Account(self.edit(me, edit).await?),
-            Own::ChangePassword { current, new } => {
-                Reply::Account(self.change_password(me, current, new).await?)
+            Own::ChangePassword { current, new, from } => {
+                Reply::Account(self.change_password(me, current, new, from).await?)
             }
             Own::Sessions => Reply::Sessions(self.sessions(me).await?),
             Own::SignOut(session) => {
@@ -250,9 +258,9 @@ impl Accounts {
             Own::Export => Reply::Export(Box::new(self.export(me).await?)),
             Own::KeepOrder(order) => self.keep_order(me, order).await?,
             Own::Identities => Reply::Identities(self.identities(me).await?),
-            Own::Depart { provider, redirect_uri, current } => {
-                Reply::Departed(self.depart_to_link(me, provider, redirect_uri, current).await?)
-            }
+            Own::Depart { provider, redirect_uri, current, from } => Reply::Departed(
+                self.depart_to_link(me, provider, redirect_uri, current, from).await?,
+            ),
             Own::Unlink(issuer) => {
                 self.unlink(me, issuer).await?;
                 Reply::Done

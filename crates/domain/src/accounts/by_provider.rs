@@ -1,5 +1,7 @@
 //! Proving who one is by a provider.
 
+use std::net::IpAddr;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +88,9 @@ impl Accounts {
         provider: ProviderName,
         redirect_uri: String,
         current: Option<Password>,
+        from: Option<IpAddr>,
     ) -> Result<Departure> {
-        self.said_again(me, current).await?;
+        self.said_again(me, current, from).await?;
         self.set_out(provider, redirect_uri, Some(me.session.id), String::new()).await
     }
 

@@ -1,6 +1,6 @@
 //! What the web tier asks of the accounts tier, as functions.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use super::{
     Account, AccountQuery, Arrival, Backend, Call, Departure, Edit, Export, FreshSession,
@@ -74,8 +74,9 @@ impl AccountsClient {
         session: SessionDigest,
         current: Option<Password>,
         new: NewPassword,
+        from: Option<IpAddr>,
     ) -> Result<Account> {
-        account(self.own(session, Own::ChangePassword { current, new }).await?)
+        account(self.own(session, Own::ChangePassword { current, new, from }).await?)
     }
 
     /// Where one is signed in, newest first.
@@ -165,8 +166,9 @@ impl AccountsClient {
         provider: ProviderName,
         redirect_uri: String,
         current: Option<Password>,
+        from: Option<IpAddr>,
     ) -> Result<Departure> {
-        departed(self.own(session, Own::Depart { provider, redirect_uri, current }).await?)
+        departed(self.own(session, Own::Depart { provider, redirect_uri, current, from }).await?)
     }
 
     /// Receives somebody who comes back from a provider, with the session that their browser has.

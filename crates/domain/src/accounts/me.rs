@@ -1,5 +1,7 @@
 //! What somebody who is signed in can do with their own account.
 
+use std::net::IpAddr;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +69,9 @@ impl Accounts {
         me: &SignedIn,
         current: Option<Password>,
         new: NewPassword,
+        from: Option<IpAddr>,
     ) -> Result<Account> {
-        let account = self.said_again(me, current).await?;
+        let account = self.said_again(me, current, from).await?;
         let change = AccountChange {
             password: Some(self.passwords.hash(new.into_password()).await?),
             ending: Some(Ending::AllBut(me.session.id)),
@@ -85,6 +88,7 @@ impl Accounts {
         &self,
         me: &SignedIn,
         current: Option<Password>,
+        from: Option<IpAddr>,
     ) -> Result<Account> {
         let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
         if credential.password.is_none() {
@@ -95,7 +99,7 @@ impl Accounts {
             return Err(Error::invalid("current", "must be your current password"));
         };
         let (name, now) = (account.username.as_str(), self.clock.now());
-        let counted = Counted::one(&*self.failures, name, None, now).await?;
+        let counted = Counted::one(&*self.failures, name, from, now).await?;
         let is_right = self.verified(current, credential.password).await;
         counted.settle(&is_right).await;
         if is_right? { Ok(account) } else { Err(NOT_IT) }

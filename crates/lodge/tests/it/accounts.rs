@@ -264,6 +264,24 @@ fn a_session_alone_gives_an_account_no_password() {
 }
 
 #[test]
+fn a_password_said_again_is_counted_where_it_is_said() {
+    let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0");
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let change = |address: &str, current: &str| {
+        let wish = json!({ "current": current, "new": "another in the fog" });
+        let ask = server.ask("PUT", "/api/me/password").bearer(&token);
+        ask.header("X-Forwarded-For", address).json(&wish).send().status
+    };
+    for _ in 0..10 {
+        assert_eq!(change("192.0.2.1", "a guess"), 403);
+    }
+    assert_eq!(change("192.0.2.1", PASSWORD), 429);
+    assert_eq!(change("192.0.2.2", PASSWORD), 204);
+}
+
+#[test]
 fn ten_failures_from_an_address_lock_it_out_of_the_name() {
     let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0");
     let server = lodge.start();

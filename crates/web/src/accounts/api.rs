@@ -162,7 +162,7 @@ pub(crate) async fn change_password(
     let me = app.accounts.who(session).await?;
     let wish: ChangePassword = request::json(&asked.headers, &body)?;
     let (current, new) = wish.parse(&me)?;
-    app.accounts.change_password(session, current, new).await?;
+    app.accounts.change_password(session, current, new, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

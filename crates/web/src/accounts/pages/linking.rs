@@ -60,7 +60,8 @@ async fn departure(
     let has_password = me.signed_in.account.has_password;
     let current = has_password.then(|| Password::parse("current", current)).transpose()?;
     let back = providers::callback_of(app, asked, provider)?;
-    app.accounts.depart_to_link(me.session, provider.clone(), back, current).await
+    let from = asked.client.limited_by();
+    app.accounts.depart_to_link(me.session, provider.clone(), back, current, from).await
 }
 
 /// The account's page once more, where the password was wrong; else a page that says why.

@@ -94,7 +94,7 @@ pub(super) async fn change_password(
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let form: PasswordForm = request::form(&body)?;
-    match changed(&app, &me, form).await {
+    match changed(&app, &asked, &me, form).await {
         Ok(()) => go_to("/account?password"),
         Err(error) => {
             let (mut errors, problem) = FormErrors::from_error(error, "new");
@@ -114,10 +114,16 @@ pub(super) async fn change_password(
     }
 }
 
-async fn changed(app: &AccountsApp, me: &Me, form: PasswordForm) -> Result<(), Error> {
+async fn changed(
+    app: &AccountsApp,
+    asked: &Asked,
+    me: &Me,
+    form: PasswordForm,
+) -> Result<(), Error> {
     let PasswordForm { current, new, username: _ } = form;
     let account = &me.signed_in.account;
     let current = account.has_password.then(|| Password::parse("current", current)).transpose()?;
     let new = NewPassword::parse("new", new, &account.username)?;
-    app.accounts.change_password(me.session, current, new).await.map(drop)
+    let from = asked.client.limited_by();
+    app.accounts.change_password(me.session, current, new, from).await.map(drop)
 }
