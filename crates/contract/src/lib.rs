@@ -137,6 +137,7 @@ macro_rules! accounts_promises {
             sessions::a_session_is_found_by_its_token_until_it_expires,
             sessions::the_sessions_of_an_account_are_listed,
             sessions::one_session_is_ended,
+            sessions::a_session_that_has_ended_changes_nothing,
             sessions::all_sessions_end_with_a_change,
             sessions::no_session_begins_on_what_was_true_before,
             sessions::whatever_ends_sessions_is_told,

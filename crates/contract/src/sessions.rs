@@ -57,6 +57,27 @@ async fn opens(fixture: &AccountsFixture, session: &NewSession, now: Timestamp) 
     fixture.sessions.find(session.digest, now).await.unwrap().is_some()
 }
 
+/// Whoever is signed out while they ask for a change makes none.
+pub async fn a_session_that_has_ended_changes_nothing(fixture: &AccountsFixture) {
+    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let of_another = made(&*fixture.accounts, &fresh_name()).await;
+    let of_another = begun(fixture, &of_another).await.session.id;
+    let [ends, stays] = [begun(fixture, &account).await, begun(fixture, &account).await];
+    let [ends, stays] = [ends.session.id, stays.session.id];
+    let change = async |session, seconds| {
+        let ending = Some(Ending::AllBut(session));
+        let change =
+            AccountChange { ending, by_session: Some(session), ..AccountChange::default() };
+        let event = event(account.id, EventKind::PasswordChanged, seconds);
+        fixture.accounts.change(change, event).await.unwrap().is_some()
+    };
+    assert!(fixture.sessions.end(account.id, ends, at(1)).await.unwrap());
+    for (session, seconds) in [(ends, 1), (of_another, 1), (stays, 3600)] {
+        assert!(!change(session, seconds).await, "at {seconds}");
+    }
+    assert!(change(stays, 3599).await);
+}
+
 /// Whoever carries the token is its owner, until it expires.
 pub async fn a_session_is_found_by_its_token_until_it_expires(fixture: &AccountsFixture) {
     let account = made(&*fixture.accounts, &fresh_name()).await;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Email, Ending, Nickname, PictureId, Username};
+use super::{Email, Ending, Nickname, PictureId, SessionId, Username};
 use crate::{Error, Result, passwords::PasswordHash};
 
 /// An account's number, given by the store and never given again.
@@ -141,6 +141,8 @@ pub struct AccountChange {
     pub unlinks_all: bool,
     /// Only if the account is at this epoch: what the change rests on was read then.
     pub at_epoch: Option<u32>,
+    /// Only if this session of the account opens something when the change happens.
+    pub by_session: Option<SessionId>,
     /// Its picture.
     pub picture: Option<Option<PictureId>>,
     /// Only if this is its picture: then it is known which one is nobody's any more.

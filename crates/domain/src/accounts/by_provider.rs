@@ -264,5 +264,5 @@ const NOT_ASKED: Error = Error::forbidden(
 const ANOTHER_SESSION: Error =
     Error::forbidden("you are not signed in any more as when you began; begin again");
 
-/// What was read of the account was no longer so when the session was to begin.
-const CHANGED: Error = Error::forbidden("this account has just changed; sign in again");
+/// What was read of the account was no longer so when something was to rest on it.
+pub(super) const CHANGED: Error = Error::forbidden("this account has just changed; sign in again");

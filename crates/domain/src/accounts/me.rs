@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Account, AccountChange, AccountId, Accounts, Actor, Email, Ending, Event, EventKind,
     LinkedIdentity, NewPassword, Nickname, PictureId, Session, SessionId, SignedIn,
-    failures::Counted, service::NO_ACCOUNT,
+    by_provider::CHANGED, failures::Counted, service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch};
 
@@ -71,29 +71,29 @@ impl Accounts {
         new: NewPassword,
         from: Option<IpAddr>,
     ) -> Result<Account> {
-        let account = self.said_again(me, current, from).await?;
+        self.said_again(me, current, from).await?;
         let change = AccountChange {
             password: Some(self.passwords.hash(new.into_password()).await?),
             ending: Some(Ending::AllBut(me.session.id)),
-            at_epoch: Some(account.epoch),
+            at_epoch: Some(me.account.epoch),
+            by_session: Some(me.session.id),
             ..AccountChange::default()
         };
-        // If it was changed meanwhile, what was said is not the current password.
-        self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(NOT_IT)
+        self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(CHANGED)
     }
 
-    /// The account of somebody who has said their password once more; who has none has begun the session
+    /// Refused unless somebody has said their password once more; who has none must have begun the session
     /// just now. A session alone does not do, or whoever has found one would have a way in that stays.
     pub(super) async fn said_again(
         &self,
         me: &SignedIn,
         current: Option<Password>,
         from: Option<IpAddr>,
-    ) -> Result<Account> {
+    ) -> Result<()> {
         let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
         if credential.password.is_none() {
             let age = self.clock.now().duration_since(me.session.created_at);
-            return if age > FRESH { Err(NOT_FRESH) } else { Ok(account) };
+            return if age > FRESH { Err(NOT_FRESH) } else { Ok(()) };
         }
         let Some(current) = current else {
             return Err(Error::invalid("current", "must be your current password"));
@@ -102,7 +102,7 @@ impl Accounts {
         let counted = Counted::one(&*self.failures, name, from, now).await?;
         let is_right = self.verified(current, credential.password).await;
         counted.settle(&is_right).await;
-        if is_right? { Ok(account) } else { Err(NOT_IT) }
+        if is_right? { Ok(()) } else { Err(NOT_IT) }
     }
 
     /// Where one is signed in, newest first.

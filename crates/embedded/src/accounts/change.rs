@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::{
     events, get,
     row::{kept_nickname, role_number},
+    sessions,
 };
 use crate::failure::Failure;
 
@@ -93,11 +94,17 @@ pub(crate) fn change(
         ending,
         unlinks_all,
         at_epoch,
+        by_session,
         picture,
         had_picture,
     } = change;
     if at_epoch.is_some_and(|expected| expected != epoch)
         || had_picture.is_some_and(|expected| expected != former)
+    {
+        return Ok(None);
+    }
+    if let Some(session) = by_session
+        && !sessions::is_live(connection, id, *session, event.at)?
     {
         return Ok(None);
     }

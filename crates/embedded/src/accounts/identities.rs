@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{
     change, events, get, metered,
     row::{COLUMNS, instant, read},
-    sessions::IS_LIVE,
+    sessions,
 };
 use crate::{engine::Engine, failure::Failure};
 
@@ -36,12 +36,6 @@ const HAS_ONE: &str = "SELECT 1 FROM identities WHERE account = ?1 AND issuer = 
 const ADD: &str =
     "INSERT INTO identities (issuer, subject, account, linked_at) VALUES (?1, ?2, ?3, ?4)";
 const REMOVE: &str = "DELETE FROM identities WHERE account = ?1 AND issuer = ?2";
-static SESSION: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT 1 FROM sessions s JOIN accounts a ON a.id = s.account \
-         WHERE s.account = ?1 AND s.id = ?2 AND {IS_LIVE} ?3"
-    )
-});
 const ISSUE: &str =
     "INSERT OR REPLACE INTO tickets (digest, issuer, subject, expires_at) VALUES (?1, ?2, ?3, ?4)";
 const DROP_OLDEST: &str = "DELETE FROM tickets WHERE row <= ?1";
@@ -53,7 +47,7 @@ const USE_UP: &str = "DELETE FROM tickets WHERE digest = ?1";
 pub(crate) fn statements() -> Vec<String> {
     let texts = [LIST, OWNER, HAS_ONE, ADD, REMOVE];
     let texts = texts.into_iter().chain([ISSUE, DROP_OLDEST, TICKET, USE_UP]);
-    texts.map(str::to_owned).chain([FIND.clone(), SESSION.clone()]).collect()
+    texts.map(str::to_owned).chain([FIND.clone()]).collect()
 }
 
 /// Identities in the database.
@@ -113,8 +107,7 @@ fn link(
     event: &Event,
 ) -> Result<Linked, Failure> {
     let account = event.account;
-    let asks = (account.0, session.0.as_bytes(), event.at.as_millisecond());
-    if !connection.prepare_cached(&SESSION)?.exists(asks)? {
+    if !sessions::is_live(connection, account, session, event.at)? {
         return Ok(Linked::NoSession);
     }
     match owner(connection, identity)? {

@@ -24,7 +24,7 @@ use crate::{engine::Engine, failure::Failure};
 const SESSIONS_MAX: i64 = 100;
 
 /// What holds of a session `s` of the account `a` that opens something; the time of now comes after it.
-pub(super) const IS_LIVE: &str =
+const IS_LIVE: &str =
     "a.epoch = s.epoch AND a.banned_at IS NULL AND a.deleted_at IS NULL AND s.expires_at > ";
 
 const COLUMNS: &str = "s.id, s.account, s.created_at, s.expires_at, s.agent";
@@ -43,6 +43,12 @@ static FIND: LazyLock<String> = LazyLock::new(|| {
          WHERE s.digest = ?1 AND {IS_LIVE} ?2"
     )
 });
+static LIVE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT 1 FROM sessions s JOIN accounts a ON a.id = s.account \
+         WHERE s.account = ?1 AND s.id = ?2 AND {IS_LIVE} ?3"
+    )
+});
 static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM sessions s JOIN accounts a ON a.id = s.account \
@@ -56,7 +62,7 @@ pub(crate) fn statements() -> Vec<String> {
     [BEGIN, END_OLDEST, END]
         .map(str::to_owned)
         .into_iter()
-        .chain([FIND.clone(), LIST.clone()])
+        .chain([FIND.clone(), LIVE.clone(), LIST.clone()])
         .collect()
 }
 
@@ -120,6 +126,17 @@ fn find(
     };
     let mut statement = connection.prepare_cached(&FIND)?;
     Ok(statement.query_row((digest.0, now.as_millisecond()), read).optional()?)
+}
+
+/// Whether an account has this session, and it opens something at `now`.
+pub(super) fn is_live(
+    connection: &Connection,
+    account: AccountId,
+    session: SessionId,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    let of = (account.0, session.0.as_bytes(), now.as_millisecond());
+    connection.prepare_cached(&LIVE)?.exists(of)
 }
 
 fn list(

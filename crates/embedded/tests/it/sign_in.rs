@@ -12,7 +12,7 @@ use lodge_domain::{
     Error, OsRandom, Result,
     accounts::{
         AccountChange, AccountStore, Accounts, AccountsSettings, EventKind, FreshSession,
-        NewAccount, NoProviders, SignIn, Username,
+        NewAccount, NewPassword, NoProviders, SignIn, SignedIn, Username,
     },
     clock::ManualClock,
     passwords::{Password, PasswordHash, Passwords},
@@ -117,4 +117,23 @@ async fn every_kind_of_sign_in_costs_one_verification_of_the_same_cost() {
     }
     refusals.dedup();
     assert_eq!(refusals.len(), 1, "every guess is refused in the same words: {refusals:?}");
+}
+
+#[tokio::test]
+async fn who_is_signed_out_meanwhile_changes_no_password() {
+    let (engine, _folder) = open();
+    known(&*engine.accounts(), "ada", true, false).await;
+    let accounts = service(&engine, &Arc::new(Counting::default()));
+    let password = || Some(Password::parse("current", PASSWORD.to_owned()).unwrap());
+    let new =
+        |name: &Username| NewPassword::parse("new", "another in the fog".to_owned(), name).unwrap();
+    let change = async |me: &SignedIn| {
+        accounts.change_password(me, password(), new(&me.account.username), None).await
+    };
+    let me = async || signed_in(&accounts, "ada", PASSWORD).await.unwrap().signed_in;
+    let (mine, ended) = (me().await, me().await);
+    accounts.sign_out(&ended, ended.session.id).await.unwrap();
+    assert!(matches!(change(&ended).await, Err(Error::Forbidden(_))));
+    change(&mine).await.unwrap();
+    assert!(matches!(change(&mine).await, Err(Error::Forbidden(_))), "as it was before");
 }
