@@ -1,6 +1,9 @@
 //! What a sign-in costs, counted instead of timed.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -23,6 +26,8 @@ use parking_lot::Mutex;
 use crate::support::open;
 
 const PASSWORD: &str = "a lift in the fog";
+/// An outdated hash.
+const BCRYPT: &str = "$2b$04$WYz4gw5Cos5hDj59hW0QkOJ0I99LIPD4sZUud5AAHqs0rbWaTeLBy";
 /// What [`PASSWORD`] becomes.
 const RIGHT: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$cmlnaHQ";
 
@@ -50,6 +55,22 @@ impl Passwords for Counting {
     }
 }
 
+/// Finds every password right, and has room for so many new hashes.
+struct Lenient(AtomicUsize);
+
+#[async_trait]
+impl Passwords for Lenient {
+    async fn hash(&self, _: Password) -> Result<PasswordHash> {
+        let taken =
+            self.0.try_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1));
+        taken.map(|_| PasswordHash(RIGHT.to_owned())).map_err(|_| Error::unavailable("full"))
+    }
+
+    async fn verify(&self, _: Password, _: PasswordHash) -> Result<bool> {
+        Ok(true)
+    }
+}
+
 /// Makes the account of that name.
 async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned: bool) {
     let password = has_password.then(|| PasswordHash(RIGHT.to_owned()));
@@ -61,7 +82,7 @@ async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned:
     }
 }
 
-fn service(engine: &Embedded, passwords: &Arc<Counting>) -> Accounts {
+fn service<P: Passwords + 'static>(engine: &Embedded, passwords: &Arc<P>) -> Accounts {
     Accounts {
         store: engine.accounts(),
         sessions: engine.sessions(),
@@ -136,4 +157,22 @@ async fn who_is_signed_out_meanwhile_changes_no_password() {
     assert!(matches!(change(&ended).await, Err(Error::Forbidden(_))));
     change(&mine).await.unwrap();
     assert!(matches!(change(&mine).await, Err(Error::Forbidden(_))), "as it was before");
+}
+
+/// Makes an account with an outdated hash, whose owner signs in with `password`; the hash afterwards.
+async fn renewed(engine: &Embedded, accounts: &Accounts, name: &str, password: &str) -> String {
+    let (store, name) = (engine.accounts(), Username::parse(name).unwrap());
+    let imported = NewAccount { password: Some(PasswordHash(BCRYPT.to_owned())), ..new(&name) };
+    store.add(imported, None).await.unwrap().outcome.unwrap();
+    signed_in(accounts, name.as_str(), password).await.unwrap();
+    let (_, credential) = store.find(&name).await.unwrap().unwrap();
+    credential.password.unwrap().0
+}
+
+#[tokio::test]
+async fn nobody_is_kept_out_because_their_hash_cannot_be_renewed_now() {
+    let (engine, _folder) = open();
+    let accounts = service(&engine, &Arc::new(Lenient(1.into())));
+    assert_eq!(renewed(&engine, &accounts, "ada", PASSWORD).await, RIGHT);
+    assert_eq!(renewed(&engine, &accounts, "grace", PASSWORD).await, BCRYPT, "there is no room");
 }
