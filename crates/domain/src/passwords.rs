@@ -27,6 +27,9 @@ pub const ELSEWHERE_LANES_MAX: u32 = 4;
 /// How many times what a new hash costs, memory times passes, one from elsewhere may cost.
 pub const ELSEWHERE_TIMES_MAX: u64 = 8;
 
+/// How much of a password bcrypt looks at.
+const BCRYPT_BYTES: usize = 72;
+
 /// A password as typed: 1 to 128 characters. It is never printed.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -95,6 +98,13 @@ impl PasswordHash {
     /// Whether a new hash of the same password would be another kind of hash.
     pub fn is_outdated(&self) -> bool {
         !self.0.starts_with(&format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}$"))
+    }
+
+    /// Whether a new hash of `password`, which fits this one, is to take its place. What bcrypt did not look
+    /// at may be mistyped, and would have to be mistyped from then on.
+    pub fn is_to_renew(&self, password: &Password) -> bool {
+        let is_seen_whole = !is_bcrypt(&self.0) || password.as_bytes().len() < BCRYPT_BYTES;
+        self.is_outdated() && is_seen_whole
     }
 
     /// A hash that no password has, and that costs as much to verify as a new one: for whoever has none.

@@ -44,7 +44,7 @@ impl Accounts {
         };
         let (account, credential) = found.unzip();
         let hash = credential.and_then(|credential| credential.password);
-        let outdated = hash.as_ref().is_some_and(PasswordHash::is_outdated);
+        let is_to_renew = hash.as_ref().is_some_and(|hash| hash.is_to_renew(&password));
         let is_right = self.verified(password.clone(), hash).await;
         counted.settle(&is_right).await;
         let Some(account) = account.filter(|_| matches!(is_right, Ok(true))) else {
@@ -53,7 +53,7 @@ impl Accounts {
         if account.banned_at.is_some() {
             return Err(BANNED);
         }
-        if outdated {
+        if is_to_renew {
             // Whoever was right is not kept out for want of a better hash: the next sign-in makes it.
             drop(self.renew(&account, password).await);
         }

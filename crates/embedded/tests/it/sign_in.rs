@@ -176,3 +176,14 @@ async fn nobody_is_kept_out_because_their_hash_cannot_be_renewed_now() {
     assert_eq!(renewed(&engine, &accounts, "ada", PASSWORD).await, RIGHT);
     assert_eq!(renewed(&engine, &accounts, "grace", PASSWORD).await, BCRYPT, "there is no room");
 }
+
+#[tokio::test]
+async fn what_bcrypt_did_not_look_at_becomes_no_part_of_a_password() {
+    let (engine, _folder) = open();
+    let accounts = service(&engine, &Arc::new(Lenient(9.into())));
+    for (bytes, expected) in [(71, RIGHT), (72, BCRYPT), (100, BCRYPT)] {
+        let name = format!("ada-{bytes}");
+        let kept = renewed(&engine, &accounts, &name, &"x".repeat(bytes)).await;
+        assert_eq!(kept, expected, "{bytes}");
+    }
+}
