@@ -219,6 +219,26 @@ pub async fn a_picture_is_set_where_it_is_known_which_one_goes(fixture: &Account
     assert_eq!(set(Some(two), None).await, None);
 }
 
+/// Whoever is raised meanwhile is not whom the change was meant for.
+pub async fn a_change_is_made_where_the_role_is_the_one_it_rests_on(fixture: &AccountsFixture) {
+    let store = &*fixture.accounts;
+    let account = made(store, &fresh_name()).await;
+    let ban = async |had_role| {
+        let change = AccountChange {
+            banned_at: Some(Some(at(7))),
+            had_role: Some(had_role),
+            ..AccountChange::default()
+        };
+        store.change(change, event(account.id, EventKind::Banned, 7)).await.unwrap()
+    };
+    let raise = AccountChange { role: Some(Role::Admin), ..AccountChange::default() };
+    changed(store, account.id, EventKind::RoleChanged, raise).await;
+    assert_eq!(ban(Role::Member).await, None);
+    let (found, _) = store.get(account.id).await.unwrap().unwrap();
+    assert_eq!(found.banned_at, None);
+    assert!(ban(Role::Admin).await.is_some());
+}
+
 /// Of those that are asked for, in any order.
 pub async fn pictures_that_are_somebodys_are_known(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;

@@ -129,6 +129,7 @@ macro_rules! accounts_promises {
             accounts::a_repeated_sign_up_is_answered_as_the_first,
             accounts::a_change_changes_what_it_names,
             accounts::a_picture_is_set_where_it_is_known_which_one_goes,
+            accounts::a_change_is_made_where_the_role_is_the_one_it_rests_on,
             accounts::pictures_that_are_somebodys_are_known,
             accounts::a_deleted_account_leaves_its_name_alone,
             accounts::what_happened_to_an_account_is_kept,

@@ -143,6 +143,8 @@ pub struct AccountChange {
     pub at_epoch: Option<u32>,
     /// Only if this session of the account opens something when the change happens.
     pub by_session: Option<SessionId>,
+    /// Only if this is its owner's role: on it rests who has a say over them.
+    pub had_role: Option<Role>,
     /// Its picture.
     pub picture: Option<Option<PictureId>>,
     /// Only if this is its picture: then it is known which one is nobody's any more.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Account, AccountChange, AccountId, Accounts, Actor, Email, Ending, Event, EventKind,
-    LinkedIdentity, NewPassword, Nickname, PictureId, Session, SessionId, SignedIn,
+    LinkedIdentity, NewPassword, Nickname, PictureId, Role, Session, SessionId, SignedIn,
     by_provider::CHANGED, failures::Counted, service::NO_ACCOUNT,
 };
 use crate::{Error, Result, passwords::Password, patch};
@@ -135,14 +135,15 @@ impl Accounts {
         me: &SignedIn,
         picture: Option<PictureId>,
     ) -> Result<(Account, Option<PictureId>)> {
-        self.replace_picture(me.account.id, picture, Actor::Owner).await
+        self.replace_picture(me.account.id, picture, None, Actor::Owner).await
     }
 
-    /// The same by whoever may.
+    /// The same by whoever may, if the account's role is `had_role`.
     pub(super) async fn replace_picture(
         &self,
         id: AccountId,
         picture: Option<PictureId>,
+        had_role: Option<Role>,
         by: Actor,
     ) -> Result<(Account, Option<PictureId>)> {
         for _ in 0..PICTURE_TRIES {
@@ -154,6 +155,7 @@ impl Accounts {
             let change = AccountChange {
                 picture: Some(picture),
                 had_picture: Some(former),
+                had_role,
                 ..AccountChange::default()
             };
             let (at, kind) = (self.clock.now(), EventKind::PictureChanged);

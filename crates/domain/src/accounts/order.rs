@@ -17,25 +17,25 @@ impl Accounts {
                 Reply::Accounts(self.list(query).await?)
             }
             Order::Ban(name) => {
-                self.lower(me, Role::Moderator, &name).await?;
-                Reply::Account(self.ban(&name, by).await?)
+                let account = self.lower(me, Role::Moderator, &name).await?;
+                Reply::Account(self.ban(&account, by).await?)
             }
             Order::Unban(name) => {
-                self.lower(me, Role::Moderator, &name).await?;
-                Reply::Account(self.unban(&name, by).await?)
+                let account = self.lower(me, Role::Moderator, &name).await?;
+                Reply::Account(self.unban(&account, by).await?)
             }
             Order::SetRole(name, role) => {
                 admit(me, Role::Admin)?;
                 not_oneself(me, &name)?;
-                Reply::Account(self.set_role(&name, role, by).await?)
+                Reply::Account(self.set_role(&self.user(&name).await?, role, by).await?)
             }
             Order::IssueReset(name) => {
-                self.lower(me, Role::Admin, &name).await?;
-                Reply::Code(self.issue_reset(&name, by).await?)
+                let account = self.lower(me, Role::Admin, &name).await?;
+                Reply::Code(self.issue_reset(&account, by).await?)
             }
             Order::TakePicture(name) => {
-                self.lower(me, Role::Moderator, &name).await?;
-                let (account, former) = self.take_picture(&name, by).await?;
+                let account = self.lower(me, Role::Moderator, &name).await?;
+                let (account, former) = self.take_picture(&account, by).await?;
                 Reply::PictureSet { account, former }
             }
         })

@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::{
     Account, AccountChange, AccountQuery, Accounts, Actor, Email, Ending, Event, EventKind,
-    NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username, service::NO_ACCOUNT,
+    NewAccount, NewPassword, Nickname, PictureId, Reset, Role, Username,
 };
 use crate::{
     Error, Result,
@@ -129,40 +129,39 @@ impl Accounts {
     }
 
     /// Gives somebody a role.
-    pub async fn set_role(&self, name: &Username, role: Role, by: Actor) -> Result<Account> {
+    pub async fn set_role(&self, account: &Account, role: Role, by: Actor) -> Result<Account> {
         let change = AccountChange { role: Some(role), ..AccountChange::default() };
-        self.change_others(name, change, EventKind::RoleChanged, by).await
+        self.change_others(account, change, EventKind::RoleChanged, by).await
     }
 
     /// Bans somebody, which ends all their sessions.
-    pub async fn ban(&self, name: &Username, by: Actor) -> Result<Account> {
+    pub async fn ban(&self, account: &Account, by: Actor) -> Result<Account> {
         let change = AccountChange {
             banned_at: Some(Some(self.clock.now())),
             ending: Some(Ending::All),
             ..AccountChange::default()
         };
-        self.change_others(name, change, EventKind::Banned, by).await
+        self.change_others(account, change, EventKind::Banned, by).await
     }
 
     /// Lifts a ban.
-    pub async fn unban(&self, name: &Username, by: Actor) -> Result<Account> {
+    pub async fn unban(&self, account: &Account, by: Actor) -> Result<Account> {
         let change = AccountChange { banned_at: Some(None), ..AccountChange::default() };
-        self.change_others(name, change, EventKind::Unbanned, by).await
+        self.change_others(account, change, EventKind::Unbanned, by).await
     }
 
     /// Takes somebody's picture away; the account, and the picture that it had.
     pub async fn take_picture(
         &self,
-        name: &Username,
+        account: &Account,
         by: Actor,
     ) -> Result<(Account, Option<PictureId>)> {
-        let account = self.user(name).await?;
-        self.replace_picture(account.id, None, by).await
+        self.replace_picture(account.id, None, Some(account.role), by).await
     }
 
     /// Gives out a code with which its owner can set a new password, once; the account's sessions end at
     /// once. The code cannot be had again.
-    pub async fn issue_reset(&self, name: &Username, by: Actor) -> Result<Hidden> {
+    pub async fn issue_reset(&self, account: &Account, by: Actor) -> Result<Hidden> {
         let code = secret::random_token(RESET_PREFIX, &*self.random);
         let expires_at = self.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
         let change = AccountChange {
@@ -170,7 +169,7 @@ impl Accounts {
             ending: Some(Ending::All),
             ..AccountChange::default()
         };
-        self.change_others(name, change, EventKind::ResetIssued, by).await?;
+        self.change_others(account, change, EventKind::ResetIssued, by).await?;
         Ok(code.into())
     }
 
@@ -209,18 +208,21 @@ impl Accounts {
         self.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
     }
 
+    /// Changes an account, if its role is still the one with which it was read.
     async fn change_others(
         &self,
-        name: &Username,
+        account: &Account,
         change: AccountChange,
         kind: EventKind,
         by: Actor,
     ) -> Result<Account> {
-        let account = self.user(name).await?;
+        let change = AccountChange { had_role: Some(account.role), ..change };
         let event = Event { account: account.id, at: self.clock.now(), kind, by };
-        self.store.change(change, event).await?.ok_or(NO_ACCOUNT)
+        self.store.change(change, event).await?.ok_or(CHANGED)
     }
 }
 
+const CHANGED: Error =
+    Error::conflict("this account has just been changed by somebody else; look at it again");
 const NO_CODE: Error =
     Error::forbidden("this code does not fit the name, or opens nothing any more");

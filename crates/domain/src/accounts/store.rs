@@ -75,7 +75,7 @@ pub trait AccountStore: Send + Sync {
     async fn list(&self, query: AccountQuery) -> Result<Vec<Account>>;
 
     /// Changes what `change` names, and notes `event`; `None` if there is no such account, or it is at
-    /// another epoch, or has another picture, than the change is meant for, or the session has ended by
+    /// another epoch, or has another picture or role, than the change is meant for, or the session has ended by
     /// which it is made.
     async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>>;
 

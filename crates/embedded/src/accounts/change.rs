@@ -2,20 +2,21 @@
 
 use jiff::Timestamp;
 use lodge_domain::accounts::{
-    Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount, PictureId,
+    Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount, PictureId, Role,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{
     events, get,
-    row::{kept_nickname, role_number},
+    row::{self, kept_nickname, role_number},
     sessions,
 };
 use crate::failure::Failure;
 
 const ADD: &str = "INSERT INTO accounts (username, nickname, email, role, password, epoch, created_at) \
     VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6) ON CONFLICT (username) DO NOTHING";
-const STANDING: &str = "SELECT epoch, picture FROM accounts WHERE id = ?1 AND deleted_at IS NULL";
+const STANDING: &str =
+    "SELECT epoch, picture, role FROM accounts WHERE id = ?1 AND deleted_at IS NULL";
 const SET_NICKNAME: &str = "UPDATE accounts SET nickname = nullif(?2, username) WHERE id = ?1";
 const SET_EMAIL: &str = "UPDATE accounts SET email = ?2 WHERE id = ?1";
 const SET_ROLE: &str = "UPDATE accounts SET role = ?2 WHERE id = ?1";
@@ -83,7 +84,9 @@ pub(crate) fn change(
     event: &Event,
 ) -> Result<Option<Account>, Failure> {
     let id = event.account;
-    let Some((epoch, former)) = standing(connection, id)? else { return Ok(None) };
+    let Some(Standing { epoch, picture: former, role: held }) = standing(connection, id)? else {
+        return Ok(None);
+    };
     let AccountChange {
         nickname,
         email,
@@ -97,9 +100,11 @@ pub(crate) fn change(
         by_session,
         picture,
         had_picture,
+        had_role,
     } = change;
     if at_epoch.is_some_and(|expected| expected != epoch)
         || had_picture.is_some_and(|expected| expected != former)
+        || had_role.is_some_and(|expected| expected != held)
     {
         return Ok(None);
     }
@@ -171,14 +176,21 @@ pub(crate) fn remove(connection: &Connection, event: &Event) -> Result<Option<Ac
     Ok(Some(account))
 }
 
-/// The epoch of an account, and its picture.
-fn standing(
-    connection: &Connection,
-    id: AccountId,
-) -> rusqlite::Result<Option<(u32, Option<PictureId>)>> {
+/// What a change of an account may rest on.
+struct Standing {
+    epoch: u32,
+    picture: Option<PictureId>,
+    role: Role,
+}
+
+fn standing(connection: &Connection, id: AccountId) -> rusqlite::Result<Option<Standing>> {
     let read = |row: &Row<'_>| {
         let picture: Option<[u8; 32]> = row.get(1)?;
-        Ok((row.get(0)?, picture.map(PictureId::stored)))
+        Ok(Standing {
+            epoch: row.get(0)?,
+            picture: picture.map(PictureId::stored),
+            role: row::role(2, row.get(2)?)?,
+        })
     };
     connection.prepare_cached(STANDING)?.query_row([id.0], read).optional()
 }

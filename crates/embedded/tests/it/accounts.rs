@@ -17,7 +17,7 @@ use lodge_domain::{
     Error, OsRandom, Result,
     accounts::{
         AccountChange, Accounts, AccountsSettings, Actor, Backend, Call, Ending, EventKind,
-        NewPassword, NoProviders, Own, Reply, Role, SessionDigest, SignIn,
+        NewPassword, NoProviders, Own, PictureId, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
     passwords::Password,
@@ -276,8 +276,9 @@ async fn what_nobody_stayed_to_hear_is_no_failure() {
 async fn a_code_is_good_while_its_name_is_locked() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
-    let name = made(&*fixture.stores.accounts, &fresh_name()).await.username;
-    let code = accounts.issue_reset(&name, Actor::Operator).await.unwrap();
+    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let code = accounts.issue_reset(&account, Actor::Operator).await.unwrap();
+    let name = account.username;
     let now = lodge_contract::samples::at(10);
     while accounts.failures.count(name.as_str(), None, now).await.is_ok() {}
     let locked = accounts.sign_in(guess(name.as_str())).await;
@@ -288,4 +289,28 @@ async fn a_code_is_good_while_its_name_is_locked() {
         assert!(matches!(wrong, Err(Error::Forbidden(_))), "{wrong:?}");
     }
     accounts.reset_password(&name, code.reveal(), new()).await.unwrap();
+}
+
+#[tokio::test]
+async fn staff_have_no_say_over_whoever_is_raised_meanwhile() {
+    let fixture = Fixture::new();
+    let accounts = Arc::clone(&fixture.backend.accounts.read());
+    let store = &*fixture.stores.accounts;
+    let (staff, read) = (made(store, &fresh_name()).await, made(store, &fresh_name()).await);
+    accounts.set_role(&read, Role::Admin, Actor::Operator).await.unwrap();
+    let by = Actor::Staff(staff.id);
+    let picture = PictureId::stored([7; 32]);
+    let set = AccountChange { picture: Some(Some(picture)), ..AccountChange::default() };
+    store.change(set, event(read.id, EventKind::PictureChanged, 1)).await.unwrap().unwrap();
+    for outcome in [
+        accounts.ban(&read, by).await.map(drop),
+        accounts.unban(&read, by).await.map(drop),
+        accounts.set_role(&read, Role::Member, by).await.map(drop),
+        accounts.issue_reset(&read, by).await.map(drop),
+        accounts.take_picture(&read, by).await.map(drop),
+    ] {
+        assert!(matches!(outcome, Err(Error::Conflict(_))), "{outcome:?}");
+    }
+    let now = accounts.user(&read.username).await.unwrap();
+    assert_eq!((now.role, now.banned_at, now.picture), (Role::Admin, None, Some(picture)));
 }

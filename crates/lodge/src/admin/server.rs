@@ -131,6 +131,7 @@ async fn carry_out_for_user(
     command: UserCommand,
 ) -> lodge_domain::Result<Outcome> {
     const BY: Actor = Actor::Operator;
+    let user = async |name| accounts.user(&name).await;
     Ok(match command {
         UserCommand::Create { username, password, role } => {
             let password = NewPassword::parse("password", password.into(), &username)?;
@@ -143,17 +144,22 @@ async fn carry_out_for_user(
         }
         UserCommand::List(query) => Outcome::Users(accounts.list(query).await?),
         UserCommand::SetRole { username, role } => {
-            Outcome::User(accounts.set_role(&username, role, BY).await?)
+            Outcome::User(accounts.set_role(&user(username).await?, role, BY).await?)
         }
-        UserCommand::Ban { username } => Outcome::User(accounts.ban(&username, BY).await?),
-        UserCommand::Unban { username } => Outcome::User(accounts.unban(&username, BY).await?),
+        UserCommand::Ban { username } => {
+            Outcome::User(accounts.ban(&user(username).await?, BY).await?)
+        }
+        UserCommand::Unban { username } => {
+            Outcome::User(accounts.unban(&user(username).await?, BY).await?)
+        }
         // Its files go with the next sweep: where they are, this process need not know.
         UserCommand::TakePicture { username } => {
-            Outcome::User(accounts.take_picture(&username, BY).await?.0)
+            Outcome::User(accounts.take_picture(&user(username).await?, BY).await?.0)
         }
         UserCommand::Events { username } => Outcome::UserEvents(accounts.events(&username).await?),
         UserCommand::Reset { username } => {
-            Outcome::ResetIssued { code: accounts.issue_reset(&username, BY).await? }
+            let code = accounts.issue_reset(&user(username).await?, BY).await?;
+            Outcome::ResetIssued { code }
         }
     })
 }
