@@ -215,6 +215,10 @@ fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
         assert_eq!(answer.leads(), (303, Some("/account?welcome")));
         assert!(opens(&server, set_cookie(&answer).1));
     }
+    // It is not kept, so it does not tell one sending from another.
+    let another = form.replace("a+lift", "another+lift");
+    let answer = server.ask("POST", "/signup").form(&another).send();
+    assert_eq!(answer.leads(), (303, Some("/login?next=/account")));
     let other = server
         .ask("POST", "/signup")
         .browser()

@@ -13,19 +13,19 @@ pub(crate) fn id(random: &dyn Random) -> String {
 }
 
 /// The attempt that a submission is, of the filling-in of this name. Whoever changes what they typed and
-/// submits again wants something else, so the whole body is part of its identity.
+/// submits again wants something else, so all that is said is part of its identity, but for passwords.
 pub(crate) fn attempt(
     id: &str,
     route: &str,
-    body: &[u8],
+    said: &[u8],
     at: Timestamp,
 ) -> Result<Option<Attempt>> {
     if id.len() != ID_LENGTH || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);
     }
     let caller = format!("form:{id}");
-    let said = String::from_utf8_lossy(body);
-    Attempt::new(&[&caller, "POST", route, &said], id, body, at).map(Some)
+    let scope = [&caller, "POST", route, &String::from_utf8_lossy(said)];
+    Attempt::new(&scope, id, said, at).map(Some)
 }
 
 /// What was typed, if anything was.
