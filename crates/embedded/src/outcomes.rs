@@ -11,7 +11,7 @@ use lodge_domain::{
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{failure::Failure, writer::App};
+use crate::{accounts::get, failure::Failure, writer::App};
 
 pub(crate) const RECALL: &str =
     "SELECT fingerprint, outcome FROM outcomes WHERE attempt = ?1 AND at > ?2";
@@ -23,31 +23,34 @@ pub(crate) const KEEP: &str = "INSERT OR REPLACE INTO outcomes (attempt, fingerp
 pub(crate) struct Form<T, O> {
     app: App,
     wrap: fn(T) -> O,
-    unwrap: fn(O) -> lodge_domain::Result<T>,
+    unwrap: fn(&Connection, O) -> Result<T, Failure>,
 }
 
 /// The form of claims.
 pub(crate) fn claims() -> Form<Vec<Claim>, links::Outcome> {
-    Form { app: App::Links, wrap: links::Outcome::Claims, unwrap: links::Outcome::claims }
+    use links::Outcome;
+    Form { app: App::Links, wrap: Outcome::Claims, unwrap: |_, kept| Ok(kept.claims()?) }
 }
 
 /// The form of a replacement.
 pub(crate) fn replaced() -> Form<Replaced, links::Outcome> {
-    Form { app: App::Links, wrap: links::Outcome::Replaced, unwrap: links::Outcome::replaced }
+    use links::Outcome;
+    Form { app: App::Links, wrap: Outcome::Replaced, unwrap: |_, kept| Ok(kept.replaced()?) }
 }
 
 fn changed() -> Form<Link, links::Outcome> {
-    Form { app: App::Links, wrap: links::Outcome::Changed, unwrap: links::Outcome::changed }
+    use links::Outcome;
+    Form { app: App::Links, wrap: Outcome::Changed, unwrap: |_, kept| Ok(kept.changed()?) }
 }
 
 /// The form of an account that was made, or whose name was taken.
 pub(crate) fn signed_up() -> Form<Option<Account>, accounts::Outcome> {
-    use accounts::Outcome::{SignedUp, Taken};
+    use accounts::Outcome::{self, SignedUp, Taken};
     Form {
         app: App::Accounts,
-        wrap: |made| made.map_or(Taken, SignedUp),
-        unwrap: |outcome| match outcome {
-            SignedUp(account) => Ok(Some(account)),
+        wrap: |made| made.map_or(Taken, |account| SignedUp(account.id)),
+        unwrap: |connection, outcome| match outcome {
+            SignedUp(id) => Ok(Some(get(connection, id)?.ok_or(Outcome::DELETED)?)),
             Taken => Ok(None),
         },
     }
@@ -62,7 +65,7 @@ pub(crate) fn once<T: Clone, O: Serialize + DeserializeOwned>(
 ) -> Result<Done<T>, Failure> {
     let Some(attempt) = attempt else { return Ok(Done::now(write()?)) };
     if let Some(earlier) = recall(connection, attempt)? {
-        let outcome = (form.unwrap)(earlier)?;
+        let outcome = (form.unwrap)(connection, earlier)?;
         return Ok(Done { outcome, replayed: true });
     }
     let outcome = write()?;

@@ -53,11 +53,14 @@ impl Accounts {
 
     async fn earlier(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Option<Account>>>> {
         let Some(attempt) = attempt else { return Ok(None) };
-        let told = |outcome| match outcome {
-            Outcome::SignedUp(account) => Some(account),
-            Outcome::Taken => None,
+        let outcome = match self.store.recall(attempt).await? {
+            None => return Ok(None),
+            Some(Outcome::Taken) => None,
+            Some(Outcome::SignedUp(id)) => {
+                let (account, _) = self.store.get(id).await?.ok_or(Outcome::DELETED)?;
+                Some(account)
+            }
         };
-        let earlier = self.store.recall(attempt).await?;
-        Ok(earlier.map(|outcome| Done { outcome: told(outcome), replayed: true }))
+        Ok(Some(Done { outcome, replayed: true }))
     }
 }

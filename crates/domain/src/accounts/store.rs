@@ -9,16 +9,21 @@ use super::{
     Account, AccountChange, AccountId, AccountQuery, Credential, Event, NewAccount, NewSession,
     PictureId, Session, SessionDigest, SessionId, SignedIn, Username,
 };
-use crate::{Attempt, Done, Result};
+use crate::{Attempt, Done, Error, Result};
 
 /// What a write came to, as it is kept for a repetition with the same Idempotency-Key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// An account was made.
-    SignedUp(Account),
+    /// An account was made. Its number is enough, so that nothing about it stays here when it is deleted.
+    SignedUp(AccountId),
     /// The name was taken.
     Taken,
+}
+
+impl Outcome {
+    /// What is left to tell of an account that was made, and is deleted since.
+    pub const DELETED: Error = Error::gone("this account was made, and is deleted since");
 }
 
 /// A place in a feed of changes; only its store knows what it means.
@@ -54,7 +59,8 @@ pub trait AccountStore: Send + Sync {
     async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>>;
 
     /// Makes an account; `None` if the name is taken, be it by one that is deleted and whose name is
-    /// still reserved. Of many at once for one name exactly one is made.
+    /// still reserved. Of many at once for one name exactly one is made. A repetition is answered with the
+    /// account as it is by then; [`Outcome::DELETED`] if it is deleted.
     async fn add(
         &self,
         account: NewAccount,

@@ -144,6 +144,6 @@ fn pictured(connection: &Connection, pictures: Vec<PictureId>) -> Result<Vec<Pic
 }
 
 /// The account of that number.
-fn get(connection: &Connection, id: AccountId) -> Result<Option<Account>, Failure> {
+pub(crate) fn get(connection: &Connection, id: AccountId) -> Result<Option<Account>, Failure> {
     Ok(one(connection, &BY_ID, id.0)?.map(|(account, _)| account))
 }

@@ -158,6 +158,29 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
 }
 
 #[test]
+fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let account = json!({ "username": "ada", "password": PASSWORD, "nickname": "Ada L.",
+        "email": "ada@example.org" });
+    let ask = || server.ask("POST", "/api/accounts").once("key-1").json(&account).send();
+    assert_eq!(ask().status, 201);
+    let token = token(&server, "ada");
+    let edit = json!({ "nickname": "Lady Ada", "email": null });
+    let edited = server.ask("PATCH", "/api/me").bearer(&token).json(&edit).send().json();
+    let again = ask();
+    assert_eq!((again.status, again.json()), (201, edited), "as it is now");
+    assert_eq!(with(&server, &token, "DELETE", "/api/me").status, 204);
+    let again = ask();
+    assert_eq!(again.status, 410, "{again:?}");
+    let outcome: String = lodge
+        .database()
+        .query_row("SELECT outcome FROM outcomes WHERE app = 1", [], |row| row.get(0))
+        .unwrap();
+    assert!(!outcome.to_lowercase().contains("ada"), "{outcome}");
+}
+
+#[test]
 fn two_hundred_sign_ups_for_one_name_make_one_account() {
     let lodge = lodge();
     let server = lodge.start();

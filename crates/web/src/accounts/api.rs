@@ -42,10 +42,10 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 
 /// Make an account.
 #[utoipa::path(post, path = "/api/accounts", tag = "accounts", request_body = CreateAccount,
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h is answered as the first time, whatever its password")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters; a repetition within 24 h, whatever its password, is answered with the account as it is by then")),
     responses((status = 201, body = AccountJson), (status = 400, description = "Something in the request cannot be; the answer says what"),
         (status = 403, description = "Accounts are made by the administrators here"), (status = 409, description = "The name is taken"),
-        (status = 422, description = "The Idempotency-Key was used for another request"),
+        (status = 410, description = "This request made an account, which is deleted since"), (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again, with the same Idempotency-Key")))]
 pub(crate) async fn sign_up(
     State(app): State<AccountsApp>,
