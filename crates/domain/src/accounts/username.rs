@@ -47,6 +47,12 @@ impl Username {
         Ok(Self(name.into()))
     }
 
+    /// What names begin with that begin as somebody typed it. What can begin none stays as it is.
+    pub fn prefix(typed: &str) -> String {
+        let typed = typed.trim();
+        enforced(typed).unwrap_or_else(|| typed.to_owned())
+    }
+
     /// A name that the store has kept; it was parsed when it came in, by the Unicode of then.
     pub fn stored(text: String) -> Self {
         Self(text.into())
@@ -130,6 +136,20 @@ mod tests {
         for text in ["o'brien", "a.b-c_d", "juliet@example.com", "김철수", "Ωmega", "אבג", "山田"]
         {
             assert!(Username::parse(text).is_ok(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_read_as_names_are() {
+        for (typed, prefix) in [
+            ("", ""),
+            (" Ad ", "ad"),
+            ("ＡＤ", "ad"),
+            ("A\u{308}r", "\u{e4}r"),
+            (".", "."),
+            ("a b", "a b"),
+        ] {
+            assert_eq!(Username::prefix(typed), prefix, "{typed:?}");
         }
     }
 

@@ -370,4 +370,6 @@ fn the_list_is_paged_and_searched_by_the_start_of_names() {
     }
     let expected: Vec<String> = (0..120).map(|n| format!("guest{n:03}")).collect();
     assert_eq!(names, expected);
+    let wide = with(&server, &ada, "GET", "/admin/accounts?search=%EF%BC%A7uest119").send();
+    assert!(wide.text().contains("guest119"), "as names are read");
 }

@@ -111,6 +111,7 @@ fn a_list_of_accounts_is_narrowed_by_prefix() {
     };
     assert_eq!(names(&[]), ["ada", "adam", "grace"]);
     assert_eq!(names(&["--prefix", "Ad"]), ["ada", "adam"]);
+    assert_eq!(names(&["--prefix", "ＡＤＡＭ"]), ["adam"], "as names are read");
 }
 
 #[test]

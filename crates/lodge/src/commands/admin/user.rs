@@ -184,7 +184,7 @@ fn events(administrator: &mut Administrator, username: &str) -> Result<()> {
 fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
     let mut after = None;
     loop {
-        let query = AccountQuery { prefix: prefix.to_lowercase(), after, limit: PAGE };
+        let query = AccountQuery { prefix: Username::prefix(prefix), after, limit: PAGE };
         let command = Command::User(UserCommand::List(query));
         let Outcome::Users(page) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
         for account in &page {

@@ -51,7 +51,7 @@ pub(super) async fn list(
     let paged = !filter.after.is_empty();
     let after = paged.then(|| Username::parse(&filter.after)).transpose()?;
     // One more than shown tells whether there are others.
-    let prefix = filter.search.trim().to_lowercase();
+    let prefix = Username::prefix(&filter.search);
     let query = AccountQuery { prefix, after, limit: PAGE + 1 };
     let mut accounts = app.accounts.list(me.session, query).await?;
     let more = accounts.len() > PAGE;
