@@ -103,6 +103,7 @@ fn calls() -> Vec<Value> {
         json!({ "pictured": [picture] }),
         own(json!({ "edit": { "nickname": "Ada", "email": null } })),
         own(json!({ "change_password": { "current": "x", "new": "next word", "from": "2001:db8::1" } })),
+        own(json!({ "delete": { "current": "x", "from": "2001:db8::1" } })),
         own(json!({ "sign_out": session })),
         own(json!({ "depart": { "provider": "acme", "redirect_uri": "x", "current": "x" } })),
         own(json!({ "unlink": "https://id.example.org" })),

@@ -99,7 +99,14 @@ pub enum Own {
     /// End all.
     SignOutEverywhere,
     /// Delete one's account.
-    Delete,
+    Delete {
+        /// The password, where there is one.
+        #[serde(default)]
+        current: Option<Password>,
+        /// Where they are, as far as limits are concerned.
+        #[serde(default)]
+        from: Option<IpAddr>,
+    },
     /// All that is kept about oneself.
     Export,
     /// Keep order among others.
@@ -129,7 +136,10 @@ impl Call {
     /// Whether somebody may have a picture no more when it is answered.
     pub(super) fn may_take_a_picture(&self) -> bool {
         let Self::Own { wish, .. } = self else { return false };
-        matches!(wish, Own::SetPicture(_) | Own::Delete | Own::KeepOrder(Order::TakePicture(_)))
+        matches!(
+            wish,
+            Own::SetPicture(_) | Own::Delete { .. } | Own::KeepOrder(Order::TakePicture(_))
+        )
     }
 }
 
@@ -254,7 +264,9 @@ impl Accounts {
                 self.sign_out_everywhere(me).await?;
                 Reply::Done
             }
-            Own::Delete => Reply::Deleted { picture: self.delete(me).await? },
+            Own::Delete { current, from } => {
+                Reply::Deleted { picture: self.delete(me, current, from).await? }
+            }
             Own::Export => Reply::Export(Box::new(self.export(me).await?)),
             Own::KeepOrder(order) => self.keep_order(me, order).await?,
             Own::Identities => Reply::Identities(self.identities(me).await?),

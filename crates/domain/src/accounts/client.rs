@@ -97,9 +97,14 @@ impl AccountsClient {
         done(&self.own(session, Own::SignOutEverywhere).await?)
     }
 
-    /// Deletes one's account.
-    pub async fn delete(&self, session: SessionDigest) -> Result<()> {
-        match self.own(session, Own::Delete).await? {
+    /// Deletes one's account; who has a password must say it.
+    pub async fn delete(
+        &self,
+        session: SessionDigest,
+        current: Option<Password>,
+        from: Option<IpAddr>,
+    ) -> Result<()> {
+        match self.own(session, Own::Delete { current, from }).await? {
             Reply::Deleted { .. } => Ok(()),
             _ => Err(mixed_up()),
         }

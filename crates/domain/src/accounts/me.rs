@@ -83,7 +83,8 @@ impl Accounts {
     }
 
     /// Refused unless somebody has said their password once more; who has none must have begun the session
-    /// just now. A session alone does not do, or whoever has found one would have a way in that stays.
+    /// just now. A session alone does not do, or whoever has found one would have a way in that stays, or
+    /// could destroy what is not theirs.
     pub(super) async fn said_again(
         &self,
         me: &SignedIn,
@@ -123,8 +124,15 @@ impl Accounts {
         changed.map(drop).ok_or(NO_ACCOUNT)
     }
 
-    /// Deletes one's account; the picture that it had. Its name is nobody's for a while.
-    pub async fn delete(&self, me: &SignedIn) -> Result<Option<PictureId>> {
+    /// Deletes one's account; the picture that it had. Its name is nobody's for a while. Who has a password
+    /// must say it; who has none must have signed in just now.
+    pub async fn delete(
+        &self,
+        me: &SignedIn,
+        current: Option<Password>,
+        from: Option<IpAddr>,
+    ) -> Result<Option<PictureId>> {
+        self.said_again(me, current, from).await?;
         let event = own_event(me, EventKind::Deleted, self.clock.now());
         self.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
     }

@@ -84,9 +84,15 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     scene.open("/account").await;
     browser.press("Delete this account").await;
     browser.fill("confirm", "somebody").await;
+    browser.fill("delete-current", "another in the fog").await;
     browser.press("Yes, delete it").await;
     browser.sees("Type the account's name to delete it.").await;
     browser.fill("confirm", "ADA").await;
+    browser.fill("delete-current", "a guess").await;
+    browser.press("Yes, delete it").await;
+    browser.sees("This is not your current password.").await;
+    browser.fill("confirm", "ADA").await;
+    browser.fill("delete-current", "another in the fog").await;
     browser.press("Yes, delete it").await;
     browser.sees("The account is gone").await;
     sign_in(&scene, browser, "ada", "another in the fog").await;

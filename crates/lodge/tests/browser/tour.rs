@@ -147,6 +147,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("account, with a picture").await;
     browser.press("Delete this account").await;
     browser.fill("confirm", "x").await;
+    browser.fill("delete-current", "x").await;
     browser.press("Yes, delete it").await;
     browser.one("#confirm-error").await;
     look("account, wrong").await;
@@ -173,6 +174,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/account").await;
     browser.press("Delete this account").await;
     browser.fill("confirm", "a-name-of-as-many-characters30").await;
+    browser.fill("delete-current", "a lift in the fog").await;
     browser.press("Yes, delete it").await;
     browser.sees("The account is gone").await;
     look("account, deleted").await;

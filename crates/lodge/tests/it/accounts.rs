@@ -51,6 +51,12 @@ pub(crate) fn opens(server: &Server, token: &str) -> bool {
     status == 200
 }
 
+/// Deletes an account with [`PASSWORD`]; the answer's status.
+pub(crate) fn deleted(server: &Server, token: &str) -> u16 {
+    let wish = json!({ "current": PASSWORD });
+    server.ask("DELETE", "/api/me").bearer(token).json(&wish).send().status
+}
+
 fn sessions(server: &Server, token: &str) -> Vec<Value> {
     let answer = with(server, token, "GET", "/api/me/sessions");
     answer.json()["sessions"].as_array().unwrap().clone()
@@ -90,7 +96,7 @@ fn an_account_is_its_owners_from_sign_up_to_deletion() {
     let events = export["events"].as_array().unwrap().iter().map(|event| &event["what"]);
     assert_eq!(events.collect::<Vec<_>>(), ["edited", "signed_in", "signed_up"]);
 
-    assert_eq!(with(&server, &token, "DELETE", "/api/me").status, 204);
+    assert_eq!(deleted(&server, &token), 204);
     assert!(!opens(&server, &token));
     assert_eq!(server.get("/api/users/ada").status, 404);
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 401);
@@ -170,7 +176,7 @@ fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
     let edited = server.ask("PATCH", "/api/me").bearer(&token).json(&edit).send().json();
     let again = ask();
     assert_eq!((again.status, again.json()), (201, edited), "as it is now");
-    assert_eq!(with(&server, &token, "DELETE", "/api/me").status, 204);
+    assert_eq!(deleted(&server, &token), 204);
     let again = ask();
     assert_eq!(again.status, 410, "{again:?}");
     let outcome: String = lodge
@@ -284,6 +290,46 @@ fn a_session_alone_gives_an_account_no_password() {
     assert!(page.text().contains("Sign in again by your provider first."), "{}", page.text());
     age(-61);
     assert_eq!(set().status, 204);
+}
+
+#[test]
+fn a_session_alone_deletes_no_account() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let delete =
+        |wish: &Value| server.ask("DELETE", "/api/me").bearer(&token).json(wish).send().status;
+    let on_page = |form: &str| {
+        let ask = server.ask("POST", "/account/delete").browser();
+        ask.header("Cookie", &format!("lodge_session={token}")).form(form).send()
+    };
+    assert_eq!(delete(&json!({})), 400);
+    assert_eq!(delete(&json!({ "current": "a guess" })), 403);
+    for (form, field) in [
+        ("confirm=grace&current=a+lift+in+the+fog", "confirm"),
+        ("confirm=ada", "delete-current"),
+        ("confirm=ada&current=a+guess", "delete-current"),
+    ] {
+        let page = on_page(form);
+        assert!(matches!(page.status, 400 | 403), "{form}: {page:?}");
+        assert!(page.text().contains(&format!("id=\"{field}-error\"")), "{form}");
+    }
+
+    // As of somebody who signs in by a provider alone, a while ago.
+    let database = lodge.database();
+    database.execute("UPDATE accounts SET password = NULL", []).unwrap();
+    let age = |seconds: i64| {
+        let sql = "UPDATE sessions SET created_at = created_at - ?1";
+        database.execute(sql, [seconds * 1_000]).unwrap();
+    };
+    age(601);
+    assert_eq!(delete(&json!({})), 403);
+    let page = on_page("confirm=ada");
+    assert_eq!(page.status, 403);
+    assert!(page.text().contains("Sign in again by your provider first."), "{}", page.text());
+    age(-61);
+    assert_eq!(delete(&json!({})), 204);
 }
 
 #[test]

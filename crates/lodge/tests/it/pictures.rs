@@ -11,7 +11,7 @@ use lodge_contract::pictures::files;
 use serde_json::Value;
 
 use crate::{
-    accounts::{lodge, made, token},
+    accounts::{deleted, lodge, made, token},
     client::{Answer, Ask},
     server::{Server, eventually_true, text},
     tiers::Tiers,
@@ -103,7 +103,7 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
 
     let third = set(&server, &token, &files::jpeg());
     assert_eq!(statuses(&server, &third), [200; 2]);
-    assert_eq!(server.ask("DELETE", "/api/me").bearer(&token).send().status, 204);
+    assert_eq!(deleted(&server, &token), 204);
     assert_eq!(statuses(&server, &third), [404; 2]);
     assert_eq!(files_in(&lodge.data().join("pictures")), 0);
 }
@@ -119,7 +119,7 @@ fn no_two_accounts_share_a_picture() {
     let upload = files::jpeg();
     let (ada, grace) = (set(&server, &adas, &upload), set(&server, &graces, &upload));
     assert_ne!(ada, grace);
-    assert_eq!(server.ask("DELETE", "/api/me").bearer(&adas).send().status, 204);
+    assert_eq!(deleted(&server, &adas), 204);
     assert_eq!((statuses(&server, &ada), statuses(&server, &grace)), ([404; 2], [200; 2]));
 }
 
@@ -426,8 +426,7 @@ fn two_processes_that_answer_the_public_show_the_same_pictures() {
     let token = token(&web, "ada");
     let places = set(&web, &token, &files::jpeg());
     assert_eq!(statuses(&another, &places), [200; 2]);
-    let deleted = another.ask("DELETE", "/api/me").bearer(&token).send();
-    assert_eq!(deleted.status, 204);
+    assert_eq!(deleted(&another, &token), 204);
     assert_eq!((statuses(&web, &places), files_in(&folder)), ([404; 2], 0));
     assert_eq!(accounts.get("/health/live").status, 200);
     assert!(!tiers.accounts.data().join("pictures").exists());

@@ -10,8 +10,8 @@ use lodge_domain::{
 use super::{
     app::AccountsApp,
     dto::{
-        AccountJson, BeginSession, ChangePassword, CreateAccount, EditAccount, ExportJson,
-        ResetPassword, SessionJson, SessionToken, SessionsJson, UserJson,
+        AccountJson, BeginSession, ChangePassword, CreateAccount, DeleteAccount, EditAccount,
+        ExportJson, ResetPassword, SessionJson, SessionToken, SessionsJson, UserJson,
     },
 };
 use crate::{
@@ -138,12 +138,19 @@ pub(crate) async fn edit(
 }
 
 /// Delete one's account. Its name is nobody's for 30 days.
-#[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "accounts",
-    responses((status = 204, description = "It is gone"), (status = 401, description = "The session is not known, or has ended")),
+#[utoipa::path(delete, path = "/api/me", operation_id = "delete_account", tag = "accounts", request_body = DeleteAccount,
+    responses((status = 204, description = "It is gone"), (status = 400, description = "The current password is not said"), (status = 401, description = "The session is not known, or has ended"),
+        (status = 403, description = "The current password is another; or there is none, and the session began more than ten minutes ago"), (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")),
     security(("session" = [])))]
-pub(crate) async fn delete(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
+pub(crate) async fn delete(
+    State(app): State<AccountsApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let session = asked.session()?;
-    app.accounts.delete(session).await?;
+    let wish: DeleteAccount = request::json(&asked.headers, &body)?;
+    app.accounts.delete(session, wish.parse()?, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

@@ -108,6 +108,20 @@ impl ChangePassword {
     }
 }
 
+/// What proves that it is the owner who deletes an account.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object with the current password")]
+pub(crate) struct DeleteAccount {
+    /// The current password; absent for an account that has none.
+    current: Option<String>,
+}
+
+impl DeleteAccount {
+    pub(super) fn parse(self) -> Result<Option<Password>> {
+        self.current.map(|typed| Password::parse("current", typed)).transpose()
+    }
+}
+
 /// A new password, by a one-time code.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object with a username, a code and the new password")]
