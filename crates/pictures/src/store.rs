@@ -244,9 +244,10 @@ fn make(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What it writes and removes begins with a dot and its own number: several may try at once.
+/// What it writes and removes begins with a dot and has a name of its own: several may try at once, and in
+/// containers that share the folder all of them may be process 1.
 fn try_writing(folder: &Path) -> io::Result<()> {
-    let file = folder.join(format!(".tried-{}", std::process::id()));
+    let file = folder.join(format!(".tried-{:016x}", rand::random::<u64>()));
     fs::write(&file, b"can this be written?")?;
     fs::remove_file(file)
 }

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -65,6 +66,19 @@ async fn what_was_left_unfinished_goes_when_it_is_old() {
         let _: Vec<PictureId> = store.put_before(at).try_collect().await.unwrap();
         assert_eq!(files(folder.path()), left);
     }
+}
+
+#[test]
+fn several_may_try_one_folder_at_once() {
+    let folder = TempDir::new().unwrap();
+    let tries = || (0..200).try_for_each(|_| ObjectPictures::probe(folder.path()));
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(tries)).collect();
+        for one in all {
+            one.join().unwrap().unwrap();
+        }
+    });
+    assert_eq!(files(folder.path()), 0);
 }
 
 #[tokio::test]
