@@ -10,7 +10,7 @@ use lodge_domain::{
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::{
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::mpsc::{OwnedPermit, Receiver, Sender, channel},
     task::AbortHandle,
     time::{Instant, timeout, timeout_at},
 };
@@ -60,17 +60,25 @@ async fn serve(
     let both = async { tokio::try_join!(heard, sent) };
     let outcome = both.await.map(drop);
     // Nobody waits for these any more.
-    for (_, task) in under_way.lock().drain() {
-        task.abort();
+    for (_, call) in under_way.lock().drain() {
+        call.task.abort();
     }
     outcome
+}
+
+/// A call that is being answered.
+struct UnderWay {
+    task: AbortHandle,
+    /// Kept for its answer: who reads none is not asked for more of them. It is here, not in the task, because
+    /// a task that is aborted may end later, and the next call wants the place at once.
+    place: OwnedPermit<Bytes>,
 }
 
 /// The calls of one connection.
 struct Calls {
     backend: Arc<dyn Backend>,
     answers: Sender<Bytes>,
-    under_way: Arc<Mutex<HashMap<u64, AbortHandle>>>,
+    under_way: Arc<Mutex<HashMap<u64, UnderWay>>>,
     in_flight_max: usize,
     deadline_max: Duration,
 }
@@ -108,8 +116,8 @@ impl Calls {
         match serde_json::from_slice(frame).map_err(Broken::Unreadable)? {
             FromClient::Call { id, deadline_ms, call } => self.begin(id, deadline_ms, call).await,
             FromClient::Cancel { id } => {
-                if let Some(task) = self.under_way.lock().remove(&id) {
-                    task.abort();
+                if let Some(call) = self.under_way.lock().remove(&id) {
+                    call.task.abort();
                 }
                 Ok(())
             }
@@ -131,7 +139,6 @@ impl Calls {
         if under_way.len() >= self.in_flight_max || under_way.contains_key(&id) {
             return false;
         }
-        // Kept for its answer: who reads none is not asked for more of them.
         let Ok(place) = self.answers.clone().try_reserve_owned() else { return false };
         let wait = Duration::from_millis(deadline_ms.into()).min(self.deadline_max);
         let deadline = Instant::now() + wait;
@@ -139,11 +146,14 @@ impl Calls {
         let finished = Arc::clone(&self.under_way);
         let task = tokio::spawn(async move {
             let outcome = answer(&*backend, &call, deadline).await;
+            let answer = written(&message::answer(id, outcome));
             // Before the answer, after which the client may ask anew.
-            finished.lock().remove(&id);
-            place.send(written(&message::answer(id, outcome)));
+            let call = finished.lock().remove(&id);
+            if let Some(UnderWay { place, .. }) = call {
+                place.send(answer);
+            }
         });
-        under_way.insert(id, task.abort_handle());
+        under_way.insert(id, UnderWay { task: task.abort_handle(), place });
         true
     }
 

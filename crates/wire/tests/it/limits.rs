@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use lodge_domain::{
     accounts::{Backend, Call, Own, SessionDigest, SignIn},
     passwords::Password,
@@ -14,7 +15,9 @@ use lodge_domain::{
 use lodge_wire::{Pool, PoolOptions, ServerOptions, raw};
 use tokio::{net::TcpStream, time::timeout};
 
-use crate::support::{Server, ask, deafened, is_unavailable, key, said_by, until, wait};
+use crate::support::{
+    Server, ask, ask_at_once, deafened, is_unavailable, key, said_by, until, wait,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
@@ -88,6 +91,20 @@ async fn past_its_bounds_a_pool_refuses_at_once() {
         assert!(call.await.unwrap().is_ok());
     }
     assert_eq!(ask(&*pool, "ada").await.unwrap(), "ada");
+}
+
+#[tokio::test]
+async fn calls_that_are_given_up_leave_their_places_to_those_that_follow_at_once() {
+    let server = Server::start(ServerOptions::new(key()));
+    let pool = server.pool(1);
+    for _ in 0..10 {
+        let given_up = join_all((0..64).map(|_| wait(&pool)));
+        tokio::select! {
+            answers = given_up => panic!("{answers:?}"),
+            () = until("all are under way", || server.echo.under_way.load(Ordering::SeqCst) == 64) => {}
+        }
+        ask_at_once(&pool, 64).await;
+    }
 }
 
 /// The seed's own fault: what had failed kept its connection.
