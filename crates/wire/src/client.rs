@@ -216,8 +216,7 @@ impl Shared {
 
     /// Keeps a slot connected, for as long as it is polled.
     async fn keep(&self, slot: usize) {
-        let (first, longest) = self.options.redial;
-        let (mut server, mut pause) = (slot, first);
+        let (mut server, mut redial) = (slot, Redial::new(self.options.redial));
         loop {
             let address = &self.options.servers[server % self.options.servers.len()];
             match timeout(self.options.patience, self.dial(address))
@@ -225,11 +224,12 @@ impl Shared {
                 .unwrap_or(Err(Broken::Silent))
             {
                 Ok((connection, running)) => {
-                    pause = first;
+                    let began = Instant::now();
                     *self.slots[slot].lock() = Some(connection);
                     self.better.notify_waiters();
                     let ended = running.run(|| self.better.notify_waiters()).await;
                     *self.slots[slot].lock() = None;
+                    redial.lived(began.elapsed());
                     tracing::debug!(address, error = %ended, "a connection to the accounts tier ended");
                 }
                 Err(error) => {
@@ -239,8 +239,7 @@ impl Shared {
             }
             // The next time perhaps another one, and not all at the same moment.
             server += 1;
-            sleep(pause.mul_f64(rand::random_range(0.5..1.0))).await;
-            pause = (pause * 2).min(longest);
+            sleep(redial.pause().mul_f64(rand::random_range(0.5..1.0))).await;
         }
     }
 
@@ -255,8 +254,53 @@ impl Shared {
     }
 }
 
+/// How long to wait before a server is dialled again: each time twice as long, up to the longest.
+struct Redial {
+    first: Duration,
+    longest: Duration,
+    next: Duration,
+}
+
+impl Redial {
+    fn new((first, longest): (Duration, Duration)) -> Self {
+        Self { first, longest, next: first }
+    }
+
+    /// A connection has ended that stood for so long. One that ends sooner than the longest pause is no sign
+    /// that all is well: a server that greets and drops everybody would be dialled without end.
+    fn lived(&mut self, time: Duration) {
+        if time >= self.longest {
+            self.next = self.first;
+        }
+    }
+
+    fn pause(&mut self) -> Duration {
+        let pause = self.next;
+        self.next = (pause * 2).min(self.longest);
+        pause
+    }
+}
+
 /// How long a call waits for a connection where none stands.
 const UNREACHABLE: Duration = Duration::from_millis(500);
 
 /// Connections of which the least busy is taken.
 const LOOKED_AT: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_until_a_connection_has_lived_for_the_longest() {
+        let ms = Duration::from_millis;
+        let mut redial = Redial::new((ms(50), ms(300)));
+        let mut after = |lived| {
+            redial.lived(lived);
+            redial.pause()
+        };
+        let lived = [0, 0, 299, 0, 300, 10, 1_000];
+        let pauses = [50, 100, 200, 300, 50, 100, 50];
+        assert_eq!(lived.map(|lived| after(ms(lived))), pauses.map(ms));
+    }
+}

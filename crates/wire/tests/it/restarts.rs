@@ -1,11 +1,19 @@
 //! Servers that go and come back.
 
 use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use lodge_wire::{Pool, PoolOptions, ServerOptions};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+};
 
 use crate::support::{Server, ask, is_unavailable, key, until, wait};
 
@@ -54,4 +62,34 @@ async fn calls_go_to_the_server_that_is_there() {
     }
     until("all stand again", || pool.connected() == 4).await;
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+}
+
+#[tokio::test]
+async fn a_server_that_greets_and_drops_everybody_is_dialled_ever_more_seldom() {
+    let idle = Duration::from_millis(1);
+    let server = Server::start(ServerOptions { idle, ..ServerOptions::new(key()) });
+    let (between, dialled) = counting(server.address).await;
+    let redial = (Duration::from_millis(10), Duration::from_mins(1));
+    let options = PoolOptions::new(vec![between.to_string()], key());
+    let _pool = Pool::start(PoolOptions { connections: 1, redial, ..options });
+    let began = Instant::now();
+    until("it is dialled again", || dialled.load(Ordering::SeqCst) >= 8).await;
+    // Each of the seven pauses takes half of what it may at least.
+    let least: Duration = (0..7).map(|pause| Duration::from_millis(10 << pause) / 2).sum();
+    assert!(began.elapsed() >= least, "{:?}", began.elapsed());
+}
+
+/// A way to a server on which connections are counted.
+async fn counting(server: SocketAddr) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, count) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::default()));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mut server = TcpStream::connect(server).await.unwrap();
+            tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    (address, count)
 }
