@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use lodge_domain::{
-    Clock, Result,
+    Clock, Error, Result,
     accounts::{
         AccountId, Backend, Call, Changed, FeedPlace, Order, Own, Reply, SessionDigest, SignedIn,
     },
@@ -20,11 +20,16 @@ use moka::sync::Cache;
 use parking_lot::RwLock;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use super::flights::Flights;
+
 /// How long somebody is remembered, unless it is said; and never longer.
 const KEPT: Duration = Duration::from_mins(1);
 
 /// Sessions in memory: some 50 MB.
 const SESSIONS_MAX: u64 = 100_000;
+
+/// Sessions that the backend may be asked for at once, unless it is said; further ones are refused.
+const LOOKUPS_MAX: usize = 128;
 
 /// Changes of the last minute that are noted one by one. Past that the oldest goes, and with it all that was
 /// read before it.
@@ -43,6 +48,7 @@ pub struct CachedAccounts {
     backend: Arc<dyn Backend>,
     clock: Arc<dyn Clock>,
     sessions: Cache<SessionDigest, Remembered>,
+    lookups: Flights<SessionDigest, Arc<SignedIn>>,
     kept: Duration,
     heard: RwLock<Heard>,
     /// Rises with everything that is heard: what was read in an earlier turn is not what is so now.
@@ -71,6 +77,11 @@ struct Heard {
 }
 
 impl Heard {
+    /// Whether it was heard lately enough.
+    fn is_trusted(&self) -> bool {
+        self.at.is_some_and(|at| at.elapsed() < TRUSTED)
+    }
+
     /// Notes that these have changed.
     fn note(&mut self, accounts: &[AccountId], turn: u64) {
         let now = Instant::now();
@@ -100,7 +111,8 @@ impl CachedAccounts {
     /// A cache before `backend`. Until [`Self::follow`] runs, everything is asked of it.
     pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>) -> Self {
         let (sessions, turn) = (remembering(KEPT), AtomicU64::new(1));
-        Self { backend, clock, sessions, kept: KEPT, heard: RwLock::default(), turn }
+        let lookups = Flights::new(LOOKUPS_MAX);
+        Self { backend, clock, sessions, lookups, kept: KEPT, heard: RwLock::default(), turn }
     }
 
     /// The same, remembering somebody for so long, a minute at most, or nobody at all if that is no time.
@@ -108,6 +120,13 @@ impl CachedAccounts {
     pub fn keeping(self, kept: Duration) -> Self {
         let kept = kept.min(KEPT);
         Self { sessions: remembering(kept), kept, ..self }
+    }
+
+    /// The same, asking the backend for so many sessions at once. It should be able to answer more: however many
+    /// ask by tokens that nobody gave out, the feed is to be heard.
+    #[must_use]
+    pub fn asking_for(self, lookups_max: usize) -> Self {
+        Self { lookups: Flights::new(lookups_max), ..self }
     }
 
     /// Forgets what has changed, for as long as it is polled.
@@ -177,7 +196,7 @@ impl CachedAccounts {
     fn remembered(&self, session: &SessionDigest) -> Option<Arc<SignedIn>> {
         let Remembered { me, turn, read_at } = self.sessions.get(session)?;
         let heard = self.heard.read();
-        let is_trusted = heard.at.is_some_and(|at| at.elapsed() < TRUSTED)
+        let is_trusted = heard.is_trusted()
             && read_at.elapsed() < self.kept
             && turn > heard.floor
             && heard.changes.get(&me.account.id).is_none_or(|changed| turn > *changed);
@@ -192,17 +211,41 @@ impl CachedAccounts {
             return Ok(Reply::Who((*me).clone()));
         }
         metrics::counter!("lodge_accounts_cache_misses_total").increment(1);
-        // What is heard from now on counts against what is read from now on.
-        let turn = self.turn.load(Ordering::SeqCst);
-        let reply = self.backend.call(Call::Who(session)).await;
+        let turn = self.begin_turn();
+        let look_up = || self.look_up(session, turn);
+        let me = self.lookups.join(&session, turn, look_up).await;
         metrics::histogram!("lodge_accounts_cache_miss_seconds").record(began.elapsed());
-        if let Ok(Reply::Who(me)) = &reply {
-            let answered = Instant::now();
-            let me = Arc::new(me.clone());
-            self.sessions.insert(session, Remembered { me, turn, read_at: began });
-            metrics::histogram!("lodge_accounts_cache_write_seconds").record(answered.elapsed());
+        me.map(|me| Reply::Who((*me).clone()))
+    }
+
+    /// The turn of a lookup that begins: what is heard from now on counts against what is read from now on.
+    /// Others of the turn share it, unless nothing is heard or remembered: then each is in a turn of its own,
+    /// or somebody could learn what was so before the last change.
+    fn begin_turn(&self) -> u64 {
+        if self.heard.read().is_trusted() && !self.kept.is_zero() {
+            self.turn.load(Ordering::SeqCst)
+        } else {
+            self.turn.fetch_add(1, Ordering::SeqCst) + 1
         }
-        reply
+    }
+
+    /// Asks the backend, and remembers what it says.
+    fn look_up(
+        &self,
+        session: SessionDigest,
+        turn: u64,
+    ) -> impl Future<Output = Result<Arc<SignedIn>>> + use<> {
+        let (backend, sessions) = (Arc::clone(&self.backend), self.sessions.clone());
+        let read_at = Instant::now();
+        async move {
+            let Reply::Who(me) = backend.call(Call::Who(session)).await? else {
+                return Err(Error::internal("the accounts answered something else than was asked"));
+            };
+            let (answered, me) = (Instant::now(), Arc::new(me));
+            sessions.insert(session, Remembered { me: Arc::clone(&me), turn, read_at });
+            metrics::histogram!("lodge_accounts_cache_write_seconds").record(answered.elapsed());
+            Ok(me)
+        }
     }
 }
 

@@ -108,6 +108,7 @@ fn again(error: &Arc<Error>) -> Error {
         Error::Unavailable { retry_after, .. } => {
             Error::Unavailable { retry_after: *retry_after, cause: Arc::clone(error).into() }
         }
+        Error::Unauthenticated(why) => Error::Unauthenticated(why.clone()),
         _ => Error::internal(Arc::clone(error)),
     }
 }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use futures_util::future::{join, join_all};
 use lodge_contract::{
     accounts::{fresh_name, made},
     samples::at,
@@ -23,8 +24,9 @@ use lodge_domain::{
 use lodge_embedded::CachedAccounts;
 use parking_lot::Mutex;
 use tokio::{
-    task::JoinHandle,
-    time::{Instant, advance, pause, resume},
+    sync::Semaphore,
+    task::{JoinHandle, JoinSet},
+    time::{Instant, advance, pause, resume, timeout},
 };
 use uuid::Uuid;
 
@@ -39,6 +41,10 @@ struct Elsewhere {
     ended: Mutex<HashSet<SessionDigest>>,
     feed: Mutex<Vec<AccountId>>,
     asked: AtomicUsize,
+    /// As many as a pool of connections carries at once.
+    turns: Semaphore,
+    /// Leaves for those who ask about sessions to be answered.
+    leaves: Semaphore,
     /// Whether nothing is heard of the feed.
     is_silent: AtomicBool,
 }
@@ -46,9 +52,11 @@ struct Elsewhere {
 #[async_trait]
 impl Backend for Elsewhere {
     async fn call(&self, call: Call) -> Result<Reply> {
+        let _turn = self.turns.acquire().await.unwrap();
         match call {
             Call::Who(session) => {
                 self.asked.fetch_add(1, Ordering::SeqCst);
+                let _leave = self.leaves.acquire().await.unwrap();
                 let known = self.known.iter().find(|(digest, _)| *digest == session);
                 let known = known.filter(|_| !self.ended.lock().contains(&session));
                 known.map(|(_, me)| Reply::Who(me.clone())).ok_or(Error::unauthenticated("ended"))
@@ -109,6 +117,8 @@ impl Fixture {
             ended: Mutex::default(),
             feed: Mutex::default(),
             asked: AtomicUsize::default(),
+            turns: Semaphore::new(256),
+            leaves: Semaphore::new(1),
             is_silent: AtomicBool::default(),
         });
         let backend = Arc::clone(&elsewhere) as Arc<dyn Backend>;
@@ -138,6 +148,19 @@ impl Fixture {
 
     async fn opens(&self, number: usize) -> bool {
         self.cache.call(Call::Who(self.session(number))).await.is_ok()
+    }
+
+    /// Asks by so many tokens at once that nobody answers for.
+    async fn asked_by_strangers(&self, count: usize) -> JoinSet<Result<Reply>> {
+        self.elsewhere.leaves.forget_permits(1);
+        let mut asking = JoinSet::new();
+        for number in 0..count {
+            let cache = Arc::clone(&self.cache);
+            let session = SessionDigest::of(&format!("made up {number}"));
+            asking.spawn(async move { cache.call(Call::Who(session)).await });
+        }
+        self.pass(STEP).await;
+        asking
     }
 
     /// Whether it opens, and nobody was asked.
@@ -260,4 +283,61 @@ async fn past_the_bound_too_much_is_forgotten_and_never_too_little() {
     fixture.others_change(50_000);
     fixture.pass(Duration::from_millis(300)).await;
     assert!(fixture.is_remembered(1).await);
+}
+
+/// They would take all that a pool of connections carries, and the feed would wait behind them.
+#[tokio::test]
+async fn however_many_ask_by_tokens_of_nobodys_who_is_remembered_stays_so() {
+    let fixture = Fixture::new(1).await;
+    assert!(fixture.opens(0).await);
+    let mut strangers = fixture.asked_by_strangers(1_300).await;
+    for _ in 0..10 {
+        fixture.pass(Duration::from_millis(300)).await;
+        let remembered = timeout(STEP, fixture.is_remembered(0)).await;
+        assert!(remembered.is_ok_and(|it_is| it_is));
+    }
+    fixture.elsewhere.leaves.add_permits(1);
+    let (mut refused, mut unknown) = (0, 0);
+    while let Some(answer) = strangers.join_next().await {
+        match answer.unwrap() {
+            Err(Error::Unavailable { .. }) => refused += 1,
+            Err(Error::Unauthenticated(_)) => unknown += 1,
+            answer => panic!("{answer:?}"),
+        }
+    }
+    assert_eq!((refused, unknown), (1_300 - 128, 128));
+    let answer = fixture.cache.call(Call::Who(SessionDigest::of("another"))).await;
+    assert!(matches!(answer, Err(Error::Unauthenticated(_))), "there is room again: {answer:?}");
+}
+
+#[tokio::test]
+async fn those_who_ask_for_the_same_session_at_once_share_the_answer() {
+    let fixture = Fixture::new(1).await;
+    fixture.elsewhere.leaves.forget_permits(1);
+    let all = join_all((0..200).map(|_| fixture.opens(0)));
+    let answer = async {
+        fixture.pass(STEP).await;
+        fixture.elsewhere.leaves.add_permits(1);
+    };
+    assert!(join(all, answer).await.0.into_iter().all(|opens| opens));
+    assert_eq!(fixture.elsewhere.asked.load(Ordering::SeqCst), 1);
+}
+
+/// What was asked before the end may be answered long after it, as if it were still so.
+#[tokio::test]
+async fn where_nothing_is_heard_nobody_shares_what_was_asked_before() {
+    let fixture = Fixture::new(1).await;
+    fixture.elsewhere.is_silent.store(true, Ordering::SeqCst);
+    fixture.pass(Duration::from_secs(1)).await;
+    fixture.elsewhere.leaves.forget_permits(1);
+    let both = join(fixture.opens(0), async {
+        fixture.pass(STEP).await;
+        fixture.opens(0).await
+    });
+    let answer = async {
+        fixture.pass(STEP * 2).await;
+        fixture.elsewhere.leaves.add_permits(1);
+    };
+    assert_eq!(join(both, answer).await.0, (true, true));
+    assert_eq!(fixture.elsewhere.asked.load(Ordering::SeqCst), 2);
 }

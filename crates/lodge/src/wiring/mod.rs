@@ -185,16 +185,24 @@ fn stack(
     pictures: Option<&pictures::Parts>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Arc<CachedAccounts>>> {
-    let mut backend: Arc<dyn Backend> = match accounts {
-        Some(accounts) => Arc::clone(accounts) as Arc<dyn Backend>,
-        None if config.answers_for_accounts() => tiers::pool(config)?,
+    let (mut backend, lookups_max): (Arc<dyn Backend>, _) = match accounts {
+        Some(accounts) => (Arc::clone(accounts) as _, None),
+        None if config.answers_for_accounts() => {
+            let (pool, lookups_max) = tiers::pool(config)?;
+            (pool, Some(lookups_max))
+        }
         None => return Ok(None),
     };
     if let Some(pictures) = pictures {
         backend = Arc::new(pictures.with(backend));
     }
     let kept = Duration::from_secs(config.accounts.session_cache_s);
-    Ok(Some(Arc::new(CachedAccounts::new(backend, Arc::clone(clock)).keeping(kept))))
+    let cache = CachedAccounts::new(backend, Arc::clone(clock)).keeping(kept);
+    let cache = match lookups_max {
+        Some(most) => cache.asking_for(most),
+        None => cache,
+    };
+    Ok(Some(Arc::new(cache)))
 }
 
 async fn embedded(config: &Config) -> Result<Ports> {

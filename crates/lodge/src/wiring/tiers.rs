@@ -11,14 +11,17 @@ use lodge_wire::{
 
 use crate::config::{AccountsConfig, Config};
 
-/// The way to those that keep the accounts.
-pub(super) fn pool(config: &Config) -> Result<Arc<dyn Backend>> {
+/// The way to those that keep the accounts, and how many sessions they may be asked for at once: half of what
+/// it carries.
+pub(super) fn pool(config: &Config) -> Result<(Arc<dyn Backend>, usize)> {
     let accounts = &config.accounts;
-    Ok(Arc::new(Pool::start(PoolOptions {
+    let options = PoolOptions {
         connections: accounts.connections,
         tls: accounts.tls.then(|| client_tls(accounts)).transpose()?,
         ..PoolOptions::new(accounts.servers.clone(), key(accounts)?)
-    })))
+    };
+    let lookups_max = options.connections * options.in_flight_max as usize / 2;
+    Ok((Arc::new(Pool::start(options)), lookups_max))
 }
 
 /// How accounts that are kept here are served to others, if they are.
