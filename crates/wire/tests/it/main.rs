@@ -4,6 +4,7 @@
 
 mod bad_peers;
 mod calls;
+mod document;
 mod limits;
 mod restarts;
 mod strangers;

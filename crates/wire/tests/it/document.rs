@@ -1,0 +1,79 @@
+//! `docs/wire.md` says what is so.
+
+use std::collections::BTreeSet;
+
+use lodge_domain::accounts::{Call, EventKind, Order, Own, Reply};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, from_str, from_value, to_value};
+
+const DOCUMENT: &str = include_str!("../../../../docs/wire.md");
+
+#[test]
+fn the_document_shows_each_call_and_each_reply_with_all_of_its_fields() {
+    shows_all_of::<Call>("### Calls");
+    shows_all_of::<Own>("### Wishes");
+    shows_all_of::<Order>("### Orders");
+    shows_all_of::<Reply>("### Replies");
+}
+
+#[test]
+fn the_document_names_whatever_may_happen_to_an_account() {
+    for kind in EventKind::ALL {
+        assert!(DOCUMENT.contains(&format!("`{}`", kind.name())), "{kind:?}");
+    }
+}
+
+fn shows_all_of<T: Serialize + DeserializeOwned>(heading: &str) {
+    let shown = table(heading).into_iter().map(|shown| {
+        let read = from_value::<T>(shown.clone()).and_then(to_value);
+        assert_eq!(read.map_err(|error| error.to_string()), Ok(shown.clone()), "all of its fields");
+        name(&shown)
+    });
+    assert_eq!(shown.collect::<BTreeSet<_>>(), names::<T>(), "{heading}");
+}
+
+/// What the first column below this heading shows.
+fn table(heading: &str) -> Vec<Value> {
+    let (_, below) = DOCUMENT.split_once(&format!("{heading}\n")).unwrap();
+    let below = below.split("\n#").next().unwrap();
+    let shown = below.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    shown.map(|shown| from_str(&written_out(shown)).expect(shown)).collect()
+}
+
+/// With what its letters stand for in their places.
+fn written_out(shown: &str) -> String {
+    let mut outside = true;
+    let parts = shown.split_inclusive('"').map(|part| {
+        let is_outside = outside;
+        outside = !outside;
+        if is_outside {
+            part.replace('D', &digest()).replace('A', &row("A")).replace('S', &row("S"))
+        } else {
+            part.to_owned()
+        }
+    });
+    parts.collect()
+}
+
+fn digest() -> String {
+    format!("{:?}", [7; 32])
+}
+
+/// What a letter stands for.
+fn row(letter: &str) -> String {
+    let (_, after) = DOCUMENT.split_once(&format!("| `{letter}` | `")).unwrap();
+    after.split('`').next().unwrap().to_owned()
+}
+
+/// The kind of a call or a reply.
+fn name(shown: &Value) -> String {
+    let name = shown.as_str().or_else(|| shown.as_object()?.keys().next().map(String::as_str));
+    name.unwrap().to_owned()
+}
+
+/// All kinds that there are, as they are told to whoever asks for another.
+fn names<T: DeserializeOwned>() -> BTreeSet<String> {
+    let error = from_str::<T>("\"\"").err().unwrap().to_string();
+    let (_, known) = error.split_once("expected one of").unwrap();
+    known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
