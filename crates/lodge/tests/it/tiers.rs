@@ -1,16 +1,23 @@
 //! Accounts in a process of their own.
 
-use std::{fs, net::Ipv4Addr, thread, time::Duration};
+use std::{
+    fs,
+    net::{Ipv4Addr, SocketAddr},
+    thread,
+    time::Duration,
+};
 
+use futures_util::future::{join, join_all};
 use lodge_domain::{
     Error,
-    accounts::{Backend, Call, Username},
+    accounts::{Backend, Call, Reply, Username},
 };
 use lodge_testbed::Authority;
 use lodge_wire::{Pool, PoolOptions, SharedKey, raw};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::{io::AsyncReadExt, net::TcpStream, runtime::Runtime, time::timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     accounts::{PASSWORD, made, opens, sign_in, token},
@@ -215,26 +222,43 @@ fn two_thousand_connections_against_five_hundred_leave_those_alone() {
         };
         timeout(DEADLINE, all_stand).await.unwrap();
         let others = CONNECTIONS_MAX..CONNECTIONS;
-        let others: Vec<_> =
-            others.map(|_| tokio::spawn(async move { refused(address).await })).collect();
-        let mut politely = 0;
-        for other in others {
-            politely += usize::from(other.await.unwrap());
+        let answered = CancellationToken::new();
+        let flood = others.map(|_| tokio::spawn(keeps_coming(address, answered.clone())));
+        let flood = tokio::spawn(join_all(flood.collect::<Vec<_>>()));
+        for _ in 0..3 {
+            ask_on_all(&pool).await;
         }
+        answered.cancel();
+        let politely: usize = flood.await.unwrap().into_iter().map(Result::unwrap).sum();
         // As many as may be at their beginning are told why; those past them may only be closed.
         assert!(politely >= STRANGERS_MAX, "{politely}");
-        for _ in 0..CONNECTIONS_MAX {
-            let known = pool.call(Call::User(Username::parse("ada").unwrap())).await;
-            assert!(known.is_ok());
-            let unknown = pool.call(Call::User(Username::parse("nobody").unwrap())).await;
-            assert!(matches!(unknown, Err(Error::NotFound(_))));
-        }
         assert_eq!(pool.connected(), CONNECTIONS_MAX);
     });
 }
 
+/// As many calls at once as there are connections; each is answered, with what is asked for.
+async fn ask_on_all(pool: &Pool) {
+    let user = |name| pool.call(Call::User(Username::parse(name).unwrap()));
+    let asked = (0..CONNECTIONS_MAX / 2).map(|_| join(user("ada"), user("nobody")));
+    for (known, unknown) in join_all(asked).await {
+        assert!(matches!(known, Ok(Reply::Account(_))), "{known:?}");
+        assert!(matches!(unknown, Err(Error::NotFound(_))), "{unknown:?}");
+    }
+}
+
+/// Comes again and again until then; how often it was refused with a reason.
+async fn keeps_coming(address: SocketAddr, until: CancellationToken) -> usize {
+    let mut politely = 0;
+    loop {
+        politely += usize::from(refused(address).await);
+        if until.is_cancelled() {
+            return politely;
+        }
+    }
+}
+
 /// Whether a connection is refused with a reason before it is closed.
-async fn refused(address: std::net::SocketAddr) -> bool {
+async fn refused(address: SocketAddr) -> bool {
     let Ok(mut stream) = TcpStream::connect(address).await else { return false };
     let mut said = Vec::new();
     let closed = timeout(DEADLINE, stream.read_to_end(&mut said)).await.expect("it closes");

@@ -14,6 +14,7 @@ use lodge_domain::{
 
 use lodge_wire::{Pool, PoolOptions, ServerOptions, raw};
 use tokio::{net::TcpStream, time::timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{
     Server, ask, ask_at_once, deafened, is_unavailable, key, said_by, until, wait,
@@ -24,20 +25,30 @@ async fn two_thousand_connections_against_five_hundred_leave_those_alone() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = server.pool(500);
     until("all stand", || pool.connected() == 500).await;
-    let others: Vec<_> =
-        (0..1_500).map(|_| tokio::spawn(what_a_stranger_is_told(server.address))).collect();
-    let mut told = 0;
-    for other in others {
-        // Past as many again nothing is said at all.
-        told +=
-            usize::from(other.await.unwrap().is_some_and(|greeting| greeting.refused.is_some()));
+    let answered = CancellationToken::new();
+    let others = (0..1_500).map(|_| keeps_coming(server.address, answered.clone()));
+    let flood = tokio::spawn(join_all(others.map(tokio::spawn).collect::<Vec<_>>()));
+    let refused = || server.counted.of("lodge_wire_connections_refused_total");
+    until("others are refused", || refused() > 0).await;
+    for _ in 0..3 {
+        ask_at_once(&pool, 500).await;
     }
-    assert!(told > 0);
-    for number in 0..500 {
-        let name = format!("name-{number}");
-        assert_eq!(ask(&pool, &name).await.unwrap(), name);
-    }
+    answered.cancel();
+    // Past as many again nothing is said at all.
+    assert!(flood.await.unwrap().into_iter().map(Result::unwrap).sum::<usize>() > 0);
     assert_eq!(pool.connected(), 500);
+}
+
+/// Comes again and again until then; how often it was told that there is no room.
+async fn keeps_coming(address: SocketAddr, until: CancellationToken) -> usize {
+    let mut told = 0;
+    loop {
+        let greeting = what_a_stranger_is_told(address).await;
+        told += usize::from(greeting.is_some_and(|greeting| greeting.refused.is_some()));
+        if until.is_cancelled() {
+            return told;
+        }
+    }
 }
 
 /// The greeting of a connection that the server then closes.
