@@ -1,6 +1,8 @@
 //! A session that has ended is dead everywhere within a second.
 
 use std::{
+    fs,
+    sync::mpsc::{Receiver, channel},
     thread,
     time::{Duration, Instant},
 };
@@ -9,61 +11,114 @@ use serde_json::json;
 
 use crate::{
     accounts::{PASSWORD, made, opens, token},
-    server::Server,
+    server::{Server, text},
     tiers::Tiers,
 };
 
-/// Accounts, and sessions of each.
-const ACCOUNTS: usize = 10;
-const SESSIONS: usize = 100;
+/// Accounts whose sessions end, each by itself; and sessions of each.
+const ACCOUNTS: usize = 500;
+const SESSIONS: usize = 2;
+
+/// Threads that sign in, which takes a hash each.
+const SIGNING_IN: usize = 4;
+
+/// Of so many accounts one ends its sessions by a new password, which takes two hashes.
+const PASSWORDS_EVERY: usize = 10;
+
+/// Sessions whose end was acknowledged then.
+type Ended = (Instant, Vec<String>);
 
 #[test]
 fn a_thousand_ended_sessions_open_nothing_in_two_processes_a_second_later() {
     let (tiers, _accounts, one) = Tiers::new().start();
     let other = tiers.another_web().start();
-    let mut accepted = 0;
-    for number in 0..ACCOUNTS {
-        let name = format!("ada{number}");
-        made(&one, &name);
-        let tokens = signed_in(&one, &name);
-        for token in &tokens {
-            // Remembered by both.
-            assert!((0..2).all(|_| opens(&one, token) && opens(&other, token)));
-        }
-        let kept = end_sessions(&tiers, &one, number, &name, &tokens[0]);
-        // What is promised is a second, so that is how long it has.
-        thread::sleep(Duration::from_secs(1).saturating_sub(kept.elapsed()));
-        for (place, token) in tokens.iter().enumerate() {
-            // Who changes their password stays signed in where they did it.
-            if !(place == 0 && number % 3 == 1) {
-                accepted += usize::from(opens(&one, token)) + usize::from(opens(&other, token));
+    let webs = [&one, &other];
+    import(&tiers, &one);
+    tiers.accounts.admin(&["user", "role", "staff", "admin"]);
+    let staff = token(&one, "staff");
+    let signed_in = sign_all_in(webs);
+    let (sender, ended) = channel::<Ended>();
+    let (trials, accepted) = thread::scope(|scope| {
+        let looking = scope.spawn(move || accepted(webs, &ended));
+        for (number, tokens) in signed_in.into_iter().enumerate() {
+            for token in &tokens {
+                // Remembered by both.
+                assert!((0..2).all(|_| webs.iter().all(|web| opens(web, token))));
             }
+            sender.send(end_sessions(webs[number / 2 % 2], number, tokens, &staff)).unwrap();
         }
-    }
-    assert_eq!(accepted, 0, "of {}", ACCOUNTS * SESSIONS);
-    for web in [&one, &other] {
+        drop(sender);
+        looking.join().unwrap()
+    });
+    assert_eq!((trials, accepted), (ACCOUNTS * SESSIONS, 0));
+    for web in webs {
         let hits = web.metric("lodge_accounts_cache_hit_seconds_count");
         assert!(hits > 500.0, "sessions are remembered: {hits}");
     }
 }
 
-fn signed_in(web: &Server, name: &str) -> Vec<String> {
-    (0..SESSIONS).map(|_| token(web, name)).collect()
+fn name(number: usize) -> String {
+    format!("ada{number}")
 }
 
-/// By signing out everywhere, by a new password, by a ban; when it was acknowledged.
-fn end_sessions(tiers: &Tiers, web: &Server, number: usize, name: &str, token: &str) -> Instant {
-    match number % 3 {
-        0 => {
-            let answer = web.ask("DELETE", "/api/me/sessions").bearer(token).send();
-            assert_eq!(answer.status, 204);
-        }
-        1 => {
+/// Accounts with the password of one that was made, for one hash.
+fn import(tiers: &Tiers, web: &Server) {
+    made(web, "staff");
+    let hash: String = tiers
+        .accounts
+        .database()
+        .query_row("SELECT password FROM accounts", [], |row| row.get(0))
+        .unwrap();
+    let lines = (0..ACCOUNTS).map(|number| format!("{},,,\"{hash}\",\n", name(number)));
+    let head = "username,nickname,email,password_hash,role\n".to_owned();
+    let file = tiers.accounts.file("accounts.csv");
+    fs::write(&file, [head].into_iter().chain(lines).collect::<String>()).unwrap();
+    tiers.accounts.admin(&["user", "import", text(&file)]);
+}
+
+/// The sessions of each account, begun in both processes.
+fn sign_all_in(webs: [&Server; 2]) -> Vec<Vec<String>> {
+    let sign_in = |number| (0..SESSIONS).map(move |place| token(webs[place % 2], &name(number)));
+    thread::scope(|scope| {
+        let share = ACCOUNTS / SIGNING_IN;
+        let shares = (0..SIGNING_IN).map(|from| from * share..(from + 1) * share);
+        let threads: Vec<_> = shares
+            .map(|share| scope.spawn(|| share.map(|number| sign_in(number).collect()).collect()))
+            .collect();
+        threads.into_iter().flat_map(|thread| -> Vec<_> { thread.join().unwrap() }).collect()
+    })
+}
+
+/// By signing out everywhere, by a ban, or by a new password, from another session, which stays.
+fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -> Ended {
+    let name = name(number);
+    let (ask, done) = match (number % PASSWORDS_EVERY, number % 2) {
+        (0, _) => {
             let wish = json!({ "current": PASSWORD, "new": "another in the fog" });
-            let ask = web.ask("PUT", "/api/me/password").bearer(token).json(&wish);
-            assert_eq!(ask.send().status, 204);
+            (web.ask("PUT", "/api/me/password").bearer(&token(web, &name)).json(&wish), 204)
         }
-        _ => drop(tiers.accounts.admin(&["user", "ban", name])),
+        (_, 0) => (web.ask("DELETE", "/api/me/sessions").bearer(&tokens[0]), 204),
+        _ => {
+            let ask = web.ask("POST", &format!("/admin/accounts/{name}"));
+            let ask = ask.header("Cookie", &format!("lodge_session={staff}"));
+            (ask.browser().form("action=ban"), 303)
+        }
+    };
+    assert_eq!(ask.send().status, done);
+    (Instant::now(), tokens)
+}
+
+/// How many sessions were looked at a second after their end, and how often one was accepted.
+fn accepted(webs: [&Server; 2], ended: &Receiver<Ended>) -> (usize, usize) {
+    let (mut trials, mut accepted) = (0, 0);
+    for (number, (at, tokens)) in ended.iter().enumerate() {
+        // What is promised is a second, so that is how long it has.
+        thread::sleep((at + Duration::from_secs(1)).saturating_duration_since(Instant::now()));
+        for token in &tokens {
+            let [first, then] = [number % 2, (number + 1) % 2].map(|web| opens(webs[web], token));
+            accepted += usize::from(first) + usize::from(then);
+            trials += 1;
+        }
     }
-    Instant::now()
+    (trials, accepted)
 }
