@@ -2,7 +2,9 @@
 
 use std::{
     fs,
+    io::Write,
     path::Path,
+    process::{Command, Output, Stdio},
     thread,
     time::{Duration, SystemTime},
 };
@@ -177,6 +179,42 @@ fn hostile_files_are_refused_and_take_no_memory() {
     }
     assert_eq!(statuses(&server, &places), [200; 2], "the picture of before is still there");
     assert_eq!(files_in(&lodge.data().join("pictures")), 2);
+}
+
+/// What a decoder may write to here, in KiB: less than the least of these would unpack to, which is 64 MB.
+const DECODER_KIB: u32 = 32 << 10;
+
+/// It would end without an answer if it took more.
+#[test]
+fn hostile_files_take_no_memory_of_their_decoder_either() {
+    for (name, upload) in files::hostile() {
+        let decoded = decoded_within(DECODER_KIB, &upload);
+        assert!(decoded.status.success(), "{name}: {}", decoded.status);
+        let refused = 2;
+        assert_eq!(decoded.stdout.first(), Some(&refused), "{name}");
+    }
+    let [(name, upload), _] = files::largest().try_into().unwrap();
+    assert!(!decoded_within(DECODER_KIB, &upload).status.success(), "{name} takes more");
+}
+
+/// How the process that decodes a picture ends, which may have so much memory.
+fn decoded_within(kib: u32, upload: &[u8]) -> Output {
+    let bounded = format!("ulimit -d {kib}; exec \"$0\" decode-picture");
+    let mut process = Command::new("sh")
+        .args(["-c", &bounded, env!("CARGO_BIN_EXE_lodge")])
+        .env_clear()
+        .env("MIMALLOC_ARENA_RESERVE", "0")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = process.stdin.take().unwrap();
+    let length = u32::try_from(upload.len()).unwrap().to_be_bytes();
+    // It may end before it has taken all.
+    let _ = input.write_all(&[&length, upload].concat());
+    drop(input);
+    process.wait_with_output().unwrap()
 }
 
 #[test]
