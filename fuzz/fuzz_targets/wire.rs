@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use lodge_domain::accounts::Call;
 use lodge_wire::raw::{
-    Answered, Bytes32, FRAME_BYTES_MAX, FromClient, FromServer, Greeting, Verdict, codec,
+    Answered, Bytes32, FRAME_BYTES_MAX, FromClient, FromServer, Greeting, Outcome, Verdict, codec,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{
@@ -28,6 +28,7 @@ fuzz_target!(init: seeds::sow("wire", messages().into_iter().map(framed)), |byte
         again::<FromServer>(&frame);
         again::<FromClient>(&frame);
         again::<Call>(&frame);
+        again::<Outcome>(&frame);
     }
 });
 
@@ -61,11 +62,10 @@ fn messages() -> Vec<Value> {
         json!(FromClient::Ping),
         json!(FromClient::Cancel { id: 7 }),
     ];
-    for outcome in [
-        json!({ "reply": "done" }),
-        json!({ "refused": { "kind": "too_many", "retry_after_ms": 9 } }),
-    ] {
+    for outcome in outcomes() {
+        assert!(serde_json::from_value::<Outcome>(outcome.clone()).is_ok(), "{outcome}");
         messages.push(json!(FromServer::Answer { id: 7, outcome: raw(&outcome) }));
+        messages.push(outcome);
     }
     for call in &calls {
         assert!(serde_json::from_value::<Call>(call.clone()).is_ok(), "{call}");
@@ -113,6 +113,53 @@ fn calls() -> Vec<Value> {
         order(json!({ "ban": "ada" })),
         order(json!({ "set_role": ["ada", "moderator"] })),
     ]
+}
+
+/// A refusal, and a reply of each kind.
+fn outcomes() -> Vec<Value> {
+    let (uuid, at) = ("01890000-0000-7000-8000-000000000000", "2026-01-02T03:04:05Z");
+    let picture = "07".repeat(32);
+    let account = json!({
+        "id": 7, "username": "ada", "nickname": "Ada", "email": "ada@example.org", "role": "moderator",
+        "has_password": true, "created_at": at, "banned_at": null, "epoch": 1, "picture": picture,
+    });
+    let session =
+        json!({ "id": uuid, "account": 7, "created_at": at, "expires_at": at, "agent": "a" });
+    let signed_in = json!({ "session": session, "account": account });
+    let fresh = json!({ "token": "x", "signed_in": signed_in });
+    let identities = json!([{
+        "identity": { "issuer": "https://id.example.org", "subject": "ada" },
+        "linked_at": at,
+    }]);
+    let events = json!([{ "account": 7, "at": at, "kind": "banned", "by": { "staff": 8 } }]);
+    let replies = [
+        json!("done"),
+        json!({ "signed_up": { "outcome": account, "replayed": true } }),
+        json!({ "signed_in": fresh }),
+        json!({ "who": signed_in }),
+        json!({ "account": account }),
+        json!({ "sessions": [session] }),
+        json!({ "changed": {
+            "accounts": [7], "place": { "feed": uuid, "at": 7 }, "more": true, "begins_anew": true,
+        } }),
+        json!({ "export": {
+            "account": account, "sessions": [session], "events": events, "identities": identities,
+        } }),
+        json!({ "accounts": [account] }),
+        json!({ "code": "x" }),
+        json!({ "providers": [{ "name": "acme", "title": "Acme", "issuer": "x" }] }),
+        json!({ "departed": { "url": "https://id.example.org/", "kept": "x" } }),
+        json!({ "arrived": { "signed_in": { "fresh": fresh, "next": "/x" } } }),
+        json!({ "arrived": { "newcomer": { "ticket": "x", "suggested": "ada", "next": "" } } }),
+        json!({ "arrived": "linked" }),
+        json!({ "identities": identities }),
+        json!({ "picture_set": { "account": account, "former": picture } }),
+        json!({ "pictured": [picture] }),
+        json!({ "deleted": { "picture": null } }),
+    ];
+    let refused = json!({ "kind": "too_many", "message": "x", "field": "x", "retry_after_ms": 9 });
+    let replies = replies.into_iter().map(|reply| json!({ "reply": reply }));
+    replies.chain([json!({ "refused": refused })]).collect()
 }
 
 fn raw(value: &Value) -> Box<RawValue> {

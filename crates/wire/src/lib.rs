@@ -26,6 +26,6 @@ pub mod raw {
     pub use crate::{
         frame::{FRAME_BYTES_MAX, codec},
         hello::{Answered, Bytes32, Greeting, Verdict},
-        message::{FromClient, FromServer},
+        message::{FromClient, FromServer, Outcome},
     };
 }
