@@ -1,8 +1,9 @@
 //! One connection of a client.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use lodge_domain::{
     Error,
     accounts::{Backend, Reply},
@@ -163,9 +164,11 @@ impl Calls {
 }
 
 async fn answer(backend: &dyn Backend, call: &RawValue, deadline: Instant) -> Result<Reply, Error> {
-    let answered = async { backend.call(read_call(call)?).await };
+    // A defect in one call must not keep its place from the next ones.
+    let answered = AssertUnwindSafe(async { backend.call(read_call(call)?).await }).catch_unwind();
     match timeout_at(deadline, answered).await {
         Ok(outcome) => {
+            let outcome = outcome.unwrap_or_else(|_| Err(Error::internal("a call panicked")));
             if let Err(Error::Internal(cause)) = &outcome {
                 tracing::error!(%cause, "a call of the web tier failed");
             }

@@ -45,6 +45,16 @@ async fn nothing_internal_crosses_the_network() {
 }
 
 #[tokio::test]
+async fn a_call_that_panics_is_answered_and_keeps_no_place() {
+    let server = Server::start(ServerOptions { in_flight_max: 4, ..ServerOptions::new(key()) });
+    let pool = server.pool(1);
+    for _ in 0..8 {
+        assert!(matches!(pool.call(Call::Providers).await, Err(Error::Internal(_))));
+    }
+    assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
+}
+
+#[tokio::test]
 async fn whoever_has_another_key_is_not_let_in() {
     let server = Server::start(ServerOptions::new(key()));
     let other = SharedKey::new([8; 32]).unwrap();
