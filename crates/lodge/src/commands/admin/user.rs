@@ -63,7 +63,7 @@ pub(super) enum UserOptions {
     Unban(Who),
     /// Take somebody's picture away. Its files are removed within two hours.
     PictureRemove(Who),
-    /// Show what happened to somebody's account in the last year, newest first: when, what, and by whom.
+    /// Show what happened to somebody's account in the last year, the newest 1,000: when, what, and by whom.
     Events(Who),
     /// Give out a code with which its owner can set a new password within 15 minutes, once. All sessions
     /// of the account end at once.
