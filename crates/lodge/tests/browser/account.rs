@@ -79,7 +79,7 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     browser.sees("Sign in").await;
     assert_eq!(browser.path().await, "/login");
     sign_in(&scene, browser, "ada", "another in the fog").await;
-    browser.sees("My links").await;
+    browser.sees("Made by").await;
 
     scene.open("/account").await;
     browser.press("Delete this account").await;
@@ -192,6 +192,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     assert_eq!(browser.text("#password-error").await, said, "who is known does not show");
 
     sign_in(&scene, browser, "ada", PASSWORD).await;
+    browser.sees("Made by").await;
     scene.open("/account").await;
     browser.fill("current", "a guess").await;
     browser.fill("new", "another in the fog").await;
@@ -239,6 +240,6 @@ async fn an_admin_finds_somebody_and_keeps_them_out(scripts: Scripts) {
     eve.press("Set the password").await;
     eve.sees("Your new password is set.").await;
     sign_in(&scene, &eve, "eve", "another in the fog").await;
-    eve.sees("My links").await;
+    eve.sees("Made by").await;
     scene.end().await;
 }
