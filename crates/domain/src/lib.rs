@@ -11,6 +11,7 @@ pub mod once;
 pub mod passwords;
 pub mod patch;
 pub mod random;
+pub mod rides;
 pub mod secret;
 
 pub use clock::{Clock, SystemClock};

@@ -1,0 +1,117 @@
+//! What a gate tells: that somebody rode, or that an earlier telling was wrong.
+
+use std::{fmt, str::FromStr};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::Ride;
+use crate::{Error, Result};
+
+/// The longest event id that is not a UUID, in characters.
+const LONGEST: usize = 128;
+
+/// What an event is called, by whoever sent it first. Kept for ever, so that it counts once for ever.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum EventId {
+    /// A UUID in its usual form, which takes less room; those that sort by time (version 7) are the
+    /// quickest to store.
+    Uuid(Uuid),
+    /// Anything else, 1 to 128 printable ASCII characters.
+    Text(Box<str>),
+}
+
+impl FromStr for EventId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text.is_empty()
+            || text.len() > LONGEST
+            || !text.bytes().all(|b| (0x20..0x7f).contains(&b))
+        {
+            return Err(Error::invalid("id", "must be 1 to 128 printable ASCII characters"));
+        }
+        // Of the forms in which a UUID can be written only the one with hyphens.
+        let uuid =
+            (text.len() == uuid::fmt::Hyphenated::LENGTH).then(|| Uuid::try_parse(text).ok());
+        Ok(uuid.flatten().map_or_else(|| Self::Text(text.into()), Self::Uuid))
+    }
+}
+
+impl TryFrom<String> for EventId {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<EventId> for String {
+    fn from(id: EventId) -> Self {
+        id.to_string()
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uuid(uuid) => uuid.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// Who sent an event: a gate that has a key, or, as number 0, anybody without one. Ids of one are none of
+/// another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GateId(pub i64);
+
+impl GateId {
+    /// Whoever has no key.
+    pub const NOBODY: Self = Self(0);
+}
+
+/// What an event says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum What {
+    /// Somebody rode.
+    Ride(Ride),
+    /// The ride of that event, from the same gate, was none.
+    Void(EventId),
+}
+
+/// An event, complete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RideEvent {
+    /// Who sent it.
+    pub gate: GateId,
+    /// What it is called there.
+    pub id: EventId,
+    /// What it says.
+    pub what: What,
+    /// When it came in.
+    pub at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_uuid_or_any_printable_text() {
+        let uuid = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
+        for (text, is_uuid) in
+            [(uuid, true), (&uuid.replace('-', ""), false), ("gate 4: 17", false)]
+        {
+            let id: EventId = text.parse().unwrap();
+            assert_eq!(matches!(id, EventId::Uuid(_)), is_uuid, "{text}");
+            assert_eq!(id.to_string(), text);
+        }
+        assert_eq!(uuid.to_uppercase().parse::<EventId>().unwrap(), uuid.parse().unwrap());
+        for text in ["", "ä", "a\nb", &"x".repeat(129)] {
+            assert!(text.parse::<EventId>().is_err(), "{text}");
+        }
+    }
+}

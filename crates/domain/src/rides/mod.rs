@@ -1,0 +1,19 @@
+//! Lift rides: what one is, that it counts once, and what is asked of many.
+
+mod event;
+mod ledger;
+mod mountain;
+mod ride;
+mod service;
+mod store;
+mod tally;
+
+pub use self::{
+    event::{EventId, GateId, RideEvent, What},
+    ledger::{ForEver, Ledger, Progress},
+    mountain::{Lift, Mountain, Ranges, Resort},
+    ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
+    service::{NewEvent, Outcome, Rides},
+    store::{LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
+    tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},
+};

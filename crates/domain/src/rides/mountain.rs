@@ -1,0 +1,182 @@
+//! The resorts, their lifts, and the numbers that there are.
+
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use super::{Day, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId};
+use crate::{Error, Result};
+
+/// What a lift carries people up by where its resort's table says nothing: its number times this.
+const VERTICAL_PER_NUMBER: u32 = 10;
+
+/// A lift.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lift {
+    /// What it is called, if anything.
+    pub name: Option<String>,
+    /// How far up it goes, in whichever unit all of them are given.
+    pub vertical: u32,
+}
+
+/// A resort.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resort {
+    /// What it is called.
+    pub name: String,
+    /// Its lifts.
+    pub lifts: BTreeMap<LiftId, Lift>,
+}
+
+impl Resort {
+    /// A resort whose lifts have no names, and go as far up as ten times their number.
+    pub fn with_numbered_lifts(name: String, lifts: RangeInclusive<u16>) -> Self {
+        let lift = |number: u16| {
+            let vertical = u32::from(number) * VERTICAL_PER_NUMBER;
+            (LiftId(number), Lift { name: None, vertical })
+        };
+        Self { name, lifts: lifts.map(lift).collect() }
+    }
+}
+
+/// Which numbers there are, beside those of resorts and lifts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ranges {
+    /// Seasons, by year.
+    pub seasons: RangeInclusive<u16>,
+    /// Days of a season, from 1 on.
+    pub days: RangeInclusive<u16>,
+    /// Minutes of a day, from 1 on.
+    pub minutes: RangeInclusive<u16>,
+    /// Skiers.
+    pub skiers: RangeInclusive<u32>,
+}
+
+/// All of it. What a caller wrote becomes a ride here, or nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mountain {
+    resorts: BTreeMap<ResortId, Resort>,
+    ranges: Ranges,
+}
+
+impl Mountain {
+    /// A mountain of these resorts.
+    pub fn new(resorts: BTreeMap<ResortId, Resort>, ranges: Ranges) -> Self {
+        Self { resorts, ranges }
+    }
+
+    /// The resorts, by number.
+    pub fn resorts(&self) -> impl Iterator<Item = (ResortId, &Resort)> {
+        self.resorts.iter().map(|(id, resort)| (*id, resort))
+    }
+
+    /// The resort of that number.
+    pub fn resort(&self, number: u64) -> Result<(ResortId, &Resort)> {
+        let found = u16::try_from(number).ok().and_then(|number| {
+            self.resorts.get_key_value(&ResortId(number)).map(|(id, resort)| (*id, resort))
+        });
+        found.ok_or_else(|| {
+            let (first, last) = (self.resorts.first_key_value(), self.resorts.last_key_value());
+            let ends = first.zip(last).map_or((0, 0), |((first, _), (last, _))| (first.0, last.0));
+            Error::invalid("resortID", not_within(ends.0, ends.1))
+        })
+    }
+
+    /// What a resort is called.
+    pub fn resort_name(&self, id: ResortId) -> &str {
+        self.resorts.get(&id).map_or("", |resort| &resort.name)
+    }
+
+    /// The season of that year.
+    pub fn season(&self, year: u64) -> Result<Season> {
+        within("seasonID", year, &self.ranges.seasons).map(Season)
+    }
+
+    /// The day of that number.
+    pub fn day(&self, number: u64) -> Result<Day> {
+        within("dayID", number, &self.ranges.days).map(Day)
+    }
+
+    /// The skier of that number.
+    pub fn skier(&self, number: u64) -> Result<SkierId> {
+        within("skierID", number, &self.ranges.skiers).map(SkierId)
+    }
+
+    /// A day at a resort.
+    pub fn resort_day(&self, resort: u64, season: u64, day: u64) -> Result<ResortDay> {
+        let (resort, _) = self.resort(resort)?;
+        Ok(ResortDay { season: self.season(season)?, resort, day: self.day(day)? })
+    }
+
+    /// A ride, whose vertical the resort's table says.
+    pub fn ride(&self, on: ResortDay, skier: SkierId, time: u64, lift: u64) -> Result<Ride> {
+        let minute = within("time", time, &self.ranges.minutes).map(Minute)?;
+        let lifts = self.resorts.get(&on.resort).map(|resort| &resort.lifts);
+        let found = lifts.and_then(|lifts| {
+            let number = LiftId(u16::try_from(lift).ok()?);
+            lifts.get(&number).map(|lift| (number, lift.vertical))
+        });
+        let (lift, vertical) = found.ok_or_else(|| {
+            let ends = lifts.and_then(|all| all.first_key_value().zip(all.last_key_value()));
+            let ends = ends.map_or((0, 0), |((first, _), (last, _))| (first.0, last.0));
+            Error::invalid("liftID", not_within(ends.0, ends.1))
+        })?;
+        Ok(Ride { on, skier, minute, lift, vertical })
+    }
+}
+
+fn within<T>(field: &'static str, number: u64, range: &RangeInclusive<T>) -> Result<T>
+where
+    T: TryFrom<u64> + PartialOrd + std::fmt::Display + Copy,
+{
+    let found = T::try_from(number).ok().filter(|number| range.contains(number));
+    found.ok_or_else(|| Error::invalid(field, not_within(*range.start(), *range.end())))
+}
+
+fn not_within<T: std::fmt::Display>(first: T, last: T) -> String {
+    format!("must be a whole number from {first} to {last}")
+}
+
+#[cfg(test)]
+pub(super) fn course() -> Mountain {
+    let resort = |number: u16| {
+        (ResortId(number), Resort::with_numbered_lifts(format!("Resort {number}"), 1..=40))
+    };
+    let ranges =
+        Ranges { seasons: 1..=9999, days: 1..=366, minutes: 1..=1440, skiers: 1..=100_000 };
+    Mountain::new((1..=10).map(resort).collect(), ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ride_is_made_of_numbers_that_there_are() {
+        let mountain = course();
+        let on = mountain.resort_day(10, 2025, 366).unwrap();
+        let ride = mountain.ride(on, mountain.skier(100_000).unwrap(), 1440, 40).unwrap();
+        assert_eq!((ride.vertical, ride.on, ride.minute), (400, on, Minute(1440)));
+    }
+
+    #[test]
+    fn a_number_that_there_is_not_is_named_with_those_that_there_are() {
+        let mountain = course();
+        let on = mountain.resort_day(1, 2025, 1).unwrap();
+        let skier = SkierId(1);
+        let ride = |time, lift| mountain.ride(on, skier, time, lift).map(drop);
+        let huge = u64::MAX;
+        for (refused, text) in [
+            (mountain.resort(0).map(drop), "resortID: must be a whole number from 1 to 10"),
+            (mountain.resort(huge).map(drop), "resortID: must be a whole number from 1 to 10"),
+            (mountain.season(0).map(drop), "seasonID: must be a whole number from 1 to 9999"),
+            (mountain.day(367).map(drop), "dayID: must be a whole number from 1 to 366"),
+            (mountain.day(65_537).map(drop), "dayID: must be a whole number from 1 to 366"),
+            (mountain.skier(100_001).map(drop), "skierID: must be a whole number from 1 to 100000"),
+            (ride(0, 1), "time: must be a whole number from 1 to 1440"),
+            (ride(huge, 1), "time: must be a whole number from 1 to 1440"),
+            (ride(1, 41), "liftID: must be a whole number from 1 to 40"),
+            (ride(1, 65_537), "liftID: must be a whole number from 1 to 40"),
+        ] {
+            assert_eq!(refused.unwrap_err().to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What can be done with rides, and under which rules.
+
+use std::sync::Arc;
+
+use super::{
+    EventId, GateId, Ledger, Mountain, Recorded, RideEvent, RideLog, RideTallies, What,
+    ledger::Books,
+};
+use crate::{Clock, Random, Result, random::time_ordered_id};
+
+/// An event as it came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// What its sender calls it; without it, it gets an id here, and cannot be sent again safely.
+    pub id: Option<EventId>,
+    /// What it says.
+    pub what: What,
+}
+
+/// What came of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// What it is called.
+    pub id: EventId,
+    /// What came of it.
+    pub recorded: Recorded,
+}
+
+/// The service.
+pub struct Rides {
+    /// Keeps the rides.
+    pub log: Arc<dyn RideLog>,
+    /// Keeps their sums.
+    pub tallies: Arc<dyn RideTallies>,
+    /// Says what time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids.
+    pub random: Arc<dyn Random>,
+    /// The resorts and the numbers that there are.
+    pub mountain: Mountain,
+    books: Books,
+}
+
+impl Rides {
+    /// Rides on this mountain, kept there.
+    pub fn new(
+        log: Arc<dyn RideLog>,
+        tallies: Arc<dyn RideTallies>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        mountain: Mountain,
+    ) -> Self {
+        Self { log, tallies, clock, random, mountain, books: Books::default() }
+    }
+
+    /// Stores events together; what came of each, in their order. In the case of an error nothing may be
+    /// known of any of them, and the same again is safe, if they have ids.
+    pub async fn record(&self, gate: GateId, new: Vec<NewEvent>) -> Result<Vec<Outcome>> {
+        let events: Vec<_> = new.into_iter().map(|new| self.complete(gate, new)).collect();
+        let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
+        let in_flight = self.books.take_in(events.len());
+        let recorded = self.log.record(events).await?;
+        in_flight.decided(&recorded);
+        let outcome = |(id, recorded)| Outcome { id, recorded };
+        Ok(ids.into_iter().zip(recorded).map(outcome).collect())
+    }
+
+    /// Counts events that were refused for what they said, or because there were too many.
+    pub fn refuse(&self, events: u64) {
+        self.books.refuse(events);
+    }
+
+    /// The books.
+    pub async fn ledger(&self) -> Result<Ledger> {
+        let for_ever = self.log.ledger().await?;
+        Ok(Ledger { since_start: self.books.progress(), for_ever })
+    }
+
+    /// Notes in the store what was refused since the last time.
+    pub async fn note_refused(&self) -> Result<()> {
+        let events = self.books.take_unnoted();
+        if events == 0 {
+            return Ok(());
+        }
+        let noted = self.log.note_refused(events).await;
+        if noted.is_err() {
+            self.books.put_back_unnoted(events);
+        }
+        noted
+    }
+
+    fn complete(&self, gate: GateId, new: NewEvent) -> RideEvent {
+        let at = self.clock.now();
+        let id = new.id.unwrap_or_else(|| EventId::Uuid(time_ordered_id(&*self.random, at)));
+        RideEvent { gate, id, what: new.what, at }
+    }
+}
