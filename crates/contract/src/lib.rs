@@ -10,6 +10,7 @@
 //! Names are made up anew by every test, so that tests may share a store.
 
 #![expect(clippy::unwrap_used, reason = "a suite of tests")]
+#![expect(clippy::panic, reason = "a suite of tests")]
 #![expect(clippy::missing_panics_doc, reason = "a failed assertion is what a test is for")]
 
 use std::{any::Any, sync::Arc};
@@ -18,6 +19,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
+    rides::{RideLog, RideTallies},
 };
 
 pub mod accounts;
@@ -31,6 +33,7 @@ pub mod keys;
 pub mod lists;
 pub mod pictures;
 pub mod replacements;
+pub mod rides;
 pub mod samples;
 pub mod sessions;
 
@@ -51,6 +54,16 @@ pub struct PicturesFixture {
     /// Pictures.
     pub pictures: Arc<dyn PictureStore>,
     /// What must live as long as the store.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The rides' stores under test.
+pub struct RidesFixture {
+    /// What gates told.
+    pub log: Arc<dyn RideLog>,
+    /// Sums of the same rides.
+    pub tallies: Arc<dyn RideTallies>,
+    /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
 }
 
@@ -172,6 +185,25 @@ macro_rules! pictures_promises {
             pictures::a_picture_is_kept_in_both_sizes,
             pictures::a_removed_picture_is_gone,
             pictures::old_pictures_are_found,
+        }
+    };
+}
+
+/// The same for a [`RidesFixture`].
+#[macro_export]
+macro_rules! rides_promises {
+    ($make:path) => {
+        $crate::tests! { $make, $crate::RidesFixture;
+            rides::an_event_is_stored_once,
+            rides::a_repetition_is_known_though_the_lift_has_changed,
+            rides::ids_of_one_gate_are_none_of_anothers,
+            rides::a_void_takes_a_ride_back_once,
+            rides::concurrent_repetitions_count_once,
+            rides::the_sums_are_those_of_the_rides,
+            rides::the_leaders_are_right_when_many_fall,
+            rides::late_events_count_on_their_own_day,
+            rides::the_ledger_counts_every_event,
+            rides::a_rebuild_finds_nothing_to_put_right,
         }
     };
 }

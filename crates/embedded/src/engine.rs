@@ -20,6 +20,7 @@ use crate::{
     connection,
     folder::{Folder, OpenError},
     readers::{self, Readers},
+    rides::Recorder,
     writer::{App, Limits, Writer},
 };
 
@@ -29,6 +30,7 @@ type Alive = Sender<()>;
 /// The threads of one open database.
 pub(crate) struct Engine {
     pub(crate) writer: Writer,
+    pub(crate) rides: Recorder,
     pub(crate) readers: Readers,
     /// One more reader, for what may read many rows: lists and searches, which no redirect waits for.
     pub(crate) scans: Readers,
@@ -100,6 +102,7 @@ impl Engine {
             Ends { writer: writer_end, readers: readers_end, checkpoints: checkpoints_end, folder };
         Ok(Self {
             writer,
+            rides: Recorder::default(),
             readers,
             scans,
             checkpoints,

@@ -22,6 +22,7 @@ mod options;
 mod outcomes;
 mod passwords;
 mod readers;
+mod rides;
 #[cfg(test)]
 mod tests;
 mod tidy;
@@ -35,6 +36,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
+    rides::{RideLog, RideTallies},
     secret::InstallationSecret,
 };
 
@@ -44,6 +46,7 @@ use crate::{
     engine::Engine,
     keys::SqliteKeys,
     links::SqliteLinks,
+    rides::SqliteRides,
 };
 pub use crate::{
     backup::{BackupError, restore},
@@ -96,6 +99,16 @@ impl Embedded {
     /// Which identities open which accounts.
     pub fn identities(&self) -> Arc<dyn IdentityStore> {
         Arc::new(SqliteIdentities(Arc::clone(&self.0)))
+    }
+
+    /// What gates told of rides.
+    pub fn ride_log(&self) -> Arc<dyn RideLog> {
+        Arc::new(SqliteRides(Arc::clone(&self.0)))
+    }
+
+    /// The sums of rides.
+    pub fn ride_tallies(&self) -> Arc<dyn RideTallies> {
+        Arc::new(SqliteRides(Arc::clone(&self.0)))
     }
 
     /// The installation's secret, made at the first opening; a backup carries it.

@@ -32,15 +32,18 @@ pub(crate) enum App {
     Links,
     /// Accounts and their sessions.
     Accounts,
+    /// Lift rides.
+    Rides,
 }
 
 impl App {
-    const COUNT: usize = 2;
+    const COUNT: usize = 3;
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Links => "links",
             Self::Accounts => "accounts",
+            Self::Rides => "rides",
         }
     }
 }
@@ -108,8 +111,13 @@ impl Writer {
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        self.queues.push(app, Box::new(Request::new(work, reply)))?;
+        self.submit(app, Box::new(Request::new(work, reply)))?;
         answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+    }
+
+    /// Has `job` run in one of the next groups, and answered when that is committed.
+    pub(crate) fn submit(&self, app: App, job: Box<dyn Job>) -> Result<()> {
+        self.queues.push(app, job)
     }
 
     /// How many requests of an app are not answered.

@@ -12,15 +12,15 @@ use crate::{Options, engine::Engine, failure::Failure, writer::App};
 
 /// Holds the writer, so that what is asked for meanwhile ends up in one group.
 #[derive(Clone, Default)]
-struct Barrier(Arc<(Mutex<[bool; 2]>, Condvar)>);
+pub(super) struct Barrier(Arc<(Mutex<[bool; 2]>, Condvar)>);
 
 impl Barrier {
-    fn set(&self, step: usize) {
+    pub(super) fn set(&self, step: usize) {
         self.0.0.lock()[step] = true;
         self.0.1.notify_all();
     }
 
-    fn wait(&self, step: usize) {
+    pub(super) fn wait(&self, step: usize) {
         let mut steps = self.0.0.lock();
         while !steps[step] {
             assert!(!self.0.1.wait_for(&mut steps, Duration::from_secs(10)).timed_out());
@@ -28,7 +28,7 @@ impl Barrier {
     }
 
     /// Waits without blocking the runtime.
-    async fn reached(&self, step: usize) {
+    pub(super) async fn reached(&self, step: usize) {
         let barrier = self.clone();
         tokio::task::spawn_blocking(move || barrier.wait(step)).await.unwrap();
     }

@@ -4,6 +4,7 @@ mod groups;
 mod log;
 mod plans;
 mod readers;
+mod rides;
 
 use lodge_contract::samples::{RESERVED, chosen, fresh, link};
 use lodge_domain::{Error, Result, links::Short};

@@ -12,7 +12,7 @@ use super::open;
 use crate::{
     Options, accounts, clicks, keys,
     links::{Plan, change, find, list, row},
-    moving, outcomes, tidy,
+    moving, outcomes, rides, tidy,
 };
 
 /// The plan of a statement, whatever its parameters are.
@@ -77,7 +77,11 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(crate::links::FORGET_CLICKS)
     .chain(clicks::STATEMENTS)
     .chain(keys::STATEMENTS)
-    .chain(tidy::STATEMENTS);
+    .chain(tidy::STATEMENTS)
+    .chain(rides::OF_EVENTS)
+    .chain(rides::OF_SUMS)
+    .chain(rides::OF_LEADERS)
+    .chain(rides::OF_READS);
     queries.extend(texts.map(str::to_owned));
     queries.extend(moving::statements());
     queries.extend(accounts::statements());

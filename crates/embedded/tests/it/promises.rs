@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lodge_contract::{AccountsFixture, Fixture};
+use lodge_contract::{AccountsFixture, Fixture, RidesFixture};
 use lodge_embedded::{CachedKeys, CachedLinks};
 
 use crate::support::open;
@@ -50,4 +50,15 @@ async fn accounts_stores() -> AccountsFixture {
 
 mod accounts {
     lodge_contract::accounts_promises!(super::accounts_stores);
+}
+
+#[expect(clippy::unused_async, reason = "as above")]
+async fn rides_stores() -> RidesFixture {
+    let (engine, folder) = open();
+    let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
+    RidesFixture { log, tallies, guard: Box::new((engine, folder)) }
+}
+
+mod rides {
+    lodge_contract::rides_promises!(super::rides_stores);
 }

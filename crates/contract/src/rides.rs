@@ -1,0 +1,361 @@
+//! Rides, and the sums of them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use lodge_domain::rides::{
+    Breakdown, Day, DayTally, EventId, GateId, HourTally, LEADERS_MAX, Leader, LiftId, LiftTally,
+    Minute, Recorded, ResortDay, ResortId, Ride, RideEvent, Season, SeasonVertical, SkierDay,
+    SkierId, Span, Tally, What,
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use uuid::Uuid;
+
+use crate::{RidesFixture, samples::BEGIN};
+
+const RESORT: ResortId = ResortId(3);
+
+/// A season that no other test uses.
+fn new_season() -> Season {
+    Season(rand::random_range(1..=9_999))
+}
+
+fn ride(season: Season, day: u16, skier: u32, minute: u16, lift: u16) -> Ride {
+    let on = ResortDay { season, resort: RESORT, day: Day(day) };
+    let vertical = u32::from(lift) * 10;
+    Ride { on, skier: SkierId(skier), minute: Minute(minute), lift: LiftId(lift), vertical }
+}
+
+fn event(ride: Ride) -> RideEvent {
+    let id = EventId::Uuid(Uuid::now_v7());
+    RideEvent { gate: GateId::NOBODY, id, what: What::Ride(ride), at: BEGIN }
+}
+
+fn void(of: &RideEvent) -> RideEvent {
+    RideEvent { id: EventId::Uuid(Uuid::now_v7()), what: What::Void(of.id.clone()), ..of.clone() }
+}
+
+async fn record(fixture: &RidesFixture, event: &RideEvent) -> Recorded {
+    fixture.log.record(vec![event.clone()]).await.unwrap()[0]
+}
+
+async fn rides_of_season(fixture: &RidesFixture, season: Season) -> u64 {
+    let span = Span { season, resort: RESORT, day: None };
+    fixture.tallies.total(span).await.unwrap().tally.rides
+}
+
+/// However often it is sent, alone or among others.
+pub async fn an_event_is_stored_once(fixture: &RidesFixture) {
+    let season = new_season();
+    let first = event(ride(season, 1, 7, 100, 4));
+    let other = RideEvent { what: What::Ride(ride(season, 1, 7, 101, 4)), ..first.clone() };
+    assert_eq!(record(fixture, &first).await, Recorded::Stored);
+    assert_eq!(record(fixture, &first).await, Recorded::Duplicate);
+    assert_eq!(record(fixture, &other).await, Recorded::OtherEvent);
+    let second = event(ride(season, 1, 7, 100, 4));
+    let together = vec![second.clone(), first.clone(), second.clone(), other];
+    let recorded = fixture.log.record(together).await.unwrap();
+    assert_eq!(
+        recorded,
+        [Recorded::Stored, Recorded::Duplicate, Recorded::Duplicate, Recorded::OtherEvent]
+    );
+    let on = first_day(&first);
+    let tally = fixture.tallies.skier_day(SkierId(7), on).await.unwrap();
+    assert_eq!(tally, Some(Tally { rides: 2, vertical: 80 }));
+}
+
+fn first_day(event: &RideEvent) -> ResortDay {
+    let What::Ride(ride) = &event.what else { panic!("not a ride") };
+    ride.on
+}
+
+/// A vertical is the table's, not the sender's: if the table has changed since, a repetition is one still.
+pub async fn a_repetition_is_known_though_the_lift_has_changed(fixture: &RidesFixture) {
+    let first = event(ride(new_season(), 1, 7, 100, 4));
+    assert_eq!(record(fixture, &first).await, Recorded::Stored);
+    let What::Ride(ride) = first.what else { panic!("not a ride") };
+    let again = RideEvent { what: What::Ride(Ride { vertical: 5_000, ..ride }), ..first.clone() };
+    assert_eq!(record(fixture, &again).await, Recorded::Duplicate);
+    let tally = fixture.tallies.skier_day(SkierId(7), ride.on).await.unwrap();
+    assert_eq!(tally, Some(Tally { rides: 1, vertical: 40 }));
+}
+
+/// Whichever form they have.
+pub async fn ids_of_one_gate_are_none_of_anothers(fixture: &RidesFixture) {
+    let season = new_season();
+    for id in [EventId::Uuid(Uuid::now_v7()), format!("scan {}", Uuid::now_v7()).parse().unwrap()] {
+        let at_gate = |gate| RideEvent {
+            gate: GateId(gate),
+            id: id.clone(),
+            ..event(ride(season, 1, u32::try_from(gate).unwrap() + 1, 100, 4))
+        };
+        for gate in 0..3 {
+            assert_eq!(record(fixture, &at_gate(gate)).await, Recorded::Stored);
+            assert_eq!(record(fixture, &at_gate(gate)).await, Recorded::Duplicate);
+        }
+        let of_another = RideEvent { gate: GateId(3), ..void(&at_gate(1)) };
+        assert_eq!(record(fixture, &of_another).await, Recorded::NothingToVoid);
+    }
+    assert_eq!(rides_of_season(fixture, season).await, 6);
+}
+
+/// And leaves no trace of the skier in the sums if it was the only one.
+pub async fn a_void_takes_a_ride_back_once(fixture: &RidesFixture) {
+    let season = new_season();
+    let (first, second) = (event(ride(season, 1, 7, 100, 4)), event(ride(season, 1, 7, 200, 5)));
+    let (of_first, again) = (void(&first), void(&first));
+    assert_eq!(record(fixture, &of_first).await, Recorded::NothingToVoid);
+    fixture.log.record(vec![first.clone(), second.clone()]).await.unwrap();
+    assert_eq!(record(fixture, &of_first).await, Recorded::Stored);
+    assert_eq!(record(fixture, &of_first).await, Recorded::Duplicate);
+    assert_eq!(record(fixture, &again).await, Recorded::VoidAlready);
+    assert_eq!(record(fixture, &void(&of_first)).await, Recorded::NothingToVoid);
+    let reused = RideEvent { id: of_first.id.clone(), ..second.clone() };
+    assert_eq!(record(fixture, &reused).await, Recorded::OtherEvent);
+    let of_other = RideEvent { id: of_first.id.clone(), ..void(&second) };
+    assert_eq!(record(fixture, &of_other).await, Recorded::OtherEvent);
+    // The ride is known still, and counts no more.
+    assert_eq!(record(fixture, &first).await, Recorded::Duplicate);
+    let on = first_day(&first);
+    let tally = fixture.tallies.skier_day(SkierId(7), on).await.unwrap();
+    assert_eq!(tally, Some(Tally { rides: 1, vertical: 50 }));
+    assert_eq!(record(fixture, &void(&second)).await, Recorded::Stored);
+    assert_eq!(fixture.tallies.skier_day(SkierId(7), on).await.unwrap(), None);
+    assert_eq!(fixture.tallies.total(on.into()).await.unwrap(), DayTally::default());
+    assert_eq!(fixture.tallies.leaders(on.into(), 10).await.unwrap(), []);
+    assert_eq!(fixture.tallies.breakdown(on).await.unwrap(), Breakdown::default());
+    assert_eq!(fixture.tallies.days(RESORT, season).await.unwrap(), []);
+}
+
+/// Many senders, each of whom sends again what others have sent.
+pub async fn concurrent_repetitions_count_once(fixture: &RidesFixture) {
+    let season = new_season();
+    let events: Arc<Vec<_>> =
+        Arc::new((0..200).map(|n| event(ride(season, 1, n % 50 + 1, 100, 4))).collect());
+    let senders: Vec<_> = (0..8)
+        .map(|sender| {
+            let (log, events) = (Arc::clone(&fixture.log), Arc::clone(&events));
+            tokio::spawn(async move {
+                let mut stored = 0;
+                for n in 0..events.len() {
+                    let event = events[(n + sender * 25) % events.len()].clone();
+                    stored +=
+                        usize::from(log.record(vec![event]).await.unwrap()[0] == Recorded::Stored);
+                }
+                stored
+            })
+        })
+        .collect();
+    let mut stored = 0;
+    for sender in senders {
+        stored += sender.await.unwrap();
+    }
+    assert_eq!((stored, rides_of_season(fixture, season).await), (200, 200));
+}
+
+/// A plain account of what was stored, with which the store is compared.
+#[derive(Default)]
+struct Model(Vec<Ride>);
+
+impl Model {
+    fn tally<'m>(rides: impl Iterator<Item = &'m Ride>) -> Tally {
+        rides.fold(Tally::default(), |sum, ride| Tally {
+            rides: sum.rides + 1,
+            vertical: sum.vertical + u64::from(ride.vertical),
+        })
+    }
+
+    fn of(&self, is: impl Fn(&Ride) -> bool) -> Vec<&Ride> {
+        self.0.iter().filter(|ride| is(ride)).collect()
+    }
+
+    fn total(rides: &[&Ride]) -> DayTally {
+        let skiers: BTreeSet<_> = rides.iter().map(|ride| ride.skier).collect();
+        DayTally { tally: Self::tally(rides.iter().copied()), skiers: skiers.len() as u64 }
+    }
+
+    fn leaders(rides: &[&Ride], limit: usize) -> Vec<Leader> {
+        let mut skiers: BTreeMap<SkierId, u64> = BTreeMap::new();
+        for ride in rides {
+            *skiers.entry(ride.skier).or_default() += u64::from(ride.vertical);
+        }
+        let mut leaders: Vec<_> =
+            skiers.into_iter().map(|(skier, vertical)| Leader { skier, vertical }).collect();
+        leaders.sort_by_key(|leader| (std::cmp::Reverse(leader.vertical), leader.skier));
+        leaders.truncate(limit);
+        leaders
+    }
+}
+
+/// Whatever is stored, sent again, voided, alone or together, in whichever order of days.
+pub async fn the_sums_are_those_of_the_rides(fixture: &RidesFixture) {
+    let season = new_season();
+    let mut random = StdRng::seed_from_u64(7);
+    let (mut model, mut sent): (Model, Vec<RideEvent>) = (Model::default(), Vec::new());
+    for _ in 0..60 {
+        let events: Vec<_> = (0..random.random_range(1..20))
+            .map(|_| match random.random_range(0..10) {
+                0..2 if !sent.is_empty() => sent[random.random_range(0..sent.len())].clone(),
+                2..4 if !sent.is_empty() => void(&sent[random.random_range(0..sent.len())]),
+                _ => event(ride(
+                    season,
+                    random.random_range(1..4),
+                    random.random_range(1..12),
+                    random.random_range(1..=1440),
+                    random.random_range(1..6),
+                )),
+            })
+            .collect();
+        let recorded = fixture.log.record(events.clone()).await.unwrap();
+        for (event, _) in
+            events.into_iter().zip(recorded).filter(|(_, came)| *came == Recorded::Stored)
+        {
+            match &event.what {
+                What::Ride(ride) => model.0.push(*ride),
+                What::Void(of) => {
+                    let voided = sent.iter().find(|event| event.id == *of).unwrap();
+                    let What::Ride(ride) = &voided.what else { panic!("a void of a void") };
+                    let place = model.0.iter().position(|stored| stored == ride).unwrap();
+                    model.0.swap_remove(place);
+                }
+            }
+            sent.push(event);
+        }
+    }
+    assert!(model.0.len() > 100, "{} rides", model.0.len());
+    compare(fixture, &model, season).await;
+}
+
+async fn compare(fixture: &RidesFixture, model: &Model, season: Season) {
+    let tallies = &fixture.tallies;
+    let mut days = Vec::new();
+    for day in (1..4).map(Day) {
+        let on = ResortDay { season, resort: RESORT, day };
+        let rides = model.of(|ride| ride.on == on);
+        assert_eq!(tallies.total(on.into()).await.unwrap(), Model::total(&rides));
+        assert_eq!(tallies.leaders(on.into(), 5).await.unwrap(), Model::leaders(&rides, 5));
+        assert_eq!(tallies.breakdown(on).await.unwrap(), breakdown(&rides));
+        days.push((day, Model::total(&rides)));
+    }
+    assert_eq!(tallies.days(RESORT, season).await.unwrap(), days);
+    let all = model.of(|_| true);
+    let span = Span { season, resort: RESORT, day: None };
+    assert_eq!(tallies.total(span).await.unwrap(), Model::total(&all));
+    assert_eq!(tallies.leaders(span, 100).await.unwrap(), Model::leaders(&all, 100));
+    assert!(tallies.seasons(RESORT).await.unwrap().contains(&season));
+    for skier in (1..12).map(SkierId) {
+        let mut season_days = Vec::new();
+        for day in (1..4).map(Day) {
+            let tally = Model::tally(
+                model.of(|ride| ride.skier == skier && ride.on.day == day).into_iter(),
+            );
+            if tally.rides > 0 {
+                season_days.push(SkierDay { resort: RESORT, day, tally });
+            }
+        }
+        assert_eq!(tallies.skier_season(skier, season).await.unwrap(), season_days);
+        let vertical = season_days.iter().map(|day| day.tally.vertical).sum();
+        let seasons = tallies.skier_seasons(skier, vec![RESORT], vec![season]).await.unwrap();
+        assert_eq!(seasons, [SeasonVertical { season, vertical }]);
+        let elsewhere = tallies.skier_seasons(skier, vec![ResortId(4)], vec![season]).await;
+        assert_eq!(elsewhere.unwrap(), []);
+    }
+}
+
+fn breakdown(rides: &[&Ride]) -> Breakdown {
+    let (mut lifts, mut hours) =
+        (BTreeMap::<_, Vec<&Ride>>::new(), BTreeMap::<_, Vec<&Ride>>::new());
+    for ride in rides {
+        lifts.entry(ride.lift).or_default().push(ride);
+        hours.entry(ride.minute.hour()).or_default().push(ride);
+    }
+    let tally = |rides: Vec<&Ride>| Model::tally(rides.into_iter());
+    Breakdown {
+        lifts: lifts
+            .into_iter()
+            .map(|(lift, rides)| LiftTally { lift, tally: tally(rides) })
+            .collect(),
+        hours: hours
+            .into_iter()
+            .map(|(hour, rides)| HourTally { hour, tally: tally(rides) })
+            .collect(),
+    }
+}
+
+/// Even if most of those who led have to give up their places.
+pub async fn the_leaders_are_right_when_many_fall(fixture: &RidesFixture) {
+    let season = new_season();
+    let skiers = 5_000;
+    let rides: Vec<_> = (1..=skiers)
+        .map(|n| event(ride(season, 1, n, 100, u16::try_from(n % 40 + 1).unwrap())))
+        .collect();
+    let mut model = Model::default();
+    for rides in rides.chunks(500) {
+        fixture.log.record(rides.to_vec()).await.unwrap();
+    }
+    let mut places: Vec<_> = rides.iter().collect();
+    places.sort_by_key(|event| match &event.what {
+        What::Ride(ride) => (std::cmp::Reverse(ride.vertical), ride.skier),
+        What::Void(_) => panic!("not a ride"),
+    });
+    let on = ResortDay { season, resort: RESORT, day: Day(1) };
+    for places in places.chunks(600) {
+        let left = |ride: &Ride| model.of(|gone| gone.skier == ride.skier).is_empty();
+        let all: Vec<Ride> = rides.iter().map(ride_of).filter(left).collect();
+        let expected = Model::leaders(&all.iter().collect::<Vec<_>>(), LEADERS_MAX);
+        for span in [Span::from(on), Span { day: None, ..on.into() }] {
+            assert_eq!(fixture.tallies.leaders(span, LEADERS_MAX).await.unwrap(), expected);
+        }
+        let voids: Vec<_> = places.iter().map(|event| void(event)).collect();
+        fixture.log.record(voids).await.unwrap();
+        model.0.extend(places.iter().map(|event| ride_of(event)));
+    }
+    assert_eq!(fixture.tallies.total(on.into()).await.unwrap(), DayTally::default());
+}
+
+fn ride_of(event: &RideEvent) -> Ride {
+    let What::Ride(ride) = &event.what else { panic!("not a ride") };
+    *ride
+}
+
+/// A day that comes after a newer one, and rides of a day that is over.
+pub async fn late_events_count_on_their_own_day(fixture: &RidesFixture) {
+    let season = new_season();
+    for (day, minute) in [(5, 700), (4, 100), (5, 20), (1, 1)] {
+        record(fixture, &event(ride(season, day, 9, minute, 2))).await;
+    }
+    let days = fixture.tallies.days(RESORT, season).await.unwrap();
+    let rides: Vec<_> = days.iter().map(|(day, total)| (day.0, total.tally.rides)).collect();
+    assert_eq!(rides, [(1, 1), (4, 1), (5, 2)]);
+    let newest = fixture.tallies.newest_day().await.unwrap().unwrap();
+    assert!(newest >= (season, Day(5)), "{newest:?}");
+}
+
+/// In the transaction that decides.
+pub async fn the_ledger_counts_every_event(fixture: &RidesFixture) {
+    let before = fixture.log.ledger().await.unwrap();
+    let season = new_season();
+    let first = event(ride(season, 1, 7, 100, 4));
+    let other = RideEvent { what: What::Ride(ride(season, 1, 7, 101, 4)), ..first.clone() };
+    let together = vec![first.clone(), first.clone(), other, void(&first), first.clone()];
+    fixture.log.record(together).await.unwrap();
+    fixture.log.note_refused(10).await.unwrap();
+    let after = fixture.log.ledger().await.unwrap();
+    assert!(after.stored >= before.stored + 2, "{before:?} {after:?}");
+    assert!(after.duplicates >= before.duplicates + 2, "{before:?} {after:?}");
+    assert!(after.refused >= before.refused + 11, "{before:?} {after:?}");
+}
+
+/// The sums are right, and it says so; what it read is at least what was stored here.
+pub async fn a_rebuild_finds_nothing_to_put_right(fixture: &RidesFixture) {
+    let season = new_season();
+    let rides: Vec<_> = (0..2_500).map(|n| event(ride(season, 1, n + 1, 100, 4))).collect();
+    fixture.log.record(rides.clone()).await.unwrap();
+    let voids = rides.iter().step_by(3).map(void).collect();
+    fixture.log.record(voids).await.unwrap();
+    let rebuilt = fixture.log.rebuild().await.unwrap();
+    assert_eq!(rebuilt.differences, []);
+    assert!(rebuilt.events >= 2_500 + 834, "{rebuilt:?}");
+}

@@ -1,0 +1,194 @@
+//! Who went farthest up on a day, or in a season, at a resort.
+//!
+//! A board keeps the first thousand or two, not everybody: below its floor most rides change nothing that
+//! a board shows. Whoever stands at the floor or above is on it; so it is right for as many as it has.
+
+use std::cmp::Reverse;
+
+use lodge_domain::rides::{DayTally, LEADERS_MAX, Leader, SkierId, Span, Tally};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{day_number, sums::Delta};
+use crate::failure::Failure;
+
+/// Leaders that a board is cut down to, when it has twice as many. As many, less [`LEADERS_MAX`], can lose
+/// their place by voids before it has to be made anew.
+const KEPT: u32 = 1_000;
+
+const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
+    WHERE season = ?1 AND resort = ?2 AND day = ?3";
+const WRITE: &str = "INSERT OR REPLACE INTO resort_days \
+    (season, resort, day, rides, vertical, skiers, leaders, floor_vertical, floor_skier) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const END: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 AND vertical = ?4 AND skier = ?5";
+const BEGIN: &str =
+    "INSERT INTO leaders (season, resort, day, vertical, skier) VALUES (?1, ?2, ?3, ?4, ?5)";
+pub(super) const FIRST: &str = "SELECT vertical, skier FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
+    ORDER BY vertical DESC, skier LIMIT ?4 OFFSET ?5";
+const CUT: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
+    AND (vertical < ?4 OR vertical = ?4 AND skier > ?5)";
+const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
+
+/// Walks through all skiers; only after many voids.
+const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
+    SELECT ?1, ?2, ?3, SUM(vertical), skier FROM skier_days WHERE season = ?1 AND resort = ?2 AND (?3 = 0 OR day = ?3) \
+    GROUP BY skier ORDER BY 4 DESC, skier LIMIT ?4";
+
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 7] = [READ, WRITE, END, BEGIN, FIRST, CUT, CLEAR];
+
+/// Somebody's place, before and after; `None` is not among the skiers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Move {
+    pub(super) skier: SkierId,
+    pub(super) from: Option<u64>,
+    pub(super) to: Option<u64>,
+}
+
+/// A row of `resort_days`: the sums of a day or a season, and how far its board of leaders reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Board {
+    span: Span,
+    pub(super) tally: DayTally,
+    leaders: u32,
+    floor: Option<Leader>,
+}
+
+impl Board {
+    pub(super) fn empty(span: Span) -> Self {
+        Self { span, tally: DayTally::default(), leaders: 0, floor: None }
+    }
+
+    pub(super) fn read(connection: &Connection, span: Span) -> rusqlite::Result<Self> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let floor = row.get::<_, Option<u64>>(4)?.zip(row.get::<_, Option<u32>>(5)?);
+            Ok(Self {
+                span,
+                tally: DayTally {
+                    tally: Tally { rides: row.get(0)?, vertical: row.get(1)? },
+                    skiers: row.get(2)?,
+                },
+                leaders: row.get(3)?,
+                floor: floor.map(|(vertical, skier)| Leader { skier: SkierId(skier), vertical }),
+            })
+        };
+        let found = connection.prepare_cached(READ)?.query_row(key(span), read).optional()?;
+        Ok(found.unwrap_or_else(|| Self::empty(span)))
+    }
+
+    pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let (season, resort, day) = key(self.span);
+        let DayTally { tally, skiers } = self.tally;
+        let floor = self.floor.map(|floor| (floor.vertical, floor.skier.0)).unzip();
+        let row = (
+            season,
+            resort,
+            day,
+            tally.rides,
+            tally.vertical,
+            skiers,
+            self.leaders,
+            floor.0,
+            floor.1,
+        );
+        connection.prepare_cached(WRITE)?.execute(row).map(drop)
+    }
+
+    pub(super) fn add(&mut self, by: Delta, skiers: i64) {
+        self.tally.tally = by.onto(self.tally.tally);
+        self.tally.skiers = self.tally.skiers.saturating_add_signed(skiers);
+    }
+
+    /// Moves skiers up and down.
+    pub(super) fn apply(
+        &mut self,
+        connection: &Connection,
+        moves: &[Move],
+    ) -> rusqlite::Result<()> {
+        let (season, resort, day) = key(self.span);
+        let mut end = connection.prepare_cached(END)?;
+        let mut begin = connection.prepare_cached(BEGIN)?;
+        for Move { skier, from, to } in moves.iter().filter(|change| change.from != change.to) {
+            if let Some(vertical) = from.filter(|vertical| self.reaches(*vertical, *skier)) {
+                end.execute((season, resort, day, vertical, skier.0))?;
+                self.leaders = self.leaders.saturating_sub(1);
+            }
+            if let Some(vertical) = to.filter(|vertical| self.reaches(*vertical, *skier)) {
+                begin.execute((season, resort, day, vertical, skier.0))?;
+                self.leaders += 1;
+            }
+        }
+        if self.leaders >= 2 * KEPT {
+            self.cut(connection)?;
+        } else if self.floor.is_some() && (self.leaders as usize) < LEADERS_MAX {
+            self.make_anew(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Whether whoever went so far up is on the board.
+    fn reaches(&self, vertical: u64, skier: SkierId) -> bool {
+        self.floor.is_none_or(|floor| {
+            vertical > floor.vertical || vertical == floor.vertical && skier <= floor.skier
+        })
+    }
+
+    fn cut(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let (season, resort, day) = key(self.span);
+        let last = select(connection, self.span, 1, KEPT as usize - 1)?.pop();
+        if let Some(floor) = last {
+            let mut cut = connection.prepare_cached(CUT)?;
+            cut.execute((season, resort, day, floor.vertical, floor.skier.0))?;
+            (self.leaders, self.floor) = (KEPT, Some(floor));
+        }
+        Ok(())
+    }
+
+    /// Whether the board shows the first of these skiers, all that it reaches.
+    pub(super) fn shows(
+        &self,
+        connection: &Connection,
+        mut skiers: Vec<Leader>,
+    ) -> rusqlite::Result<bool> {
+        skiers.retain(|leader| self.reaches(leader.vertical, leader.skier));
+        skiers.sort_unstable_by_key(|leader| (Reverse(leader.vertical), leader.skier));
+        let kept = select(connection, self.span, usize::MAX >> 1, 0)?;
+        Ok(kept == skiers && kept.len() == self.leaders as usize)
+    }
+
+    /// Fills the board with the first of all skiers.
+    pub(super) fn make_anew(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let (season, resort, day) = key(self.span);
+        connection.prepare_cached(CLEAR)?.execute((season, resort, day))?;
+        let filled = connection.prepare_cached(ANEW)?.execute((season, resort, day, KEPT))?;
+        self.leaders = u32::try_from(filled).unwrap_or(KEPT);
+        let last = select(connection, self.span, 1, KEPT as usize - 1)?.pop();
+        self.floor = last;
+        Ok(())
+    }
+}
+
+/// The first of a board.
+pub(super) fn first(
+    connection: &Connection,
+    span: Span,
+    limit: usize,
+) -> Result<Vec<Leader>, Failure> {
+    Ok(select(connection, span, limit.min(LEADERS_MAX), 0)?)
+}
+
+fn select(
+    connection: &Connection,
+    span: Span,
+    limit: usize,
+    after: usize,
+) -> rusqlite::Result<Vec<Leader>> {
+    let (season, resort, day) = key(span);
+    let read =
+        |row: &rusqlite::Row<'_>| Ok(Leader { vertical: row.get(0)?, skier: SkierId(row.get(1)?) });
+    let mut statement = connection.prepare_cached(FIRST)?;
+    statement.query_map((season, resort, day, limit, after), read)?.collect()
+}
+
+fn key(span: Span) -> (u16, u16, u16) {
+    (span.season.0, span.resort.0, day_number(span))
+}

@@ -1,0 +1,100 @@
+//! Rides, and the sums of them.
+
+mod leaders;
+mod read;
+mod rebuild;
+mod record;
+mod recorder;
+mod sums;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Result,
+    rides::{
+        Breakdown, Day, DayTally, ForEver, Leader, Rebuilt, Recorded, ResortDay, ResortId,
+        RideEvent, RideLog, RideTallies, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
+    },
+};
+
+pub(crate) use self::recorder::Recorder;
+#[cfg(test)]
+pub(crate) use self::{
+    leaders::STATEMENTS as OF_LEADERS, read::STATEMENTS as OF_READS,
+    record::STATEMENTS as OF_EVENTS, sums::STATEMENTS as OF_SUMS,
+};
+use crate::{engine::Engine, writer::App};
+
+/// Rides in the database.
+pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
+
+#[async_trait]
+impl RideLog for SqliteRides {
+    async fn record(&self, events: Vec<RideEvent>) -> Result<Vec<Recorded>> {
+        self.0.rides.record(&self.0.writer, events).await
+    }
+
+    async fn note_refused(&self, events: u64) -> Result<()> {
+        let noted = move |connection: &_| record::note_refused(connection, events);
+        self.0.writer.write(App::Rides, noted).await
+    }
+
+    async fn ledger(&self) -> Result<ForEver> {
+        self.0.readers.read(read::ledger).await
+    }
+
+    async fn rebuild(&self) -> Result<Rebuilt> {
+        rebuild::rebuild(&self.0).await
+    }
+}
+
+#[async_trait]
+impl RideTallies for SqliteRides {
+    async fn skier_day(&self, skier: SkierId, on: ResortDay) -> Result<Option<Tally>> {
+        self.0.readers.read(move |connection| read::skier_day(connection, skier, on)).await
+    }
+
+    async fn skier_season(&self, skier: SkierId, season: Season) -> Result<Vec<SkierDay>> {
+        self.0.readers.read(move |connection| read::skier_season(connection, skier, season)).await
+    }
+
+    async fn skier_seasons(
+        &self,
+        skier: SkierId,
+        resorts: Vec<ResortId>,
+        seasons: Vec<Season>,
+    ) -> Result<Vec<SeasonVertical>> {
+        let work = move |connection: &_| read::skier_seasons(connection, skier, &resorts, &seasons);
+        self.0.readers.read(work).await
+    }
+
+    async fn total(&self, span: Span) -> Result<DayTally> {
+        self.0.readers.read(move |connection| read::total(connection, span)).await
+    }
+
+    async fn days(&self, resort: ResortId, season: Season) -> Result<Vec<(Day, DayTally)>> {
+        self.0.readers.read(move |connection| read::days(connection, resort, season)).await
+    }
+
+    async fn seasons(&self, resort: ResortId) -> Result<Vec<Season>> {
+        self.0.readers.read(move |connection| read::seasons(connection, resort)).await
+    }
+
+    async fn breakdown(&self, on: ResortDay) -> Result<Breakdown> {
+        self.0.readers.read(move |connection| read::breakdown(connection, on)).await
+    }
+
+    async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>> {
+        self.0.readers.read(move |connection| leaders::first(connection, span, limit)).await
+    }
+
+    async fn newest_day(&self) -> Result<Option<(Season, Day)>> {
+        self.0.readers.read(read::newest_day).await
+    }
+}
+
+/// A day as it stands in the column `day`, where 0 is a whole season.
+fn day_number(span: Span) -> u16 {
+    span.day.map_or(0, |day| day.0)
+}

@@ -1,0 +1,169 @@
+//! Stores events, and has the sums follow what was new.
+
+use lodge_domain::rides::{
+    Day, EventId, GateId, LiftId, Minute, Recorded, ResortDay, ResortId, Ride, RideEvent, Season,
+    SkierId, What,
+};
+use rusqlite::{
+    CachedStatement, Connection, OptionalExtension, Row, ToSql,
+    types::{FromSqlError, ToSqlOutput, ValueRef},
+};
+
+use super::sums::{Change, Changes};
+use crate::failure::Failure;
+
+const INSERT: &str = "INSERT INTO rides (gate, event, season, resort, day, skier, minute, lift, vertical, voids, at) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (gate, event) DO NOTHING";
+const FIND: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids FROM rides WHERE gate = ?1 AND event = ?2";
+const IS_VOID: &str = "SELECT 1 FROM rides WHERE gate = ?1 AND voids = ?2";
+const COUNT: &str = "UPDATE ride_ledger SET stored = stored + ?1, duplicates = duplicates + ?2, refused = refused + ?3 WHERE one = 1";
+
+/// What is asked of the database here and in [`super::sums`], for the test of plans.
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 4] = [INSERT, FIND, IS_VOID, COUNT];
+
+/// Stores events, in their order; what came of each.
+pub(super) fn record<'e>(
+    connection: &Connection,
+    events: impl Iterator<Item = &'e RideEvent>,
+) -> Result<Vec<Recorded>, Failure> {
+    let mut log = Log {
+        insert: connection.prepare_cached(INSERT)?,
+        find: connection.prepare_cached(FIND)?,
+        is_void: connection.prepare_cached(IS_VOID)?,
+        changes: Changes::default(),
+    };
+    let recorded: Vec<Recorded> =
+        events.map(|event| log.store(event)).collect::<rusqlite::Result<_>>()?;
+    log.changes.apply(connection)?;
+    let count = |wanted| recorded.iter().filter(|came| **came == wanted).count();
+    let (stored, duplicates) = (count(Recorded::Stored), count(Recorded::Duplicate));
+    let refused = recorded.len() - stored - duplicates;
+    connection.prepare_cached(COUNT)?.execute((stored, duplicates, refused))?;
+    Ok(recorded)
+}
+
+/// Counts events that were refused elsewhere.
+pub(super) fn note_refused(connection: &Connection, events: u64) -> Result<(), Failure> {
+    connection.prepare_cached(COUNT)?.execute((0, 0, events.cast_signed()))?;
+    Ok(())
+}
+
+/// The table of rides, and what its sums are to change by.
+struct Log<'c> {
+    insert: CachedStatement<'c>,
+    find: CachedStatement<'c>,
+    is_void: CachedStatement<'c>,
+    changes: Changes,
+}
+
+impl Log<'_> {
+    fn store(&mut self, event: &RideEvent) -> rusqlite::Result<Recorded> {
+        match &event.what {
+            What::Ride(ride) => self.store_ride(event, ride),
+            What::Void(of) => self.store_void(event, of),
+        }
+    }
+
+    fn store_ride(&mut self, event: &RideEvent, ride: &Ride) -> rusqlite::Result<Recorded> {
+        if self.insert(event, ride, None)? {
+            self.changes.add(Change::of(ride, 1));
+            return Ok(Recorded::Stored);
+        }
+        let same = |(stored, voids): (Ride, Option<EventId>)| {
+            voids.is_none() && stored.says_the_same_as(ride)
+        };
+        Ok(repeated(self.find(event.gate, &event.id)?.is_some_and(same)))
+    }
+
+    fn store_void(&mut self, event: &RideEvent, of: &EventId) -> rusqlite::Result<Recorded> {
+        if let Some((_, voids)) = self.find(event.gate, &event.id)? {
+            return Ok(repeated(voids.as_ref() == Some(of)));
+        }
+        let Some((ride, None)) = self.find(event.gate, of)? else {
+            return Ok(Recorded::NothingToVoid);
+        };
+        if self.is_void.exists((event.gate.0, Key(of)))? {
+            return Ok(Recorded::VoidAlready);
+        }
+        self.insert(event, &ride, Some(of))?;
+        self.changes.add(Change::of(&ride, -1));
+        Ok(Recorded::Stored)
+    }
+
+    /// False if the gate has sent an event of that id.
+    fn insert(
+        &mut self,
+        event: &RideEvent,
+        ride: &Ride,
+        voids: Option<&EventId>,
+    ) -> rusqlite::Result<bool> {
+        let Ride { on, skier, minute, lift, vertical } = ride;
+        let inserted = self.insert.execute((
+            event.gate.0,
+            Key(&event.id),
+            on.season.0,
+            on.resort.0,
+            on.day.0,
+            skier.0,
+            minute.0,
+            lift.0,
+            vertical,
+            voids.map(Key),
+            event.at.as_millisecond(),
+        ))?;
+        Ok(inserted > 0)
+    }
+
+    /// What an event says: a ride, or that one was none, and by which event it had been told.
+    fn find(
+        &mut self,
+        gate: GateId,
+        id: &EventId,
+    ) -> rusqlite::Result<Option<(Ride, Option<EventId>)>> {
+        self.find.query_row((gate.0, Key(id)), read).optional()
+    }
+}
+
+fn repeated(the_same: bool) -> Recorded {
+    if the_same { Recorded::Duplicate } else { Recorded::OtherEvent }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
+    let on = ResortDay {
+        season: Season(row.get(0)?),
+        resort: ResortId(row.get(1)?),
+        day: Day(row.get(2)?),
+    };
+    let ride = Ride {
+        on,
+        skier: SkierId(row.get(3)?),
+        minute: Minute(row.get(4)?),
+        lift: LiftId(row.get(5)?),
+        vertical: row.get(6)?,
+    };
+    Ok((ride, event_id(row.get_ref(7)?)?))
+}
+
+/// An event's id as it stands in the table: 16 bytes if it is a UUID, else text.
+struct Key<'e>(&'e EventId);
+
+impl ToSql for Key<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self.0 {
+            EventId::Uuid(uuid) => ValueRef::Blob(uuid.as_bytes()),
+            EventId::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+fn event_id(stored: ValueRef<'_>) -> rusqlite::Result<Option<EventId>> {
+    match stored {
+        ValueRef::Null => Ok(None),
+        ValueRef::Blob(bytes) => {
+            let uuid = uuid::Uuid::from_slice(bytes).map_err(FromSqlError::other)?;
+            Ok(Some(EventId::Uuid(uuid)))
+        }
+        other => Ok(Some(EventId::Text(other.as_str()?.into()))),
+    }
+}

@@ -1,0 +1,177 @@
+//! Brings events to the writer. Those of many callers become one piece of work, so that a sum that all of
+//! them change is written once for all.
+
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use lodge_domain::{
+    Error, Result,
+    rides::{Recorded, RideEvent},
+};
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::record;
+use crate::{
+    failure::{NotTaken, Shared},
+    job::Job,
+    writer::{App, Writer},
+};
+
+/// Events that wait for the writer; past it they are refused. Each takes some 200 bytes.
+const EVENTS_MAX: usize = 65_536;
+
+/// Events after which a piece of work takes no further caller's. More of them would share more pages, and
+/// let other apps' writes wait for longer.
+const TOGETHER: usize = 4_096;
+
+/// What waits, and the way to the writer.
+#[derive(Default)]
+pub(crate) struct Recorder(Arc<Mutex<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    callers: VecDeque<Caller>,
+    events: usize,
+    /// Pieces of work that will come for them: never fewer than callers, or some would wait for ever.
+    coming: usize,
+}
+
+/// Somebody who waits for an answer.
+struct Caller {
+    events: Vec<RideEvent>,
+    reply: oneshot::Sender<Result<Vec<Recorded>>>,
+}
+
+impl Recorder {
+    /// Stores events in one of the writer's next groups.
+    pub(crate) async fn record(
+        &self,
+        writer: &Writer,
+        events: Vec<RideEvent>,
+    ) -> Result<Vec<Recorded>> {
+        let (reply, answer) = oneshot::channel();
+        self.push(writer, Caller { events, reply })?;
+        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+    }
+
+    /// Each caller brings a piece of work; the first to run does that of all, and for the others there is
+    /// nothing left.
+    fn push(&self, writer: &Writer, caller: Caller) -> Result<()> {
+        let mut waiting = self.0.lock();
+        if waiting.events + caller.events.len() > EVENTS_MAX {
+            return Err(Error::unavailable(NotTaken::Full(App::Rides.name())));
+        }
+        waiting.events += caller.events.len();
+        waiting.callers.push_back(caller);
+        waiting.coming += 1;
+        drop(waiting);
+        // Refused, it is dropped, and with it the caller that it came for.
+        writer.submit(App::Rides, Box::new(Together::new(&self.0)))
+    }
+}
+
+impl Waiting {
+    /// Takes callers until they have brought enough.
+    fn take(&mut self) -> Vec<Caller> {
+        let (mut callers, mut events) = (Vec::new(), 0);
+        while events < TOGETHER
+            && let Some(caller) = self.callers.pop_front()
+        {
+            events += caller.events.len();
+            callers.push(caller);
+        }
+        self.events -= events;
+        callers
+    }
+}
+
+/// The work of as many callers as wait when it runs.
+struct Together {
+    waiting: Arc<Mutex<Waiting>>,
+    callers: Vec<Caller>,
+    outcome: Result<Vec<Recorded>>,
+}
+
+impl Together {
+    fn new(waiting: &Arc<Mutex<Waiting>>) -> Self {
+        Self { waiting: Arc::clone(waiting), callers: Vec::new(), outcome: Ok(Vec::new()) }
+    }
+
+    fn take(&mut self) {
+        self.callers.append(&mut self.waiting.lock().take());
+    }
+}
+
+impl Job for Together {
+    fn is_abandoned(&self) -> bool {
+        self.waiting.lock().callers.is_empty()
+    }
+
+    fn run(&mut self, connection: &Connection) -> bool {
+        self.take();
+        let events = self.callers.iter().flat_map(|caller| &caller.events);
+        // A defect must not end the thread that serves all.
+        self.outcome = match catch_unwind(AssertUnwindSafe(|| record::record(connection, events))) {
+            Ok(outcome) => outcome.map_err(Error::from),
+            Err(_) => Err(Error::internal("storing rides panicked")),
+        };
+        self.outcome.is_ok()
+    }
+
+    fn answer(mut self: Box<Self>, lost: Option<&Shared>) {
+        if self.callers.is_empty() {
+            // It was refused before it ran, and whoever it would have worked for with it.
+            self.take();
+        }
+        let outcome = std::mem::replace(&mut self.outcome, Ok(Vec::new()));
+        let mut outcome = match (outcome, lost) {
+            (_, Some(lost)) => Err(Failed { is_defect: false, why: lost.clone() }),
+            (Err(error), None) => Err(Failed::of(error)),
+            (Ok(recorded), None) => Ok(recorded.into_iter()),
+        };
+        for caller in std::mem::take(&mut self.callers) {
+            let answer = match &mut outcome {
+                Ok(recorded) => Ok(recorded.take(caller.events.len()).collect()),
+                Err(failed) => Err(failed.told()),
+            };
+            // Whoever asked may have gone.
+            drop(caller.reply.send(answer));
+        }
+    }
+}
+
+/// An error that many callers are told.
+struct Failed {
+    is_defect: bool,
+    why: Shared,
+}
+
+impl Failed {
+    fn of(error: Error) -> Self {
+        Self { is_defect: matches!(error, Error::Internal(_)), why: Shared(Arc::new(error)) }
+    }
+
+    fn told(&self) -> Error {
+        let why = self.why.clone();
+        if self.is_defect { Error::internal(why) } else { Error::unavailable(why) }
+    }
+}
+
+impl Drop for Together {
+    /// If it never ran, because the writer would not take it or has ended, a caller is one too many, and is
+    /// told so.
+    fn drop(&mut self) {
+        let mut waiting = self.waiting.lock();
+        waiting.coming -= 1;
+        while waiting.callers.len() > waiting.coming
+            && let Some(caller) = waiting.callers.pop_back()
+        {
+            waiting.events -= caller.events.len();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What is stored of rides, and how it comes to be.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use lodge_domain::rides::{
+    Day, EventId, GateId, LiftId, Minute, Recorded, ResortDay, ResortId, Ride, RideEvent,
+    RideLog as _, RideTallies as _, Season, SkierId, Span, What,
+};
+use rusqlite::Connection;
+use uuid::Uuid;
+
+use super::{groups::Barrier, is_unavailable, open};
+use crate::{Options, engine::Engine, rides::SqliteRides, writer::App};
+
+const ON: ResortDay = ResortDay { season: Season(2025), resort: ResortId(3), day: Day(9) };
+
+fn event(skier: u32) -> RideEvent {
+    let (skier, minute, lift) = (SkierId(skier), Minute(61), LiftId(4));
+    let ride = Ride { on: ON, skier, minute, lift, vertical: 40 };
+    let at = lodge_contract::samples::BEGIN;
+    let id = EventId::Uuid(Uuid::now_v7());
+    RideEvent { gate: GateId::NOBODY, id, what: What::Ride(ride), at }
+}
+
+/// Holds the writer until the returned barrier's second step.
+async fn held(engine: &Arc<Engine>) -> Barrier {
+    let (barrier, of_writer) = (Barrier::default(), Arc::clone(engine));
+    let inside = barrier.clone();
+    tokio::spawn(async move {
+        let hold = move |_: &Connection| {
+            inside.set(0);
+            inside.wait(1);
+            Ok(())
+        };
+        of_writer.writer.write(App::Links, hold).await
+    });
+    barrier.reached(0).await;
+    barrier
+}
+
+async fn waiting(engine: &Engine, requests: usize) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while engine.writer.waiting(App::Rides) != requests {
+        assert!(Instant::now() < deadline, "{requests} requests do not wait");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn rides_that_come_together_change_each_sum_once() {
+    let (engine, _folder) = open(&Options::default());
+    let writes = |connection: &Connection| Ok(connection.total_changes());
+    let before = engine.writer.write(App::Links, writes).await.unwrap();
+    let barrier = held(&engine).await;
+    let callers: Vec<_> = (1..=20)
+        .map(|skier| {
+            let rides = SqliteRides(Arc::clone(&engine));
+            tokio::spawn(async move { rides.record(vec![event(skier)]).await.unwrap() })
+        })
+        .collect();
+    waiting(&engine, 20).await;
+    barrier.set(1);
+    for caller in callers {
+        assert_eq!(caller.await.unwrap(), [Recorded::Stored]);
+    }
+    let changed = engine.writer.write(App::Links, writes).await.unwrap();
+    // Of the twenty: a ride, a day and two places among the leaders each; together: the day, the season, the
+    // lift, the hour and the ledger.
+    assert_eq!(changed - before, 20 * 4 + 5);
+}
+
+#[tokio::test]
+async fn whoever_waits_is_told_when_the_writer_ends() {
+    let (engine, _folder) =
+        open(&Options { close_wait: Duration::from_millis(1), ..Options::default() });
+    let barrier = held(&engine).await;
+    let rides = SqliteRides(Arc::clone(&engine));
+    let caller = tokio::spawn(async move { rides.record(vec![event(1)]).await });
+    waiting(&engine, 1).await;
+    engine.writer.close();
+    let rides = SqliteRides(Arc::clone(&engine));
+    assert!(is_unavailable(&rides.record(vec![event(2)]).await));
+    barrier.set(1);
+    // What waited before it was closed is still done.
+    assert_eq!(caller.await.unwrap().unwrap(), [Recorded::Stored]);
+}
+
+#[tokio::test]
+async fn rides_past_the_queue_are_refused() {
+    let (engine, _folder) = open(&Options { queue_per_app: 2, ..Options::default() });
+    let barrier = held(&engine).await;
+    let record = |skier: u32, events: usize| {
+        let rides = SqliteRides(Arc::clone(&engine));
+        tokio::spawn(async move { rides.record(vec![event(skier); events]).await })
+    };
+    let (first, second) = (record(1, 1), record(2, 60_000));
+    waiting(&engine, 2).await;
+    assert!(is_unavailable(&record(3, 1).await.unwrap()));
+    assert!(is_unavailable(&record(3, 10_000).await.unwrap()));
+    barrier.set(1);
+    assert_eq!(first.await.unwrap().unwrap().len(), 1);
+    assert_eq!(second.await.unwrap().unwrap().len(), 60_000);
+    let total = SqliteRides(Arc::clone(&engine)).total(ON.into()).await.unwrap();
+    assert_eq!(total.tally.rides, 2);
+}
+
+#[tokio::test]
+async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    rides.record((1..=50).map(event).collect()).await.unwrap();
+    let season = Span { day: None, ..ON.into() };
+    let right = sums(&rides, season).await;
+    let damages = [
+        ("DELETE FROM skier_days WHERE skier = 7", "skiers' days"),
+        ("UPDATE skier_days SET vertical = 50 WHERE skier = 7", "skiers' days"),
+        ("INSERT INTO skier_days VALUES (99, 2025, 3, 9, 1, 10)", "skiers' days"),
+        ("UPDATE lift_days SET rides = rides + 1", "lifts' days"),
+        ("DELETE FROM hour_days", "hours"),
+        ("INSERT INTO hour_days VALUES (2025, 3, 9, 23, 1, 10)", "hours"),
+        ("UPDATE resort_days SET skiers = 49 WHERE day = 9", "resorts' days"),
+        ("UPDATE resort_days SET rides = 1 WHERE day = 0", "resorts' seasons"),
+        ("DELETE FROM resort_days", "resorts' days"),
+        ("DELETE FROM leaders WHERE skier = 1 AND day = 9", "leaderboards"),
+        ("UPDATE leaders SET vertical = 1 WHERE skier = 1 AND day = 0", "leaderboards"),
+        ("INSERT INTO resort_days VALUES (2025, 3, 10, 1, 10, 1, 0, NULL, NULL)", "resorts' days"),
+    ];
+    for (damage, name) in damages {
+        let done = move |connection: &Connection| Ok(connection.execute(damage, [])?);
+        assert!(engine.writer.write(App::Rides, done).await.unwrap() > 0, "{damage}");
+        let rebuilt = rides.rebuild().await.unwrap();
+        assert_eq!(rebuilt.events, 50);
+        assert!(rebuilt.differences.iter().any(|(what, _)| what == name), "{damage}: {rebuilt:?}");
+        assert_eq!(rides.rebuild().await.unwrap().differences, [], "{damage}");
+        assert_eq!(sums(&rides, season).await, right, "{damage}");
+    }
+}
+
+async fn sums(rides: &SqliteRides, season: Span) -> String {
+    let day = (rides.total(ON.into()).await, rides.leaders(ON.into(), 50).await);
+    let whole = (rides.total(season).await, rides.leaders(season, 50).await);
+    let parts = (rides.breakdown(ON).await, rides.days(ON.resort, ON.season).await);
+    let skiers = (rides.skier_day(SkierId(7), ON).await, rides.skier_day(SkierId(99), ON).await);
+    format!("{day:?} {whole:?} {parts:?} {skiers:?}")
+}
