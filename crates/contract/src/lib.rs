@@ -19,7 +19,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
-    rides::{RideLog, RideTallies},
+    rides::{RideLog, RideSearch, RideTallies},
 };
 
 pub mod accounts;
@@ -63,6 +63,8 @@ pub struct RidesFixture {
     pub log: Arc<dyn RideLog>,
     /// Sums of the same rides.
     pub tallies: Arc<dyn RideTallies>,
+    /// The same rides, searched.
+    pub search: Arc<dyn RideSearch>,
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
 }
@@ -203,6 +205,8 @@ macro_rules! rides_promises {
             rides::the_leaders_are_right_when_many_fall,
             rides::late_events_count_on_their_own_day,
             rides::the_ledger_counts_every_event,
+            rides::a_search_finds_what_the_rides_say,
+            rides::a_season_is_exported_whole_in_pages,
             rides::a_rebuild_finds_nothing_to_put_right,
         }
     };

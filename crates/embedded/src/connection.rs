@@ -28,6 +28,8 @@ pub(crate) fn writer(
 pub(crate) fn reader(path: &Path, page_cache_bytes: usize) -> Result<Connection> {
     let connection = open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, page_cache_bytes)?;
     connection.pragma_update(None, "query_only", true)?;
+    // What it sorts beyond its cache goes to a file: only searches sort so much.
+    connection.pragma_update(None, "temp_store", "FILE")?;
     Ok(connection)
 }
 

@@ -24,6 +24,12 @@ use crate::{
     writer::{App, Limits, Writer},
 };
 
+/// Searches that wait for the one under way: more could not be answered in a request's time.
+const SEARCHES_MAX: usize = 4;
+
+/// How long a search may take.
+const SEARCH_TIME_MAX: Duration = Duration::from_secs(3);
+
 /// Goes with a thread; when all clones are gone, the threads have ended.
 type Alive = Sender<()>;
 
@@ -34,6 +40,8 @@ pub(crate) struct Engine {
     pub(crate) readers: Readers,
     /// One more reader, for what may read many rows: lists and searches, which no redirect waits for.
     pub(crate) scans: Readers,
+    /// And one for searches of rides, which may take seconds.
+    pub(crate) searches: Readers,
     checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
@@ -89,10 +97,13 @@ impl Engine {
             threads: options.reader_threads,
             queue: options.reader_queue,
             page_cache_bytes: options.page_cache_bytes,
+            time_max: None,
         };
         let readers = Readers::start(&file, size, &readers_alive)?;
         let one = readers::Size { threads: 1, ..size };
         let scans = Readers::start(&file, one, &readers_alive)?;
+        let few = readers::Size { queue: SEARCHES_MAX, time_max: Some(SEARCH_TIME_MAX), ..one };
+        let searches = Readers::start(&file, few, &readers_alive)?;
         drop(readers_alive);
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
@@ -105,6 +116,7 @@ impl Engine {
             rides: Recorder::default(),
             readers,
             scans,
+            searches,
             checkpoints,
             file,
             secret,
@@ -143,6 +155,7 @@ impl Engine {
         self.writer.close();
         self.readers.close();
         self.scans.close();
+        self.searches.close();
         let drained = ended(&ends.writer, deadline) & ended(&ends.readers, deadline);
         // The last checkpoint needs a log that nobody uses.
         self.checkpoints.stop();

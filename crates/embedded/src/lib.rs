@@ -36,7 +36,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
-    rides::{RideLog, RideTallies},
+    rides::{RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
 
@@ -108,6 +108,11 @@ impl Embedded {
 
     /// The sums of rides.
     pub fn ride_tallies(&self) -> Arc<dyn RideTallies> {
+        Arc::new(SqliteRides(Arc::clone(&self.0)))
+    }
+
+    /// Searches rides.
+    pub fn ride_search(&self) -> Arc<dyn RideSearch> {
         Arc::new(SqliteRides(Arc::clone(&self.0)))
     }
 

@@ -53,7 +53,8 @@ impl MovingFolder {
         std::fs::metadata(&file).map_err(|source| failed(&file, source))?;
         let folder = Folder::lock(folder)?;
         check_version(&file)?;
-        let size = Size { threads: 1, queue: QUEUE, page_cache_bytes: options.page_cache_bytes };
+        let page_cache_bytes = options.page_cache_bytes;
+        let size = Size { threads: 1, queue: QUEUE, page_cache_bytes, time_max: None };
         Ok(Self { readers: Readers::start(&file, size, &())?, _folder: folder })
     }
 

@@ -1,6 +1,12 @@
 //! The threads that read, each with a connection of its own.
 
-use std::{collections::VecDeque, path::Path, sync::Arc, thread};
+use std::{
+    collections::VecDeque,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use lodge_domain::{Error, Result};
 use parking_lot::{Condvar, Mutex};
@@ -40,7 +46,12 @@ pub(crate) struct Size {
     pub(crate) queue: usize,
     /// Page cache of each thread, in bytes.
     pub(crate) page_cache_bytes: usize,
+    /// How long a request may take on its thread, if that is bounded.
+    pub(crate) time_max: Option<Duration>,
 }
+
+/// How often the time is looked at, in steps of `SQLite`'s machine.
+const STEPS: i32 = 10_000;
 
 impl Readers {
     /// Starts the threads on the database `file`. They end once they are closed and the queue is empty;
@@ -57,20 +68,15 @@ impl Readers {
         });
         let pool = Self { queue: Arc::clone(&queue) };
         for _ in 0..size.threads.max(1) {
-            let connection = connection::reader(file, size.page_cache_bytes)
+            let mut connection = connection::reader(file, size.page_cache_bytes)
                 .map_err(|source| OpenError::Database { file: file.to_owned(), source })?;
             let (queue, alive) = (Arc::clone(&queue), alive.clone());
             thread::Builder::new()
                 .name("lodge-reader".to_owned())
                 .spawn(move || {
+                    answer_all(&queue, &mut connection, size.time_max);
                     // In this order, so that the connection is closed when the thread counts as ended.
-                    let (_alive, connection) = (alive, connection);
-                    while let Some(mut job) = queue.take() {
-                        if !job.is_abandoned() {
-                            job.run(&connection);
-                            job.answer(None);
-                        }
-                    }
+                    drop((connection, alive));
                 })
                 .map_err(|source| OpenError::File { path: file.to_owned(), source })?;
         }
@@ -91,6 +97,23 @@ impl Readers {
     pub(crate) fn close(&self) {
         self.queue.state.lock().closed = true;
         self.queue.wake.notify_all();
+    }
+}
+
+fn answer_all(queue: &Queue, connection: &mut Connection, time_max: Option<Duration>) {
+    while let Some(mut job) = queue.take() {
+        if job.is_abandoned() {
+            continue;
+        }
+        let bounded = time_max.map_or(Ok(()), |time_max| {
+            let deadline = Instant::now() + time_max;
+            connection.progress_handler(STEPS, Some(move || Instant::now() >= deadline))
+        });
+        if let Err(error) = bounded {
+            tracing::error!(%error, "a search has no bound");
+        }
+        job.run(connection);
+        job.answer(None);
     }
 }
 

@@ -4,6 +4,7 @@ mod event;
 mod ledger;
 mod mountain;
 mod ride;
+mod search;
 mod service;
 mod store;
 mod tally;
@@ -13,6 +14,10 @@ pub use self::{
     ledger::{ForEver, Ledger, Progress},
     mountain::{Lift, Mountain, Ranges, Resort},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
+    search::{
+        Dimension, GROUPS_MAX, ReadFrom, RideGroup, RidePlace, RideQuery, RideSearch, RidesFound,
+        StoredRide,
+    },
     service::{NewEvent, Outcome, Rides},
     store::{LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
     tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},

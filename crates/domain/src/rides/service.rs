@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    EventId, GateId, Ledger, Mountain, Recorded, RideEvent, RideLog, RideTallies, What,
+    EventId, GateId, Ledger, Mountain, Recorded, RideEvent, RideLog, RideSearch, RideTallies, What,
     ledger::Books,
 };
 use crate::{Clock, Random, Result, random::time_ordered_id};
@@ -32,6 +32,8 @@ pub struct Rides {
     pub log: Arc<dyn RideLog>,
     /// Keeps their sums.
     pub tallies: Arc<dyn RideTallies>,
+    /// Answers what no sum can.
+    pub search: Arc<dyn RideSearch>,
     /// Says what time it is.
     pub clock: Arc<dyn Clock>,
     /// Makes ids.
@@ -46,11 +48,12 @@ impl Rides {
     pub fn new(
         log: Arc<dyn RideLog>,
         tallies: Arc<dyn RideTallies>,
+        search: Arc<dyn RideSearch>,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
         mountain: Mountain,
     ) -> Self {
-        Self { log, tallies, clock, random, mountain, books: Books::default() }
+        Self { log, tallies, search, clock, random, mountain, books: Books::default() }
     }
 
     /// Stores events together; what came of each, in their order. In the case of an error nothing may be

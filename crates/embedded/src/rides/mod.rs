@@ -5,6 +5,7 @@ mod read;
 mod rebuild;
 mod record;
 mod recorder;
+mod search;
 mod sums;
 
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use lodge_domain::{
     Result,
     rides::{
         Breakdown, Day, DayTally, ForEver, Leader, Rebuilt, Recorded, ResortDay, ResortId,
-        RideEvent, RideLog, RideTallies, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
+        RideEvent, RideLog, RidePlace, RideQuery, RideSearch, RideTallies, RidesFound, Season,
+        SeasonVertical, SkierDay, SkierId, Span, StoredRide, Tally,
     },
 };
 
@@ -22,7 +24,7 @@ pub(crate) use self::recorder::Recorder;
 #[cfg(test)]
 pub(crate) use self::{
     leaders::STATEMENTS as OF_LEADERS, read::STATEMENTS as OF_READS,
-    record::STATEMENTS as OF_EVENTS, sums::STATEMENTS as OF_SUMS,
+    record::STATEMENTS as OF_EVENTS, search::STATEMENTS as OF_PAGES, sums::STATEMENTS as OF_SUMS,
 };
 use crate::{engine::Engine, writer::App};
 
@@ -91,6 +93,24 @@ impl RideTallies for SqliteRides {
 
     async fn newest_day(&self) -> Result<Option<(Season, Day)>> {
         self.0.readers.read(read::newest_day).await
+    }
+}
+
+#[async_trait]
+impl RideSearch for SqliteRides {
+    async fn search(&self, query: RideQuery) -> Result<RidesFound> {
+        self.0.searches.read(move |connection| search::search(connection, &query)).await
+    }
+
+    async fn page(
+        &self,
+        season: Season,
+        resort: Option<ResortId>,
+        after: Option<RidePlace>,
+        limit: usize,
+    ) -> Result<Vec<StoredRide>> {
+        let page = move |connection: &_| search::page(connection, season, resort, after, limit);
+        self.0.scans.read(page).await
     }
 }
 

@@ -129,7 +129,8 @@ fn repeated(the_same: bool) -> Recorded {
     if the_same { Recorded::Duplicate } else { Recorded::OtherEvent }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
+/// Reads the columns of [`FIND`], which are the row's first.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
     let on = ResortDay {
         season: Season(row.get(0)?),
         resort: ResortId(row.get(1)?),
@@ -157,7 +158,7 @@ impl ToSql for Key<'_> {
     }
 }
 
-fn event_id(stored: ValueRef<'_>) -> rusqlite::Result<Option<EventId>> {
+pub(super) fn event_id(stored: ValueRef<'_>) -> rusqlite::Result<Option<EventId>> {
     match stored {
         ValueRef::Null => Ok(None),
         ValueRef::Blob(bytes) => {

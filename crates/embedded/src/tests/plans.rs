@@ -81,7 +81,8 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(rides::OF_EVENTS)
     .chain(rides::OF_SUMS)
     .chain(rides::OF_LEADERS)
-    .chain(rides::OF_READS);
+    .chain(rides::OF_READS)
+    .chain(rides::OF_PAGES);
     queries.extend(texts.map(str::to_owned));
     queries.extend(moving::statements());
     queries.extend(accounts::statements());

@@ -56,7 +56,8 @@ mod accounts {
 async fn rides_stores() -> RidesFixture {
     let (engine, folder) = open();
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    RidesFixture { log, tallies, guard: Box::new((engine, folder)) }
+    let search = engine.ride_search();
+    RidesFixture { log, tallies, search, guard: Box::new((engine, folder)) }
 }
 
 mod rides {

@@ -1,0 +1,198 @@
+//! Searches rides: in whichever table is the smallest that knows what is asked for.
+
+use std::ops::RangeInclusive;
+
+use jiff::Timestamp;
+use lodge_domain::rides::{
+    Dimension, GateId, Minute, ReadFrom, ResortId, RideGroup, RidePlace, RideQuery, RidesFound,
+    Season, StoredRide, Tally,
+};
+use rusqlite::{Connection, Row, params_from_iter};
+
+use super::record;
+use crate::failure::Failure;
+
+const PAGE: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids, row, gate, event, at \
+    FROM rides INDEXED BY rides_by_day WHERE season = ?1 AND (resort, day, row) > (?2, ?3, ?4) AND resort <= ?5 \
+    ORDER BY resort, day, row LIMIT ?6";
+
+/// For the test of plans.
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 1] = [PAGE];
+
+/// A table that can answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Table {
+    /// Days at resorts, whose skiers are counted.
+    Days,
+    /// Seasons at resorts, likewise.
+    Seasons,
+    Lifts,
+    Hours,
+    /// Skiers' days.
+    Skiers,
+    Rides,
+}
+
+impl Table {
+    fn of(query: &RideQuery) -> Self {
+        let by = |dimension| query.by.contains(&dimension);
+        let needs_lift = by(Dimension::Lift) || !query.lifts.is_empty();
+        let needs_time = by(Dimension::Hour) || query.minutes.is_some();
+        let needs_skier = by(Dimension::Skier) || !query.skiers.is_empty();
+        let whole_hours = query.minutes.as_ref().is_none_or(are_whole_hours);
+        match (needs_lift, needs_time, needs_skier) {
+            (false, false, false) if !query.count_skiers => Self::Days,
+            // A skier who comes on two days is one in the season: only whole seasons, or days by
+            // themselves, have their skiers counted.
+            (false, false, false) if by(Dimension::Resort) && by(Dimension::Season) => {
+                match (by(Dimension::Day), &query.days) {
+                    (true, _) => Self::Days,
+                    (false, None) => Self::Seasons,
+                    (false, Some(_)) => Self::Skiers,
+                }
+            }
+            (false, false, _) => Self::Skiers,
+            (true, false, false) if !query.count_skiers => Self::Lifts,
+            (false, true, false) if !query.count_skiers && whole_hours => Self::Hours,
+            _ => Self::Rides,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Days | Self::Seasons => "resort_days",
+            Self::Lifts => "lift_days",
+            Self::Hours => "hour_days",
+            Self::Skiers => "skier_days",
+            Self::Rides => "rides",
+        }
+    }
+
+    fn rides(self) -> &'static str {
+        if self == Self::Rides { "iif(voids IS NULL, 1, -1)" } else { "rides" }
+    }
+
+    fn vertical(self) -> &'static str {
+        if self == Self::Rides { "iif(voids IS NULL, vertical, -vertical)" } else { "vertical" }
+    }
+
+    fn column(self, dimension: Dimension) -> &'static str {
+        match dimension {
+            Dimension::Hour if self == Self::Rides => "(minute - 1) / 60",
+            other => other.name(),
+        }
+    }
+
+    /// A condition that is no filter's.
+    fn condition(self) -> &'static str {
+        match self {
+            Self::Days => "day > 0",
+            Self::Seasons => "day = 0",
+            _ => "1",
+        }
+    }
+}
+
+fn are_whole_hours(minutes: &RangeInclusive<Minute>) -> bool {
+    (minutes.start().0.saturating_sub(1)).is_multiple_of(60) && minutes.end().0.is_multiple_of(60)
+}
+
+/// The statement of a query, and its numbers.
+fn statement(query: &RideQuery) -> (Table, String, Vec<i64>) {
+    let table = Table::of(query);
+    let (mut conditions, mut numbers) = (vec![table.condition().to_owned()], Vec::new());
+    let mut among = |column: &str, wanted: Vec<i64>| {
+        if !wanted.is_empty() {
+            let marks = vec!["?"; wanted.len()].join(", ");
+            conditions.push(format!("{column} IN ({marks})"));
+            numbers.extend(wanted);
+        }
+    };
+    among("season", query.seasons.iter().map(|season| season.0.into()).collect());
+    among("resort", query.resorts.iter().map(|resort| resort.0.into()).collect());
+    among("lift", query.lifts.iter().map(|lift| lift.0.into()).collect());
+    among("skier", query.skiers.iter().map(|skier| skier.0.into()).collect());
+    let mut between = |column: &str, first: i64, last: i64| {
+        conditions.push(format!("{column} BETWEEN ? AND ?"));
+        numbers.extend([first, last]);
+    };
+    if let Some(days) = &query.days {
+        between("day", days.start().0.into(), days.end().0.into());
+    }
+    match &query.minutes {
+        Some(minutes) if table == Table::Hours => {
+            between("hour", minutes.start().hour().0.into(), minutes.end().hour().0.into());
+        }
+        Some(minutes) => between("minute", minutes.start().0.into(), minutes.end().0.into()),
+        None => {}
+    }
+    let keys: Vec<_> = query.by.iter().map(|dimension| table.column(*dimension)).collect();
+    numbers.push(i64::try_from(query.limit).unwrap_or(i64::MAX));
+    (table, sql(query, table, &keys, &conditions.join(" AND ")), numbers)
+}
+
+fn sql(query: &RideQuery, table: Table, keys: &[&str], conditions: &str) -> String {
+    let (name, rides, vertical) = (table.name(), table.rides(), table.vertical());
+    let columns_as_keys: Vec<String> =
+        keys.iter().enumerate().map(|(n, key)| format!("{key} AS key{n}")).collect();
+    let names: Vec<String> = (0..keys.len()).map(|n| format!("key{n}")).collect();
+    let group_by = clause("GROUP BY", &names);
+    let order_by = clause("ORDER BY", &names);
+    let sums = [format!("SUM({rides}) AS rides_sum"), format!("SUM({vertical}) AS vertical_sum")];
+    if !(query.count_skiers && matches!(table, Table::Skiers | Table::Rides)) {
+        let skiers = if query.count_skiers { "SUM(skiers)" } else { "NULL" };
+        let columns = [&columns_as_keys[..], &sums, &[skiers.to_owned()]].concat().join(", ");
+        return format!(
+            "SELECT {columns} FROM {name} WHERE {conditions} {group_by} HAVING rides_sum > 0 {order_by} LIMIT ?"
+        );
+    }
+    // First by skier, so that those whose rides are all void are none.
+    let inner = [&columns_as_keys[..], &["skier AS who".to_owned()], &sums].concat().join(", ");
+    let by_skier = clause("GROUP BY", &[&names[..], &["who".to_owned()]].concat());
+    let of_all = ["SUM(rides_sum) AS rides_of_all", "SUM(vertical_sum)", "COUNT(*)"];
+    let outer = [&names[..], &of_all.map(str::to_owned)].concat().join(", ");
+    format!(
+        "SELECT {outer} FROM (SELECT {inner} FROM {name} WHERE {conditions} {by_skier} HAVING rides_sum > 0) \
+        {group_by} HAVING rides_of_all > 0 {order_by} LIMIT ?"
+    )
+}
+
+fn clause(words: &str, names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("{words} {}", names.join(", ")) }
+}
+
+pub(super) fn search(connection: &Connection, query: &RideQuery) -> Result<RidesFound, Failure> {
+    let (table, sql, numbers) = statement(query);
+    let keys = query.by.len();
+    let read = |row: &Row<'_>| {
+        let key = (0..keys).map(|n| row.get(n)).collect::<rusqlite::Result<_>>()?;
+        let tally = Tally { rides: row.get(keys)?, vertical: row.get(keys + 1)? };
+        Ok(RideGroup { key, tally, skiers: row.get(keys + 2)? })
+    };
+    let mut statement = connection.prepare_cached(&sql)?;
+    let groups = statement.query_map(params_from_iter(numbers), read)?.collect::<Result<_, _>>()?;
+    let read_from = if table == Table::Rides { ReadFrom::Rides } else { ReadFrom::Sums };
+    Ok(RidesFound { groups, read_from })
+}
+
+pub(super) fn page(
+    connection: &Connection,
+    season: Season,
+    resort: Option<ResortId>,
+    after: Option<RidePlace>,
+    limit: usize,
+) -> Result<Vec<StoredRide>, Failure> {
+    let (first, last) = resort.map_or((0, u16::MAX), |resort| (resort.0, resort.0));
+    let after = after.map_or((first, 0, 0), |place| (place.resort.0, place.day.0, place.row));
+    let read = |row: &Row<'_>| {
+        let (ride, voids) = record::read(row)?;
+        let place = RidePlace { resort: ride.on.resort, day: ride.on.day, row: row.get(8)? };
+        let id = record::event_id(row.get_ref(10)?)?.ok_or(rusqlite::Error::InvalidQuery)?;
+        let at = Timestamp::from_millisecond(row.get(11)?).unwrap_or_default();
+        Ok(StoredRide { place, gate: GateId(row.get(9)?), id, ride, voids, at })
+    };
+    let mut statement = connection.prepare_cached(PAGE)?;
+    let rows = statement.query_map((season.0, after.0, after.1, after.2, last, limit), read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
