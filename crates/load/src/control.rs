@@ -1,6 +1,8 @@
 //! What the threads of a run share while it goes: the order to stop, and the counts for the progress bar.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, OnceLock};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +22,33 @@ impl Control {
     pub(crate) async fn cancelled(&self) {
         self.0.cancelled().await;
     }
+}
+
+/// The one start of all threads.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// Passed twice by every thread: before and after the start is set.
+    ready: Barrier,
+    at: OnceLock<(Instant, u64)>,
+}
+
+impl Start {
+    pub(crate) fn new(threads: u32) -> Self {
+        Self { ready: Barrier::new(threads as usize), at: OnceLock::new() }
+    }
+
+    /// Waits for all threads; the start is one instant for all, with its unix time in µs.
+    pub(crate) fn begin(&self) -> (Instant, u64) {
+        self.ready.wait();
+        let start = *self.at.get_or_init(|| (Instant::now(), unix_us()));
+        self.ready.wait();
+        start
+    }
+}
+
+fn unix_us() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Counts of one thread, alone on its cache lines so that counting never waits for another core.

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use crate::control::Control;
+use crate::plan::Until;
+use crate::record::float;
 use crate::timer::Timer;
 
 /// The least time between two wake-ups of the pacer; requests that fall due between them are sent
@@ -64,11 +66,6 @@ impl Schedule {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, as wanted")]
 fn whole(value: f64) -> u64 {
     value as u64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "request numbers stay far below 2^52")]
-fn float(value: u64) -> f64 {
-    value as f64
 }
 
 /// An open loop in one worker.
@@ -173,6 +170,73 @@ pub(crate) enum Pace {
     Open(OpenLoop),
 }
 
+/// Some connections that keep one pace together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Flow {
+    pub(crate) connections: u32,
+    /// Open loop at this many requests a second; `None`: closed loop.
+    pub(crate) rate_per_s: Option<f64>,
+    pub(crate) until: Until,
+}
+
+impl Flow {
+    /// The pace of thread `id` of `threads`. `taken`: requests that all threads have taken.
+    pub(crate) fn pace(
+        &self,
+        (id, threads): (u32, u32),
+        start: Instant,
+        taken: &Arc<AtomicU64>,
+        timeout: Duration,
+    ) -> Pace {
+        let Some(rate_per_s) = self.rate_per_s else {
+            let (budget, end) = match self.until {
+                Until::Requests(count) => (Some((Arc::clone(taken), count)), None),
+                Until::Duration(duration) => (None, Some(start + duration)),
+            };
+            return Pace::Closed(ClosedLoop { budget, end });
+        };
+        // Each thread keeps a schedule of its own, in proportion to its connections.
+        let all = u64::from(self.connections);
+        let mine = u64::from(share(self.connections, threads, id));
+        let before = u64::from(share_before(self.connections, threads, id));
+        let rate_per_s = rate_per_s * float(mine) / float(all);
+        let phase = f64::from(id) / f64::from(threads);
+        let count = match self.until {
+            Until::Requests(count) => up_to(count, before + mine, all) - up_to(count, before, all),
+            Until::Duration(duration) => Schedule::count_within(rate_per_s, phase, duration),
+        };
+        Pace::Open(OpenLoop::new(Schedule { start, rate_per_s, phase, count }, timeout))
+    }
+
+    /// The time that rates refer to: at least the time asked for, and until the last success. A
+    /// request that hangs until its deadline after the end is no time in which the server was asked.
+    pub(crate) fn elapsed(&self, last_success: Duration, last_end: Duration) -> Duration {
+        let planned = match (self.until, self.rate_per_s) {
+            (Until::Duration(duration), _) => duration,
+            (Until::Requests(count), Some(rate_per_s)) => {
+                Duration::from_secs_f64(float(count) / rate_per_s)
+            }
+            (Until::Requests(_), None) => last_end,
+        };
+        planned.max(last_success)
+    }
+}
+
+/// Thread `id`'s part of `count` things.
+pub(crate) fn share(count: u32, threads: u32, id: u32) -> u32 {
+    count / threads + u32::from(id < count % threads)
+}
+
+/// Which things come before thread `id`'s part.
+pub(crate) fn share_before(count: u32, threads: u32, id: u32) -> u32 {
+    (0..id).map(|before| share(count, threads, before)).sum()
+}
+
+/// `count × part / all` without overflow.
+fn up_to(count: u64, part: u64, all: u64) -> u64 {
+    u64::try_from(u128::from(count) * u128::from(part) / u128::from(all)).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,5 +299,17 @@ mod tests {
         assert_eq!(sends, 2);
         let ended = ClosedLoop { budget: None, end: Some(now) };
         assert_eq!(ended.take(now, false), Next::End);
+    }
+    #[test]
+    fn the_threads_parts_make_up_the_whole() {
+        for (count, threads) in [(1, 1), (7, 3), (100, 8), (64, 64)] {
+            let parts: Vec<u32> = (0..threads).map(|id| share(count, threads, id)).collect();
+            assert_eq!(parts.iter().sum::<u32>(), count);
+            assert!(parts.iter().all(|part| *part > 0));
+        }
+        let (count, all) = (1001, 7);
+        let requests: u64 =
+            (0..all).map(|at| up_to(count, at + 1, all) - up_to(count, at, all)).sum();
+        assert_eq!(requests, count);
     }
 }

@@ -10,6 +10,7 @@ use crate::cli::{
     SignInCommand,
 };
 use crate::links::{self, LinkSet};
+use crate::pace::Flow;
 use crate::people::{Choice, NAME_BYTES, People, Tokens};
 use crate::record::Kind;
 use crate::target::Target;
@@ -48,10 +49,7 @@ pub(crate) enum Mix {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Lane {
     pub(crate) mix: Mix,
-    pub(crate) connections: u32,
-    /// Open loop at this many requests a second; `None`: closed loop.
-    pub(crate) rate_per_s: Option<f64>,
-    pub(crate) until: Until,
+    pub(crate) flow: Flow,
 }
 
 /// How reads are made and judged.
@@ -129,7 +127,7 @@ impl Plan {
         let plan = Self {
             command: command.name(),
             url: common.url.clone(),
-            threads: threads(common),
+            threads: threads(common.threads, common.connections),
             connections: common.connections,
             lanes: lanes(command)?,
             timeout: common.timeout,
@@ -273,10 +271,11 @@ fn headers(common: &CommonArgs) -> Result<Vec<String>> {
     common.headers.iter().map(|text| header_line(text)).collect()
 }
 
-fn threads(common: &CommonArgs) -> u32 {
+/// As many threads as were asked for, else half of the cores; never more than connections.
+pub(crate) fn threads(wanted: Option<u32>, connections: u32) -> u32 {
     let cores = std::thread::available_parallelism()
         .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
-    common.threads.unwrap_or((cores / 2).clamp(1, 8)).min(common.connections)
+    wanted.unwrap_or((cores / 2).clamp(1, 8)).min(connections)
 }
 
 fn lanes(command: &LoadCommand) -> Result<Vec<Lane>> {
@@ -284,8 +283,8 @@ fn lanes(command: &LoadCommand) -> Result<Vec<Lane>> {
     let until = common
         .requests
         .map_or(Until::Duration(common.duration.unwrap_or(DURATION_DEFAULT)), Until::Requests);
-    let one =
-        |mix, rate_per_s| vec![Lane { mix, connections: common.connections, rate_per_s, until }];
+    let connections = common.connections;
+    let one = |mix, rate_per_s| vec![Lane { mix, flow: Flow { connections, rate_per_s, until } }];
     match command {
         LoadCommand::LinksGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
         LoadCommand::LinksPut(put) => Ok(one(Mix::Only(Kind::Put), put.rate)),
@@ -320,9 +319,7 @@ fn two_lanes(
     };
     let lane = |kind, connections, rate, until| Lane {
         mix: Mix::Only(kind),
-        connections,
-        rate_per_s: Some(rate),
-        until,
+        flow: Flow { connections, rate_per_s: Some(rate), until },
     };
     Ok(vec![
         lane(Kind::Get, all - puts, get_rate, gets_until),
@@ -363,12 +360,12 @@ mod tests {
         let lanes = lanes(&mixed).unwrap();
         assert_eq!(lanes.len(), 2);
         assert_eq!(
-            (lanes[0].connections, lanes[0].rate_per_s, lanes[0].until),
-            (75, Some(20_000.0), Until::Requests(1000))
+            lanes[0].flow,
+            Flow { connections: 75, rate_per_s: Some(20_000.0), until: Until::Requests(1000) }
         );
         assert_eq!(
-            (lanes[1].connections, lanes[1].rate_per_s, lanes[1].until),
-            (25, Some(2000.0), Until::Requests(100))
+            lanes[1].flow,
+            Flow { connections: 25, rate_per_s: Some(2000.0), until: Until::Requests(100) }
         );
         let starved = command(
             "links-mixed --url http://x --get-rate 1 --put-rate 1 -c 4 --put-connections 4",
@@ -380,7 +377,7 @@ mod tests {
     #[test]
     fn without_an_end_a_run_lasts_ten_seconds() {
         let lanes = lanes(&command("links-get --url http://x").unwrap()).unwrap();
-        assert_eq!(lanes[0].until, Until::Duration(Duration::from_secs(10)));
+        assert_eq!(lanes[0].flow.until, Until::Duration(Duration::from_secs(10)));
     }
 
     #[test]

@@ -10,12 +10,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Runtime;
 
 use crate::cli::LoadCommand;
-use crate::control::Control;
+use crate::control::{Control, Progress};
 use crate::create::create_links;
 use crate::interrupt::Interrupt;
 use crate::ledger::Ledger;
 use crate::limits::{cpu_time, raise_file_limit};
-use crate::plan::{Plan, Until};
+use crate::plan::{Lane, Plan, Until};
 use crate::raw::RawWriter;
 use crate::record::{Measured, float};
 use crate::report::{self, Report};
@@ -99,29 +99,48 @@ fn one_run(
     raw: Option<&RawWriter>,
 ) -> Result<Run> {
     let shared = Arc::new(Shared::new(Arc::clone(plan), control.clone(), number));
+    let job = |id, runtime: Runtime| {
+        let (shared, rows) = (Arc::clone(&shared), raw.map(RawWriter::rows));
+        move || work(shared, id, &runtime, rows)
+    };
+    let name = format!("run {}/{}", number + 1, plan.repeat);
+    let until: Vec<Until> = plan.lanes.iter().map(|lane| lane.flow.until).collect();
+    let (worked, cpu) = on_threads(plan.threads, job, |ended| {
+        follow(&shared.progress, &until, name, ended);
+    })?;
+    finish(plan, control, number, worked, cpu)
+}
+
+/// Runs the job that `job` makes for each thread on that thread, and `meanwhile` until its channel
+/// closes because all have ended. With what each came to, and the CPU time of the process.
+pub(crate) fn on_threads<T: Send + 'static, J: FnOnce() -> Result<T> + Send + 'static>(
+    count: u32,
+    mut job: impl FnMut(u32, Runtime) -> J,
+    meanwhile: impl FnOnce(&Receiver<()>),
+) -> Result<(Vec<T>, Option<Duration>)> {
     // Made here: a thread that failed to make its runtime would leave the others waiting at the start.
-    let runtimes = (0..plan.threads)
+    let runtimes = (0..count)
         .map(|_| tokio::runtime::Builder::new_current_thread().enable_all().build())
         .collect::<Result<Vec<Runtime>, _>>()?;
     let cpu_before = cpu_time();
     let (ended, all_ended) = channel::<()>();
     let mut threads = Vec::with_capacity(runtimes.len());
     for (id, runtime) in (0..).zip(runtimes) {
-        let (shared, rows, ended) = (Arc::clone(&shared), raw.map(RawWriter::rows), ended.clone());
+        let (job, ended) = (job(id, runtime), ended.clone());
         let run = move || {
             let _ended = ended;
-            work(shared, id, &runtime, rows)
+            job()
         };
         threads.push(std::thread::Builder::new().name(format!("load-{id}")).spawn(run)?);
     }
     drop(ended);
-    follow(&shared, &all_ended);
+    meanwhile(&all_ended);
     let mut worked = Vec::with_capacity(threads.len());
     for thread in threads {
         worked.push(thread.join().map_err(|_| anyhow!("a worker thread panicked"))??);
     }
     let cpu = cpu_before.zip(cpu_time()).map(|(before, after)| after.saturating_sub(before));
-    finish(plan, control, number, worked, cpu)
+    Ok((worked, cpu))
 }
 
 fn finish(
@@ -144,24 +163,15 @@ fn finish(
     Ok(Run { measured, elapsed, cpu, interrupted, verification })
 }
 
-/// The time that rates refer to: at least the time asked for, and until the last success. A request
-/// that hangs until its deadline after the end does not count as time in which the server was asked.
+/// The time that rates refer to, of all lanes.
 fn elapsed(plan: &Plan, interrupted: bool, worked: &[Worked]) -> Duration {
     let last_end = worked.iter().map(|one| one.last_end).max().unwrap_or_default();
     if interrupted {
         return last_end;
     }
-    let mut planned = Duration::ZERO;
-    for lane in &plan.lanes {
-        planned = planned.max(match (lane.until, lane.rate_per_s) {
-            (Until::Duration(duration), _) => duration,
-            (Until::Requests(count), Some(rate_per_s)) => {
-                Duration::from_secs_f64(float(count) / rate_per_s)
-            }
-            (Until::Requests(_), None) => last_end,
-        });
-    }
-    planned.max(worked.iter().map(|one| one.last_success).max().unwrap_or_default())
+    let last_success = worked.iter().map(|one| one.last_success).max().unwrap_or_default();
+    let of = |lane: &Lane| lane.flow.elapsed(last_success, last_end);
+    plan.lanes.iter().map(of).max().unwrap_or_default()
 }
 
 fn check(
@@ -186,15 +196,16 @@ fn check(
 }
 
 /// Moves the progress bar (hidden unless standard error is a terminal) until all threads have ended.
-fn follow(shared: &Shared, all_ended: &Receiver<()>) {
-    let plan = &shared.plan;
-    let total: u64 = plan
-        .lanes
-        .iter()
-        .map(|lane| if let Until::Requests(count) = lane.until { count } else { 0 })
-        .sum();
-    let duration = plan.lanes.iter().find_map(|lane| {
-        if let Until::Duration(duration) = lane.until { Some(duration) } else { None }
+pub(crate) fn follow(
+    progress: &[Progress],
+    until: &[Until],
+    name: String,
+    all_ended: &Receiver<()>,
+) {
+    let total: u64 =
+        until.iter().map(|until| if let Until::Requests(count) = until { *count } else { 0 }).sum();
+    let duration = until.iter().find_map(|until| {
+        if let Until::Duration(duration) = until { Some(*duration) } else { None }
     });
     let length =
         duration.map_or(total, |duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
@@ -202,14 +213,13 @@ fn follow(shared: &Shared, all_ended: &Receiver<()>) {
     if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:40}] {percent:>3} % {msg}") {
         bar.set_style(style.progress_chars("=> "));
     }
-    bar.set_prefix(format!("run {}/{}", shared.run + 1, plan.repeat));
+    bar.set_prefix(name);
     let began = Instant::now();
     let (mut seen_before, mut at_before) = (0, began);
     while all_ended.recv_timeout(PROGRESS_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let (good, bad) = shared
-            .progress
+        let (good, bad) = progress
             .iter()
-            .map(crate::control::Progress::seen)
+            .map(Progress::seen)
             .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let now = Instant::now();
         let rate = float(good - seen_before) / (now - at_before).as_secs_f64();

@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -14,14 +14,14 @@ use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::connection::{Connection, Failure, Marks, Scratch, scratch};
-use crate::control::{Control, Progress};
+use crate::control::{Control, Progress, Start};
 use crate::http1::Answer;
 use crate::ledger::{Ledger, WriteOutcome};
 use crate::links::{Pair, Write};
-use crate::pace::{ClosedLoop, Next, OpenLoop, Pace, Schedule};
-use crate::plan::{Lane, Mix, Plan, Until};
+use crate::pace::{Next, Pace, share, share_before};
+use crate::plan::{Lane, Mix, Plan};
 use crate::raw::{RawRows, Row};
-use crate::record::{ErrorKind, Kind, Measured, Sample, float};
+use crate::record::{ErrorKind, Kind, Measured, Sample};
 
 /// How long a connection of a closed loop waits after it could not connect, instead of spinning.
 const REDIAL_PAUSE: Duration = Duration::from_millis(10);
@@ -33,9 +33,7 @@ pub(crate) struct Shared {
     pub(crate) control: Control,
     /// Which of the repeated runs.
     pub(crate) run: u32,
-    /// Passed twice by every thread: before and after the start is set.
-    pub(crate) ready: Barrier,
-    pub(crate) start: OnceLock<(Instant, u64)>,
+    pub(crate) start: Start,
     pub(crate) progress: Vec<Progress>,
     /// Requests taken, for each lane.
     pub(crate) taken: Vec<Arc<AtomicU64>>,
@@ -43,31 +41,15 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(plan: Arc<Plan>, control: Control, run: u32) -> Self {
-        let threads = plan.threads as usize;
         Self {
             control,
             run,
-            ready: Barrier::new(threads),
-            start: OnceLock::new(),
-            progress: (0..threads).map(|_| Progress::default()).collect(),
+            start: Start::new(plan.threads),
+            progress: (0..plan.threads).map(|_| Progress::default()).collect(),
             taken: plan.lanes.iter().map(|_| Arc::default()).collect(),
             plan,
         }
     }
-
-    /// Waits for all threads; the start is one instant for all, with its unix time in µs.
-    fn begin(&self) -> (Instant, u64) {
-        self.ready.wait();
-        let start = *self.start.get_or_init(|| (Instant::now(), unix_us()));
-        self.ready.wait();
-        start
-    }
-}
-
-fn unix_us() -> u64 {
-    let since =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// What one thread brings back.
@@ -101,7 +83,7 @@ pub(crate) fn work(
 
 async fn run(shared: Arc<Shared>, id: u32, raw: Option<RawRows>) -> Result<Rc<Worker>> {
     let connections = dial_all(&shared.plan, id).await;
-    let (start, start_unix_us) = shared.begin();
+    let (start, start_unix_us) = shared.start.begin();
     let worker = Rc::new(Worker {
         id,
         start,
@@ -139,7 +121,7 @@ async fn dial_all(plan: &Plan, id: u32) -> Vec<Vec<Connection>> {
     let mut lanes = Vec::with_capacity(plan.lanes.len());
     for lane in &plan.lanes {
         let mut dialling = JoinSet::new();
-        for _ in 0..share(lane.connections, plan.threads, id) {
+        for _ in 0..share(lane.flow.connections, plan.threads, id) {
             let mut connection = Connection::new(plan.target.address, plan.keep, plan.verify);
             let timeout = plan.timeout;
             dialling.spawn_local(async move {
@@ -150,16 +132,6 @@ async fn dial_all(plan: &Plan, id: u32) -> Vec<Vec<Connection>> {
         lanes.push(dialling.join_all().await);
     }
     lanes
-}
-
-/// Thread `id`'s part of `count` things.
-fn share(count: u32, threads: u32, id: u32) -> u32 {
-    count / threads + u32::from(id < count % threads)
-}
-
-/// Which things come before thread `id`'s part.
-fn share_before(count: u32, threads: u32, id: u32) -> u32 {
-    (0..id).map(|before| share(count, threads, before)).sum()
 }
 
 #[derive(Debug)]
@@ -207,15 +179,16 @@ impl Worker {
         if connections.is_empty() {
             return;
         }
-        let pace = Rc::new(self.pace(index, lane));
-        let first = share_before(lane.connections, self.shared.plan.threads, self.id);
+        let plan = &self.shared.plan;
+        let thread = (self.id, plan.threads);
+        let taken = &self.shared.taken[index];
+        let pace = Rc::new(lane.flow.pace(thread, self.start, taken, plan.timeout));
+        let first = share_before(lane.flow.connections, plan.threads, self.id);
         for (number, connection) in (u64::from(first)..).zip(connections) {
             let numbers = [self.shared.run.into(), index as u64, number];
-            let rng = SmallRng::seed_from_u64(
-                numbers.iter().fold(self.shared.plan.seed, |seed, part| {
-                    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(part + 1)
-                }),
-            );
+            let rng = SmallRng::seed_from_u64(numbers.iter().fold(plan.seed, |seed, part| {
+                seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(part + 1)
+            }));
             let client =
                 Client { connection, rng, request: Vec::with_capacity(512), pair: Pair::default() };
             tasks.spawn_local(Rc::clone(self).drive(Rc::clone(&pace), lane.mix, client));
@@ -229,33 +202,6 @@ impl Worker {
                 }
             });
         }
-    }
-
-    fn pace(&self, index: usize, lane: Lane) -> Pace {
-        let plan = &self.shared.plan;
-        let Some(rate_per_s) = lane.rate_per_s else {
-            let (budget, end) = match lane.until {
-                Until::Requests(count) => {
-                    (Some((Arc::clone(&self.shared.taken[index]), count)), None)
-                }
-                Until::Duration(duration) => (None, Some(self.start + duration)),
-            };
-            return Pace::Closed(ClosedLoop { budget, end });
-        };
-        // Each thread keeps a schedule of its own, in proportion to its connections.
-        let all = u64::from(lane.connections);
-        let mine = u64::from(share(lane.connections, plan.threads, self.id));
-        let before = u64::from(share_before(lane.connections, plan.threads, self.id));
-        let rate_per_s = rate_per_s * float(mine) / float(all);
-        let phase = f64::from(self.id) / f64::from(plan.threads);
-        let count = match lane.until {
-            Until::Requests(count) => up_to(count, before + mine, all) - up_to(count, before, all),
-            Until::Duration(duration) => Schedule::count_within(rate_per_s, phase, duration),
-        };
-        Pace::Open(OpenLoop::new(
-            Schedule { start: self.start, rate_per_s, phase, count },
-            plan.timeout,
-        ))
     }
 
     /// One connection, from the first request to the last.
@@ -460,33 +406,10 @@ fn us(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// `count × part / all` without overflow.
-fn up_to(count: u64, part: u64, all: u64) -> u64 {
-    u64::try_from(u128::from(count) * u128::from(part) / u128::from(all)).unwrap_or(u64::MAX)
-}
-
 fn choose(mix: Mix, rng: &mut SmallRng) -> Kind {
     match mix {
         Mix::Only(kind) => kind,
         Mix::WriteShare(share) if rng.random_bool(share) => Kind::Put,
         Mix::WriteShare(_) => Kind::Get,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_threads_parts_make_up_the_whole() {
-        for (count, threads) in [(1, 1), (7, 3), (100, 8), (64, 64)] {
-            let parts: Vec<u32> = (0..threads).map(|id| share(count, threads, id)).collect();
-            assert_eq!(parts.iter().sum::<u32>(), count);
-            assert!(parts.iter().all(|part| *part > 0));
-        }
-        let (count, all) = (1001, 7);
-        let requests: u64 =
-            (0..all).map(|at| up_to(count, at + 1, all) - up_to(count, at, all)).sum();
-        assert_eq!(requests, count);
     }
 }

@@ -252,7 +252,7 @@ impl Options {
 }
 
 fn pace(plan: &Plan) -> String {
-    let rates: Vec<f64> = plan.lanes.iter().filter_map(|lane| lane.rate_per_s).collect();
+    let rates: Vec<f64> = plan.lanes.iter().filter_map(|lane| lane.flow.rate_per_s).collect();
     match rates[..] {
         [] => "closed loop".to_owned(),
         [rate] => format!("open loop at {rate}/s"),
@@ -260,8 +260,8 @@ fn pace(plan: &Plan) -> String {
             let of = |lane: &crate::plan::Lane| {
                 format!(
                     "{}/s on {} connections",
-                    lane.rate_per_s.unwrap_or_default(),
-                    lane.connections
+                    lane.flow.rate_per_s.unwrap_or_default(),
+                    lane.flow.connections
                 )
             };
             let lanes: Vec<String> = plan.lanes.iter().map(of).collect();
@@ -274,10 +274,10 @@ fn until(plan: &Plan) -> String {
     let requests: u64 = plan
         .lanes
         .iter()
-        .map(|lane| if let Until::Requests(count) = lane.until { count } else { 0 })
+        .map(|lane| if let Until::Requests(count) = lane.flow.until { count } else { 0 })
         .sum();
     let duration = plan.lanes.iter().find_map(|lane| {
-        if let Until::Duration(duration) = lane.until { Some(duration) } else { None }
+        if let Until::Duration(duration) = lane.flow.until { Some(duration) } else { None }
     });
     duration.map_or_else(
         || format!("{requests} requests"),
@@ -326,7 +326,7 @@ impl RunReport {
         let mixed = plan.get.is_some() && plan.put.is_some();
         let apart = |record: &Record| mixed.then(|| Figures::new(record, run.elapsed));
         let all = Figures::new(&run.measured.both(), run.elapsed);
-        let open = plan.lanes.iter().any(|lane| lane.rate_per_s.is_some());
+        let open = plan.lanes.iter().any(|lane| lane.flow.rate_per_s.is_some());
         Self {
             elapsed_s: run.elapsed.as_secs_f64(),
             interrupted: run.interrupted,
