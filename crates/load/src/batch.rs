@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::connection::{Connection, scratch};
 use crate::control::Control;
-use crate::plan::Plan;
+use crate::http1::Keep;
 
 /// The most connections that a batch uses.
 const CONNECTIONS_MAX: u32 = 64;
@@ -23,7 +23,7 @@ const PAUSE_FIRST: Duration = Duration::from_millis(20);
 /// What a server said, or that it did not.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reply<'a> {
-    Answer { status: u16, location: Option<&'a [u8]> },
+    Answer { status: u16, location: Option<&'a [u8]>, body: &'a [u8] },
     None,
 }
 
@@ -44,9 +44,22 @@ pub(crate) trait Batch {
     fn judge(&mut self, number: u64, reply: Reply<'_>, last: bool) -> Verdict;
 }
 
+/// How the requests of a batch are sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sending {
+    pub(crate) address: SocketAddr,
+    /// As many as may be used.
+    pub(crate) connections: u32,
+    /// Connections are kept from request to request.
+    pub(crate) keep: bool,
+    /// What of an answer is looked at.
+    pub(crate) kept: Keep,
+    pub(crate) timeout: Duration,
+}
+
 /// Makes all requests of `batch`, some at a time, on a thread-local runtime, and returns it.
 pub(crate) fn run_batch<B: Batch + 'static>(
-    plan: &Arc<Plan>,
+    sending: Sending,
     control: &Control,
     batch: B,
 ) -> Result<B> {
@@ -55,9 +68,14 @@ pub(crate) fn run_batch<B: Batch + 'static>(
     let local = LocalSet::new();
     runtime.block_on(local.run_until(async {
         let mut tasks = JoinSet::new();
-        for _ in 0..plan.connections.min(CONNECTIONS_MAX) {
-            let connection = Connection::new(plan.target.address, plan.keep, true);
-            tasks.spawn_local(drive(Rc::clone(&shared), connection, plan.timeout, control.clone()));
+        for _ in 0..sending.connections.min(CONNECTIONS_MAX) {
+            let connection = Connection::new(sending.address, sending.keep, sending.kept);
+            tasks.spawn_local(drive(
+                Rc::clone(&shared),
+                connection,
+                sending.timeout,
+                control.clone(),
+            ));
         }
         while let Some(ended) = tasks.join_next().await {
             ended??;
@@ -87,7 +105,12 @@ async fn drive<B: Batch>(
             }
             let reply = match answered {
                 Ok(Ok(answer)) => {
-                    Reply::Answer { status: answer.status, location: connection.location() }
+                    let answered = connection.answered();
+                    Reply::Answer {
+                        status: answer.status,
+                        location: answered.location(),
+                        body: answered.body(),
+                    }
                 }
                 _ => Reply::None,
             };

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tokio::net::TcpStream;
 
-use crate::http1::{Answer, Decoder, Malformed};
+use crate::http1::{Answer, Decoder, Keep, Malformed};
 
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
@@ -58,15 +58,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Not dialled yet. `keep`: used again for the next request.
-    pub(crate) fn new(address: SocketAddr, keep: bool, keep_location: bool) -> Self {
-        Self {
-            address,
-            keep,
-            stream: None,
-            decoder: Decoder::new(keep_location),
-            marks: Marks::NONE,
-        }
+    /// Not dialled yet. `keep`: used again for the next request; `kept`: what of an answer stays.
+    pub(crate) fn new(address: SocketAddr, keep: bool, kept: Keep) -> Self {
+        Self { address, keep, stream: None, decoder: Decoder::new(kept), marks: Marks::NONE }
     }
 
     /// Dials ahead of the first request, if the connection is one that is kept.
@@ -77,9 +71,9 @@ impl Connection {
         Ok(())
     }
 
-    /// The `Location` of the last answer.
-    pub(crate) fn location(&self) -> Option<&[u8]> {
-        self.decoder.location()
+    /// What is known of the last answer.
+    pub(crate) fn answered(&self) -> &Decoder {
+        &self.decoder
     }
 
     /// Gives up the exchange under way, as after a timeout.

@@ -25,7 +25,7 @@ pub(crate) fn create_links(plan: &Arc<Plan>, control: &Control) -> Result<()> {
         refusal: None,
         pair: Pair::default(),
     };
-    let creation = run_batch(plan, control, creation)?;
+    let creation = run_batch(plan.sending(), control, creation)?;
     if let Some(refusal) = creation.refusal {
         bail!(
             "cannot create the links to read: {refusal}; name existing ones with --shorts, or another path with --path"

@@ -1,7 +1,7 @@
 //! Reads HTTP/1.1 answers off a byte stream, in whatever pieces it comes.
 //!
-//! Bodies are counted and dropped. Heads and bodies are bounded; what breaks the framing is an
-//! error, never a guess.
+//! Bodies are counted and dropped, unless they are to be kept. Heads and bodies are bounded; what breaks
+//! the framing is an error, never a guess.
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
@@ -9,6 +9,8 @@ use httparse::{EMPTY_HEADER, Response, Status};
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// The longest body, in bytes.
 const BODY_BYTES_MAX: u64 = 1 << 30;
+/// The longest body that is kept, in bytes; the rest of a longer one is dropped.
+const KEPT_BODY_BYTES_MAX: usize = 16 << 20;
 /// The most headers in one answer.
 const HEADERS_MAX: usize = 96;
 /// The most interim (1xx) answers before the real one.
@@ -31,6 +33,16 @@ pub(crate) enum Malformed {
     Interim,
     #[error("the connection closed inside an answer")]
     Truncated,
+}
+
+/// What of an answer is looked at besides its status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Nothing,
+    /// Its `Location`.
+    Location,
+    /// Its body, whether it is a repetition's, and when to come back.
+    Body,
 }
 
 /// One whole answer.
@@ -85,25 +97,31 @@ pub(crate) struct Decoder {
     head: Vec<u8>,
     answer: Answer,
     head_only: bool,
-    keep_location: bool,
+    keep: Keep,
     location: Vec<u8>,
     has_location: bool,
+    body: Vec<u8>,
+    replayed: bool,
+    retry_after_s: Option<u64>,
     body_bytes: u64,
     framing_bytes: usize,
     interim: u32,
 }
 
 impl Decoder {
-    /// A reader; `keep_location` to have `location` after each answer.
-    pub(crate) fn new(keep_location: bool) -> Self {
+    /// A reader that has after each answer what is to be kept.
+    pub(crate) fn new(keep: Keep) -> Self {
         Self {
             phase: Phase::Done,
             head: Vec::new(),
             answer: Answer { status: 0, keep_alive: false },
             head_only: false,
-            keep_location,
+            keep,
             location: Vec::new(),
             has_location: false,
+            body: Vec::new(),
+            replayed: false,
+            retry_after_s: None,
             body_bytes: 0,
             framing_bytes: 0,
             interim: 0,
@@ -116,6 +134,9 @@ impl Decoder {
         self.head.clear();
         self.head_only = head_only;
         self.has_location = false;
+        self.body.clear();
+        self.replayed = false;
+        self.retry_after_s = None;
         self.body_bytes = 0;
         self.framing_bytes = 0;
         self.interim = 0;
@@ -124,6 +145,21 @@ impl Decoder {
     /// The `Location` of the last answer, when it had one.
     pub(crate) fn location(&self) -> Option<&[u8]> {
         self.has_location.then_some(self.location.as_slice())
+    }
+
+    /// The body of the last answer, as far as it is kept.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Whether the last answer had `Idempotency-Replayed: true`.
+    pub(crate) fn replayed(&self) -> bool {
+        self.replayed
+    }
+
+    /// The seconds of the last answer's `Retry-After`. A date is not understood.
+    pub(crate) fn retry_after_s(&self) -> Option<u64> {
+        self.retry_after_s
     }
 
     /// Takes the next bytes; `Some` when the answer is whole. Bytes past its end cost it the connection.
@@ -226,10 +262,8 @@ impl Decoder {
             } else if name.eq_ignore_ascii_case("connection") {
                 keep_alive = (keep_alive || has_token(header.value, b"keep-alive"))
                     && !has_token(header.value, b"close");
-            } else if self.keep_location && name.eq_ignore_ascii_case("location") {
-                self.location.clear();
-                self.location.extend_from_slice(header.value);
-                self.has_location = true;
+            } else {
+                self.keep_header(name, header.value);
             }
         }
         self.phase = match (coding, length) {
@@ -244,16 +278,45 @@ impl Decoder {
         Ok(())
     }
 
-    /// Drops body bytes; returns how many of `bytes` belonged to this answer.
+    fn keep_header(&mut self, name: &str, value: &[u8]) {
+        match self.keep {
+            Keep::Location if name.eq_ignore_ascii_case("location") => {
+                self.location.clear();
+                self.location.extend_from_slice(value);
+                self.has_location = true;
+            }
+            Keep::Body if name.eq_ignore_ascii_case("idempotency-replayed") => {
+                self.replayed = value.eq_ignore_ascii_case(b"true");
+            }
+            Keep::Body if name.eq_ignore_ascii_case("retry-after") => {
+                self.retry_after_s =
+                    std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
+            }
+            _ => {}
+        }
+    }
+
+    fn keep_body(&mut self, bytes: &[u8]) {
+        if self.keep == Keep::Body {
+            let room = KEPT_BODY_BYTES_MAX - self.body.len();
+            self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    /// Takes body bytes; returns how many of `bytes` belonged to this answer.
     fn take_body(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
         let mut at = 0;
         while at < bytes.len() {
             let left = &bytes[at..];
             match self.phase {
                 Phase::Head | Phase::Done => break,
-                Phase::UntilClose => at += self.count_body(left.len())?,
+                Phase::UntilClose => {
+                    self.keep_body(left);
+                    at += self.count_body(left.len())?;
+                }
                 Phase::Length(length) => {
                     let used = shorter(left.len(), length);
+                    self.keep_body(&left[..used]);
                     self.phase = match length - used as u64 {
                         0 => Phase::Done,
                         more => Phase::Length(more),
@@ -262,6 +325,7 @@ impl Decoder {
                 }
                 Phase::Chunked(Chunk::Data(length)) => {
                     let used = self.count_body(shorter(left.len(), length))?;
+                    self.keep_body(&left[..used]);
                     self.phase = Phase::Chunked(match length - used as u64 {
                         0 => Chunk::DataCr,
                         more => Chunk::Data(more),

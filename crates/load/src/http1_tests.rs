@@ -6,7 +6,7 @@ type Outcome = Result<Option<Answer>, Malformed>;
 
 /// Feeds `pieces` one by one, then closes if asked; what the reader said and which Location it saw.
 fn read(pieces: &[&[u8]], head_only: bool, close: bool) -> (Outcome, Option<Vec<u8>>) {
-    let mut decoder = Decoder::new(true);
+    let mut decoder = Decoder::new(Keep::Location);
     decoder.begin(head_only);
     for (index, piece) in pieces.iter().enumerate() {
         match decoder.feed(piece) {
@@ -207,4 +207,28 @@ proptest! {
         let singles: Vec<&[u8]> = bytes.chunks(1).collect();
         prop_assert_eq!(read(&singles, false, close), at_once);
     }
+}
+
+#[test]
+fn a_body_is_kept_for_whoever_looks_at_it_and_never_the_one_before() {
+    let mut decoder = Decoder::new(Keep::Body);
+    let mut answer = |bytes: &[u8]| {
+        decoder.begin(false);
+        let mut whole = false;
+        for byte in bytes {
+            whole = decoder.feed(&[*byte]).unwrap().is_some();
+        }
+        assert!(whole || decoder.close().is_ok());
+        let body = String::from_utf8(decoder.body().to_vec()).unwrap();
+        (body, decoder.replayed(), decoder.retry_after_s())
+    };
+    let replayed = b"HTTP/1.1 201 X\r\nIdempotency-Replayed: true\r\nContent-Length: 3\r\n\r\nabc";
+    assert_eq!(answer(replayed), ("abc".to_owned(), true, None));
+    let overload = b"HTTP/1.1 503 X\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(answer(overload), (String::new(), false, Some(2)));
+    let chunked =
+        b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n";
+    assert_eq!(answer(chunked), ("def".to_owned(), false, None));
+    let until_close = b"HTTP/1.1 200 X\r\nRetry-After: Sun, 1 Jan\r\n\r\nghi";
+    assert_eq!(answer(until_close), ("ghi".to_owned(), false, None));
 }

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
+use crate::batch::Sending;
 use crate::cli::{
     AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand,
     SignInCommand,
 };
+use crate::http1::Keep;
 use crate::links::{self, LinkSet};
 use crate::pace::Flow;
 use crate::people::{Choice, NAME_BYTES, People, Tokens};
@@ -122,7 +124,7 @@ impl Plan {
     pub(crate) fn new(command: &LoadCommand) -> Result<Self> {
         let common = command.common();
         let target = Target::resolve(&common.url, common.timeout)?;
-        let maker = Maker { common, target: &target, headers: headers(common)? };
+        let maker = Maker { common, target: &target, headers: header_lines(&common.headers)? };
         let (get, put) = maker.loads(command)?;
         let plan = Self {
             command: command.name(),
@@ -147,6 +149,17 @@ impl Plan {
         };
         plan.check()?;
         Ok(plan)
+    }
+
+    /// How what is outside of the measurement is sent.
+    pub(crate) fn sending(&self) -> Sending {
+        Sending {
+            address: self.target.address,
+            connections: self.connections,
+            keep: self.keep,
+            kept: Keep::Location,
+            timeout: self.timeout,
+        }
     }
 
     fn check(&self) -> Result<()> {
@@ -267,8 +280,9 @@ impl Maker<'_> {
     }
 }
 
-fn headers(common: &CommonArgs) -> Result<Vec<String>> {
-    common.headers.iter().map(|text| header_line(text)).collect()
+/// The headers of the command line as lines.
+pub(crate) fn header_lines(headers: &[String]) -> Result<Vec<String>> {
+    headers.iter().map(|text| header_line(text)).collect()
 }
 
 /// As many threads as were asked for, else half of the cores; never more than connections.

@@ -102,6 +102,12 @@ fn head(
     );
     let mut pieces = vec![Piece::Literal(format!("{method} {}", target.prefix).into_bytes())];
     push_path(&mut pieces, path)?;
+    pieces.push(Piece::Literal(after_path(target, extra, keep).into_bytes()));
+    Ok(pieces)
+}
+
+/// What stands behind the path: the version, and the headers that every request has.
+pub(crate) fn after_path(target: &Target, extra: &[String], keep: bool) -> String {
     let mut tail = format!(
         " HTTP/1.1\r\nHost: {}\r\nUser-Agent: lodge-load/{}\r\nAccept: */*\r\n",
         target.host,
@@ -114,8 +120,7 @@ fn head(
         tail.push_str(line);
         tail.push_str("\r\n");
     }
-    pieces.push(Piece::Literal(tail.into_bytes()));
-    Ok(pieces)
+    tail
 }
 
 fn push_path(pieces: &mut Vec<Piece>, path: &str) -> Result<()> {

@@ -108,7 +108,7 @@ pub(crate) fn verify(plan: &Arc<Plan>, run: u32, ledgers: &[Ledger]) -> Result<V
         found,
         pair: Pair::default(),
     };
-    Ok(run_batch(plan, &Control::default(), batch)?.found)
+    Ok(run_batch(plan.sending(), &Control::default(), batch)?.found)
 }
 
 struct ReadBack {
@@ -135,12 +135,10 @@ impl Batch for ReadBack {
         let Some(&(write, outcome)) = self.open.get(&number) else { return Verdict::Settled };
         self.pair.for_writing(&self.plan.prefix, write);
         let seen = match reply {
-            Reply::Answer { status, location } if self.plan.read_back.expect.contains(&status) => {
-                if location == Some(self.pair.long.as_slice()) {
-                    Seen::Right
-                } else {
-                    Seen::Wrong
-                }
+            Reply::Answer { status, location, .. }
+                if self.plan.read_back.expect.contains(&status) =>
+            {
+                if location == Some(self.pair.long.as_slice()) { Seen::Right } else { Seen::Wrong }
             }
             Reply::Answer { status: 404 | 410, .. } => Seen::Absent,
             _ if last => Seen::Unreadable,

@@ -15,7 +15,7 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::connection::{Connection, Failure, Marks, Scratch, scratch};
 use crate::control::{Control, Progress, Start};
-use crate::http1::Answer;
+use crate::http1::{Answer, Keep};
 use crate::ledger::{Ledger, WriteOutcome};
 use crate::links::{Pair, Write};
 use crate::pace::{Next, Pace, share, share_before};
@@ -119,10 +119,11 @@ async fn run(shared: Arc<Shared>, id: u32, raw: Option<RawRows>) -> Result<Rc<Wo
 /// now is tried again, and counted, with its first request.
 async fn dial_all(plan: &Plan, id: u32) -> Vec<Vec<Connection>> {
     let mut lanes = Vec::with_capacity(plan.lanes.len());
+    let kept = if plan.verify { Keep::Location } else { Keep::Nothing };
     for lane in &plan.lanes {
         let mut dialling = JoinSet::new();
         for _ in 0..share(lane.flow.connections, plan.threads, id) {
-            let mut connection = Connection::new(plan.target.address, plan.keep, plan.verify);
+            let mut connection = Connection::new(plan.target.address, plan.keep, kept);
             let timeout = plan.timeout;
             dialling.spawn_local(async move {
                 drop(tokio::time::timeout(timeout, connection.prepare()).await);
@@ -324,7 +325,7 @@ impl Worker {
         }
         let wrong = plan.verify
             && job.kind == Kind::Get
-            && client.connection.location() != Some(client.pair.long.as_slice());
+            && client.connection.answered().location() != Some(client.pair.long.as_slice());
         if wrong { Err(ErrorKind::WrongTarget) } else { Ok(()) }
     }
 
