@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use crate::http1::{Answer, Decoder, Keep, Malformed};
@@ -126,20 +127,28 @@ impl Connection {
         let Some(stream) = &self.stream else { return Err(Failure::Lost) };
         self.decoder.begin(head_only);
         let mut left = request;
-        while !left.is_empty() {
-            match stream.try_write(left) {
-                Ok(written) => {
-                    self.marks.sent_bytes += written as u64;
-                    left = &left[written..];
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    stream.writable().await.map_err(|_| Failure::Lost)?;
-                }
-                Err(_) => return Err(Failure::Lost),
-            }
-        }
+        let mut unsent = false;
         loop {
-            stream.readable().await.map_err(|_| Failure::Lost)?;
+            if left.is_empty() {
+                stream.readable().await.map_err(|_| Failure::Lost)?;
+            } else {
+                match stream.try_write(left) {
+                    Ok(written) => {
+                        self.marks.sent_bytes += written as u64;
+                        left = &left[written..];
+                        continue;
+                    }
+                    // A server that refuses a long body may answer before it has all of it.
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        let either = Interest::READABLE | Interest::WRITABLE;
+                        stream.ready(either).await.map_err(|_| Failure::Lost)?;
+                    }
+                    Err(_) => {
+                        unsent = true;
+                        left = &[];
+                    }
+                }
+            }
             let count = match stream.try_read(&mut scratch.borrow_mut()) {
                 Ok(0) => return self.decoder.close().map_err(|_| Failure::Lost),
                 Ok(count) => count,
@@ -150,9 +159,9 @@ impl Connection {
                 self.marks.first_byte = Some(Instant::now());
             }
             self.marks.received_bytes += count as u64;
-            if let Some(answer) =
-                self.decoder.feed(&scratch.borrow()[..count]).map_err(Failure::Malformed)?
-            {
+            let fed = self.decoder.feed(&scratch.borrow()[..count]).map_err(Failure::Malformed)?;
+            if let Some(mut answer) = fed {
+                answer.keep_alive &= left.is_empty() && !unsent;
                 return Ok(answer);
             }
         }
