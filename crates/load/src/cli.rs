@@ -6,10 +6,22 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use crate::people::{SEED_PASSWORD, SEEDED_MAX};
+use crate::rides::RidesCommand;
 
-/// `lodge load …`: which requests to make.
+/// `lodge load …`: what is put on a server.
 #[derive(Debug, Clone, Subcommand)]
 pub enum LoadCommand {
+    /// Requests of links and of accounts.
+    #[command(flatten)]
+    Requests(Box<RequestCommand>),
+    /// Lift rides.
+    #[command(flatten)]
+    Rides(Box<RidesCommand>),
+}
+
+/// `lodge load links…` and `lodge load accounts…`: which requests to make.
+#[derive(Debug, Clone, Subcommand)]
+pub enum RequestCommand {
     /// Follow short links: GETs of existing shorts; the redirect is the answer and is not followed
     LinksGet(GetCommand),
     /// Create short links: each request is PUT /?short=S&long=L with a short of its own
@@ -268,7 +280,7 @@ pub struct SignInCommand {
     pub expect: Vec<u16>,
 }
 
-impl LoadCommand {
+impl RequestCommand {
     /// The name as typed.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -322,7 +334,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(duration)
 }
 
-fn parse_rate(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
     let rate: f64 =
         text.parse().map_err(|_| format!("`{text}` is no number of requests a second"))?;
     if (0.001..=10_000_000.0).contains(&rate) {

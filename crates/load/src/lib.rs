@@ -1,5 +1,5 @@
-//! The load generator: `lodge load links-get|links-put|links-mixed|accounts-get|accounts-sign-in`, and
-//! its reports.
+//! The load generator: `lodge load links-get|links-put|links-mixed|accounts-get|accounts-sign-in` and
+//! `lodge load rides|rides-batch|rides-get`, and its reports.
 //!
 //! It speaks to any HTTP/1.1 server and imports nothing of Lodge's. What it promises a reader of
 //! its figures:
@@ -32,6 +32,7 @@ pub mod prometheus;
 mod raw;
 mod record;
 mod report;
+mod rides;
 mod run;
 mod series;
 mod target;
@@ -42,8 +43,11 @@ mod worker;
 
 pub use cli::{
     AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand,
-    SignInCommand, parse_duration,
+    RequestCommand, SignInCommand, parse_duration,
 };
 pub use people::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
 pub use report::Spread;
+pub use rides::{
+    Compress, RidesArgs, RidesBatchCommand, RidesCommand, RidesGetCommand, RidesPostCommand,
+};
 pub use run::{Outcome, run, run_to};

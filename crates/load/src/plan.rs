@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 
 use crate::batch::Sending;
 use crate::cli::{
-    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand,
-    SignInCommand,
+    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, MixedCommand, PutCommand,
+    RequestCommand, SignInCommand,
 };
 use crate::http1::Keep;
 use crate::links::{self, LinkSet};
@@ -121,7 +121,7 @@ pub(crate) struct Side {
 
 impl Plan {
     /// Checks the command, resolves its URL and tries one connection.
-    pub(crate) fn new(command: &LoadCommand) -> Result<Self> {
+    pub(crate) fn new(command: &RequestCommand) -> Result<Self> {
         let common = command.common();
         let target = Target::resolve(&common.url, common.timeout)?;
         let maker = Maker { common, target: &target, headers: header_lines(&common.headers)? };
@@ -200,20 +200,20 @@ impl Maker<'_> {
         Template::new(method, path, self.target, &self.headers, !self.common.new_connections)
     }
 
-    fn loads(&self, command: &LoadCommand) -> Result<(Option<GetLoad>, Option<PutLoad>)> {
+    fn loads(&self, command: &RequestCommand) -> Result<(Option<GetLoad>, Option<PutLoad>)> {
         Ok(match command {
-            LoadCommand::LinksGet(GetCommand { set, path, expect, head, .. }) => {
+            RequestCommand::LinksGet(GetCommand { set, path, expect, head, .. }) => {
                 (Some(self.get(set, path, expect, *head)?), None)
             }
-            LoadCommand::LinksPut(PutCommand { path, expect, same_pair, .. }) => {
+            RequestCommand::LinksPut(PutCommand { path, expect, same_pair, .. }) => {
                 (None, Some(self.put(path, expect, *same_pair)?))
             }
-            LoadCommand::LinksMixed(mixed) => {
+            RequestCommand::LinksMixed(mixed) => {
                 let get = self.get(&mixed.set, &mixed.get_path, &mixed.get_expect, false)?;
                 (Some(get), Some(self.put(&mixed.put_path, &mixed.put_expect, false)?))
             }
-            LoadCommand::AccountsGet(get) => (Some(self.who(get)?), None),
-            LoadCommand::AccountsSignIn(sign_in) => (Some(self.sign_in(sign_in)?), None),
+            RequestCommand::AccountsGet(get) => (Some(self.who(get)?), None),
+            RequestCommand::AccountsSignIn(sign_in) => (Some(self.sign_in(sign_in)?), None),
         })
     }
 
@@ -268,13 +268,15 @@ impl Maker<'_> {
         Ok(Side { template: self.template("PUT", WRITE_PATH)?, expect: WRITTEN.to_vec() })
     }
 
-    fn read_back(&self, command: &LoadCommand) -> Result<Side> {
+    fn read_back(&self, command: &RequestCommand) -> Result<Side> {
         let (path, expect) = match command {
-            LoadCommand::LinksMixed(mixed) => (mixed.get_path.as_str(), mixed.get_expect.clone()),
-            LoadCommand::LinksGet(_)
-            | LoadCommand::LinksPut(_)
-            | LoadCommand::AccountsGet(_)
-            | LoadCommand::AccountsSignIn(_) => (READ_PATH, REDIRECTS.to_vec()),
+            RequestCommand::LinksMixed(mixed) => {
+                (mixed.get_path.as_str(), mixed.get_expect.clone())
+            }
+            RequestCommand::LinksGet(_)
+            | RequestCommand::LinksPut(_)
+            | RequestCommand::AccountsGet(_)
+            | RequestCommand::AccountsSignIn(_) => (READ_PATH, REDIRECTS.to_vec()),
         };
         Ok(Side { template: self.template("GET", path)?, expect })
     }
@@ -292,7 +294,7 @@ pub(crate) fn threads(wanted: Option<u32>, connections: u32) -> u32 {
     wanted.unwrap_or((cores / 2).clamp(1, 8)).min(connections)
 }
 
-fn lanes(command: &LoadCommand) -> Result<Vec<Lane>> {
+fn lanes(command: &RequestCommand) -> Result<Vec<Lane>> {
     let common = command.common();
     let until = common
         .requests
@@ -300,11 +302,11 @@ fn lanes(command: &LoadCommand) -> Result<Vec<Lane>> {
     let connections = common.connections;
     let one = |mix, rate_per_s| vec![Lane { mix, flow: Flow { connections, rate_per_s, until } }];
     match command {
-        LoadCommand::LinksGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
-        LoadCommand::LinksPut(put) => Ok(one(Mix::Only(Kind::Put), put.rate)),
-        LoadCommand::AccountsGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
-        LoadCommand::AccountsSignIn(sign_in) => Ok(one(Mix::Only(Kind::Get), sign_in.rate)),
-        LoadCommand::LinksMixed(mixed) => match (mixed.get_rate, mixed.put_rate) {
+        RequestCommand::LinksGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
+        RequestCommand::LinksPut(put) => Ok(one(Mix::Only(Kind::Put), put.rate)),
+        RequestCommand::AccountsGet(get) => Ok(one(Mix::Only(Kind::Get), get.rate)),
+        RequestCommand::AccountsSignIn(sign_in) => Ok(one(Mix::Only(Kind::Get), sign_in.rate)),
+        RequestCommand::LinksMixed(mixed) => match (mixed.get_rate, mixed.put_rate) {
             (Some(get_rate), Some(put_rate)) => two_lanes(mixed, until, get_rate, put_rate),
             _ => Ok(one(Mix::WriteShare(mixed.write_share), mixed.rate)),
         },
@@ -359,10 +361,10 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Cli {
         #[command(subcommand)]
-        load: LoadCommand,
+        load: RequestCommand,
     }
 
-    fn command(line: &str) -> Result<LoadCommand, clap::Error> {
+    fn command(line: &str) -> Result<RequestCommand, clap::Error> {
         Cli::try_parse_from(std::iter::once("load").chain(line.split_whitespace()))
             .map(|cli| cli.load)
     }

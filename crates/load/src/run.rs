@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Runtime;
 
-use crate::cli::LoadCommand;
+use crate::cli::{LoadCommand, RequestCommand};
 use crate::control::{Control, Progress};
 use crate::create::create_links;
 use crate::interrupt::Interrupt;
@@ -19,13 +19,14 @@ use crate::plan::{Lane, Plan, Until};
 use crate::raw::RawWriter;
 use crate::record::{Measured, float};
 use crate::report::{self, Report};
+use crate::rides;
 use crate::verify::{Verification, verify};
 use crate::worker::{Shared, Worked, work};
 
 /// How often the progress bar moves.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// Files open besides the connections.
-const FILES_BESIDES: u64 = 64;
+pub(crate) const FILES_BESIDES: u64 = 64;
 
 /// Whether the run found what it should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,13 @@ pub fn run(command: &LoadCommand) -> Result<Outcome> {
 
 /// As [`run`], with the text report going to `out`.
 pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
+    match command {
+        LoadCommand::Requests(command) => request(command, out),
+        LoadCommand::Rides(command) => rides::run_to(command, out),
+    }
+}
+
+fn request(command: &RequestCommand, out: &mut impl Write) -> Result<Outcome> {
     let plan = Arc::new(Plan::new(command)?);
     raise_file_limit(u64::from(plan.connections) + FILES_BESIDES)?;
     let control = Control::default();

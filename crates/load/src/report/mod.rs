@@ -3,6 +3,7 @@
 mod html;
 mod json;
 mod plot;
+pub(crate) mod rides;
 mod seeds;
 mod text;
 

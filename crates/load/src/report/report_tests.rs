@@ -50,3 +50,27 @@ fn every_figure_of_the_systems_before_is_there() {
         assert!(rates.contains(&rate), "{rate}");
     }
 }
+
+#[test]
+fn every_published_figure_of_rides_is_there() {
+    let known = |rate, mean_ms, p99_ms, max_ms| {
+        seeds::RIDE_RUNS.iter().any(|run| {
+            (run.rate, run.mean_ms, run.p99_ms, run.max_ms) == (rate, mean_ms, p99_ms, max_ms)
+        })
+    };
+    for (rate, mean_ms, p99_ms, max_ms) in [
+        ("4,680.42", Some(8.87), Some(24.0), None),
+        ("5,033.03", Some(7.22), Some(24.0), None),
+        ("3,495.17", Some(17.50), Some(25.0), Some(1011.0)),
+        ("4,734.08", Some(8.81), Some(24.0), None),
+        ("4,681.10", Some(8.78), Some(24.0), Some(307.0)),
+        ("4,963.93", Some(7.18), Some(20.0), None),
+        ("10,970", None, None, None),
+        ("3,724", None, Some(144.0), None),
+    ] {
+        assert!(known(rate, mean_ms, p99_ms, max_ms), "{rate}");
+    }
+    for mean_ms in [37.81, 57.12, 22.44, 36.59] {
+        assert!(known("", Some(mean_ms), None, None), "{mean_ms}");
+    }
+}

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
+mod rides;
 mod server;
 
 use std::net::SocketAddr;
@@ -45,17 +46,27 @@ impl Ran {
 }
 
 fn load(address: SocketAddr, options: &str) -> Ran {
+    load_into(address, options, &["json", "html", "raw"])
+}
+
+/// As `load`, for a command that writes these files.
+fn load_into(address: SocketAddr, options: &str, files: &[&str]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let mut words: Vec<String> =
         std::iter::once("load").chain(options.split_whitespace()).map(str::to_owned).collect();
     words.extend(["--url".to_owned(), format!("http://{address}")]);
-    for kind in ["json", "html", "raw"] {
+    for kind in files {
         words.extend([format!("--{kind}"), file(kind)]);
     }
     let mut text = Vec::new();
     let outcome = run_to(&Cli::try_parse_from(words).unwrap().load, &mut text).unwrap();
-    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let read = |name: &str| {
+        if !files.contains(&name) {
+            return String::new();
+        }
+        std::fs::read_to_string(folder.path().join(name)).unwrap()
+    };
     Ran {
         outcome,
         json: serde_json::from_str(&read("json")).unwrap(),

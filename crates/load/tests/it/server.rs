@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
+    /// As they came, but their names in lower case.
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: Vec<u8>,
     /// How many requests came before it.
     pub(crate) number: u64,
 }
@@ -40,6 +43,8 @@ pub(crate) enum Reply {
     Close,
     /// Nothing, until the client gives up.
     Hang,
+    /// A status, whole lines of headers, and a body.
+    Body(u16, &'static str, Vec<u8>),
     /// Bytes as they are.
     Bytes(&'static [u8]),
 }
@@ -68,8 +73,7 @@ pub(crate) fn serve(
 fn converse(stream: &TcpStream, handler: &Handler, count: &AtomicU64) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::new(stream);
-    while let Some((method, path)) = read_request(&mut reader) {
-        let request = Request { method, path, number: count.fetch_add(1, Ordering::SeqCst) };
+    while let Some(request) = read_request(&mut reader, count) {
         let mut out = stream;
         let written = match handler(&request) {
             Reply::Answer(status, location) => write!(
@@ -83,6 +87,11 @@ fn converse(stream: &TcpStream, handler: &Handler, count: &AtomicU64) {
                 );
                 return;
             }
+            Reply::Body(status, headers, body) => {
+                let length = body.len();
+                write!(out, "HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n")
+                    .and_then(|()| out.write_all(&body))
+            }
             Reply::Bytes(bytes) => out.write_all(bytes),
             Reply::Close => return,
             Reply::Hang => reader.read(&mut [0; 1]).map(|_| ()),
@@ -93,20 +102,26 @@ fn converse(stream: &TcpStream, handler: &Handler, count: &AtomicU64) {
     }
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, String)> {
+fn read_request(reader: &mut BufReader<&TcpStream>, count: &AtomicU64) -> Option<Request> {
     let mut first = String::new();
     if reader.read_line(&mut first).ok()? == 0 {
         return None;
     }
-    let mut line = String::new();
-    while line != "\r\n" {
-        line.clear();
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
             return None;
         }
+        let Some((name, value)) = line.split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
-    let mut words = first.split(' ');
-    Some((words.next()?.to_owned(), words.next()?.to_owned()))
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let mut words = first.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
+    Some(Request { method, path, headers, body, number: count.fetch_add(1, Ordering::SeqCst) })
 }
 
 /// The links of a server that works.

@@ -1,0 +1,346 @@
+//! Rides recorded many at a time.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::cli::Compress;
+use super::crew::{Seat, Turn, Work};
+use super::plan::RidesPlan;
+use super::ride::{Ids, Ride, Verticals};
+use super::tally::{Repeat, Tally};
+use super::wire::{Asked, worth_retrying};
+use crate::connection::Scratch;
+use crate::control::Control;
+use crate::ledger::WriteOutcome;
+use crate::record::ErrorKind;
+
+/// What a batch is answered with whose lines were all kept.
+const KEPT: u16 = 200;
+/// What a line is answered with: new, and a repetition.
+const LINE_NEW: u16 = 201;
+const LINE_REPLAYED: u16 = 200;
+
+/// How many lines of a batch are new, and how many repetitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) new: u32,
+    pub(crate) repeats: u32,
+}
+
+impl Share {
+    /// Of so many lines, `percent` (0 to 90) of them repetitions; at least one line is new.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a count lies between 0 and the count"
+    )]
+    pub(crate) fn of(lines: u32, percent: f64) -> Self {
+        let repeats = (f64::from(lines) * percent / 100.0) as u32;
+        let new = (lines - repeats).max(1);
+        Self { new, repeats }
+    }
+
+    /// Batches for so many events.
+    pub(crate) fn batches(self, events: u64) -> u64 {
+        events.div_ceil(self.new.into())
+    }
+}
+
+/// Records a batch each turn.
+#[derive(Debug)]
+pub(crate) struct Batches {
+    pub(crate) plan: Arc<RidesPlan>,
+    pub(crate) control: Control,
+    /// Known when the run is to be verified.
+    pub(crate) verticals: Option<Arc<Verticals>>,
+    pub(crate) share: Share,
+    pub(crate) compress: Compress,
+    /// Events that are in no batch yet.
+    pub(crate) left: AtomicU64,
+}
+
+/// What a connection keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Own {
+    ids: Ids,
+    lines: Vec<Line>,
+    /// Acknowledged events of the batch before.
+    recent: Vec<(Uuid, Ride)>,
+    body: Vec<u8>,
+}
+
+/// One line of the batch, and what is known of it.
+#[derive(Debug)]
+struct Line {
+    id: Uuid,
+    ride: Ride,
+    /// Sent once more on purpose.
+    repeat: bool,
+    tries: u32,
+    /// The last answer, and the best outcome of all tries.
+    status: Result<u16, ErrorKind>,
+    outcome: WriteOutcome,
+}
+
+impl Line {
+    fn new((id, ride): (Uuid, Ride), repeat: bool) -> Self {
+        let status = Err(ErrorKind::NotSent);
+        Self { id, ride, repeat, tries: 0, status, outcome: WriteOutcome::Refused }
+    }
+
+    fn result(&self) -> Result<(), ErrorKind> {
+        match self.status {
+            Ok(LINE_NEW | LINE_REPLAYED) => Ok(()),
+            Ok(status) => Err(ErrorKind::Status(status)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether it is to be sent: for the first time, or once more.
+    fn open(&self) -> bool {
+        worth_retrying(self.result())
+    }
+
+    fn answer(&mut self, status: Result<u16, ErrorKind>, sent: bool) {
+        self.tries += 1;
+        self.status = status;
+        self.outcome = self.outcome.max(WriteOutcome::of(self.result(), sent));
+    }
+}
+
+/// One line of an answer.
+#[derive(Debug, Deserialize)]
+struct LineAnswer {
+    line: u64,
+    status: u16,
+    id: Option<Uuid>,
+}
+
+/// Tells each line that was sent what the answer says of it; those of which it says nothing have the
+/// answer's own status, which is no acknowledgement.
+fn settle(lines: &mut [Line], asked: &Asked, body: &[u8]) {
+    let mut answers = body.split(|byte| *byte == b'\n').map(serde_json::from_slice::<LineAnswer>);
+    let whole = match asked.status {
+        Ok(200..=299) => Err(ErrorKind::Malformed),
+        other => other,
+    };
+    let mut in_order = asked.status.is_ok();
+    for (number, line) in (1..).zip(lines.iter_mut().filter(|line| line.open())) {
+        let answer = if in_order { answers.next().and_then(Result::ok) } else { None };
+        let answer = answer
+            .filter(|answer| answer.line == number && answer.id.is_none_or(|id| id == line.id));
+        in_order = answer.is_some();
+        line.answer(answer.map_or(whole, |answer| Ok(answer.status)), asked.sent);
+    }
+}
+
+/// Packs the body.
+fn pack(compress: Compress, body: &[u8]) -> io::Result<(Option<&'static str>, Vec<u8>)> {
+    match compress {
+        Compress::None => Ok((None, body.to_vec())),
+        Compress::Gzip => {
+            let room = Vec::with_capacity(body.len() / 4);
+            let mut packed = flate2::write::GzEncoder::new(room, flate2::Compression::fast());
+            packed.write_all(body)?;
+            Ok((Some("gzip"), packed.finish()?))
+        }
+        Compress::Zstd => Ok((Some("zstd"), zstd::encode_all(body, 0)?)),
+    }
+}
+
+impl Batches {
+    /// Takes the next new events; 0 if there are none.
+    fn take(&self) -> u64 {
+        let new = u64::from(self.share.new);
+        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            Some(left.saturating_sub(new))
+        });
+        before.unwrap_or_default().min(new)
+    }
+
+    /// Fills the batch with events that are new, and some of the last batch.
+    fn fill(&self, seat: &mut Seat<Own>) {
+        let own = &mut seat.own;
+        own.lines.clear();
+        for _ in 0..self.take() {
+            let event = (own.ids.mint(), self.plan.ranges.draw(&mut seat.rng));
+            own.lines.push(Line::new(event, false));
+        }
+        own.lines.extend(own.recent.drain(..).map(|event| Line::new(event, true)));
+    }
+
+    /// Makes the request of the lines that are open.
+    fn render(&self, seat: &mut Seat<Own>) -> io::Result<()> {
+        let own = &mut seat.own;
+        own.body.clear();
+        for line in own.lines.iter().filter(|line| line.open()) {
+            self.plan.requests.line(line.id, &line.ride, &mut own.body);
+        }
+        let (coding, packed) = pack(self.compress, &own.body)?;
+        self.plan.requests.batch(coding, &packed, &mut seat.wire.request);
+        Ok(())
+    }
+
+    /// Sends the batch until every line is settled, or given up; with the tries.
+    async fn send(&self, seat: &mut Seat<Own>, scratch: &Scratch) -> (Asked, u32) {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let asked = seat.wire.ask(scratch).await;
+            settle(&mut seat.own.lines, &asked, seat.wire.answered().body());
+            let open = seat.own.lines.iter().any(Line::open);
+            if !open || !asked.pause(tries, &mut seat.rng, &self.control).await {
+                return (asked, tries);
+            }
+            // Packed once without an error, so it will be again.
+            if self.render(seat).is_err() {
+                return (asked, tries);
+            }
+        }
+    }
+
+    fn note(&self, own: &mut Own, tally: &mut Tally) {
+        for line in &own.lines {
+            if line.repeat {
+                tally.note_repeat(match line.status {
+                    Ok(LINE_REPLAYED) => Repeat::Replayed,
+                    Ok(LINE_NEW) => Repeat::AsNew,
+                    Ok(400..=428 | 430..=499) => Repeat::Refused,
+                    _ => Repeat::Unanswered,
+                });
+                continue;
+            }
+            tally.note(line.outcome);
+            let replayed = line.status == Ok(LINE_REPLAYED) && line.tries == 1;
+            tally.events.new_as_replayed += u64::from(replayed);
+            if let Some(verticals) = &self.verticals {
+                tally.sum(&line.ride, verticals.of(&line.ride), line.outcome);
+            }
+        }
+        let kept = own
+            .lines
+            .iter()
+            .filter(|line| !line.repeat && line.outcome == WriteOutcome::Acknowledged);
+        let repeats = self.share.repeats as usize;
+        own.recent.extend(kept.map(|line| (line.id, line.ride)).take(repeats));
+    }
+}
+
+/// What the batch came to: the first of its lines that was not kept speaks for it.
+fn result(lines: &[Line], asked: &Asked) -> Result<(), ErrorKind> {
+    match lines.iter().find_map(|line| line.result().err()) {
+        Some(error) => Err(error),
+        None => asked.expect(KEPT),
+    }
+}
+
+impl Work for Batches {
+    type Own = Own;
+    type Hand = Tally;
+
+    fn parts(&self) -> usize {
+        1
+    }
+
+    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>, scratch: &Scratch) -> Turn {
+        self.fill(seat);
+        let rendered = self.render(seat);
+        let began = Instant::now();
+        let (result, detail) = if let Err(error) = rendered {
+            (Err(ErrorKind::NotSent), Some(error.to_string()))
+        } else {
+            let (asked, tries) = self.send(seat, scratch).await;
+            hand.borrow_mut().events.retries += u64::from(tries - 1);
+            (result(&seat.own.lines, &asked), asked.detail)
+        };
+        let (done, cost) = (Instant::now(), seat.wire.take_cost());
+        self.note(&mut seat.own, &mut hand.borrow_mut());
+        Turn { part: 0, began: Some(began), done, cost, result, detail }
+    }
+
+    /// Never called: a batch is sent when its connection is free.
+    fn missed(&self, _seat: &mut Seat<Own>, _hand: &RefCell<Tally>) -> usize {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rides::ride::Place;
+
+    fn lines(count: u128) -> Vec<Line> {
+        let ride = Ride { place: Place { resort: 1, skier: 1 }, time: 1, lift: 1 };
+        (0..count).map(|id| Line::new((Uuid::from_u128(id), ride), false)).collect()
+    }
+
+    fn asked(status: Result<u16, ErrorKind>) -> Asked {
+        Asked { status, detail: None, sent: true, retry_after_s: None }
+    }
+
+    fn outcomes(lines: &[Line]) -> Vec<WriteOutcome> {
+        lines.iter().map(|line| line.outcome).collect()
+    }
+
+    fn answer(line: u64, status: u16, id: u128) -> String {
+        format!("{{\"line\":{line},\"status\":{status},\"id\":\"{}\"}}\n", Uuid::from_u128(id))
+    }
+
+    #[test]
+    fn each_line_has_its_own_answer_and_only_those_not_taken_go_out_again() {
+        use WriteOutcome::{Acknowledged, Refused, Unknown};
+        let mut lines = lines(4);
+        let refusal = "{\"line\":3,\"status\":400,\"message\":\"no such lift\"}\n";
+        let body = [answer(1, 201, 0), answer(2, 503, 1), refusal.to_owned(), answer(4, 200, 3)];
+        settle(&mut lines, &asked(Ok(503)), body.concat().as_bytes());
+        assert_eq!(outcomes(&lines), [Acknowledged, Unknown, Refused, Acknowledged]);
+        assert_eq!(result(&lines, &asked(Ok(503))), Err(ErrorKind::Status(503)));
+        settle(&mut lines, &asked(Ok(200)), answer(1, 201, 1).as_bytes());
+        assert_eq!(outcomes(&lines), [Acknowledged, Acknowledged, Refused, Acknowledged]);
+        assert_eq!(lines.iter().map(|line| line.tries).collect::<Vec<_>>(), [1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn what_an_answer_leaves_out_or_mixes_up_is_not_acknowledged() {
+        use WriteOutcome::{Acknowledged, Refused, Unknown};
+        for (status, body, expected) in [
+            (Ok(200), answer(1, 201, 0), [Acknowledged, Unknown]),
+            (Ok(200), answer(1, 201, 0) + &answer(2, 201, 7), [Acknowledged, Unknown]),
+            (Ok(200), answer(2, 201, 1) + &answer(1, 201, 0), [Unknown, Unknown]),
+            (Ok(200), "{}".to_owned(), [Unknown, Unknown]),
+            (Ok(413), "{\"message\":\"too long\"}".to_owned(), [Refused, Refused]),
+            (Ok(503), String::new(), [Unknown, Unknown]),
+            (Err(ErrorKind::Timeout), answer(1, 201, 0), [Unknown, Unknown]),
+        ] {
+            let mut lines = lines(2);
+            settle(&mut lines, &asked(status), body.as_bytes());
+            assert_eq!(outcomes(&lines), expected, "{status:?} {body}");
+        }
+    }
+
+    #[test]
+    fn repetitions_take_their_part_of_the_lines() {
+        assert_eq!(Share::of(10_000, 0.0), Share { new: 10_000, repeats: 0 });
+        assert_eq!(Share::of(10_000, 5.0), Share { new: 9500, repeats: 500 });
+        assert_eq!(Share::of(1, 90.0), Share { new: 1, repeats: 0 });
+        assert_eq!(Share::of(100, 50.0).batches(101), 3);
+    }
+
+    #[test]
+    fn what_is_packed_comes_out_as_it_was() {
+        use std::io::Read;
+        let body = b"a line\n".repeat(1000);
+        let (coding, packed) = pack(Compress::Gzip, &body).unwrap();
+        let mut unpacked = Vec::new();
+        flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut unpacked).unwrap();
+        assert!(coding == Some("gzip") && packed.len() < 200 && unpacked == body);
+        let (coding, packed) = pack(Compress::Zstd, &body).unwrap();
+        assert_eq!((coding, zstd::decode_all(packed.as_slice()).unwrap()), (Some("zstd"), body));
+    }
+}

@@ -1,0 +1,275 @@
+//! The command line of the rides' commands.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::cli::{parse_duration, parse_rate};
+
+/// `lodge load rides…`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum RidesCommand {
+    /// Record lift rides one by one, as the course's client does: POSTs in two phases, each event with an
+    /// id of its own, up to 5 retries with the same id
+    Rides(RidesPostCommand),
+    /// Record lift rides many at a time: POSTs of JSON lines to /api/rides
+    RidesBatch(RidesBatchCommand),
+    /// Ask for what was recorded: skiers of a day, vertical of a skier's day, vertical of a skier
+    RidesGet(RidesGetCommand),
+}
+
+impl RidesCommand {
+    /// The name as typed.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Rides(_) => "rides",
+            Self::RidesBatch(_) => "rides-batch",
+            Self::RidesGet(_) => "rides-get",
+        }
+    }
+
+    /// The arguments that every one of them has.
+    pub(crate) fn args(&self) -> &RidesArgs {
+        match self {
+            Self::Rides(post) => &post.args,
+            Self::RidesBatch(batch) => &batch.args,
+            Self::RidesGet(get) => &get.args,
+        }
+    }
+
+    /// Whether what was acknowledged is to be read back.
+    pub(crate) fn verify(&self) -> bool {
+        match self {
+            Self::Rides(post) => post.verify,
+            Self::RidesBatch(batch) => batch.verify,
+            Self::RidesGet(_) => false,
+        }
+    }
+}
+
+/// Where to, which rides, and where the figures go.
+#[derive(Debug, Clone, Args)]
+pub struct RidesArgs {
+    /// The server, `http://host[:port][/prefix]`
+    #[arg(long, value_name = "URL")]
+    pub url: String,
+
+    /// Resorts are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub resorts: u32,
+
+    /// Skiers are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub skiers: u32,
+
+    /// Lifts are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub lifts: u32,
+
+    /// The season of all rides: letters, digits and -
+    #[arg(long, value_name = "NAME", default_value = "2025", value_parser = parse_season)]
+    pub season: String,
+
+    /// The day of the season of all rides
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=366))]
+    pub day: u32,
+
+    /// Times of the day are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=1440))]
+    pub times: u32,
+
+    /// Seed of the random choices: the same seed draws the same rides. The ids of events are always new
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Deadline of each try: to be answered, counted from its sending; in an open loop also to be sent,
+    /// counted from its intended time (past it: "not sent")
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
+    pub timeout: Duration,
+
+    /// Threads of this process, over which the connections are spread. Default: half of the cores, at
+    /// least 1, at most 8
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub workers: Option<u32>,
+
+    /// A header for every request, "Name: value"; may be repeated
+    #[arg(long = "header", short = 'H', value_name = "HEADER")]
+    pub headers: Vec<String>,
+
+    /// Write the whole report as JSON, with a time series of one-second windows
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `lodge load rides`.
+#[derive(Debug, Clone, Args)]
+pub struct RidesPostCommand {
+    /// Everything that the commands of rides share.
+    #[command(flatten)]
+    pub args: RidesArgs,
+
+    /// Events in all, each a ride that is to be counted once
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "duration")]
+    pub events: u64,
+
+    /// Connections open at once, after the first phase
+    #[arg(long, short = 'c', value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub threads: u32,
+
+    /// Connections of the first phase, which is over after 1,000 events for each; 0: no first phase
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(0..=60_000), conflicts_with = "rate")]
+    pub first_threads: u32,
+
+    /// Open loop: send N events a second, whatever the server does, in one phase, and count latency from
+    /// the intended send time. Default: closed loop, each connection sends when it has its answer
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+
+    /// With --rate: stop sending after this long, like 500ms, 10s, 2m, 1h, and not after --events
+    #[arg(long, short = 'd', value_name = "TIME", value_parser = parse_duration, requires = "rate")]
+    pub duration: Option<Duration>,
+
+    /// Send so many percent of the acknowledged events once more on purpose, under the same id: they must
+    /// be answered as replayed and change nothing. They are in no figure
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = parse_percent)]
+    pub repeat_percent: f64,
+
+    /// Prove that every acknowledged event was counted once: the vertical of every skier's day that the run
+    /// touched, the skiers of every resort's day, and what the ledger says was stored. The day must be one
+    /// that nobody has used, and nobody else may record rides meanwhile. Exit code 1 when anything differs
+    #[arg(long)]
+    pub verify: bool,
+}
+
+/// How the lines of a batch are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Compress {
+    /// As they are.
+    None,
+    /// By gzip.
+    Gzip,
+    /// By Zstandard.
+    Zstd,
+}
+
+/// `lodge load rides-batch`.
+#[derive(Debug, Clone, Args)]
+pub struct RidesBatchCommand {
+    /// Everything that the commands of rides share.
+    #[command(flatten)]
+    pub args: RidesArgs,
+
+    /// Events in all, each a ride that is to be counted once
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub events: u64,
+
+    /// Lines of a batch
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub lines: u32,
+
+    /// Connections open at once, each with one batch under way
+    #[arg(long, short = 'c', value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub connections: u32,
+
+    /// How the lines are packed
+    #[arg(long, value_enum, default_value_t = Compress::None)]
+    pub compress: Compress,
+
+    /// Of each batch, so many percent of the lines are acknowledged events of the connection's batch
+    /// before, sent once more on purpose: they must be answered as replayed and change nothing
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = parse_percent)]
+    pub repeat_percent: f64,
+
+    /// Prove that every acknowledged event was counted once; see `lodge load rides --help`
+    #[arg(long)]
+    pub verify: bool,
+}
+
+/// `lodge load rides-get`.
+#[derive(Debug, Clone, Args)]
+pub struct RidesGetCommand {
+    /// Everything that the commands of rides share.
+    #[command(flatten)]
+    pub args: RidesArgs,
+
+    /// Requests of each of the three kinds, for each number of clients
+    #[arg(long, value_name = "N", default_value_t = 64_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "duration")]
+    pub samples: u64,
+
+    /// Numbers of connections, one run after the other; an open loop has as many as the first says
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [128, 300, 400], value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub clients: Vec<u32>,
+
+    /// Open loop: the three kinds at random, N requests a second together, whatever the server does, and
+    /// latency counted from the intended send time. Default: closed loop, one kind after the other
+    #[arg(long, value_name = "N", value_parser = parse_rate, requires = "duration")]
+    pub rate: Option<f64>,
+
+    /// With --rate: stop sending after this long, like 500ms, 10s, 2m, 1h
+    #[arg(long, short = 'd', value_name = "TIME", value_parser = parse_duration, requires = "rate")]
+    pub duration: Option<Duration>,
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let percent: f64 = text.parse().map_err(|_| format!("`{text}` is no percentage"))?;
+    if (0.0..=90.0).contains(&percent) {
+        Ok(percent)
+    } else {
+        Err(format!("`{text}` must be from 0 to 90"))
+    }
+}
+
+fn parse_season(text: &str) -> Result<String, String> {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if (1..=32).contains(&text.len()) && text.bytes().all(fine) {
+        Ok(text.to_owned())
+    } else {
+        Err("a season is 1 to 32 ASCII letters, digits and -".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(subcommand)]
+        load: RidesCommand,
+    }
+
+    fn command(line: &str) -> Result<RidesCommand, clap::Error> {
+        let words = std::iter::once("load").chain(line.split_whitespace());
+        Cli::try_parse_from(words).map(|cli| cli.load)
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_the_course_has_it() {
+        let Ok(RidesCommand::Rides(post)) = command("rides --url http://x") else { panic!() };
+        assert_eq!((post.events, post.first_threads, post.threads), (200_000, 32, 100));
+        let Ok(RidesCommand::RidesGet(get)) = command("rides-get --url http://x") else { panic!() };
+        assert_eq!((get.samples, get.clients), (64_000, vec![128, 300, 400]));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for line in [
+            "rides --url http://x --duration 1s",
+            "rides --url http://x --rate 5 --duration 1s --events 7",
+            "rides --url http://x --rate 5 --first-threads 7",
+            "rides --url http://x --season 20/25",
+            "rides --url http://x --repeat-percent 91",
+            "rides --url http://x --repeat-percent nan",
+            "rides-batch --url http://x --lines 10001",
+            "rides-batch --url http://x --compress rar",
+            "rides-get --url http://x --rate 5",
+            "rides-get --url http://x --clients 0",
+            "rides-get --url http://x --verify",
+        ] {
+            assert!(command(line).is_err(), "{line}");
+        }
+    }
+}

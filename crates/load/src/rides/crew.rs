@@ -1,0 +1,331 @@
+//! Connections that do one kind of work at one pace, over some threads, and what they measured.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use tokio::runtime::Runtime;
+use tokio::task::{JoinSet, LocalSet};
+
+use super::plan::RidesPlan;
+use super::wire::{Cost, Wire};
+use crate::connection::{Connection, Scratch, scratch};
+use crate::control::{Control, Progress, Start};
+use crate::http1::Keep;
+use crate::pace::{Flow, Next, Pace, share, share_before};
+use crate::plan::threads;
+use crate::record::{ErrorKind, Record, Sample, Times};
+use crate::run::{follow, on_threads};
+
+/// How long a connection of a closed loop waits after it could not connect, instead of spinning.
+const REDIAL_PAUSE: Duration = Duration::from_millis(10);
+
+/// What connections do when it is their turn.
+pub(crate) trait Work: Send + Sync + 'static {
+    /// What a connection keeps from turn to turn.
+    type Own: Default + 'static;
+    /// What a thread brings back beside what was measured.
+    type Hand: Default + Send + 'static;
+
+    /// The kinds of turns, each with a record of its own.
+    fn parts(&self) -> usize;
+
+    /// Does one thing.
+    async fn turn(
+        &self,
+        seat: &mut Seat<Self::Own>,
+        hand: &RefCell<Self::Hand>,
+        scratch: &Scratch,
+    ) -> Turn;
+
+    /// A turn that was due and never taken; its kind.
+    fn missed(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> usize;
+}
+
+/// One connection, with what it needs for its turns.
+#[derive(Debug)]
+pub(crate) struct Seat<O> {
+    pub(crate) wire: Wire,
+    pub(crate) rng: SmallRng,
+    pub(crate) own: O,
+}
+
+/// What came of a turn.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) part: usize,
+    /// When it began, if what came before was the client's own preparation; else from when it was due.
+    pub(crate) began: Option<Instant>,
+    pub(crate) done: Instant,
+    pub(crate) cost: Cost,
+    pub(crate) result: Result<(), ErrorKind>,
+    /// What the system said about an error.
+    pub(crate) detail: Option<String>,
+}
+
+/// What a crew came to.
+#[derive(Debug)]
+pub(crate) struct Crewed<H> {
+    /// By kind of turn.
+    pub(crate) records: Vec<Record>,
+    /// Open loop: from the intended time to the sending, where a connection lay idle.
+    pub(crate) lag: Times,
+    /// Open loop: turns that waited for a free connection.
+    pub(crate) queued: u64,
+    pub(crate) hands: Vec<H>,
+    pub(crate) elapsed: Duration,
+    pub(crate) cpu: Option<Duration>,
+    pub(crate) interrupted: bool,
+}
+
+/// Has `flow`'s connections do `work`. `name` is for the progress bar, `stage` tells this part of a run
+/// from the others, so that it draws other rides.
+pub(crate) fn crew<W: Work>(
+    plan: &Arc<RidesPlan>,
+    control: &Control,
+    (name, stage): (&str, u64),
+    flow: Flow,
+    work: W,
+) -> Result<Crewed<W::Hand>> {
+    let count = threads(plan.workers, flow.connections);
+    let crew = Arc::new(Crew {
+        plan: Arc::clone(plan),
+        control: control.clone(),
+        stage,
+        flow,
+        threads: count,
+        start: Start::new(count),
+        progress: (0..count).map(|_| Progress::default()).collect(),
+        taken: Arc::default(),
+        work,
+    });
+    let job = |id, runtime: Runtime| {
+        let crew = Arc::clone(&crew);
+        move || crew.work_on(id, &runtime)
+    };
+    let (benches, cpu) = on_threads(count, job, |ended| {
+        follow(&crew.progress, &[flow.until], name.to_owned(), ended);
+    })?;
+    let most = |of: fn(&Bench<W::Hand>) -> Duration| benches.iter().map(of).max();
+    let last_success = most(|bench| bench.last_success).unwrap_or_default();
+    let last_end = most(|bench| bench.last_end).unwrap_or_default();
+    let interrupted = control.stopped();
+    let mut crewed = Crewed {
+        records: (0..crew.work.parts()).map(|_| Record::new()).collect(),
+        lag: Times::new(),
+        queued: 0,
+        hands: Vec::with_capacity(benches.len()),
+        elapsed: if interrupted { last_end } else { flow.elapsed(last_success, last_end) },
+        cpu,
+        interrupted,
+    };
+    for bench in benches {
+        for (record, more) in crewed.records.iter_mut().zip(&bench.records) {
+            record.merge(more);
+        }
+        crewed.lag.merge(&bench.lag);
+        crewed.queued += bench.queued;
+        crewed.hands.push(bench.hand);
+    }
+    Ok(crewed)
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Crew<W> {
+    plan: Arc<RidesPlan>,
+    control: Control,
+    stage: u64,
+    flow: Flow,
+    threads: u32,
+    start: Start,
+    progress: Vec<Progress>,
+    taken: Arc<AtomicU64>,
+    work: W,
+}
+
+/// What one thread brings back.
+#[derive(Debug)]
+struct Bench<H> {
+    records: Vec<Record>,
+    lag: Times,
+    queued: u64,
+    hand: H,
+    last_success: Duration,
+    last_end: Duration,
+}
+
+impl<W: Work> Crew<W> {
+    /// Runs thread `id` to its end.
+    fn work_on(self: Arc<Self>, id: u32, runtime: &Runtime) -> Result<Bench<W::Hand>> {
+        let local = LocalSet::new();
+        let thread = runtime.block_on(local.run_until(Thread::run(self, id)))?;
+        drop(local);
+        let thread = Rc::into_inner(thread).context("a connection outlived its thread")?;
+        Ok(Bench {
+            records: thread.records.into_inner(),
+            lag: thread.lag.into_inner(),
+            queued: thread.queued.get(),
+            hand: thread.hand.into_inner(),
+            last_success: thread.last_success.get(),
+            last_end: thread.last_end.get(),
+        })
+    }
+
+    /// This thread's connections, dialled. One that cannot be dialled now is tried again, and counted,
+    /// with its first turn.
+    async fn dial_all(&self, id: u32) -> Vec<Connection> {
+        let mut dialling = JoinSet::new();
+        for _ in 0..share(self.flow.connections, self.threads, id) {
+            let mut connection = Connection::new(self.plan.target.address, true, Keep::Body);
+            let timeout = self.plan.timeout;
+            dialling.spawn_local(async move {
+                drop(tokio::time::timeout(timeout, connection.prepare()).await);
+                connection
+            });
+        }
+        dialling.join_all().await
+    }
+
+    /// Connection `number` of this stage.
+    fn seat(&self, number: u64, connection: Connection) -> Seat<W::Own> {
+        let seed = [self.stage, number].iter().fold(self.plan.seed, |seed, part| {
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(part + 1)
+        });
+        Seat {
+            wire: Wire::new(connection, self.plan.timeout),
+            rng: SmallRng::seed_from_u64(seed),
+            own: W::Own::default(),
+        }
+    }
+}
+
+/// One thread while it works.
+struct Thread<W: Work> {
+    crew: Arc<Crew<W>>,
+    id: u32,
+    start: Instant,
+    scratch: Scratch,
+    records: RefCell<Vec<Record>>,
+    lag: RefCell<Times>,
+    queued: Cell<u64>,
+    hand: RefCell<W::Hand>,
+    last_success: Cell<Duration>,
+    last_end: Cell<Duration>,
+}
+
+impl<W: Work> Thread<W> {
+    async fn run(crew: Arc<Crew<W>>, id: u32) -> Result<Rc<Self>> {
+        let connections = crew.dial_all(id).await;
+        let (start, _) = crew.start.begin();
+        let pace =
+            Rc::new(crew.flow.pace((id, crew.threads), start, &crew.taken, crew.plan.timeout));
+        let first = u64::from(share_before(crew.flow.connections, crew.threads, id));
+        let thread = Rc::new(Self {
+            id,
+            start,
+            scratch: scratch(),
+            records: RefCell::new((0..crew.work.parts()).map(|_| Record::new()).collect()),
+            lag: RefCell::new(Times::new()),
+            queued: Cell::new(0),
+            hand: RefCell::default(),
+            last_success: Cell::default(),
+            last_end: Cell::default(),
+            crew,
+        });
+        let mut tasks = JoinSet::new();
+        for (number, connection) in (first..).zip(connections) {
+            let seat = thread.crew.seat(number, connection);
+            tasks.spawn_local(Rc::clone(&thread).drive(Rc::clone(&pace), seat));
+        }
+        let control = thread.crew.control.clone();
+        tasks.spawn_local(async move {
+            match &*pace {
+                Pace::Open(open) => open.pace(&control).await,
+                Pace::Closed(_) => Ok(()),
+            }
+        });
+        while let Some(ended) = tasks.join_next().await {
+            ended.context("a connection's task failed")?.context("the pacing timer failed")?;
+        }
+        Ok(thread)
+    }
+
+    /// One connection, from the first turn to the last.
+    async fn drive(self: Rc<Self>, pace: Rc<Pace>, mut seat: Seat<W::Own>) -> io::Result<()> {
+        let mut woken = false;
+        loop {
+            let now = Instant::now();
+            let stopped = self.crew.control.stopped();
+            let next = match &*pace {
+                Pace::Closed(closed) => closed.take(now, stopped),
+                Pace::Open(open) => open.take(now, woken, stopped, |intended| {
+                    self.missed(intended, now, &mut seat);
+                }),
+            };
+            match (next, &*pace) {
+                (Next::Send { intended, queued }, _) => {
+                    self.note_lag(&pace, now - intended, queued);
+                    let turn = self.crew.work.turn(&mut seat, &self.hand, &self.scratch).await;
+                    let lost = turn.result == Err(ErrorKind::Connect);
+                    self.note(intended, turn);
+                    if lost && matches!(*pace, Pace::Closed(_)) {
+                        tokio::time::sleep(REDIAL_PAUSE).await;
+                    }
+                    woken = false;
+                }
+                (Next::Wait, Pace::Open(open)) => {
+                    open.lie_idle().await;
+                    woken = true;
+                }
+                (Next::Wait | Next::End, _) => return Ok(()),
+            }
+        }
+    }
+
+    fn note_lag(&self, pace: &Pace, late: Duration, queued: bool) {
+        if matches!(pace, Pace::Open(_)) {
+            if queued {
+                self.queued.set(self.queued.get() + 1);
+            } else {
+                self.lag.borrow_mut().record(late);
+            }
+        }
+    }
+
+    /// A turn whose deadline passed, or whose run was stopped, before a connection was free.
+    fn missed(&self, intended: Instant, now: Instant, seat: &mut Seat<W::Own>) {
+        let part = self.crew.work.missed(seat, &self.hand);
+        let result = Err(ErrorKind::NotSent);
+        let cost = Cost::default();
+        self.note(intended, Turn { part, began: None, done: now, cost, result, detail: None });
+    }
+
+    fn note(&self, intended: Instant, turn: Turn) {
+        let sample = Sample {
+            done_at: turn.done - self.start,
+            total: turn.done - turn.began.unwrap_or(intended),
+            wait: turn.cost.wait,
+            connect: turn.cost.connect,
+            sent_bytes: turn.cost.sent_bytes,
+            received_bytes: turn.cost.received_bytes,
+            result: turn.result,
+        };
+        let record = &mut self.records.borrow_mut()[turn.part];
+        record.add(&sample);
+        if let (Err(kind), Some(detail)) = (turn.result, turn.detail) {
+            record.details.entry(kind).or_insert(detail);
+        }
+        self.crew.progress[self.id as usize].count(turn.result.is_ok());
+        self.last_end.set(self.last_end.get().max(sample.done_at));
+        if turn.result.is_ok() {
+            self.last_success.set(self.last_success.get().max(sample.done_at));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What was recorded, asked for.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rand::RngExt;
+
+use super::crew::{Seat, Turn, Work};
+use super::plan::RidesPlan;
+use crate::connection::Scratch;
+use crate::record::ErrorKind;
+
+/// What can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// How many skied in a resort that day.
+    DaySkiers,
+    /// The vertical of a skier's day.
+    SkierDay,
+    /// The vertical of a skier's season.
+    SkierVertical,
+}
+
+impl Question {
+    pub(crate) const ALL: [Self; 3] = [Self::DaySkiers, Self::SkierDay, Self::SkierVertical];
+
+    /// As it is called in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::DaySkiers => "day skiers",
+            Self::SkierDay => "skier's day",
+            Self::SkierVertical => "skier vertical",
+        }
+    }
+}
+
+/// Asks one of these questions each turn, at random.
+#[derive(Debug)]
+pub(crate) struct Questions {
+    pub(crate) plan: Arc<RidesPlan>,
+    pub(crate) asked: Vec<Question>,
+}
+
+/// What a thread saw.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    /// Answers that there is nothing: the skier did not ski.
+    pub(crate) absent: u64,
+}
+
+impl Questions {
+    fn draw(&self, seat: &mut Seat<()>) -> usize {
+        seat.rng.random_range(0..self.asked.len())
+    }
+}
+
+impl Work for Questions {
+    type Own = ();
+    type Hand = Seen;
+
+    fn parts(&self) -> usize {
+        self.asked.len()
+    }
+
+    async fn turn(&self, seat: &mut Seat<()>, hand: &RefCell<Seen>, scratch: &Scratch) -> Turn {
+        let part = self.draw(seat);
+        let place = self.plan.ranges.draw_place(&mut seat.rng);
+        let requests = &self.plan.requests;
+        let path = match self.asked[part] {
+            Question::DaySkiers => requests.day_path(place.resort),
+            Question::SkierDay => requests.skier_day_path(place),
+            Question::SkierVertical => requests.skier_path(place),
+        };
+        requests.get(&path, &mut seat.wire.request);
+        let asked = seat.wire.ask(scratch).await;
+        let done = Instant::now();
+        let result = match asked.expect(200) {
+            Err(ErrorKind::Status(404)) if self.asked[part] != Question::DaySkiers => {
+                hand.borrow_mut().absent += 1;
+                Ok(())
+            }
+            other => other,
+        };
+        let cost = seat.wire.take_cost();
+        Turn { part, began: None, done, cost, result, detail: asked.detail }
+    }
+
+    fn missed(&self, seat: &mut Seat<()>, _hand: &RefCell<Seen>) -> usize {
+        self.draw(seat)
+    }
+}

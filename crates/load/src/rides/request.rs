@@ -1,0 +1,168 @@
+//! The bytes of the rides' requests.
+
+use std::io::Write;
+
+use uuid::Uuid;
+
+use super::ride::{Place, Ranges, Ride};
+use crate::target::Target;
+use crate::template::after_path;
+
+/// Where what was recorded of a whole run is told.
+pub(crate) const LEDGER_PATH: &str = "/api/rides/ledger";
+/// Where the verticals of lifts are told.
+pub(crate) const RESORTS_PATH: &str = "/api/rides/resorts";
+const BATCH_PATH: &str = "/api/rides";
+
+/// What all requests of a run have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Requests {
+    /// Before each path.
+    prefix: String,
+    /// Behind each path, up to the headers that are the request's own.
+    after_path: String,
+    season: String,
+    day: u32,
+}
+
+/// Room for a request does not end: writing into it cannot fail.
+macro_rules! put {
+    ($out:expr, $($text:tt)*) => {
+        drop(write!($out, $($text)*))
+    };
+}
+
+impl Requests {
+    pub(crate) fn new(target: &Target, headers: &[String], ranges: &Ranges) -> Self {
+        Self {
+            prefix: target.prefix.clone(),
+            after_path: after_path(target, headers, true),
+            season: ranges.season.clone(),
+            day: ranges.day,
+        }
+    }
+
+    /// The path of a skier's day.
+    pub(crate) fn skier_day_path(&self, place: Place) -> String {
+        let Place { resort, skier } = place;
+        format!("/skiers/{resort}/seasons/{}/days/{}/skiers/{skier}", self.season, self.day)
+    }
+
+    /// The path of how many skied in a resort.
+    pub(crate) fn day_path(&self, resort: u32) -> String {
+        format!("/resorts/{resort}/seasons/{}/day/{}/skiers", self.season, self.day)
+    }
+
+    /// The path of a skier's vertical in the season.
+    pub(crate) fn skier_path(&self, place: Place) -> String {
+        let Place { resort, skier } = place;
+        format!("/skiers/{skier}/vertical?resort={resort}&season={}", self.season)
+    }
+
+    /// Puts a GET of `path` into `out`, whose old content goes.
+    pub(crate) fn get(&self, path: &str, out: &mut Vec<u8>) {
+        out.clear();
+        put!(out, "GET {}{path}{}\r\n", self.prefix, self.after_path);
+    }
+
+    /// Puts the recording of one ride into `out`, whose old content goes.
+    pub(crate) fn post(&self, id: Uuid, ride: &Ride, out: &mut Vec<u8>) {
+        let Place { resort, skier } = ride.place;
+        let digits = |number: u32| number.checked_ilog10().unwrap_or_default() + 1;
+        let length = "{\"time\":,\"liftID\":}".len();
+        out.clear();
+        put!(
+            out,
+            "POST {}/skiers/{resort}/seasons/{}/days/{}/skiers/{skier}{}Idempotency-Key: {id}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{{\"time\":{},\"liftID\":{}}}",
+            self.prefix,
+            self.season,
+            self.day,
+            self.after_path,
+            length + (digits(ride.time) + digits(ride.lift)) as usize,
+            ride.time,
+            ride.lift
+        );
+    }
+
+    /// Adds the line of one ride to a batch's body.
+    pub(crate) fn line(&self, id: Uuid, ride: &Ride, body: &mut Vec<u8>) {
+        put!(
+            body,
+            "{{\"id\":\"{id}\",\"resortID\":{},\"seasonID\":\"{}\",\"dayID\":{},\"skierID\":{},\"time\":{},\"liftID\":{}}}\n",
+            ride.place.resort,
+            self.season,
+            self.day,
+            ride.place.skier,
+            ride.time,
+            ride.lift
+        );
+    }
+
+    /// Puts a batch into `out`, whose old content goes. `coding`: how the body is packed.
+    pub(crate) fn batch(&self, coding: Option<&str>, body: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        put!(
+            out,
+            "POST {}{BATCH_PATH}{}Content-Type: application/x-ndjson\r\nContent-Length: {}\r\n",
+            self.prefix,
+            self.after_path,
+            body.len()
+        );
+        if let Some(coding) = coding {
+            put!(out, "Content-Encoding: {coding}\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(body);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests() -> Requests {
+        let ranges =
+            Ranges { resorts: 1, skiers: 1, lifts: 1, times: 1, season: "2025".to_owned(), day: 7 };
+        Requests::new(&Target::for_tests("localhost"), &["X-Key: 1".to_owned()], &ranges)
+    }
+
+    const RIDE: Ride = Ride { place: Place { resort: 3, skier: 44 }, time: 217, lift: 21 };
+
+    #[test]
+    fn a_ride_is_posted_under_its_id_with_a_body_of_the_right_length() {
+        let mut out = b"old".to_vec();
+        requests().post(Uuid::nil(), &RIDE, &mut out);
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.starts_with("POST /skiers/3/seasons/2025/days/7/skiers/44 HTTP/1.1\r\n"),
+            "{text}"
+        );
+        let end = "\r\nX-Key: 1\r\nIdempotency-Key: 00000000-0000-0000-0000-000000000000\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{\"time\":217,\"liftID\":21}";
+        assert!(text.ends_with(end), "{text}");
+    }
+
+    #[test]
+    fn a_batch_says_how_long_it_is_and_how_it_is_packed() {
+        let (mut body, mut out) = (Vec::new(), Vec::new());
+        requests().line(Uuid::nil(), &RIDE, &mut body);
+        requests().batch(Some("gzip"), &body, &mut out);
+        let line = "{\"id\":\"00000000-0000-0000-0000-000000000000\",\"resortID\":3,\"seasonID\":\"2025\",\"dayID\":7,\"skierID\":44,\"time\":217,\"liftID\":21}\n";
+        let text = String::from_utf8(out).unwrap();
+        let end = format!(
+            "Content-Type: application/x-ndjson\r\nContent-Length: {}\r\nContent-Encoding: gzip\r\n\r\n{line}",
+            line.len()
+        );
+        assert!(text.starts_with("POST /api/rides HTTP/1.1\r\n") && text.ends_with(&end), "{text}");
+    }
+
+    #[test]
+    fn each_question_has_its_path() {
+        let (requests, mut out) = (requests(), Vec::new());
+        assert_eq!(requests.day_path(3), "/resorts/3/seasons/2025/day/7/skiers");
+        assert_eq!(requests.skier_day_path(RIDE.place), "/skiers/3/seasons/2025/days/7/skiers/44");
+        requests.get(&requests.skier_path(RIDE.place), &mut out);
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("GET /skiers/44/vertical?resort=3&season=2025 HTTP/1.1\r\n"));
+        assert!(text.ends_with("X-Key: 1\r\n\r\n"), "{text}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Rides as they are drawn, the ids of their events, and what they are worth.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use uuid::Uuid;
+
+/// The vertical of a lift that no table names, for each of its number.
+const VERTICAL_PER_LIFT: u64 = 10;
+
+/// One ride; its season and day are those of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ride {
+    pub(crate) place: Place,
+    pub(crate) time: u32,
+    pub(crate) lift: u32,
+}
+
+/// Whose day where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub(crate) resort: u32,
+    pub(crate) skier: u32,
+}
+
+/// What rides are drawn from: numbers from 1 to these.
+#[derive(Debug, Clone)]
+pub(crate) struct Ranges {
+    pub(crate) resorts: u32,
+    pub(crate) skiers: u32,
+    pub(crate) lifts: u32,
+    pub(crate) times: u32,
+    pub(crate) season: String,
+    pub(crate) day: u32,
+}
+
+impl Ranges {
+    pub(crate) fn draw(&self, rng: &mut SmallRng) -> Ride {
+        Ride {
+            place: self.draw_place(rng),
+            time: rng.random_range(1..=self.times),
+            lift: rng.random_range(1..=self.lifts),
+        }
+    }
+
+    pub(crate) fn draw_place(&self, rng: &mut SmallRng) -> Place {
+        Place {
+            resort: rng.random_range(1..=self.resorts),
+            skier: rng.random_range(1..=self.skiers),
+        }
+    }
+}
+
+/// Mints the ids of events, whatever the seed: two runs with one seed must never meet.
+#[derive(Debug)]
+pub(crate) struct Ids(SmallRng);
+
+impl Default for Ids {
+    fn default() -> Self {
+        Self(SmallRng::seed_from_u64(rand::random()))
+    }
+}
+
+impl Ids {
+    /// A new `UUIDv7`.
+    pub(crate) fn mint(&mut self) -> Uuid {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let unix_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        uuid::Builder::from_unix_timestamp_millis(unix_ms, &self.0.random()).into_uuid()
+    }
+}
+
+/// What a ride on each lift is worth.
+#[derive(Debug, Default)]
+pub(crate) struct Verticals(HashMap<(u32, u32), u64>);
+
+impl Verticals {
+    /// Of these resorts, lifts and verticals; of all others by the lift's number.
+    pub(crate) fn new(named: impl IntoIterator<Item = ((u32, u32), u64)>) -> Self {
+        let by_number = |(_, lift): (u32, u32)| u64::from(lift) * VERTICAL_PER_LIFT;
+        Self(named.into_iter().filter(|(at, vertical)| *vertical != by_number(*at)).collect())
+    }
+
+    pub(crate) fn of(&self, ride: &Ride) -> u64 {
+        let named = self.0.get(&(ride.place.resort, ride.lift));
+        named.copied().unwrap_or(u64::from(ride.lift) * VERTICAL_PER_LIFT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges() -> Ranges {
+        Ranges { resorts: 2, skiers: 3, lifts: 4, times: 5, season: "2025".to_owned(), day: 1 }
+    }
+
+    #[test]
+    fn one_seed_draws_the_same_rides_within_their_ranges() {
+        let draw = || {
+            let mut rng = SmallRng::seed_from_u64(7);
+            (0..200).map(|_| ranges().draw(&mut rng)).collect::<Vec<Ride>>()
+        };
+        let rides = draw();
+        assert_eq!(rides, draw());
+        let most = |of: fn(&Ride) -> u32| rides.iter().map(of).max();
+        assert_eq!(
+            (most(|ride| ride.place.resort), most(|ride| ride.place.skier)),
+            (Some(2), Some(3))
+        );
+        assert_eq!((most(|ride| ride.lift), most(|ride| ride.time)), (Some(4), Some(5)));
+        assert!(rides.iter().all(|ride| ride.lift > 0 && ride.place.skier > 0));
+    }
+
+    #[test]
+    fn ids_are_new_whoever_mints_them() {
+        let mut ids: Vec<Uuid> = Vec::new();
+        for mut minter in [Ids::default(), Ids::default()] {
+            ids.extend((0..1000).map(|_| minter.mint()));
+        }
+        assert!(ids.iter().all(|id| id.get_version_num() == 7));
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 2000);
+    }
+
+    #[test]
+    fn a_lift_is_worth_what_the_table_says_or_ten_times_its_number() {
+        let verticals = Verticals::new([((1, 2), 333), ((1, 3), 30)]);
+        let of =
+            |resort, lift| verticals.of(&Ride { place: Place { resort, skier: 1 }, time: 1, lift });
+        assert_eq!([of(1, 2), of(1, 3), of(1, 4), of(2, 2)], [333, 30, 40, 20]);
+    }
+}

@@ -1,0 +1,164 @@
+//! What a run may expect of the server: sums for each skier's day, never the events themselves.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use super::ride::{Place, Ride};
+use crate::ledger::WriteOutcome;
+
+/// Verticals of one skier's day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    /// Of acknowledged events.
+    pub(crate) acknowledged: u64,
+    /// Of events of which nobody knows whether they were stored.
+    pub(crate) unknown: u64,
+    /// At least one was acknowledged; it may be worth nothing.
+    pub(crate) sure: bool,
+}
+
+impl Sums {
+    /// The least and the most that may be found.
+    pub(crate) fn bounds(self) -> RangeInclusive<u64> {
+        self.acknowledged..=self.acknowledged + self.unknown
+    }
+}
+
+/// What became of events, as far as the client can know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Events {
+    pub(crate) acknowledged: u64,
+    pub(crate) refused: u64,
+    pub(crate) unknown: u64,
+    /// Tries after the first, of single events or of batches.
+    pub(crate) retries: u64,
+    /// Acknowledged at their first try, but as repetitions, which they are not.
+    pub(crate) new_as_replayed: u64,
+    /// Sent once more on purpose, and answered as repetitions.
+    pub(crate) repeats_replayed: u64,
+    /// The same, and answered as new.
+    pub(crate) repeats_as_new: u64,
+    /// The same, and refused.
+    pub(crate) repeats_refused: u64,
+    /// The same, without an answer, or not taken.
+    pub(crate) repeats_unanswered: u64,
+}
+
+impl Events {
+    /// Whether new events were answered as new ones, and repetitions as repetitions.
+    pub(crate) fn told_apart(&self) -> bool {
+        self.new_as_replayed + self.repeats_as_new + self.repeats_refused == 0
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.acknowledged += other.acknowledged;
+        self.refused += other.refused;
+        self.unknown += other.unknown;
+        self.retries += other.retries;
+        self.new_as_replayed += other.new_as_replayed;
+        self.repeats_replayed += other.repeats_replayed;
+        self.repeats_as_new += other.repeats_as_new;
+        self.repeats_refused += other.repeats_refused;
+        self.repeats_unanswered += other.repeats_unanswered;
+    }
+}
+
+/// How an event that was sent once more was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    Replayed,
+    AsNew,
+    Refused,
+    Unanswered,
+}
+
+/// Everything that one thread, or a run, has to remember.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) events: Events,
+    /// Filled only when the run is to be verified.
+    pub(crate) days: HashMap<Place, Sums>,
+}
+
+impl Tally {
+    pub(crate) fn note(&mut self, outcome: WriteOutcome) {
+        match outcome {
+            WriteOutcome::Acknowledged => self.events.acknowledged += 1,
+            WriteOutcome::Refused => self.events.refused += 1,
+            WriteOutcome::Unknown => self.events.unknown += 1,
+        }
+    }
+
+    /// Remembers what the ride is worth that had this outcome.
+    pub(crate) fn sum(&mut self, ride: &Ride, vertical: u64, outcome: WriteOutcome) {
+        if outcome == WriteOutcome::Refused {
+            return;
+        }
+        let sums = self.days.entry(ride.place).or_default();
+        if outcome == WriteOutcome::Acknowledged {
+            sums.acknowledged += vertical;
+            sums.sure = true;
+        } else {
+            sums.unknown += vertical;
+        }
+    }
+
+    pub(crate) fn note_repeat(&mut self, repeat: Repeat) {
+        match repeat {
+            Repeat::Replayed => self.events.repeats_replayed += 1,
+            Repeat::AsNew => self.events.repeats_as_new += 1,
+            Repeat::Refused => self.events.repeats_refused += 1,
+            Repeat::Unanswered => self.events.repeats_unanswered += 1,
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.events.merge(&other.events);
+        if self.days.is_empty() {
+            self.days = other.days;
+            return;
+        }
+        for (place, more) in other.days {
+            let sums = self.days.entry(place).or_default();
+            sums.acknowledged += more.acknowledged;
+            sums.unknown += more.unknown;
+            sums.sure |= more.sure;
+        }
+    }
+
+    /// For each resort, the least and the most skiers that may be found.
+    pub(crate) fn skiers(&self, resorts: u32) -> HashMap<u32, (u64, u64)> {
+        let mut skiers: HashMap<u32, (u64, u64)> = (1..=resorts).map(|at| (at, (0, 0))).collect();
+        for (place, sums) in &self.days {
+            let bounds = skiers.entry(place.resort).or_default();
+            bounds.0 += u64::from(sums.sure);
+            bounds.1 += 1;
+        }
+        skiers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ride(resort: u32, skier: u32) -> Ride {
+        Ride { place: Place { resort, skier }, time: 1, lift: 1 }
+    }
+
+    #[test]
+    fn doubt_widens_the_bounds_and_a_refusal_does_not() {
+        use WriteOutcome::{Acknowledged, Refused, Unknown};
+        let (mut one, mut other) = (Tally::default(), Tally::default());
+        one.sum(&ride(1, 1), 10, Acknowledged);
+        one.sum(&ride(1, 2), 30, Unknown);
+        other.sum(&ride(1, 1), 20, Acknowledged);
+        other.sum(&ride(1, 1), 40, Unknown);
+        other.sum(&ride(2, 9), 50, Refused);
+        one.merge(other);
+        let bounds = |resort, skier| one.days.get(&Place { resort, skier }).map(|day| day.bounds());
+        assert_eq!([bounds(1, 1), bounds(1, 2), bounds(2, 9)], [Some(30..=70), Some(0..=30), None]);
+        let skiers = one.skiers(3);
+        assert_eq!([skiers[&1], skiers[&2], skiers[&3]], [(1, 2), (0, 0), (0, 0)]);
+    }
+}

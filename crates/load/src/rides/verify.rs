@@ -1,0 +1,225 @@
+//! Proves that every acknowledged event was counted once: sums, skiers and the ledger are compared.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::plan::RidesPlan;
+use super::read::{day_skiers, stored};
+use super::ride::{Place, Verticals};
+use super::tally::{Events, Sums, Tally};
+use crate::batch::{Batch, Reply, Verdict, run_batch};
+use crate::control::Control;
+
+/// What differs is looked at once more after each of these: whoever counts may be a moment behind.
+const LOOK_AGAIN_AFTER: [Duration; 3] =
+    [Duration::from_millis(200), Duration::from_millis(500), Duration::from_secs(1)];
+/// Examples named of what differs.
+const EXAMPLES_MAX: usize = 5;
+
+/// What was known before the run.
+#[derive(Debug)]
+pub(crate) struct Before {
+    /// What rides are worth.
+    pub(crate) verticals: Arc<Verticals>,
+    /// Rides stored for ever; `None`: no ledger.
+    pub(crate) stored: Option<u64>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Verification {
+    /// Skiers' days that the run touched.
+    pub(crate) skier_days: u64,
+    /// Of those: with another vertical.
+    pub(crate) skier_days_wrong: u64,
+    /// Of those: no usable answer, after several tries.
+    pub(crate) skier_days_unreadable: u64,
+    /// Resorts whose skiers were counted, and of those: another number.
+    pub(crate) resorts: u64,
+    pub(crate) resorts_wrong: u64,
+    /// `None` if the server keeps none.
+    pub(crate) ledger: Option<LedgerFound>,
+    /// Some of what is wrong or unreadable, in words.
+    pub(crate) examples: Vec<String>,
+}
+
+/// What the ledger says was stored during the run, and what it may say.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct LedgerFound {
+    pub(crate) stored: u64,
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+}
+
+impl LedgerFound {
+    fn right(self) -> bool {
+        (self.least..=self.most).contains(&self.stored)
+    }
+}
+
+impl Verification {
+    /// Whether everything is as acknowledged.
+    pub(crate) fn clean(&self) -> bool {
+        self.skier_days_wrong + self.skier_days_unreadable + self.resorts_wrong == 0
+            && self.ledger.is_none_or(LedgerFound::right)
+    }
+
+    fn explain(&mut self, example: String) {
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(example);
+        }
+    }
+}
+
+/// Looks at everything that the run touched on a day that nobody had used before it.
+pub(crate) fn verify(plan: &Arc<RidesPlan>, before: &Before, tally: Tally) -> Result<Verification> {
+    let mut found = Verification {
+        skier_days: tally.days.len() as u64,
+        // Waits until what is acknowledged is stored, so it comes before what is counted.
+        ledger: check_ledger(plan, before, &tally.events)?,
+        ..Verification::default()
+    };
+    let skiers = tally.skiers(plan.ranges.resorts);
+    check_days(plan, tally, &mut found)?;
+    check_skiers(plan, &skiers, &mut found)?;
+    Ok(found)
+}
+
+/// Asks `look` for what differs, and again while something does.
+fn look_again<T>(
+    mut differing: T,
+    none: fn(&T) -> bool,
+    mut look: impl FnMut(T) -> Result<T>,
+) -> Result<T> {
+    for pause in LOOK_AGAIN_AFTER {
+        if none(&differing) {
+            break;
+        }
+        std::thread::sleep(pause);
+        differing = look(differing)?;
+    }
+    Ok(differing)
+}
+
+fn check_ledger(
+    plan: &Arc<RidesPlan>,
+    before: &Before,
+    events: &Events,
+) -> Result<Option<LedgerFound>> {
+    let Some(before) = before.stored else { return Ok(None) };
+    let look = || -> Result<Option<LedgerFound>> {
+        let after = stored(plan).context("cannot read the ledger")?;
+        Ok(after.map(|after| LedgerFound {
+            stored: after.saturating_sub(before),
+            least: events.acknowledged,
+            most: events.acknowledged + events.unknown,
+        }))
+    };
+    look_again(look()?, |found| found.is_none_or(LedgerFound::right), |_| look())
+}
+
+fn check_days(plan: &Arc<RidesPlan>, tally: Tally, found: &mut Verification) -> Result<()> {
+    let read = "cannot read the skiers' days back";
+    let first = ReadDays::all(plan, tally.days.into_iter()).context(read)?;
+    let differing = look_again(first, Vec::is_empty, |days| {
+        ReadDays::all(plan, days.into_iter().map(|day| (day.place, day.sums))).context(read)
+    })?;
+    for Differing { place, sums, vertical } in differing {
+        let path = plan.requests.skier_day_path(place);
+        let (least, most) = sums.bounds().into_inner();
+        let due = if least == most { least.to_string() } else { format!("from {least} to {most}") };
+        if let Some(vertical) = vertical {
+            found.skier_days_wrong += 1;
+            found.explain(format!("{path} is {vertical}, and must be {due}"));
+        } else {
+            found.skier_days_unreadable += 1;
+            found.explain(format!("{path} has no usable answer, and must be {due}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_skiers(
+    plan: &Arc<RidesPlan>,
+    due: &HashMap<u32, (u64, u64)>,
+    found: &mut Verification,
+) -> Result<()> {
+    let look = || -> Result<Vec<(u32, u64)>> {
+        let skiers = day_skiers(plan).context("cannot count the skiers")?;
+        let wrong = |(resort, skiers): &(u32, u64)| {
+            let (least, most) = due.get(resort).copied().unwrap_or_default();
+            !(least..=most).contains(skiers)
+        };
+        Ok((1..).zip(skiers).filter(wrong).collect())
+    };
+    let wrong = look_again(look()?, Vec::is_empty, |_| look())?;
+    found.resorts = plan.ranges.resorts.into();
+    found.resorts_wrong = wrong.len() as u64;
+    for (resort, skiers) in wrong {
+        let path = plan.requests.day_path(resort);
+        let (least, most) = due.get(&resort).copied().unwrap_or_default();
+        found.explain(format!("{path} is {skiers}, and must be from {least} to {most}"));
+    }
+    Ok(())
+}
+
+/// A skier's day that is not as it must be; its vertical, if there was an answer.
+struct Differing {
+    place: Place,
+    sums: Sums,
+    vertical: Option<u64>,
+}
+
+/// Reads skiers' days and keeps those that differ.
+struct ReadDays<I> {
+    plan: Arc<RidesPlan>,
+    days: I,
+    /// Those under way.
+    open: HashMap<u64, (Place, Sums)>,
+    begun: u64,
+    differing: Vec<Differing>,
+}
+
+impl<I: Iterator<Item = (Place, Sums)> + 'static> ReadDays<I> {
+    fn all(plan: &Arc<RidesPlan>, days: I) -> Result<Vec<Differing>> {
+        let reading = Self {
+            plan: Arc::clone(plan),
+            days,
+            open: HashMap::new(),
+            begun: 0,
+            differing: Vec::new(),
+        };
+        Ok(run_batch(plan.sending(), &Control::default(), reading)?.differing)
+    }
+}
+
+impl<I: Iterator<Item = (Place, Sums)>> Batch for ReadDays<I> {
+    fn next(&mut self, request: &mut Vec<u8>) -> Option<u64> {
+        let day = self.days.next()?;
+        self.plan.requests.get(&self.plan.requests.skier_day_path(day.0), request);
+        self.begun += 1;
+        self.open.insert(self.begun, day);
+        Some(self.begun)
+    }
+
+    fn judge(&mut self, number: u64, reply: Reply<'_>, last: bool) -> Verdict {
+        let vertical = match reply {
+            Reply::Answer { status: 404, .. } => Some(0),
+            Reply::Answer { status: 200, body, .. } => serde_json::from_slice(body).ok(),
+            _ => None,
+        };
+        if vertical.is_none() && !last {
+            return Verdict::Again;
+        }
+        let Some((place, sums)) = self.open.remove(&number) else { return Verdict::Settled };
+        let allowed = sums.bounds();
+        if !vertical.is_some_and(|vertical| allowed.contains(&vertical)) {
+            self.differing.push(Differing { place, sums, vertical });
+        }
+        Verdict::Settled
+    }
+}

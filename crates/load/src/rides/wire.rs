@@ -1,0 +1,155 @@
+//! One connection of the rides: asks once, and says when to ask again.
+
+use std::time::{Duration, Instant};
+
+use rand::RngExt;
+use rand::rngs::SmallRng;
+
+use crate::connection::{Connection, Failure, Scratch};
+use crate::control::Control;
+use crate::http1::Decoder;
+use crate::ledger::WriteOutcome;
+use crate::record::ErrorKind;
+
+/// How often one event is tried: once, and 5 times more.
+pub(crate) const TRIES_MAX: u32 = 6;
+/// The longest pause before the second try; it doubles with each.
+const PAUSE_FIRST: Duration = Duration::from_millis(20);
+/// The longest time that a `Retry-After` is obeyed.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
+
+/// What came of asking once.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) status: Result<u16, ErrorKind>,
+    /// What the system said about an error.
+    pub(crate) detail: Option<String>,
+    /// Whether any byte left the client.
+    pub(crate) sent: bool,
+    /// When the answer says to come back.
+    pub(crate) retry_after_s: Option<u64>,
+}
+
+impl Asked {
+    /// Success if the status is `wanted`.
+    pub(crate) fn expect(&self, wanted: u16) -> Result<(), ErrorKind> {
+        match self.status {
+            Ok(status) if status == wanted => Ok(()),
+            Ok(status) => Err(ErrorKind::Status(status)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the client may conclude, if `result` is what it makes of the answer.
+    pub(crate) fn outcome(&self, result: Result<(), ErrorKind>) -> WriteOutcome {
+        WriteOutcome::of(result, self.sent)
+    }
+
+    /// Waits before the next try, if there is to be one after `tried`; false: there is none.
+    pub(crate) async fn pause(&self, tried: u32, rng: &mut SmallRng, control: &Control) -> bool {
+        if tried >= TRIES_MAX || control.stopped() {
+            return false;
+        }
+        let longest = PAUSE_FIRST * (1 << (tried - 1));
+        let asked_for = self.retry_after_s.map(Duration::from_secs);
+        // From half of it on, at random: who failed together does not come back together.
+        let pause = longest.mul_f64(rng.random_range(0.5..1.0))
+            + asked_for.unwrap_or_default().min(RETRY_AFTER_MAX);
+        tokio::select! {
+            () = tokio::time::sleep(pause) => true,
+            () = control.cancelled() => false,
+        }
+    }
+}
+
+/// Whether `result` may be another one if the same is sent once more.
+pub(crate) fn worth_retrying(result: Result<(), ErrorKind>) -> bool {
+    !matches!(result, Ok(()) | Err(ErrorKind::Status(..=499)))
+}
+
+/// What all tries of one request cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cost {
+    /// To the first byte of the last answer.
+    pub(crate) wait: Option<Duration>,
+    pub(crate) connect: Option<Duration>,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+}
+
+/// A connection with the request that goes over it.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    connection: Connection,
+    timeout: Duration,
+    pub(crate) request: Vec<u8>,
+    cost: Cost,
+}
+
+impl Wire {
+    pub(crate) fn new(connection: Connection, timeout: Duration) -> Self {
+        Self { connection, timeout, request: Vec::with_capacity(512), cost: Cost::default() }
+    }
+
+    /// Sends the request and awaits its answer.
+    pub(crate) async fn ask(&mut self, scratch: &Scratch) -> Asked {
+        let began = Instant::now();
+        self.connection.reset();
+        let exchange = self.connection.exchange(&self.request, false, scratch);
+        let outcome = tokio::time::timeout(self.timeout, exchange).await;
+        let (status, detail) = match outcome {
+            Err(_) => {
+                self.connection.abandon();
+                (Err(ErrorKind::Timeout), None)
+            }
+            Ok(Err(Failure::Connect(error))) => (Err(ErrorKind::Connect), Some(error.to_string())),
+            Ok(Err(Failure::Lost)) => (Err(ErrorKind::Reset), None),
+            Ok(Err(Failure::Malformed(error))) => {
+                (Err(ErrorKind::Malformed), Some(error.to_string()))
+            }
+            Ok(Ok(answer)) => (Ok(answer.status), None),
+        };
+        let marks = self.connection.marks;
+        let ready = marks.connected.unwrap_or(began);
+        self.cost.wait = marks.first_byte.map(|first| first - ready);
+        self.cost.connect =
+            marks.connected.map(|connected| connected - began).or(self.cost.connect);
+        self.cost.sent_bytes += marks.sent_bytes;
+        self.cost.received_bytes += marks.received_bytes;
+        let retry_after_s = status.ok().and_then(|_| self.answered().retry_after_s());
+        Asked { status, detail, sent: marks.sent_bytes > 0, retry_after_s }
+    }
+
+    /// What is known of the last answer.
+    pub(crate) fn answered(&self) -> &Decoder {
+        self.connection.answered()
+    }
+
+    /// What was spent since this was asked last.
+    pub(crate) fn take_cost(&mut self) -> Cost {
+        std::mem::take(&mut self.cost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_turn_out_otherwise_is_tried_again() {
+        let all = [
+            (Ok(()), false),
+            (Err(ErrorKind::Status(400)), false),
+            (Err(ErrorKind::Status(404)), false),
+            (Err(ErrorKind::Status(500)), true),
+            (Err(ErrorKind::Status(503)), true),
+            (Err(ErrorKind::Timeout), true),
+            (Err(ErrorKind::Connect), true),
+            (Err(ErrorKind::Reset), true),
+            (Err(ErrorKind::Malformed), true),
+        ];
+        for (result, again) in all {
+            assert_eq!(worth_retrying(result), again, "{result:?}");
+        }
+    }
+}
