@@ -201,7 +201,7 @@ fn post_workload(command: &RidesPostCommand) -> String {
         (Some(rate), Some(duration)) => {
             format!("open loop at {rate} events/s for {} s", duration.as_secs_f64())
         }
-        (Some(rate), None) => format!("open loop at {rate}/s, {} events", command.events),
+        (Some(rate), None) => format!("open loop at {rate} events/s, {} events", command.events),
         (None, _) => format!("closed loop, {} events", command.events),
     }
 }

@@ -1,8 +1,8 @@
 //! Rides against servers that count them well, and such that do not.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Read;
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -373,6 +373,33 @@ fn lines_that_were_not_taken_go_out_again_and_lost_answers_count_once() {
     ran.is("/events/acknowledged", 300.0);
     ran.is("/events/retries", 9.0);
     assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 300), "{}", ran.text);
+}
+
+/// Answers each request as soon as something of it is there, and reads no more.
+fn impatient() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            if stream.read(&mut [0]).unwrap_or(0) > 0 {
+                let _ = stream.write_all(b"HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n");
+            }
+            open.push(stream);
+        }
+    });
+    address
+}
+
+#[test]
+fn a_batch_that_is_refused_before_it_is_read_is_refused_and_not_in_doubt() {
+    // More than what fits into the buffers between the two.
+    let long = "a".repeat(16 << 20);
+    let options = format!("rides-batch -n 10 -c 1 --timeout 5s -H X-Long:{long}");
+    let ran = ride_load(impatient(), &options);
+    ran.is("/events/refused", 10.0);
+    ran.is("/rows/0/figures/errors_by_kind/status 413", 1.0);
 }
 
 #[test]
