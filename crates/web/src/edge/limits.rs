@@ -1,4 +1,4 @@
-//! Limits per client address, for what is costly or can be abused.
+//! Limits: per client address, for what is costly or can be abused; and for everybody together.
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -60,6 +60,36 @@ impl AddressLimit {
     }
 }
 
+/// Parts of a second whose share everybody may take at once.
+const BURST_PER_SECOND: u32 = 10;
+
+/// Lets everybody together do a thing so often a second (GCRA), a tenth of a second's share at once.
+pub struct RateLimit {
+    limiter: DefaultDirectRateLimiter,
+    clock: DefaultClock,
+}
+
+impl RateLimit {
+    /// A limit of `per_second`; with 0 nothing is limited.
+    pub fn per_second(per_second: u32) -> Option<Self> {
+        let share = NonZeroU32::new(per_second)?;
+        let burst = NonZeroU32::new(per_second / BURST_PER_SECOND).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_second(share).allow_burst(burst);
+        Some(Self {
+            limiter: DefaultDirectRateLimiter::direct(quota),
+            clock: DefaultClock::default(),
+        })
+    }
+
+    /// Takes one, or says when there is one again.
+    pub fn take(&self) -> Result<()> {
+        self.limiter.check().map_err(|until| Error::Unavailable {
+            retry_after: until.wait_time_from(self.clock.now()),
+            cause: "more is asked for than the operator lets in".into(),
+        })
+    }
+}
+
 /// Takes from a limit, if there is one.
 pub fn take(limit: Option<&AddressLimit>, client: Client) -> Result<()> {
     limit.map_or(Ok(()), |limit| limit.take(client))
@@ -76,6 +106,16 @@ mod tests {
         assert!(matches!(limit.take_many(client, 4), Err(Error::Invalid { .. })));
         limit.take_many(client, 3).unwrap();
         assert!(matches!(limit.take_many(client, 1), Err(Error::TooMany { .. })));
+    }
+
+    #[test]
+    fn everybody_together_takes_a_tenth_of_a_second_at_once() {
+        let limit = RateLimit::per_second(20).unwrap();
+        // More than two if the test itself is held up.
+        let taken = (0..1_000).take_while(|_| limit.take().is_ok()).count();
+        assert!((2..1_000).contains(&taken), "{taken}");
+        assert!(RateLimit::per_second(1).unwrap().take().is_ok());
+        assert!(RateLimit::per_second(0).is_none());
     }
 
     #[test]
