@@ -21,13 +21,18 @@ pub fn attempt(
     said: &[&[u8]],
     at: Timestamp,
 ) -> Result<Option<Attempt>> {
+    let Some(key) = key(headers)? else { return Ok(None) };
+    Attempt::new(&[caller, method.as_str(), route], key, &said.join(&0), at).map(Some)
+}
+
+/// The key, if a request carries one; what it may be is for whoever reads it to say.
+pub fn key(headers: &HeaderMap) -> Result<Option<&str>> {
     let mut keys = headers.get_all(HEADER).iter();
     let Some(key) = keys.next() else { return Ok(None) };
     if keys.next().is_some() {
         return Err(Error::invalid("Idempotency-Key", "was sent twice"));
     }
-    let key = key.to_str().map_err(|_| {
+    key.to_str().map(Some).map_err(|_| {
         Error::invalid("Idempotency-Key", "must be 1 to 128 printable ASCII characters")
-    })?;
-    Attempt::new(&[caller, method.as_str(), route], key, &said.join(&0), at).map(Some)
+    })
 }
