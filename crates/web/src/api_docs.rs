@@ -123,7 +123,7 @@ mod tests {
         let groups = groups(&document, "https://go.example");
         let page = DocsPage { base_url: "https://go.example", groups: &groups };
         let html = pages::rendered(&page, pages::check::EVERYTHING).unwrap();
-        check::sound_within(&html, 80_000);
+        check::sound_within(&html, 100_000);
         let paths = document["paths"].as_object().unwrap();
         let operations: usize =
             paths.values().map(|methods| methods.as_object().unwrap().len()).sum();

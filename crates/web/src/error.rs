@@ -1,5 +1,6 @@
 //! The one place where errors become HTTP. A handler answers with a [`Problem`]; what its text and
-//! form are to the caller (RFC 9457 problem details, or a page) is decided when the request is known.
+//! form are to the caller (RFC 9457 problem details, a page, or a message) is decided when the request is
+//! known.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -42,28 +43,39 @@ struct ProblemDetails<'a> {
     request_id: &'a str,
 }
 
+/// The form in which a caller is told of a problem.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    /// A page under this navigation.
+    Page(Navigation),
+    /// Problem details.
+    Details,
+    /// `{"message": …}`, as clients of the published API of lift rides expect it.
+    Message,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    message: &'a str,
+}
+
 impl Problem {
     /// A problem of HTTP itself, which no rule knows.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into(), field: None, retry_after: None, cause: None }
     }
 
-    /// Writes it out for the caller who sent the request: as a page under this navigation, or as problem
-    /// details. Headers that a route has set already stay.
-    pub(crate) fn render(
-        &self,
-        response: Response,
-        as_page: Option<Navigation>,
-        id: &RequestId,
-    ) -> Response {
+    /// Writes it out for the caller who sent the request. Headers that a route has set already stay.
+    pub(crate) fn render(&self, response: Response, form: Form, id: &RequestId) -> Response {
         let (mut parts, _) = response.into_parts();
         parts.status = self.status;
         if self.status == StatusCode::UNAUTHORIZED {
             parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        let (kind, body) = match as_page {
-            Some(navigation) => (HTML, pages::problem(self, navigation, id)),
-            None => (PROBLEM_JSON, self.to_json(id)),
+        let (kind, body) = match form {
+            Form::Page(navigation) => (HTML, pages::problem(self, navigation, id)),
+            Form::Details => (PROBLEM_JSON, self.to_json(id)),
+            Form::Message => (JSON, self.to_message()),
         };
         parts.headers.insert(header::CONTENT_TYPE, kind);
         parts.headers.remove(header::CONTENT_LENGTH);
@@ -94,9 +106,14 @@ impl Problem {
         };
         serde_json::to_string(&details).unwrap_or_default()
     }
+
+    fn to_message(&self) -> String {
+        serde_json::to_string(&Message { message: &self.detail }).unwrap_or_default()
+    }
 }
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 impl From<Error> for Problem {

@@ -11,6 +11,7 @@ pub mod error;
 pub mod links;
 mod pages;
 mod request;
+mod rides;
 mod routes;
 mod session;
 mod site;

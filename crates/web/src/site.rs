@@ -22,6 +22,7 @@ use lodge_domain::{
     accounts::{AccountsClient, Pictures},
     keys::Keys,
     links::Links,
+    rides::Rides,
     secret::InstallationSecret,
 };
 use tokio::sync::Semaphore;
@@ -34,13 +35,14 @@ use crate::{
         address::{Client, Peer},
         cross_site, headers,
         instruments::{self, RedirectInstruments},
-        limits::AddressLimit,
+        limits::{AddressLimit, RateLimit},
         request_id::{self, RequestId, RequestIds},
         server::Answer,
     },
-    error::Problem,
+    error::{Form, Problem},
     links::{self, app::LinksApp},
     pages::{self, Navigation},
+    rides::{self, RidesApp},
     routes::Routes,
 };
 
@@ -76,6 +78,8 @@ pub struct SiteSettings {
     pub pictures_per_minute: u32,
     /// The longest picture that is taken, in KiB.
     pub picture_kib_max: usize,
+    /// Events about rides that everybody together may send a second; 0 is no limit.
+    pub ride_events_per_second: u32,
 }
 
 /// What handlers work with.
@@ -98,6 +102,7 @@ pub struct Site {
     pub(crate) attempts: Option<AddressLimit>,
     pub(crate) checks: Option<AddressLimit>,
     pub(crate) pictures: Option<AddressLimit>,
+    pub(crate) ride_events: Option<RateLimit>,
     /// Room for bodies that are on their way, in KiB.
     pub(crate) body_room: Arc<Semaphore>,
     /// The same for pictures.
@@ -121,6 +126,7 @@ impl Site {
             attempts: AddressLimit::per_minute(settings.attempts_per_minute),
             checks: AddressLimit::per_minute(CHECKS_PER_MINUTE),
             pictures: AddressLimit::per_minute(settings.pictures_per_minute),
+            ride_events: RateLimit::per_second(settings.ride_events_per_second),
             picture_room: Semaphore::new(LONGEST_PICTURES * settings.picture_kib_max),
             body_room: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
             keys,
@@ -149,6 +155,8 @@ pub struct Apps {
     pub links: Option<Arc<Links>>,
     /// Pictures of accounts: there wherever accounts are.
     pub pictures: Option<Pictures>,
+    /// Lift rides.
+    pub rides: Option<Arc<Rides>>,
 }
 
 impl Apps {
@@ -169,20 +177,25 @@ impl Apps {
             }
             documents.push(accounts::document());
         }
+        if let Some(rides) = self.rides {
+            routes = routes.merge(rides::routes().with(RidesApp::new(Arc::clone(site), rides)));
+            documents.push(rides::document());
+        }
         routes.merge(api_docs::routes().with(ApiDocs::new(Arc::clone(site), documents)))
     }
 }
 
 /// What all apps say of their API.
 #[cfg(test)]
-pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 2] {
-    [links::document(), accounts::document()]
+pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 3] {
+    [links::document(), accounts::document(), rides::document()]
 }
 
 struct Inner {
     site: Arc<Site>,
     links: Option<Arc<Links>>,
     router: Router,
+    has_rides: bool,
     over_tls: bool,
     ids: RequestIds,
     redirects: RedirectInstruments,
@@ -193,6 +206,7 @@ impl Front {
     pub fn new(mut site: Site, apps: Apps) -> Self {
         site.navigation.links = apps.links.is_some();
         let (site, links) = (Arc::new(site), apps.links.clone());
+        let has_rides = apps.rides.is_some();
         let router = apps
             .routes(&site)
             .into_router()
@@ -207,6 +221,7 @@ impl Front {
             site,
             links,
             router,
+            has_rides,
             ids: RequestIds::default(),
             redirects: RedirectInstruments::register(),
         }))
@@ -214,7 +229,7 @@ impl Front {
 
     /// Every route that any app has, as method and path.
     pub fn routes() -> Vec<(Method, &'static str)> {
-        let of_apps = [links::routes().list(), accounts::routes().list()];
+        let of_apps = [links::routes().list(), accounts::routes().list(), rides::routes().list()];
         let of_none =
             [pages::routes().list(), pages::sign_in_routes().list(), api_docs::routes().list()];
         of_apps.into_iter().chain(of_none).flatten().collect()
@@ -240,21 +255,31 @@ impl Front {
         self.0.ids.take(headers, Peer(peer).is_trusted())
     }
 
+    /// The form in which whoever asks for `path` is told of a problem.
+    fn form(&self, path: &str, headers: &HeaderMap) -> Form {
+        if self.0.has_rides && rides::owns(path) {
+            Form::Message
+        } else if !path.starts_with("/api/") && wants_page(headers) {
+            Form::Page(self.0.site.navigation)
+        } else {
+            Form::Details
+        }
+    }
+
     async fn routed(&self, peer: SocketAddr, request: Request<Body>) -> Response {
         let began = Instant::now();
         let client = Client::of(peer, request.headers());
         let id = self.request_id(peer, request.headers());
         let method = request.method().clone();
         let path = request.uri().path().to_owned();
-        let is_page = !path.starts_with("/api/") && wants_page(request.headers());
-        let as_page = is_page.then_some(self.0.site.navigation);
+        let form = self.form(&path, request.headers());
 
         let mut response = match cross_site::check(&method, request.uri(), request.headers()) {
             Ok(()) => self.within_time(peer, client, &id, request).await,
             Err(error) => Problem::from(error).into_response(),
         };
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-            response = problem.render(response, as_page, &id);
+            response = problem.render(response, form, &id);
             log_problem(&problem, &method, &path, &id);
         }
         headers::add(&mut response, self.0.over_tls);

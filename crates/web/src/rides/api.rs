@@ -1,0 +1,58 @@
+//! What is asked of many rides.
+
+use axum::{Json, extract::State, response::IntoResponse};
+use http::Uri;
+
+use super::{
+    RidesApp,
+    dto::{
+        HoursJson, LeaderJson, LeadersJson, LedgerJson, LiftTableJson, LiftTablesJson, LiftsJson,
+    },
+    query,
+};
+use crate::error::HttpResult;
+
+/// What came of all events.
+#[utoipa::path(get, path = "/api/rides/ledger", tag = "rides", responses((status = 200, body = LedgerJson)))]
+pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
+    Ok(Json(LedgerJson::from(app.rides.ledger().await?)).into_response())
+}
+
+/// The resorts with their lifts.
+#[utoipa::path(get, path = "/api/rides/resorts", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
+pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
+    let resorts = app.rides.mountain.resorts();
+    let resorts = resorts.map(|(id, resort)| LiftTableJson::of(id, resort)).collect();
+    Ok(Json(LiftTablesJson { resorts }).into_response())
+}
+
+/// Who went farthest up on a day or in a season.
+#[utoipa::path(get, path = "/api/rides/leaderboard", tag = "rides",
+    params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "Without it, the season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
+    responses((status = 200, body = LeadersJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
+pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+    let (span, limit) = query::leaders(uri.query(), &app.rides.mountain)?;
+    let leaders = app.rides.tallies.leaders(span, limit).await?;
+    let leaders = leaders.into_iter().enumerate().map(LeaderJson::at).collect();
+    Ok(Json(LeadersJson { leaders }).into_response())
+}
+
+/// A day by lift.
+#[utoipa::path(get, path = "/api/rides/lifts", tag = "rides",
+    params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = u16, Query)),
+    responses((status = 200, body = LiftsJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
+pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+    let on = query::day(uri.query(), &app.rides.mountain)?;
+    let lifts = app.rides.tallies.breakdown(on).await?.lifts;
+    Ok(Json(LiftsJson { lifts: lifts.into_iter().map(Into::into).collect() }).into_response())
+}
+
+/// A day by hour.
+#[utoipa::path(get, path = "/api/rides/hours", tag = "rides",
+    params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = u16, Query)),
+    responses((status = 200, body = HoursJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
+pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+    let on = query::day(uri.query(), &app.rides.mountain)?;
+    let hours = app.rides.tallies.breakdown(on).await?.hours;
+    Ok(Json(HoursJson { hours: hours.into_iter().map(Into::into).collect() }).into_response())
+}

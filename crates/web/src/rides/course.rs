@@ -1,0 +1,152 @@
+//! The course's published API of lift rides: its paths, fields and statuses are not ours to choose.
+
+use axum::{
+    Json,
+    extract::{Request, State},
+    response::IntoResponse,
+};
+use http::{StatusCode, Uri};
+use lodge_domain::{
+    Error, Result,
+    rides::{GateId, NewEvent, Outcome, Span, What},
+};
+use serde::Deserialize;
+
+use super::{
+    RidesApp,
+    app::{event_id, kept},
+    dto::{
+        Id, IdJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson, VerticalJson,
+    },
+    json,
+    number::{self, Number},
+    query::Choice,
+};
+use crate::{
+    answers,
+    edge::idempotency,
+    error::{HttpResult, Problem},
+    request::Whole,
+};
+
+/// The longest body of a ride, in bytes: twenty times what it needs.
+const RIDE_BYTES_MAX: usize = 1024;
+
+/// The header that names an event, in errors.
+const KEY: &str = "Idempotency-Key";
+
+/// A ride, where the path says whose and when.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    time: Option<Number>,
+    #[serde(rename = "liftID")]
+    lift: Option<Number>,
+}
+
+/// Record a ride.
+///
+/// The same again under the same `Idempotency-Key` is answered as the first time, and counts once.
+#[utoipa::path(post, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", tag = "course",
+    request_body = RideJson,
+    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = u16, Path), ("skierID" = u32, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "What the event is called, for ever: 1 to 128 printable ASCII characters; without it, an id is made up")),
+    responses((status = 201, description = "It is stored", body = IdJson), (status = 400, description = "Something cannot be, and the answer says what; or the key was used for another ride"),
+        (status = 503, description = "Try again, with the same Idempotency-Key; see Retry-After")))]
+pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpResult {
+    let event = read(&app, request).await.inspect_err(|_| app.rides.refuse(1))?;
+    let outcome = app.rides.record(GateId::NOBODY, vec![event]).await?.pop();
+    let Some(Outcome { id, recorded }) = outcome else {
+        return Err(Error::internal("an event without an outcome").into());
+    };
+    let before = kept(recorded, KEY)?;
+    let answer = (StatusCode::CREATED, Json(IdJson { id: Id(&id) })).into_response();
+    Ok(answers::marked(answer, before))
+}
+
+async fn read(app: &RidesApp, request: Request) -> Result<NewEvent, Problem> {
+    let (parts, body) = request.into_parts();
+    let mountain = &app.rides.mountain;
+    let [resort, season, day, skier] = number::in_path(parts.uri.path());
+    let on = mountain.resort_day(resort, season, day)?;
+    let skier = mountain.skier(skier)?;
+    json::is_of_kind(&parts.headers, &["application/json"])?;
+    let id = match idempotency::key(&parts.headers)? {
+        Some(key) => Some(event_id(KEY, key)?),
+        None => None,
+    };
+    let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
+    let said: Body = json::object(&held.bytes)?;
+    let ride = mountain.ride(on, skier, number::of(said.time), number::of(said.lift))?;
+    app.admit()?;
+    Ok(NewEvent { id, what: What::Ride(ride) })
+}
+
+/// How many skiers rode at a resort on a day.
+#[utoipa::path(get, path = "/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers", tag = "course",
+    description = "`/days/` instead of `/day/` does as well.",
+    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = u16, Path)),
+    responses((status = 200, body = ResortDayJson), (status = 400, description = "A number cannot be; the answer says which")))]
+pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+    let [resort, season, day] = number::in_path(uri.path());
+    let on = app.rides.mountain.resort_day(resort, season, day)?;
+    let total = app.rides.tallies.total(Span::from(on)).await?;
+    let time = app.rides.mountain.resort_name(on.resort);
+    Ok(Json(ResortDayJson { time, skiers: total.skiers }).into_response())
+}
+
+/// How far up a skier went on a day: a bare number.
+#[utoipa::path(get, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", tag = "course",
+    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = u16, Path), ("skierID" = u32, Path)),
+    responses((status = 200, body = u64), (status = 400, description = "A number cannot be; the answer says which"),
+        (status = 404, description = "This skier has no ride on that day")))]
+pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+    let [resort, season, day, skier] = number::in_path(uri.path());
+    let on = app.rides.mountain.resort_day(resort, season, day)?;
+    let skier = app.rides.mountain.skier(skier)?;
+    let tally = app.rides.tallies.skier_day(skier, on).await?;
+    let tally = tally.ok_or(Error::not_found("this skier has no ride on that day"))?;
+    Ok(Json(tally.vertical).into_response())
+}
+
+/// How far up a skier went, by season; without parameters in all, as a bare number.
+#[utoipa::path(get, path = "/skiers/{skierID}/vertical", tag = "course",
+    params(("skierID" = u32, Path), ("resort" = Option<Vec<u16>>, Query, description = "Only at these resorts"), ("season" = Option<Vec<String>>, Query, description = "Only in these seasons")),
+    responses((status = 200, body = VerticalJson), (status = 400, description = "A number cannot be; the answer says which"),
+        (status = 404, description = "This skier has no such ride")))]
+pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+    let [skier] = number::in_path(uri.path());
+    let skier = app.rides.mountain.skier(skier)?;
+    let choice = Choice::parse(uri.query(), &app.rides.mountain)?;
+    let is_chosen = choice.is_some();
+    let Choice { resorts, seasons } = choice.unwrap_or_default();
+    let seasons = app.rides.tallies.skier_seasons(skier, resorts, seasons).await?;
+    if seasons.is_empty() {
+        return Err(Error::not_found("this skier has no such ride").into());
+    }
+    if !is_chosen {
+        let total: u64 = seasons.iter().map(|season| season.vertical).sum();
+        return Ok(Json(total).into_response());
+    }
+    let resorts = seasons.into_iter().map(Into::into).collect();
+    Ok(Json(VerticalJson { resorts }).into_response())
+}
+
+/// The resorts.
+#[utoipa::path(get, path = "/resorts", tag = "course", responses((status = 200, body = ResortsJson)))]
+pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
+    let resorts = app.rides.mountain.resorts();
+    let resorts = resorts.map(|(id, resort)| ResortJson { name: &resort.name, id: id.0 });
+    Ok(Json(ResortsJson { resorts: resorts.collect() }).into_response())
+}
+
+/// The seasons in which somebody rode at a resort.
+#[utoipa::path(get, path = "/resorts/{resortID}/seasons", tag = "course", params(("resortID" = u16, Path)),
+    responses((status = 200, body = SeasonsJson), (status = 400, description = "There is no such resort")))]
+pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+    let [resort] = number::in_path(uri.path());
+    let (resort, _) = app.rides.mountain.resort(resort)?;
+    let seasons = app.rides.tallies.seasons(resort).await?;
+    let seasons = seasons.iter().map(ToString::to_string).collect();
+    Ok(Json(SeasonsJson { seasons }).into_response())
+}

@@ -1,0 +1,274 @@
+//! The forms that rides have in JSON.
+
+use http::StatusCode;
+use lodge_domain::rides::{
+    EventId, ForEver, HourTally, Leader, Ledger, Lift, LiftId, LiftTally, Progress, Resort,
+    ResortId, SeasonVertical,
+};
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+
+use crate::error::Problem;
+
+/// A ride of the skier and day that the path names.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "what it is read into borrows; this describes it")]
+pub(super) struct RideJson {
+    /// The minute of the day; 1 is the first.
+    #[schema(example = 217)]
+    time: u16,
+    /// The lift's number at its resort.
+    #[schema(rename = "liftID", example = 21)]
+    lift: u16,
+}
+
+/// An event's id, written out in its place.
+pub(super) struct Id<'a>(pub(super) &'a EventId);
+
+impl Serialize for Id<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
+    }
+}
+
+/// What an event is called.
+#[derive(Serialize, ToSchema)]
+pub(super) struct IdJson<'a> {
+    #[schema(value_type = String)]
+    pub(super) id: Id<'a>,
+}
+
+/// What came of a line.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LineJson<'a> {
+    /// Its number; the first is 1.
+    line: usize,
+    /// 201, 200, 400, 404, 409 or 503.
+    status: u16,
+    /// What the event is called, if it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    id: Option<Id<'a>>,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+impl<'a> LineJson<'a> {
+    /// Of a line whose event is kept.
+    pub(super) fn kept(line: usize, status: StatusCode, id: &'a EventId) -> Self {
+        Self { line, status: status.as_u16(), id: Some(Id(id)), message: None }
+    }
+
+    /// Of a line whose event is not.
+    pub(super) fn refused(line: usize, problem: &'a Problem) -> Self {
+        let message = Some(problem.detail.as_str());
+        Self { line, status: problem.status.as_u16(), id: None, message }
+    }
+}
+
+/// A resort's day.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ResortDayJson<'a> {
+    /// The resort's name. The published API calls it so.
+    #[schema(example = "Mission Ridge")]
+    pub(super) time: &'a str,
+    /// Different skiers.
+    #[serde(rename = "numSkiers")]
+    pub(super) skiers: u64,
+}
+
+/// A skier's seasons.
+#[derive(Serialize, ToSchema)]
+pub(super) struct VerticalJson {
+    /// The seasons. The published API calls them so.
+    pub(super) resorts: Vec<SeasonJson>,
+}
+
+/// A skier's season.
+#[derive(Serialize, ToSchema)]
+pub(super) struct SeasonJson {
+    #[serde(rename = "seasonID")]
+    #[schema(example = "2025")]
+    season: String,
+    /// How far up.
+    #[serde(rename = "totalVert")]
+    vertical: u64,
+}
+
+impl From<SeasonVertical> for SeasonJson {
+    fn from(SeasonVertical { season, vertical }: SeasonVertical) -> Self {
+        Self { season: season.to_string(), vertical }
+    }
+}
+
+/// The resorts.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ResortsJson<'a> {
+    pub(super) resorts: Vec<ResortJson<'a>>,
+}
+
+/// A resort.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ResortJson<'a> {
+    #[serde(rename = "resortName")]
+    #[schema(example = "Mission Ridge")]
+    pub(super) name: &'a str,
+    #[serde(rename = "resortID")]
+    pub(super) id: u16,
+}
+
+/// The seasons in which somebody rode at a resort.
+#[derive(Serialize, ToSchema)]
+pub(super) struct SeasonsJson {
+    #[schema(example = json!(["2025"]))]
+    pub(super) seasons: Vec<String>,
+}
+
+/// The resorts with their lifts.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LiftTablesJson<'a> {
+    pub(super) resorts: Vec<LiftTableJson<'a>>,
+}
+
+/// A resort with its lifts.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LiftTableJson<'a> {
+    #[serde(rename = "resortID")]
+    id: u16,
+    #[schema(example = "Mission Ridge")]
+    name: &'a str,
+    lifts: Vec<LiftJson<'a>>,
+}
+
+impl<'a> LiftTableJson<'a> {
+    /// Of this resort.
+    pub(super) fn of(id: ResortId, resort: &'a Resort) -> Self {
+        let lift = |(LiftId(id), lift): (&LiftId, &'a Lift)| LiftJson {
+            id: *id,
+            name: lift.name.as_deref(),
+            vertical: lift.vertical,
+        };
+        Self { id: id.0, name: &resort.name, lifts: resort.lifts.iter().map(lift).collect() }
+    }
+}
+
+/// A lift.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LiftJson<'a> {
+    #[serde(rename = "liftID")]
+    id: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    /// How far up it goes.
+    vertical: u32,
+}
+
+/// Who went farthest up.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LeadersJson {
+    pub(super) leaders: Vec<LeaderJson>,
+}
+
+/// One of them.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LeaderJson {
+    /// 1 is the first; of two who went as far, the one with the lower number comes first.
+    rank: usize,
+    #[serde(rename = "skierID")]
+    skier: u32,
+    vertical: u64,
+}
+
+impl LeaderJson {
+    /// Of the leader at this place; 0 is the first.
+    pub(super) fn at((place, leader): (usize, Leader)) -> Self {
+        Self { rank: place + 1, skier: leader.skier.0, vertical: leader.vertical }
+    }
+}
+
+/// A day by lift.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LiftsJson {
+    pub(super) lifts: Vec<LiftTallyJson>,
+}
+
+/// A lift's day.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LiftTallyJson {
+    #[serde(rename = "liftID")]
+    lift: u16,
+    rides: u64,
+    vertical: u64,
+}
+
+impl From<LiftTally> for LiftTallyJson {
+    fn from(LiftTally { lift, tally }: LiftTally) -> Self {
+        Self { lift: lift.0, rides: tally.rides, vertical: tally.vertical }
+    }
+}
+
+/// A day by hour.
+#[derive(Serialize, ToSchema)]
+pub(super) struct HoursJson {
+    pub(super) hours: Vec<HourTallyJson>,
+}
+
+/// An hour of a day.
+#[derive(Serialize, ToSchema)]
+pub(super) struct HourTallyJson {
+    /// 0 to 23.
+    hour: u16,
+    rides: u64,
+    vertical: u64,
+}
+
+impl From<HourTally> for HourTallyJson {
+    fn from(HourTally { hour, tally }: HourTally) -> Self {
+        Self { hour: hour.0, rides: tally.rides, vertical: tally.vertical }
+    }
+}
+
+/// What came of all events.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LedgerJson {
+    /// Of those that this process was sent since it started.
+    since_start: ProgressJson,
+    /// Of all since there is the store.
+    for_ever: ForEverJson,
+}
+
+/// What this process was sent since it started.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ProgressJson {
+    /// Taken in: stored, duplicates and in flight together.
+    accepted: u64,
+    stored: u64,
+    /// Sent again, and the same as before.
+    duplicates: u64,
+    /// On their way to the store.
+    in_flight: u64,
+    refused: u64,
+    /// Answered with 503, or not at all: some may be stored.
+    unknown: u64,
+}
+
+/// All since there is the store.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ForEverJson {
+    stored: u64,
+    /// Sent again, and the same as before.
+    duplicates: u64,
+    /// Those that never reached the store are noted there a little later.
+    refused: u64,
+}
+
+impl From<Ledger> for LedgerJson {
+    fn from(Ledger { since_start, for_ever }: Ledger) -> Self {
+        let Progress { accepted, stored, duplicates, in_flight, refused, unknown } = since_start;
+        let since_start =
+            ProgressJson { accepted, stored, duplicates, in_flight, refused, unknown };
+        let ForEver { stored, duplicates, refused } = for_ever;
+        Self { since_start, for_ever: ForEverJson { stored, duplicates, refused } }
+    }
+}

@@ -1,0 +1,224 @@
+//! Many events in one body, a line of JSON each.
+
+use lodge_domain::{
+    Error, Result,
+    rides::{Mountain, NewEvent, What},
+};
+use serde::Deserialize;
+
+use super::{
+    app::event_id,
+    json,
+    number::{self, Number, Quoted, Text},
+};
+use crate::error::Problem;
+
+/// Lines in a batch: some tenths of a second of the store's time.
+const LINES_MAX: usize = 10_000;
+
+/// The longest line, in bytes: several times what a ride with the longest id needs.
+const LINE_BYTES_MAX: usize = 1024;
+
+/// The lines of a batch that are not empty, and the events of those that are good, in order.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) lines: Vec<Line>,
+    pub(super) events: Vec<NewEvent>,
+}
+
+/// A line that was read.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Its number; the first is 1.
+    pub(super) number: usize,
+    /// Why it is not among the events.
+    pub(super) refused: Option<Box<Problem>>,
+}
+
+/// A line: a ride, or the id of one that was none. Neither has a field of the other's.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventJson<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(rename = "resortID")]
+    resort: Option<Number>,
+    #[serde(rename = "seasonID")]
+    season: Option<Quoted>,
+    #[serde(rename = "dayID")]
+    day: Option<Number>,
+    #[serde(rename = "skierID")]
+    skier: Option<Number>,
+    time: Option<Number>,
+    #[serde(rename = "liftID")]
+    lift: Option<Number>,
+    #[serde(borrow)]
+    void: Option<Text<'a>>,
+}
+
+impl EventJson<'_> {
+    fn event(self, mountain: &Mountain) -> Result<NewEvent> {
+        let id = self.id.as_ref().map(|id| event_id("id", &id.0)).transpose()?;
+        let what = match &self.void {
+            Some(_) if self.is_ride_too() => {
+                let reason = "stands in a line of its own, with an id if it is to have one";
+                return Err(Error::invalid("void", reason));
+            }
+            Some(void) => What::Void(event_id("void", &void.0)?),
+            None => {
+                let season = self.season.map_or_else(|| number::of(None), |season| season.0);
+                let [resort, day] = [self.resort, self.day].map(number::of);
+                let on = mountain.resort_day(resort, season, day)?;
+                let skier = mountain.skier(number::of(self.skier))?;
+                let [time, lift] = [self.time, self.lift].map(number::of);
+                What::Ride(mountain.ride(on, skier, time, lift)?)
+            }
+        };
+        Ok(NewEvent { id, what })
+    }
+
+    fn is_ride_too(&self) -> bool {
+        let numbers = [self.resort, self.day, self.skier, self.time, self.lift];
+        self.season.is_some() || numbers.iter().any(Option::is_some)
+    }
+}
+
+impl Batch {
+    /// Reads all lines. `admit` is asked for every good one whether it may come in.
+    pub(super) fn read(
+        body: &[u8],
+        mountain: &Mountain,
+        admit: impl Fn() -> Result<()>,
+    ) -> Result<Self> {
+        let mut batch = Self::default();
+        // What follows the last line's end is no line.
+        let body = body.strip_suffix(b"\n").unwrap_or(body);
+        for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
+            if index == LINES_MAX {
+                return Err(Error::invalid("body", format!("must be at most {LINES_MAX} lines")));
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let event = event(line, mountain).and_then(|event| admit().map(|()| event));
+            let refused = event.map(|event| batch.events.push(event)).err();
+            let refused = refused.map(|error| Box::new(Problem::from(error)));
+            batch.lines.push(Line { number: index + 1, refused });
+        }
+        Ok(batch)
+    }
+
+    /// How many lines are not among the events.
+    pub(super) fn refused(&self) -> u64 {
+        (self.lines.len() - self.events.len()) as u64
+    }
+}
+
+fn event(line: &[u8], mountain: &Mountain) -> Result<NewEvent> {
+    if line.len() > LINE_BYTES_MAX {
+        let reason = format!("must be at most {LINE_BYTES_MAX} bytes long");
+        return Err(Error::invalid("line", reason));
+    }
+    json::object::<EventJson<'_>>(line)?.event(mountain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use lodge_domain::rides::EventId;
+
+    use super::*;
+    use crate::rides::samples;
+
+    fn read(body: &str) -> Batch {
+        Batch::read(body.as_bytes(), &samples::mountain(), || Ok(())).unwrap()
+    }
+
+    fn refusals(batch: &Batch) -> Vec<(usize, &str)> {
+        let refusal = |line: &'_ Line| line.refused.as_ref().map(|_| line.number);
+        let numbers = batch.lines.iter().filter_map(refusal);
+        let texts = batch.lines.iter().filter_map(|line| Some(&*line.refused.as_ref()?.detail));
+        numbers.zip(texts).collect()
+    }
+
+    const RIDE: &str =
+        r#"{"resortID":1,"seasonID":"2025","dayID":2,"skierID":3,"time":4,"liftID":5}"#;
+
+    #[test]
+    fn good_lines_are_taken_whatever_stands_beside_them() {
+        let id = RIDE.replacen('{', r#"{"id":"a\u0031",  "#, 1);
+        let batch = read(&format!(
+            "{RIDE}\n\n  \r\nno json\n{id}\r\n{{\"void\":\"a1\",\"id\":\"b\"}}\n{{\"void\":\"b\"}}"
+        ));
+        let numbers: Vec<_> = batch.lines.iter().map(|line| line.number).collect();
+        assert_eq!((numbers, batch.refused()), (vec![1, 4, 5, 6, 7], 1));
+        assert_eq!(refusals(&batch), [(4, "body: must be a JSON object")]);
+        let text = |text: &str| EventId::Text(text.into());
+        let ids: Vec<_> = batch.events.iter().map(|event| event.id.clone()).collect();
+        assert_eq!(ids, [None, Some(text("a1")), Some(text("b")), None]);
+        assert_eq!(batch.events[3].what, What::Void(text("b")));
+        let What::Ride(ride) = &batch.events[0].what else { panic!("no ride") };
+        assert_eq!((ride.skier.0, ride.lift.0, ride.vertical), (3, 5, 50));
+    }
+
+    #[test]
+    fn a_line_that_is_wrong_says_which_field_and_what_would_be_right() {
+        let with = |from: &str, to: &str| RIDE.replace(from, to);
+        for (line, words) in [
+            (with("\"resortID\":1", "\"resortID\":11"), ["resortID", "from 1 to 10"]),
+            (with("\"resortID\":1,", ""), ["resortID", "from 1 to 10"]),
+            (with("\"2025\"", "\"+2025\""), ["seasonID", "from 1 to 9999"]),
+            (with("\"2025\"", "2025"), ["seasonID", "quotation marks"]),
+            (with("\"dayID\":2", "\"dayID\":\"2\""), ["dayID", "from 1 to 366"]),
+            (with("\"dayID\":2", "\"dayID\":null"), ["dayID", "from 1 to 366"]),
+            (with("\"skierID\":3", "\"skierID\":3.0"), ["skierID", "from 1 to 100000"]),
+            (with("\"skierID\":3", "\"skierID\":-3"), ["skierID", "from 1 to 100000"]),
+            (with("\"time\":4", "\"time\":4e0"), ["time", "from 1 to 1440"]),
+            (with("\"time\":4", "\"time\":1441"), ["time", "from 1 to 1440"]),
+            (with("\"liftID\":5", "\"liftID\":[5]"), ["liftID", "from 1 to 40"]),
+            (with("\"liftID\":5", "\"liftID\":99999999999999999999"), ["liftID", "from 1 to 40"]),
+            (with("\"liftID\":5", "\"liftID\":5,\"lift\":5"), ["unknown field", "`lift`"]),
+            (with("\"time\":4", "\"time\":4,\"time\":4"), ["duplicate field", "`time`"]),
+            (with("{", "{\"id\":\"\","), ["id", "1 to 128"]),
+            (with("{", "{\"id\":\"ä\","), ["id", "1 to 128"]),
+            (with("{", "{\"id\":7,"), ["id: invalid type", "string"]),
+            (with("{", "{\"void\":\"x\","), ["void", "line of its own"]),
+            ("{\"void\":\"\"}".to_owned(), ["void", "1 to 128"]),
+            ("{}".to_owned(), ["resortID", "from 1 to 10"]),
+            (format!("[{RIDE}]"), ["body", "object"]),
+            (format!("{RIDE} {RIDE}"), ["body", "trailing"]),
+            (format!("{RIDE}{}", " ".repeat(1024)), ["line", "1024 bytes"]),
+        ] {
+            let batch = read(&line);
+            let [(1, text)] = refusals(&batch)[..] else { panic!("{line} is taken") };
+            assert!(words.iter().all(|word| text.contains(word)), "{line}: {text}");
+        }
+        let not_utf_8 = Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), || Ok(())).unwrap();
+        assert_eq!(not_utf_8.refused(), 1);
+    }
+
+    #[test]
+    fn ten_thousand_lines_are_a_batch_and_one_more_is_not() {
+        let lines = |count| format!("{RIDE}\n").repeat(count);
+        assert_eq!(read(&lines(10_000)).events.len(), 10_000);
+        let too_many = Batch::read(lines(10_001).as_bytes(), &samples::mountain(), || Ok(()));
+        assert!(too_many.unwrap_err().to_string().contains("10000 lines"));
+        assert!(read("").lines.is_empty() && read("\n\n").lines.is_empty());
+    }
+
+    #[test]
+    fn only_good_lines_ask_to_be_let_in() {
+        let asked = Cell::new(0);
+        let body = format!("{RIDE}\nbad\n{RIDE}\n{RIDE}");
+        let admit = || {
+            asked.set(asked.get() + 1);
+            if asked.get() == 2 { Err(Error::unavailable("full")) } else { Ok(()) }
+        };
+        let batch = Batch::read(body.as_bytes(), &samples::mountain(), admit).unwrap();
+        assert_eq!((asked.get(), batch.events.len()), (3, 2));
+        let refused = batch.lines.iter().filter_map(|line| line.refused.as_ref());
+        let statuses: Vec<_> = refused.map(|problem| problem.status.as_u16()).collect();
+        assert_eq!(statuses, [400, 503]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Numbers as callers write them.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+/// In the place of what is no whole number: beyond every range, so that whoever looks it up says which
+/// numbers there are.
+const NONE: u64 = u64::MAX;
+
+/// A number in digits and nothing else.
+pub(super) fn digits(text: &str) -> u64 {
+    let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten().unwrap_or(NONE)
+}
+
+/// The numbers in a path of a word and a number in turn. What is escaped is no number.
+pub(super) fn in_path<const N: usize>(path: &str) -> [u64; N] {
+    let mut segments = path.split('/').skip(2).step_by(2);
+    std::array::from_fn(|_| segments.next().map_or(NONE, digits))
+}
+
+/// A number that may be missing.
+pub(super) fn of(number: Option<Number>) -> u64 {
+    number.map_or(NONE, |number| number.0)
+}
+
+/// A whole number in JSON; anything else is read as a number that there is not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Number(u64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+struct NumberVisitor;
+
+impl<'de> Visitor<'de> for NumberVisitor {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+        Ok(Number(number))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
+        Ok(Number(NONE))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
+        Ok(Number(NONE))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Number, E> {
+        Ok(Number(NONE))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Number, E> {
+        Ok(Number(NONE))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Number, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Number(NONE))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Number, A::Error> {
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Number(NONE))
+    }
+}
+
+/// A number in digits between quotation marks, as seasons are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quoted(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Quoted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(QuotedVisitor)
+    }
+}
+
+struct QuotedVisitor;
+
+impl Visitor<'_> for QuotedVisitor {
+    type Value = Quoted;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("digits between quotation marks")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Quoted, E> {
+        Ok(Quoted(digits(text)))
+    }
+}
+
+/// Text that is where it was read, if nothing in it was escaped.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_digits_and_nothing_else() {
+        assert_eq!(
+            ["0", "1", "2025", "18446744073709551614"].map(digits),
+            [0, 1, 2025, u64::MAX - 1]
+        );
+        for text in ["", "+1", "-1", " 1", "1 ", "0x1", "1.0", "1e3", "%31", "١", "1_0"] {
+            assert_eq!(digits(text), NONE, "{text}");
+        }
+        assert_eq!(digits("99999999999999999999999"), NONE);
+    }
+
+    #[test]
+    fn a_paths_numbers_stand_after_its_words() {
+        assert_eq!(in_path("/skiers/1/seasons/2025/days/3/skiers/4"), [1, 2025, 3, 4]);
+        assert_eq!(in_path("/skiers/7/vertical"), [7]);
+        assert_eq!(in_path("/resorts/x/seasons"), [NONE]);
+    }
+
+    #[test]
+    fn in_json_only_a_whole_number_is_one() {
+        for json in ["1.0", "1e3", "-1", "-0", "\"1\"", "true", "[1]", "{\"a\":[{}]}", "1e999"] {
+            let read = serde_json::from_str::<Number>(json).map(|number| number.0);
+            assert!(read.is_err() || read.is_ok_and(|number| number == NONE), "{json}");
+        }
+        let huge = serde_json::from_str::<Number>("18446744073709551616").unwrap();
+        assert_eq!((huge.0, of(None)), (NONE, NONE));
+        assert_eq!(serde_json::from_str::<Number>("40").unwrap().0, 40);
+    }
+}

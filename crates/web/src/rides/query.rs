@@ -1,0 +1,175 @@
+//! Parameters of queries about rides.
+
+use lodge_domain::{
+    Error, Result,
+    rides::{LEADERS_MAX, Mountain, ResortDay, ResortId, Season, Span},
+};
+
+use super::{app::called, number};
+
+/// Leaders if the caller does not say how many.
+const LEADERS_DEFAULT: usize = 10;
+
+/// How many resorts, and how many seasons, one query may name.
+const NAMED_MAX: usize = 100;
+
+/// Resorts and seasons, each named any number of times.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) resorts: Vec<ResortId>,
+    pub(super) seasons: Vec<Season>,
+}
+
+impl Choice {
+    /// Reads `resort` and `season`; `None` if neither is there.
+    pub(super) fn parse(query: Option<&str>, mountain: &Mountain) -> Result<Option<Self>> {
+        let mut choice = Self::default();
+        for (name, value) in pairs(query) {
+            let value = number::digits(value);
+            match name {
+                "resort" => {
+                    let resort = mountain.resort(value).map_err(|error| called("resort", error))?;
+                    add("resort", &mut choice.resorts, resort.0)?;
+                }
+                "season" => {
+                    let season = mountain.season(value).map_err(|error| called("season", error))?;
+                    add("season", &mut choice.seasons, season)?;
+                }
+                _ => return Err(Error::invalid("query", "may hold only resort and season")),
+            }
+        }
+        Ok(Some(choice).filter(|choice| *choice != Self::default()))
+    }
+}
+
+fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) -> Result<()> {
+    if all.contains(&one) {
+        return Ok(());
+    }
+    if all.len() == NAMED_MAX {
+        return Err(Error::invalid(name, format!("must name at most {NAMED_MAX}")));
+    }
+    all.push(one);
+    Ok(())
+}
+
+/// A day at a resort: `resort`, `season` and `day`.
+pub(super) fn day(query: Option<&str>, mountain: &Mountain) -> Result<ResortDay> {
+    let [resort, season, day] = once(query, ["resort", "season", "day"])?;
+    let span = span(mountain, [resort, season, Some(day.unwrap_or_default())])?;
+    let Span { season, resort, day } = span;
+    let day = day.ok_or_else(|| Error::internal("a day without a number"))?;
+    Ok(ResortDay { season, resort, day })
+}
+
+/// A day or a season at a resort, and how many are to lead there: `resort`, `season`, perhaps `day`, perhaps
+/// `limit`.
+pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span, usize)> {
+    let [resort, season, day, limit] = once(query, ["resort", "season", "day", "limit"])?;
+    let limit = match limit {
+        None => LEADERS_DEFAULT,
+        Some(limit) => usize::try_from(number::digits(limit))
+            .ok()
+            .filter(|limit| (1..=LEADERS_MAX).contains(limit))
+            .ok_or_else(|| {
+                let reason = format!("must be a whole number from 1 to {LEADERS_MAX}");
+                Error::invalid("limit", reason)
+            })?,
+    };
+    Ok((span(mountain, [resort, season, day])?, limit))
+}
+
+fn span(mountain: &Mountain, [resort, season, day]: [Option<&str>; 3]) -> Result<Span> {
+    let number = |value: Option<&str>| number::digits(value.unwrap_or_default());
+    let resort = mountain.resort(number(resort)).map_err(|error| called("resort", error))?.0;
+    let season = mountain.season(number(season)).map_err(|error| called("season", error))?;
+    let day = day.map(|day| mountain.day(number::digits(day))).transpose();
+    Ok(Span { season, resort, day: day.map_err(|error| called("day", error))? })
+}
+
+/// The values of these parameters, each given once at most, and no others.
+fn once<'a, const N: usize>(
+    query: Option<&'a str>,
+    names: [&'static str; N],
+) -> Result<[Option<&'a str>; N]> {
+    let mut values = [None; N];
+    for (name, value) in pairs(query) {
+        let Some(place) = names.iter().position(|known| *known == name) else {
+            return Err(Error::invalid("query", format!("may hold only {}", names.join(", "))));
+        };
+        if values[place].replace(value).is_some() {
+            return Err(Error::invalid(names[place], "was given twice"));
+        }
+    }
+    Ok(values)
+}
+
+fn pairs(query: Option<&str>) -> impl Iterator<Item = (&str, &str)> {
+    let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use lodge_domain::rides::Day;
+
+    use super::*;
+    use crate::rides::samples::mountain;
+
+    #[test]
+    fn a_choice_names_resorts_and_seasons_as_often_as_it_likes() {
+        let mountain = mountain();
+        let parse = |query: Option<&str>| Choice::parse(query, &mountain);
+        assert_eq!((parse(None).unwrap(), parse(Some("")).unwrap()), (None, None));
+        let choice = parse(Some("resort=1&season=2025&resort=2&resort=1")).unwrap().unwrap();
+        assert_eq!(choice.resorts, [ResortId(1), ResortId(2)]);
+        assert_eq!(choice.seasons, [Season(2025)]);
+        for (query, words) in [
+            ("resort=11", "resort: must be a whole number from 1 to 10"),
+            ("resort=", "resort: must be a whole number from 1 to 10"),
+            ("resort[]=1", "query: may hold only resort and season"),
+            ("season=%2B2025", "season: must be a whole number from 1 to 9999"),
+            ("season=+2025", "season: must be a whole number from 1 to 9999"),
+            ("seasonID=2025", "query: may hold only resort and season"),
+        ] {
+            assert_eq!(parse(Some(query)).unwrap_err().to_string(), words);
+        }
+        let years: Vec<_> = (1..=101).map(|year| format!("season={year}")).collect();
+        assert!(parse(Some(&years.join("&"))).is_err());
+        assert!(parse(Some(&years[1..].join("&"))).is_ok());
+    }
+
+    #[test]
+    fn leaders_are_asked_for_by_season_or_day() {
+        let leaders = |query| leaders(Some(query), &mountain());
+        let (span, limit) = leaders("resort=3&season=2025").unwrap();
+        assert_eq!((span.resort, span.day, limit), (ResortId(3), None, 10));
+        let (span, limit) = leaders("limit=100&day=7&resort=3&season=2025").unwrap();
+        assert_eq!((span.day, limit), (Some(Day(7)), 100));
+        for (query, words) in [
+            ("season=2025", "resort: must be a whole number from 1 to 10"),
+            ("resort=3", "season: must be a whole number from 1 to 9999"),
+            ("resort=3&season=2025&day=", "day: must be a whole number from 1 to 366"),
+            ("resort=3&season=2025&limit=101", "limit: must be a whole number from 1 to 100"),
+            ("resort=3&season=2025&limit=0", "limit: must be a whole number from 1 to 100"),
+            ("resort=3&resort=3&season=2025", "resort: was given twice"),
+            ("resort=3&season=2025&x=1", "query: may hold only resort, season, day, limit"),
+        ] {
+            assert_eq!(leaders(query).unwrap_err().to_string(), words);
+        }
+    }
+
+    #[test]
+    fn a_day_is_asked_for_with_all_of_its_numbers() {
+        let day = |query| day(Some(query), &mountain());
+        assert_eq!(day("resort=3&season=2025&day=7").unwrap().day, Day(7));
+        for (query, name) in [
+            ("resort=3&season=2025", "day"),
+            ("resort=3&day=7", "season"),
+            ("season=2025&day=7", "resort"),
+            ("resort=3&season=2025&day=7&limit=1", "query"),
+        ] {
+            assert!(day(query).unwrap_err().to_string().starts_with(name), "{query}");
+        }
+    }
+}
