@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use lodge_domain::{
     accounts::Backend,
     links::{ClickBatch, Links},
+    rides::Rides,
 };
 use lodge_web::{
     Front,
@@ -32,6 +33,9 @@ use crate::{
 /// How often clicks are stored: no click waits for a second.
 const FLUSH: Duration = Duration::from_millis(850);
 
+/// How often it is noted how many events about rides were refused.
+const NOTE: Duration = Duration::from_secs(1);
+
 /// How often what is past its time is put away.
 const TIDY: Duration = Duration::from_secs(30);
 
@@ -44,7 +48,7 @@ const TIDY_PAUSE: Duration = Duration::from_millis(50);
 /// The exit code after a second signal, as a shell gives it for Ctrl-C.
 const STOPPED_AT_ONCE: i32 = 130;
 
-/// How long the last clicks may take to be stored.
+/// How long the last clicks and notes may take to be stored.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
 
 /// How long between two tries of it.
@@ -85,6 +89,9 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     });
     tasks.spawn(upkeep(metrics, stop_ops.clone()));
     tasks.spawn(tidy(config.clone(), Arc::clone(&services), stop_ops.clone()));
+    if let Some(rides) = &services.rides {
+        tasks.spawn(note_refused(Arc::clone(rides), stop_ops.clone()));
+    }
     tasks.spawn(sweep(Arc::clone(&services), stop.clone()));
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
@@ -227,6 +234,25 @@ async fn store_batch(
     metrics::counter!("lodge_links_clicks_stored_total").increment(stored);
     *unstored = None;
     Ok(true)
+}
+
+/// Notes in the store how many events about rides were refused, and the last ones after `stop`.
+async fn note_refused(rides: Arc<Rides>, stop: CancellationToken) {
+    let mut ticks = interval(NOTE);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        if let Err(error) = rides.note_refused().await {
+            tracing::warn!(%error, "refused events about rides could not be noted yet");
+        }
+    }
+    let last = async {
+        while rides.note_refused().await.is_err() {
+            tokio::time::sleep(LAST_PAUSE).await;
+        }
+    };
+    if tokio::time::timeout(LAST_FLUSH, last).await.is_err() {
+        tracing::error!("the store did not take the last notes of refused events in time");
+    }
 }
 
 async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {

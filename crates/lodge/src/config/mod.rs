@@ -5,6 +5,7 @@ mod accounts;
 mod engines;
 mod options;
 mod providers;
+mod rides;
 mod sources;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -17,6 +18,7 @@ pub(crate) use self::{
     engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
     options::ConfigOptions,
     providers::ProviderConfig,
+    rides::{LiftConfig, ResortConfig, RidesConfig},
     sources::{BadConfig, load},
 };
 
@@ -28,6 +30,8 @@ pub(crate) enum App {
     Links,
     /// Accounts.
     Accounts,
+    /// Lift rides.
+    Rides,
 }
 
 /// What this process does.
@@ -46,6 +50,11 @@ impl Config {
     /// Whether this process answers the public for accounts.
     pub(crate) fn answers_for_accounts(&self) -> bool {
         self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Web)
+    }
+
+    /// Whether this process answers the public for rides, which it then keeps.
+    pub(crate) fn answers_for_rides(&self) -> bool {
+        self.apps.contains(&App::Rides) && self.roles.contains(&Role::Web)
     }
 
     /// Whether this process keeps accounts.
@@ -68,6 +77,7 @@ pub(crate) struct Config {
     pub(crate) log: Log,
     pub(crate) links: LinksConfig,
     pub(crate) accounts: AccountsConfig,
+    pub(crate) rides: RidesConfig,
     pub(crate) embedded: EmbeddedConfig,
     pub(crate) cassandra: CassandraConfig,
     pub(crate) redis: RedisConfig,
@@ -188,7 +198,7 @@ pub(crate) struct PasswordsConfig {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            apps: vec![App::Links, App::Accounts],
+            apps: vec![App::Links, App::Accounts, App::Rides],
             roles: vec![Role::Web, Role::Accounts, Role::Worker],
             public_url: String::new(),
             data: "lodge-data".into(),
@@ -198,6 +208,7 @@ impl Default for Config {
             log: Log::default(),
             links: LinksConfig::default(),
             accounts: AccountsConfig::default(),
+            rides: RidesConfig::default(),
             embedded: EmbeddedConfig::default(),
             cassandra: CassandraConfig::default(),
             redis: RedisConfig::default(),

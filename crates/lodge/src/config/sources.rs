@@ -7,7 +7,7 @@ use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::{Config, ConfigOptions, accounts, engines};
+use super::{App, Config, ConfigOptions, Store, accounts, engines, rides};
 
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "lodge.toml";
@@ -46,9 +46,14 @@ fn read(
     for (name, text) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
         overlay(&mut table, &keys, name, text)?;
     }
+    let named_apps = table.contains_key("apps") || options.apps.is_some();
     let mut config: Config = serde_path_to_error::deserialize(table)
         .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
     apply(&mut config, options);
+    if !named_apps && config.links.store != Store::Embedded {
+        // They cannot be kept there, and whoever wrote the configuration did not ask for them.
+        config.apps.retain(|app| *app != App::Rides);
+    }
     check(&config)?;
     Ok(config)
 }
@@ -216,6 +221,7 @@ fn check(config: &Config) -> Result<()> {
     }
     engines::check(config)?;
     accounts::check(config)?;
+    rides::check(config)?;
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");
@@ -273,6 +279,48 @@ mod tests {
         assert!(with(&[("LODGE_ROLES", "worker")]).is_ok());
         let error = with(&[("LODGE_ROLES", "web,worker")]).unwrap_err();
         assert!(format!("{error:#}").contains("accounts.servers"), "{error:#}");
+    }
+
+    #[test]
+    fn rides_are_left_out_where_they_cannot_be_kept_unless_somebody_asks_for_them() {
+        let cluster = [
+            ("LODGE_LINKS_STORE", "cassandra"),
+            ("LODGE_CASSANDRA_NODES", "a:9042"),
+            ("LODGE_ROLES", "web"),
+            ("LODGE_ACCOUNTS_SERVERS", "b:7070"),
+            ("LODGE_ACCOUNTS_KEY_FILE", "key"),
+            ("LODGE_ACCOUNTS_PICTURES", "pictures"),
+        ];
+        assert_eq!(with(&cluster).unwrap().apps, [App::Links, App::Accounts]);
+        assert_eq!(with(&[]).unwrap().apps, [App::Links, App::Accounts, App::Rides]);
+        let asked = [&cluster[..], &[("LODGE_APPS", "links,rides")]].concat();
+        let error = format!("{:#}", with(&asked).unwrap_err());
+        assert!(error.contains("apps: rides are kept in the data folder"), "{error}");
+        let worker = [&cluster[..2], &[("LODGE_APPS", "links,rides"), ("LODGE_ROLES", "worker")]];
+        assert!(with(&worker.concat()).is_ok(), "who answers nobody keeps no rides");
+    }
+
+    #[test]
+    fn resorts_are_written_as_toml() {
+        let config = with(&[
+            (
+                "LODGE_RIDES_RESORTS",
+                r#"[{ id = 3, name = "Here", lifts = [{ id = 1, vertical = 7 }] }]"#,
+            ),
+            ("LODGE_RIDES_SEASONS", "[2024, 2026]"),
+        ]);
+        let rides = config.unwrap().rides;
+        assert_eq!((rides.resorts[0].lifts[0].vertical, rides.seasons), (7, [2024, 2026]));
+        for (variable, value, key) in [
+            ("LODGE_RIDES_RESORTS", r#"[{ id = -1, name = "x" }]"#, "rides.resorts[0].id"),
+            ("LODGE_RIDES_RESORTS", r"[{ id = 1 }]", "name"),
+            ("LODGE_RIDES_RESORTS", r#"[{ id = 1, name = "x", lift = [] }]"#, "lift"),
+            ("LODGE_RIDES_SEASONS", "[2024]", "rides.seasons"),
+            ("LODGE_RIDES_DAYS_MAX", "70000", "rides.days_max"),
+        ] {
+            let error = format!("{:#}", with(&[(variable, value)]).unwrap_err());
+            assert!(error.contains(key), "{value}: {error}");
+        }
     }
 
     #[test]

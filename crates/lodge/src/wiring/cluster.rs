@@ -58,6 +58,7 @@ pub(super) async fn ports(config: &Config) -> Result<Ports> {
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
         accounts: None,
+        rides: None,
         secret: cluster.secret(fresh).await.map_err(|error| explained("Cassandra", error))?,
         engine: Engine::Cassandra { _folder: folder },
         behind: behind.map(|behind| behind.running(config)),

@@ -8,6 +8,7 @@ mod cluster;
 mod engine;
 mod pictures;
 mod providers;
+mod rides;
 pub(crate) mod tiers;
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
@@ -26,6 +27,7 @@ use lodge_domain::{
         Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksSettings, ManageKeys, Origin,
     },
     passwords::Passwords,
+    rides::{RideLog, RideSearch, RideTallies, Rides},
     secret::InstallationSecret,
 };
 use lodge_embedded::{
@@ -57,6 +59,8 @@ pub(crate) struct Services {
     backend: Option<Arc<CachedAccounts>>,
     /// What decodes and keeps their pictures, where the public is answered.
     pictures: Option<pictures::Parts>,
+    /// Lift rides, if they are served here.
+    pub(crate) rides: Option<Arc<Rides>>,
     /// API keys.
     pub(crate) keys: Keys,
     /// Says what time it is.
@@ -112,6 +116,8 @@ struct Ports {
     keys: Arc<dyn KeyStore>,
     /// Accounts, their sessions and identities, where the engine has them.
     accounts: Option<AccountPorts>,
+    /// Rides, their sums and the search in them, where the engine has them.
+    rides: Option<RidePorts>,
     secret: InstallationSecret,
     /// What stores later, if that is wanted.
     behind: Option<BoxFuture<'static, ()>>,
@@ -119,6 +125,9 @@ struct Ports {
 
 /// The ports of accounts.
 type AccountPorts = (Arc<dyn AccountStore>, Arc<dyn SessionStore>, Arc<dyn IdentityStore>);
+
+/// The ports of rides.
+type RidePorts = (Arc<dyn RideLog>, Arc<dyn RideTallies>, Arc<dyn RideSearch>);
 
 /// Opens the engine and puts the services on it.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
@@ -159,6 +168,10 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
     let pictures = config.answers_for_accounts().then(|| pictures::open(config)).transpose()?;
     let backend = stack(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
+    let rides = ports.rides.filter(|_| config.answers_for_rides()).map(|(log, tallies, search)| {
+        let (clock, random) = (Arc::clone(&clock), Arc::clone(&random));
+        Arc::new(Rides::new(log, tallies, search, clock, random, rides::mountain(&config.rides)))
+    });
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
     let behind = Mutex::new(behind);
@@ -168,6 +181,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         accounts,
         backend,
         pictures,
+        rides,
         keys,
         clock,
         secret,
@@ -213,6 +227,7 @@ async fn embedded(config: &Config) -> Result<Ports> {
         clicks: engine.clicks(),
         keys: Arc::new(CachedKeys::new(engine.keys())),
         accounts: Some((engine.accounts(), engine.sessions(), engine.identities())),
+        rides: Some((engine.ride_log(), engine.ride_tallies(), engine.ride_search())),
         secret: engine.secret(),
         engine: Engine::Embedded(engine),
         behind: None,
@@ -234,6 +249,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         access_log: config.log.requests,
         pictures_per_minute: config.limits.pictures_per_minute,
         picture_kib_max: config.accounts.picture_kib_max,
+        ride_events_per_second: config.rides.events_per_second,
     };
     let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
     Site::new(
@@ -249,7 +265,11 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
 /// The apps that the site serves.
 pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
     let has_links = config.apps.contains(&App::Links);
-    Apps { links: has_links.then(|| Arc::clone(&services.links)), pictures: services.pictures() }
+    Apps {
+        links: has_links.then(|| Arc::clone(&services.links)),
+        pictures: services.pictures(),
+        rides: services.rides.clone(),
+    }
 }
 
 /// The bounds of a listener.

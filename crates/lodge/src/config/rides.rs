@@ -1,0 +1,196 @@
+//! The settings about lift rides, and what they have to be to each other.
+
+use std::collections::HashSet;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::{Config, Store};
+
+/// The longest name of a resort or a lift, in characters.
+const NAME_MAX: usize = 64;
+
+/// The most events a second that can be told apart from no limit.
+const EVENTS_PER_SECOND_MAX: u32 = 1_000_000;
+
+/// Minutes of a day.
+const MINUTES_MAX: u16 = 1440;
+
+/// Those of the course's clients, by number, from 1 on.
+const RESORTS: [&str; 10] = [
+    "Mission Ridge",
+    "Crystal Mountain",
+    "Stevens Pass",
+    "Summit at Snoqualmie",
+    "Mt. Baker",
+    "White Pass",
+    "49 Degrees North",
+    "Mt. Spokane",
+    "Bluewood",
+    "Loup Loup",
+];
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RidesConfig {
+    pub(crate) events_per_second: u32,
+    pub(crate) seasons: [u16; 2],
+    pub(crate) days_max: u16,
+    pub(crate) minutes_max: u16,
+    pub(crate) skiers_max: u32,
+    pub(crate) lifts_max: u16,
+    pub(crate) resorts: Vec<ResortConfig>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResortConfig {
+    pub(crate) id: u16,
+    pub(crate) name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lifts: Vec<LiftConfig>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LiftConfig {
+    pub(crate) id: u16,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    pub(crate) vertical: u32,
+}
+
+impl Default for RidesConfig {
+    fn default() -> Self {
+        let resort =
+            |(id, name): (u16, &str)| ResortConfig { id, name: name.to_owned(), lifts: Vec::new() };
+        Self {
+            events_per_second: 0,
+            seasons: [1, 9999],
+            days_max: 366,
+            minutes_max: MINUTES_MAX,
+            skiers_max: 100_000,
+            lifts_max: 40,
+            resorts: (1..).zip(RESORTS).map(resort).collect(),
+        }
+    }
+}
+
+pub(super) fn check(config: &Config) -> Result<()> {
+    if config.answers_for_rides() && config.links.store != Store::Embedded {
+        bail!(
+            "apps: rides are kept in the data folder, which links.store = \"cassandra\" leaves empty; leave \
+             them out with apps = [\"links\"], or serve them by a process of their own, with apps = [\"rides\"]"
+        );
+    }
+    let rides = &config.rides;
+    if rides.events_per_second > EVENTS_PER_SECOND_MAX {
+        bail!("rides.events_per_second must be {EVENTS_PER_SECOND_MAX} or less; 0 is no limit");
+    }
+    let [first, last] = rides.seasons;
+    if first > last {
+        bail!("rides.seasons must be the first season and the last one, such as [2020, 2030]");
+    }
+    let positive = [
+        ("days_max", u32::from(rides.days_max)),
+        ("minutes_max", u32::from(rides.minutes_max)),
+        ("skiers_max", rides.skiers_max),
+        ("lifts_max", u32::from(rides.lifts_max)),
+    ];
+    if let Some((key, _)) = positive.iter().find(|(_, value)| *value == 0) {
+        bail!("rides.{key} must be at least 1");
+    }
+    if rides.minutes_max > MINUTES_MAX {
+        bail!("rides.minutes_max must be {MINUTES_MAX} or less: a day has no more");
+    }
+    check_resorts(&rides.resorts)
+}
+
+fn check_resorts(resorts: &[ResortConfig]) -> Result<()> {
+    if resorts.is_empty() {
+        bail!("rides.resorts must name at least one resort");
+    }
+    let mut ids = HashSet::new();
+    for (place, resort) in resorts.iter().enumerate() {
+        let key = format!("rides.resorts[{place}]");
+        check_id(&key, resort.id, &mut ids)?;
+        check_name(&key, &resort.name)?;
+        let mut ids = HashSet::new();
+        for (place, lift) in resort.lifts.iter().enumerate() {
+            let key = format!("{key}.lifts[{place}]");
+            check_id(&key, lift.id, &mut ids)?;
+            if let Some(name) = &lift.name {
+                check_name(&key, name)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_id(key: &str, id: u16, others: &mut HashSet<u16>) -> Result<()> {
+    if id == 0 {
+        bail!("{key}.id must be at least 1");
+    }
+    if !others.insert(id) {
+        bail!("{key}.id: {id} is the id of another one");
+    }
+    Ok(())
+}
+
+fn check_name(key: &str, name: &str) -> Result<()> {
+    if name.trim().is_empty()
+        || name.chars().count() > NAME_MAX
+        || name.chars().any(char::is_control)
+    {
+        bail!("{key}.name must be 1 to {NAME_MAX} characters");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(toml: &str) -> String {
+        let rides = toml.parse::<toml::Table>().unwrap().try_into::<RidesConfig>().unwrap();
+        let config = Config { rides, ..Config::default() };
+        check(&config).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_by_its_key() {
+        let long = format!("resorts = [{{ id = 1, name = \"{}\" }}]", "x".repeat(65));
+        for (toml, key) in [
+            ("events_per_second = 4000000000", "rides.events_per_second"),
+            ("seasons = [2026, 2025]", "rides.seasons"),
+            ("days_max = 0", "rides.days_max"),
+            ("minutes_max = 0", "rides.minutes_max"),
+            ("minutes_max = 1441", "rides.minutes_max"),
+            ("skiers_max = 0", "rides.skiers_max"),
+            ("lifts_max = 0", "rides.lifts_max"),
+            ("resorts = []", "rides.resorts"),
+            ("resorts = [{ id = 0, name = \"x\" }]", "rides.resorts[0].id"),
+            (
+                "resorts = [{ id = 1, name = \"x\" }, { id = 1, name = \"y\" }]",
+                "rides.resorts[1].id",
+            ),
+            ("resorts = [{ id = 1, name = \" \" }]", "rides.resorts[0].name"),
+            (&long, "rides.resorts[0].name"),
+            (
+                "resorts = [{ id = 1, name = \"x\", lifts = [{ id = 0, vertical = 1 }] }]",
+                "rides.resorts[0].lifts[0].id",
+            ),
+            (
+                "resorts = [{ id = 1, name = \"x\", lifts = [{ id = 2, vertical = 1 }, { id = 2, vertical = 1 }] }]",
+                "rides.resorts[0].lifts[1].id",
+            ),
+            (
+                "resorts = [{ id = 1, name = \"x\", lifts = [{ id = 2, name = \"\", vertical = 1 }] }]",
+                "rides.resorts[0].lifts[0].name",
+            ),
+        ] {
+            let error = refused(toml);
+            assert!(error.starts_with(key), "{toml}: {error}");
+        }
+    }
+}
