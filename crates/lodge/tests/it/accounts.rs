@@ -505,6 +505,12 @@ fn each_app_alone_has_no_trace_of_the_other() {
     assert_eq!(server.ask("POST", "/api/links").json(&json!({})).send().status, 404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/me"].is_object() && paths.get("/api/links").is_none());
+    assert!(paths.get("/api/rides").is_none());
+    for path in ["/resorts", "/skiers/1/vertical", "/api/rides/ledger"] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, 404, "{path}");
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}");
+    }
     assert_eq!(server.get("/").leads(), (303, Some("/account")));
     assert_eq!(server.get("/account").leads(), (303, Some("/login?next=/account")));
     assert!(!server.get("/login").text().contains("/links"), "of the other app there is no trace");
@@ -515,4 +521,17 @@ fn each_app_alone_has_no_trace_of_the_other() {
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/links"].is_object() && paths.get("/api/me").is_none());
+    assert!(paths.get("/api/rides").is_none());
+    assert_eq!(server.get("/api/rides/ledger").status, 404);
+    drop(server);
+
+    let rides = Lodge::new().with("LODGE_APPS", "rides");
+    let server = rides.start();
+    assert_eq!(server.get("/resorts").status, 200);
+    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 404);
+    assert_eq!(server.get("/").status, 404);
+    let paths = server.get("/api/openapi.json").json()["paths"].clone();
+    assert!(paths["/api/rides"].is_object());
+    assert!(paths.get("/api/links").is_none() && paths.get("/api/me").is_none());
 }

@@ -32,6 +32,7 @@ mod provider;
 mod providers;
 mod redirects;
 mod revocation;
+mod rides;
 mod secrecy;
 mod seeding;
 mod server;

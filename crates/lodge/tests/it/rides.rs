@@ -1,0 +1,451 @@
+//! Lift rides: the course's published API, batches, and what is asked of many rides.
+
+use std::io::Write as _;
+
+use flate2::{Compression, write::GzEncoder};
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Answer, Wire},
+    server::{Lodge, Server, eventually, eventually_true},
+};
+
+const DAY: &str = "/skiers/1/seasons/2025/days/3/skiers/7";
+
+fn ride(server: &Server, path: &str, time: u32, lift: u32) -> Answer {
+    server.ask("POST", path).json(&json!({ "time": time, "liftID": lift })).send()
+}
+
+fn made(server: &Server, path: &str, time: u32, lift: u32) {
+    let answer = ride(server, path, time, lift);
+    assert_eq!(answer.status, 201, "{path}: {answer:?}");
+}
+
+fn batch(server: &Server, lines: &str) -> (Answer, Vec<Value>) {
+    let ask = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
+    answered(ask.body(lines).send())
+}
+
+fn answered(answer: Answer) -> (Answer, Vec<Value>) {
+    assert_eq!(answer.header("content-type"), Some("application/x-ndjson"), "{answer:?}");
+    let text = answer.text();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (answer, lines)
+}
+
+fn line(id: &str, skier: u32, lift: u32) -> String {
+    format!(
+        "{{\"id\":\"{id}\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":3,\"skierID\":{skier},\"time\":4,\"liftID\":{lift}}}\n"
+    )
+}
+
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// What a refusal says, which is a message and nothing else.
+fn message(answer: &Answer) -> String {
+    assert_eq!(answer.header("content-type"), Some("application/json"), "{answer:?}");
+    let said = answer.json();
+    assert_eq!(said.as_object().map(serde_json::Map::len), Some(1), "{said}");
+    said["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn rides_count_as_the_course_has_published_it() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    made(&server, DAY, 1, 10);
+    made(&server, DAY, 60, 10);
+    made(&server, DAY, 61, 20);
+    made(&server, "/skiers/1/seasons/2025/days/3/skiers/8", 62, 40);
+    made(&server, "/skiers/2/seasons/2024/days/366/skiers/7", 1440, 1);
+    assert_eq!(server.get(DAY).json(), json!(400));
+    for day in ["day", "days"] {
+        let skiers = server.get(&format!("/resorts/1/seasons/2025/{day}/3/skiers"));
+        assert_eq!(skiers.json(), json!({ "time": "Mission Ridge", "numSkiers": 2 }));
+    }
+    let nobody = server.get("/resorts/9/seasons/2025/day/3/skiers").json();
+    assert_eq!(nobody, json!({ "time": "Bluewood", "numSkiers": 0 }));
+
+    let vertical = |query: &str| server.get(&format!("/skiers/7/vertical{query}"));
+    let seasons = |of: Value| json!({ "resorts": of });
+    let of_2024 = json!({ "seasonID": "2024", "totalVert": 10 });
+    let of_2025 = json!({ "seasonID": "2025", "totalVert": 400 });
+    assert_eq!(vertical("").json(), json!(410));
+    assert_eq!(vertical("?season=2025").json(), seasons(json!([of_2025])));
+    let both = vertical("?resort=1&resort=2&season=2025&season=2024");
+    assert_eq!(both.json(), seasons(json!([of_2024, of_2025])));
+    assert_eq!(vertical("?resort=2").json(), seasons(json!([of_2024])));
+
+    let resorts = server.get("/resorts").json();
+    assert_eq!(resorts["resorts"][9], json!({ "resortName": "Loup Loup", "resortID": 10 }));
+    assert_eq!(server.get("/resorts/1/seasons").json(), json!({ "seasons": ["2025"] }));
+    assert_eq!(server.get("/resorts/3/seasons").json(), json!({ "seasons": [] }));
+
+    for path in [
+        "/skiers/1/seasons/2025/days/4/skiers/7",
+        "/skiers/9/vertical",
+        "/skiers/7/vertical?resort=3",
+    ] {
+        let answer = server.get(path);
+        assert_eq!((answer.status, message(&answer).is_empty()), (404, false), "{path}");
+    }
+}
+
+#[test]
+fn many_rides_are_summed_by_skier_lift_and_hour() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    made(&server, DAY, 1, 10);
+    made(&server, DAY, 61, 10);
+    made(&server, "/skiers/1/seasons/2025/days/3/skiers/8", 62, 40);
+    made(&server, "/skiers/1/seasons/2025/days/4/skiers/7", 62, 30);
+    let get = |path: &str, query: &str| {
+        server.get(&format!("/api/rides/{path}?resort=1&season=2025{query}")).json()
+    };
+    let leader = |rank: u32, skier: u32, vertical: u32| json!({ "rank": rank, "skierID": skier, "vertical": vertical });
+    let of_the_day = json!({ "leaders": [leader(1, 8, 400), leader(2, 7, 200)] });
+    let of_the_season = json!({ "leaders": [leader(1, 7, 500), leader(2, 8, 400)] });
+    assert_eq!(get("leaderboard", "&day=3"), of_the_day);
+    assert_eq!(get("leaderboard", ""), of_the_season);
+    assert_eq!(get("leaderboard", "&limit=1"), json!({ "leaders": [leader(1, 7, 500)] }));
+    let lifts = json!([{ "liftID": 10, "rides": 2, "vertical": 200 }, { "liftID": 40, "rides": 1, "vertical": 400 }]);
+    assert_eq!(get("lifts", "&day=3"), json!({ "lifts": lifts }));
+    let hours = json!([{ "hour": 0, "rides": 1, "vertical": 100 }, { "hour": 1, "rides": 2, "vertical": 500 }]);
+    assert_eq!(get("hours", "&day=3"), json!({ "hours": hours }));
+    for path in [
+        "leaderboard?resort=1",
+        "leaderboard?resort=1&season=2025&limit=101",
+        "lifts?resort=1&season=2025",
+        "hours?resort=1&season=2025&day=3&hour=4",
+    ] {
+        let answer = server.get(&format!("/api/rides/{path}"));
+        assert!(answer.status == 400 && !message(&answer).is_empty(), "{path}: {answer:?}");
+    }
+}
+
+#[test]
+fn the_same_ride_under_the_same_key_counts_once_for_ever() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let send = |server: &Server, key: &str, lift: u32| {
+        let ask = server.ask("POST", DAY).once(key);
+        ask.json(&json!({ "time": 1, "liftID": lift })).send()
+    };
+    let first = send(&server, "gate 4: 17", 10);
+    assert_eq!((first.status, first.json()), (201, json!({ "id": "gate 4: 17" })));
+    assert_eq!(first.header("idempotency-replayed"), None);
+    server.kill();
+    let server = lodge.start();
+    let again = send(&server, "gate 4: 17", 10);
+    assert_eq!((again.status, &again.body), (201, &first.body));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    let other = send(&server, "gate 4: 17", 11);
+    assert_eq!(other.status, 400);
+    assert!(message(&other).starts_with("Idempotency-Key: was given to another event"));
+    assert_eq!(server.get(DAY).json(), json!(100));
+
+    let made_up = [ride(&server, DAY, 1, 10), ride(&server, DAY, 1, 10)].map(|made| made.json());
+    assert_ne!(made_up[0], made_up[1], "without a key each is a ride");
+    let long = "x".repeat(129);
+    for key in ["", "ä", &long] {
+        let answer = send(&server, key, 10);
+        assert!(answer.status == 400 && message(&answer).starts_with("Idempotency-Key"), "{key}");
+    }
+    let twice =
+        server.ask("POST", DAY).once("a").once("b").json(&json!({ "time": 1, "liftID": 1 }));
+    assert_eq!(twice.send().status, 400);
+    assert_eq!(server.get(DAY).json(), json!(300));
+}
+
+#[test]
+fn bad_input_is_400_and_named_with_what_would_be_right() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let good = r#"{"time":1,"liftID":1}"#;
+    let (time, lift) = (
+        "time: must be a whole number from 1 to 1440",
+        "liftID: must be a whole number from 1 to 40",
+    );
+    for (body, words) in [
+        (r#"{"time":0,"liftID":1}"#, time),
+        (r#"{"time":1441,"liftID":1}"#, time),
+        (r#"{"time":1.0,"liftID":1}"#, time),
+        (r#"{"time":1e0,"liftID":1}"#, time),
+        (r#"{"time":"1","liftID":1}"#, time),
+        (r#"{"time":-1,"liftID":1}"#, time),
+        (r#"{"time":null,"liftID":1}"#, time),
+        (r#"{"time":99999999999999999999999,"liftID":1}"#, time),
+        (r#"{"liftID":1}"#, time),
+        (r#"{"time":1,"liftID":41}"#, lift),
+        (r#"{"time":1,"liftID":true}"#, lift),
+        (r#"{"time":1,"liftID":[1]}"#, lift),
+        (r#"{"time":1,"liftID":{}}"#, lift),
+        (r#"{"time":1}"#, lift),
+        (r#"{"time":1,"liftID":1,"waitTime":3}"#, "unknown field `waitTime`"),
+        (r#"{"time":1,"time":1,"liftID":1}"#, "duplicate field `time`"),
+        (r#"{"time":1,"liftID":1"#, "EOF"),
+        (r#"{"time":01,"liftID":1}"#, "invalid number"),
+        (r#"{"time":1,"liftID":1}{}"#, "trailing"),
+        ("[1,1]", "must be a JSON object"),
+        ("", "must be a JSON object"),
+    ] {
+        let answer = server.ask("POST", DAY).header("Content-Type", "application/json");
+        let answer = answer.body(body).send();
+        assert!(answer.status == 400 && message(&answer).contains(words), "{body}: {answer:?}");
+    }
+    let numbers =
+        ["0", "+1", "-1", "0x1", "1.0", "1e0", "%31", "%201", "x", "99999999999999999999"];
+    for (name, before, after, last) in [
+        ("resortID", "/skiers/", "/seasons/2025/days/3/skiers/7", "11"),
+        ("seasonID", "/skiers/1/seasons/", "/days/3/skiers/7", "10000"),
+        ("dayID", "/skiers/1/seasons/2025/days/", "/skiers/7", "367"),
+        ("skierID", "/skiers/1/seasons/2025/days/3/skiers/", "", "100001"),
+        ("resortID", "/resorts/", "/seasons/2025/day/3/skiers", "11"),
+        ("resortID", "/resorts/", "/seasons", "11"),
+        ("skierID", "/skiers/", "/vertical", "100001"),
+    ] {
+        for number in numbers.into_iter().chain([last]) {
+            let path = format!("{before}{number}{after}");
+            let method = if path.contains("/skiers/7") { "POST" } else { "GET" };
+            let ask = server.ask(method, &path).header("Content-Type", "application/json");
+            let answer = ask.body(if method == "POST" { good } else { "" }).send();
+            assert_eq!(answer.status, 400, "{path}: {answer:?}");
+            let said = message(&answer);
+            assert!(said.starts_with(name) && said.contains("from 1 to"), "{path}: {said}");
+        }
+    }
+    for kind in ["text/plain", "application/x-www-form-urlencoded", ""] {
+        let answer = server.ask("POST", DAY).header("Content-Type", kind).body(good).send();
+        assert!(answer.status == 400 && message(&answer).starts_with("Content-Type"), "{kind}");
+    }
+    assert_eq!(server.get(DAY).status, 404, "nothing of it was kept");
+}
+
+#[test]
+fn whatever_goes_wrong_is_told_in_a_message() {
+    let lodge = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "2");
+    let server = lodge.start();
+    let long = format!("{{\"time\":1,\"liftID\":1{}}}", " ".repeat(2000));
+    for (method, path, body, status) in [
+        ("PUT", DAY, "", 405),
+        ("DELETE", "/resorts", "", 405),
+        ("PATCH", "/api/rides", "", 405),
+        ("GET", "/api/rides/nothing", "", 404),
+        ("GET", "/skiers/1/nothing", "", 404),
+        ("GET", "/resorts/", "", 404),
+        ("POST", DAY, &long, 413),
+    ] {
+        let ask = server.ask(method, path).header("Content-Type", "application/json").body(body);
+        for ask in [ask.clone(), ask.browser()] {
+            let answer = ask.send();
+            assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+            assert!(!message(&answer).is_empty(), "{method} {path}");
+        }
+    }
+    let elsewhere = server.ask("POST", DAY).header("Sec-Fetch-Site", "cross-site").send();
+    assert!(elsewhere.status == 403 && !message(&elsewhere).is_empty(), "{elsewhere:?}");
+
+    let mut slow = Wire::connect(server.address).unwrap();
+    let head = format!("POST {DAY} HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{{");
+    slow.write(head.as_bytes()).unwrap();
+    let late = slow.read().unwrap();
+    assert!(late.status == 408 && !message(&late).is_empty(), "{late:?}");
+
+    let page = server.ask("GET", "/nothing").browser().send();
+    assert!(page.text().starts_with("<!doctype html>"), "others get what they got");
+}
+
+#[test]
+fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let last = line("d", 8, 4);
+    let lines = [
+        &line("a", 7, 10),
+        "\r\n",
+        &line("b", 7, 41),
+        "nonsense\n",
+        &line("a", 7, 10),
+        &line("a", 7, 11),
+        "{\"id\":\"c\",\"void\":\"a\"}\n",
+        "{\"id\":\"c\",\"void\":\"a\"}\n",
+        "{\"void\":\"a\"}\n",
+        "{\"void\":\"z\"}\n",
+        last.trim_end(),
+    ];
+    let (answer, said) = batch(&server, &lines.concat());
+    assert_eq!(answer.status, 400, "{answer:?}");
+    let statuses: Vec<_> = said
+        .iter()
+        .map(|line| (line["line"].as_u64().unwrap(), line["status"].as_u64().unwrap()))
+        .collect();
+    let expected = [
+        (1, 201),
+        (3, 400),
+        (4, 400),
+        (5, 200),
+        (6, 400),
+        (7, 201),
+        (8, 200),
+        (9, 409),
+        (10, 404),
+        (11, 201),
+    ];
+    assert_eq!(statuses, expected, "{said:?}");
+    assert_eq!(said[0], json!({ "line": 1, "status": 201, "id": "a" }));
+    let wrong = json!({ "line": 3, "status": 400, "message": "liftID: must be a whole number from 1 to 40" });
+    assert_eq!(said[1], wrong);
+    server.kill();
+    let server = lodge.start();
+    assert_eq!(server.get("/skiers/1/seasons/2025/days/3/skiers/8").json(), json!(40));
+    assert_eq!(server.get(DAY).status, 404, "its only ride is void");
+
+    let (answer, said) = batch(&server, &line("d", 8, 4));
+    assert_eq!((answer.status, &said[0]["status"]), (200, &json!(200)), "all of it is kept");
+    let (answer, said) = batch(&server, "");
+    assert_eq!((answer.status, said.len()), (200, 0));
+}
+
+#[test]
+fn a_batch_may_be_packed() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let lines = |of: &str| {
+        let lines = (0..2_000u32).map(|number| line(&format!("{of}{number}"), number + 1, 1));
+        lines.collect::<String>().into_bytes()
+    };
+    let zstd = |plain: &[u8]| zstd::encode_all(plain, 3).unwrap();
+    for (packing, body) in [("gzip", gzip(&lines("g"))), ("zstd", zstd(&lines("z")))] {
+        for (kind, status) in [
+            ("application/x-ndjson", 201),
+            ("application/jsonl", 200),
+            ("application/json-lines; charset=utf-8", 200),
+            ("application/json", 200),
+        ] {
+            let ask = server.ask("POST", "/api/rides").header("Content-Encoding", packing);
+            let (answer, said) = answered(ask.header("Content-Type", kind).body(&*body).send());
+            assert_eq!((answer.status, said.len()), (200, 2_000));
+            assert!(said.iter().all(|line| line["status"] == status), "{packing} {kind}");
+        }
+    }
+    assert_eq!(server.get("/resorts/1/seasons/2025/day/3/skiers").json()["numSkiers"], 2_000);
+}
+
+#[test]
+fn a_batch_that_cannot_be_read_is_refused_whole() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let before = server.memory_peak_bytes();
+    let good = line("a", 7, 10).into_bytes();
+    let zeros = vec![b'\n'; 200 << 20];
+    let bombs = [gzip(&zeros), zstd::encode_all(&*zeros, 1).unwrap()];
+    drop(zeros);
+    let too_many = line("a", 7, 10).repeat(10_001).into_bytes();
+    let too_large = vec![b'x'; (2 << 20) + 1];
+    let cut_off = &gzip(&good)[..20];
+    for (packing, kind, body, status) in [
+        ("gzip", "application/x-ndjson", &bombs[0][..], 400),
+        ("zstd", "application/x-ndjson", &bombs[1], 400),
+        ("gzip", "application/x-ndjson", cut_off, 400),
+        ("gzip", "application/x-ndjson", &good, 400),
+        ("zstd", "application/x-ndjson", &good, 400),
+        ("br", "application/x-ndjson", &good, 400),
+        ("identity", "text/plain", &good, 400),
+        ("identity", "application/x-ndjson", &too_many, 400),
+        ("identity", "application/x-ndjson", &too_large, 413),
+    ] {
+        let ask = server.ask("POST", "/api/rides").header("Content-Encoding", packing);
+        let answer = ask.header("Content-Type", kind).body(body).send();
+        assert_eq!(answer.status, status, "{packing} {kind}: {answer:?}");
+        assert!(!message(&answer).is_empty());
+    }
+    let grown = server.memory_peak_bytes() - before;
+    assert!(grown < 64 << 20, "{grown} bytes");
+    assert_eq!(server.get("/api/rides/ledger").json()["since_start"]["refused"], 9);
+    assert_eq!(server.get(DAY).status, 404);
+}
+
+#[test]
+fn past_the_limit_events_are_refused_and_counted() {
+    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "10");
+    let server = lodge.start();
+    let lines: String = (0..200).map(|number| line(&format!("g{number}"), 7, 1)).collect();
+    let (answer, said) = batch(&server, &lines);
+    assert_eq!(answer.status, 503, "{answer:?}");
+    assert!(answer.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
+    let with = |status: u64| said.iter().filter(|line| line["status"] == status).count() as u64;
+    assert!(with(201) > 0 && with(503) > 0 && with(201) + with(503) == 200, "{said:?}");
+    assert_eq!(said[0]["status"], 201);
+    let refused = eventually("a ride is refused", || {
+        let answer = ride(&server, DAY, 1, 1);
+        (answer.status == 503).then_some(answer)
+    });
+    assert!(refused.header("retry-after").is_some() && !message(&refused).is_empty());
+    eventually_true("there is room again", || ride(&server, DAY, 1, 1).status == 201);
+    let bad = ride(&server, DAY, 0, 1);
+    assert_eq!(bad.status, 400, "what is wrong is told whether there is room or not");
+}
+
+#[test]
+fn the_ledger_balances_and_outlives_the_process() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    assert_eq!(batch(&server, &[line("a", 7, 1), line("b", 7, 1)].concat()).0.status, 200);
+    assert_eq!(batch(&server, &[line("b", 7, 1), line("c", 7, 99)].concat()).0.status, 400);
+    assert_eq!(batch(&server, &line("a", 7, 2)).0.status, 400);
+    assert_eq!(ride(&server, DAY, 0, 1).status, 400);
+    assert_eq!(server.get("/skiers/0/vertical").status, 400, "a question is no event");
+    let ledger = server.get("/api/rides/ledger").json();
+    let since_start = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "in_flight": 0, "refused": 3, "unknown": 0 });
+    assert_eq!(ledger["since_start"], since_start);
+    let for_ever = json!({ "stored": 2, "duplicates": 1, "refused": 3 });
+    eventually_true("what was refused is noted", || {
+        server.get("/api/rides/ledger").json()["for_ever"] == for_ever
+    });
+    assert_eq!(ride(&server, DAY, 0, 1).status, 400);
+    assert_eq!(server.stop(), Some(0));
+    let ledger = lodge.start().get("/api/rides/ledger").json();
+    let for_ever = json!({ "stored": 2, "duplicates": 1, "refused": 4 });
+    assert_eq!(ledger["for_ever"], for_ever, "the last is noted before the end");
+    assert_eq!(ledger["since_start"]["refused"], 0);
+}
+
+#[test]
+fn the_resorts_are_those_of_the_configuration() {
+    let lodge = Lodge::new();
+    let file = lodge.file("lodge.toml");
+    let toml = r#"
+        [rides]
+        seasons = [2024, 2026]
+        lifts_max = 2
+        [[rides.resorts]]
+        id = 3
+        name = "Home"
+        lifts = [{ id = 5, name = "Front Side", vertical = 520 }]
+        [[rides.resorts]]
+        id = 12
+        name = "Away"
+    "#;
+    std::fs::write(file, toml).unwrap();
+    let server = lodge.start();
+    let expected = json!({ "resorts": [
+        { "resortID": 3, "name": "Home", "lifts": [{ "liftID": 5, "name": "Front Side", "vertical": 520 }] },
+        { "resortID": 12, "name": "Away", "lifts": [{ "liftID": 1, "vertical": 10 }, { "liftID": 2, "vertical": 20 }] },
+    ] });
+    assert_eq!(server.get("/api/rides/resorts").json(), expected);
+    let path = "/skiers/3/seasons/2024/days/1/skiers/1";
+    made(&server, path, 1, 5);
+    assert_eq!(server.get(path).json(), json!(520));
+    for (path, lift) in [
+        (path, 1),
+        ("/skiers/12/seasons/2024/days/1/skiers/1", 3),
+        ("/skiers/4/seasons/2024/days/1/skiers/1", 5),
+        ("/skiers/3/seasons/2023/days/1/skiers/1", 5),
+    ] {
+        assert_eq!(ride(&server, path, 1, lift).status, 400, "{path}");
+    }
+}
