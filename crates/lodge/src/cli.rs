@@ -7,7 +7,7 @@ use crate::{
     config::ConfigOptions,
 };
 
-/// Short links and accounts in one binary that starts with nothing else installed.
+/// Short links, accounts and lift rides in one binary that starts with nothing else installed.
 #[derive(Debug, Parser)]
 #[command(version, about, propagate_version = true)]
 pub(crate) struct Cli {
