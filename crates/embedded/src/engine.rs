@@ -20,7 +20,7 @@ use crate::{
     connection,
     folder::{Folder, OpenError},
     readers::{self, Readers},
-    rides::Recorder,
+    rides::{Recorder, SkierDays, Thresholds},
     writer::{App, Limits, Writer},
 };
 
@@ -80,6 +80,9 @@ impl Engine {
             restart: options.wal_restart_bytes,
             max: options.wal_bytes_max,
         };
+        let thresholds =
+            Thresholds { days: options.skier_days, rides: options.rides_unwritten.into() };
+        let skier_days = SkierDays::open(&main, thresholds).map_err(failed)?;
         let checkpoints = Checkpoints::new(lengths);
         let noted = Arc::clone(&checkpoints);
         let note = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
@@ -113,7 +116,7 @@ impl Engine {
             Ends { writer: writer_end, readers: readers_end, checkpoints: checkpoints_end, folder };
         Ok(Self {
             writer,
-            rides: Recorder::default(),
+            rides: Recorder::new(skier_days),
             readers,
             scans,
             searches,

@@ -23,6 +23,12 @@ pub struct Options {
     /// Length of the write-ahead log, in bytes, past which writes are refused because a long read (a
     /// backup) keeps it from starting anew. Default 1 GiB.
     pub wal_bytes_max: u64,
+    /// Skiers' days that are kept in memory before they are written together; some 100 bytes each.
+    /// Default 65,536.
+    pub skier_days: usize,
+    /// Rides after which those are written however few they are: what is not written when the process is
+    /// killed is made again of the rides at the next start, 2 µs for each. Default 250,000.
+    pub rides_unwritten: u32,
     /// How long closing may take. Default 20 s.
     pub close_wait: Duration,
 }
@@ -38,6 +44,8 @@ impl Default for Options {
             wal_checkpoint_bytes: 4 << 20,
             wal_restart_bytes: 64 << 20,
             wal_bytes_max: 1 << 30,
+            skier_days: 65_536,
+            rides_unwritten: 250_000,
             close_wait: Duration::from_secs(20),
         }
     }

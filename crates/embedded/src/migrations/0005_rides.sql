@@ -19,7 +19,8 @@ CREATE UNIQUE INDEX rides_by_event ON rides (gate, event);
 CREATE UNIQUE INDEX rides_by_void ON rides (gate, voids) WHERE voids IS NOT NULL;
 CREATE INDEX rides_by_day ON rides (season, resort, day);
 
--- The sums: each changes in the transaction that stores the rides that it is a sum of.
+-- Skiers' days, each with the last of the rides that it is a sum of: those that are newer in memory are
+-- made again of the rides when the file is opened.
 CREATE TABLE skier_days (
     skier    INTEGER NOT NULL,
     season   INTEGER NOT NULL,
@@ -27,9 +28,11 @@ CREATE TABLE skier_days (
     day      INTEGER NOT NULL,
     rides    INTEGER NOT NULL,
     vertical INTEGER NOT NULL,
+    up_to    INTEGER NOT NULL,
     PRIMARY KEY (skier, season, resort, day)
 ) STRICT, WITHOUT ROWID;
 
+-- The other sums: each changes in the transaction that stores the rides that it is a sum of.
 -- Day 0 is the whole season. Of the skiers those are among the leaders who went as far up as the floor
 -- says, or farther; without a floor all are.
 CREATE TABLE resort_days (
@@ -79,7 +82,9 @@ CREATE TABLE ride_ledger (
     one        INTEGER PRIMARY KEY CHECK (one = 1),
     stored     INTEGER NOT NULL,
     duplicates INTEGER NOT NULL,
-    refused    INTEGER NOT NULL
+    refused    INTEGER NOT NULL,
+    -- Up to this row of rides every skier's day is as the rides say.
+    written_to INTEGER NOT NULL
 ) STRICT;
 
-INSERT INTO ride_ledger VALUES (1, 0, 0, 0);
+INSERT INTO ride_ledger VALUES (1, 0, 0, 0, 0);

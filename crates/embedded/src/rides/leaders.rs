@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use lodge_domain::rides::{DayTally, LEADERS_MAX, Leader, SkierId, Span, Tally};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{day_number, sums::Delta};
+use super::{day_number, skier_days::Work, sums::Delta};
 use crate::failure::Failure;
 
 /// Leaders that a board is cut down to, when it has twice as many. As many, less [`LEADERS_MAX`], can lose
@@ -30,7 +30,7 @@ const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND d
 
 /// Walks through all skiers; only after many voids.
 const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
-    SELECT ?1, ?2, ?3, SUM(vertical), skier FROM skier_days WHERE season = ?1 AND resort = ?2 AND (?3 = 0 OR day = ?3) \
+    SELECT ?1, ?2, ?3, SUM(vertical), skier FROM skier_days WHERE season = ?1 AND resort = ?2 AND (?3 = 0 OR day = ?3) AND rides > 0 \
     GROUP BY skier ORDER BY 4 DESC, skier LIMIT ?4";
 
 #[cfg(test)]
@@ -102,6 +102,7 @@ impl Board {
     pub(super) fn apply(
         &mut self,
         connection: &Connection,
+        work: &mut Work<'_>,
         moves: &[Move],
     ) -> rusqlite::Result<()> {
         let (season, resort, day) = key(self.span);
@@ -120,6 +121,7 @@ impl Board {
         if self.leaders >= 2 * KEPT {
             self.cut(connection)?;
         } else if self.floor.is_some() && (self.leaders as usize) < LEADERS_MAX {
+            work.write_all()?;
             self.make_anew(connection)?;
         }
         Ok(())
@@ -155,7 +157,7 @@ impl Board {
         Ok(kept == skiers && kept.len() == self.leaders as usize)
     }
 
-    /// Fills the board with the first of all skiers.
+    /// Fills the board with the first of all skiers, whose days are to be written.
     pub(super) fn make_anew(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let (season, resort, day) = key(self.span);
         connection.prepare_cached(CLEAR)?.execute((season, resort, day))?;

@@ -6,6 +6,7 @@ mod rebuild;
 mod record;
 mod recorder;
 mod search;
+mod skier_days;
 mod sums;
 
 use std::sync::Arc;
@@ -20,16 +21,42 @@ use lodge_domain::{
     },
 };
 
-pub(crate) use self::recorder::Recorder;
+use self::skier_days::DayState;
 #[cfg(test)]
 pub(crate) use self::{
     leaders::STATEMENTS as OF_LEADERS, read::STATEMENTS as OF_READS,
-    record::STATEMENTS as OF_EVENTS, search::STATEMENTS as OF_PAGES, sums::STATEMENTS as OF_SUMS,
+    record::STATEMENTS as OF_EVENTS, search::STATEMENTS as OF_PAGES,
+    skier_days::STATEMENTS as OF_SKIERS, sums::STATEMENTS as OF_SUMS,
+};
+pub(crate) use self::{
+    recorder::Recorder,
+    skier_days::{SkierDays, Thresholds},
 };
 use crate::{engine::Engine, writer::App};
 
 /// Rides in the database.
 pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
+
+impl SqliteRides {
+    async fn skier_days(&self, skier: SkierId) -> Result<Vec<DayState>> {
+        let newer = self.0.rides.skier_days().of(skier);
+        self.0.readers.read(move |connection| read::skier_days(connection, skier, newer)).await
+    }
+
+    /// Writes all skiers' days that are newer in memory now, a part at a time.
+    async fn write_skier_days(&self) -> Result<()> {
+        let mut begin = true;
+        while !self
+            .0
+            .rides
+            .write(&self.0.writer, move |_, work| Ok(work.write_round(begin)?))
+            .await?
+        {
+            begin = false;
+        }
+        Ok(())
+    }
+}
 
 #[async_trait]
 impl RideLog for SqliteRides {
@@ -54,11 +81,21 @@ impl RideLog for SqliteRides {
 #[async_trait]
 impl RideTallies for SqliteRides {
     async fn skier_day(&self, skier: SkierId, on: ResortDay) -> Result<Option<Tally>> {
+        if let Some(tally) = self.0.rides.skier_days().day(skier, on) {
+            return Ok(Some(tally).filter(|tally| tally.rides > 0));
+        }
         self.0.readers.read(move |connection| read::skier_day(connection, skier, on)).await
     }
 
     async fn skier_season(&self, skier: SkierId, season: Season) -> Result<Vec<SkierDay>> {
-        self.0.readers.read(move |connection| read::skier_season(connection, skier, season)).await
+        let days = self.skier_days(skier).await?.into_iter();
+        let in_season = days.filter(|state| state.on.season == season);
+        let day = |DayState { on: ResortDay { resort, day, .. }, tally, .. }| SkierDay {
+            resort,
+            day,
+            tally,
+        };
+        Ok(in_season.map(day).collect())
     }
 
     async fn skier_seasons(
@@ -67,8 +104,21 @@ impl RideTallies for SqliteRides {
         resorts: Vec<ResortId>,
         seasons: Vec<Season>,
     ) -> Result<Vec<SeasonVertical>> {
-        let work = move |connection: &_| read::skier_seasons(connection, skier, &resorts, &seasons);
-        self.0.readers.read(work).await
+        let mut found: Vec<SeasonVertical> = Vec::new();
+        for DayState { on: ResortDay { season, resort, .. }, tally, .. } in
+            self.skier_days(skier).await?
+        {
+            let is_wanted = (resorts.is_empty() || resorts.contains(&resort))
+                && (seasons.is_empty() || seasons.contains(&season));
+            if !is_wanted {
+                continue;
+            }
+            match found.last_mut().filter(|last| last.season == season) {
+                Some(last) => last.vertical += tally.vertical,
+                None => found.push(SeasonVertical { season, vertical: tally.vertical }),
+            }
+        }
+        Ok(found)
     }
 
     async fn total(&self, span: Span) -> Result<DayTally> {
@@ -99,6 +149,9 @@ impl RideTallies for SqliteRides {
 #[async_trait]
 impl RideSearch for SqliteRides {
     async fn search(&self, query: RideQuery) -> Result<RidesFound> {
+        if search::reads_skier_days(&query) {
+            self.write_skier_days().await?;
+        }
         self.0.searches.read(move |connection| search::search(connection, &query)).await
     }
 

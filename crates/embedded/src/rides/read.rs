@@ -2,17 +2,17 @@
 
 use lodge_domain::rides::{
     Breakdown, Day, DayTally, ForEver, Hour, HourTally, LiftId, LiftTally, ResortDay, ResortId,
-    Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
+    Season, SkierId, Span, Tally,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::day_number;
+use super::{
+    day_number,
+    skier_days::{self, DayState},
+};
 use crate::failure::Failure;
 
-const SKIER_DAY: &str = "SELECT rides, vertical FROM skier_days WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
-const SKIER_SEASON: &str =
-    "SELECT resort, day, rides, vertical FROM skier_days WHERE skier = ?1 AND season = ?2";
-const SKIER: &str = "SELECT season, resort, vertical FROM skier_days WHERE skier = ?1";
+const SKIER_DAY: &str = "SELECT rides, vertical FROM skier_days WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4 AND rides > 0";
 const TOTAL: &str = "SELECT rides, vertical, skiers FROM resort_days WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const DAYS: &str = "SELECT rides, vertical, skiers, day FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day > 0 AND rides > 0 ORDER BY day";
@@ -33,8 +33,7 @@ const NEWEST_DAY: &str =
 /// Those of these that find what they read by an index; the seasons are looked for among as many rows as
 /// there are days at all resorts.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 9] =
-    [SKIER_DAY, SKIER_SEASON, SKIER, TOTAL, DAYS, LIFTS, HOURS, LEDGER, NEWEST_DAY];
+pub(crate) const STATEMENTS: [&str; 7] = [SKIER_DAY, TOTAL, DAYS, LIFTS, HOURS, LEDGER, NEWEST_DAY];
 
 pub(super) fn skier_day(
     connection: &Connection,
@@ -46,41 +45,17 @@ pub(super) fn skier_day(
     Ok(connection.prepare_cached(SKIER_DAY)?.query_row(key, read).optional()?)
 }
 
-pub(super) fn skier_season(
+/// A skier's days on which they rode, those of `newer` as they are there, by season, resort and day.
+pub(super) fn skier_days(
     connection: &Connection,
     skier: SkierId,
-    season: Season,
-) -> Result<Vec<SkierDay>, Failure> {
-    let read = |row: &Row<'_>| {
-        Ok(SkierDay { resort: ResortId(row.get(0)?), day: Day(row.get(1)?), tally: tally(row, 2)? })
-    };
-    let mut statement = connection.prepare_cached(SKIER_SEASON)?;
-    Ok(statement.query_map((skier.0, season.0), read)?.collect::<Result<_, _>>()?)
-}
-
-pub(super) fn skier_seasons(
-    connection: &Connection,
-    skier: SkierId,
-    resorts: &[ResortId],
-    seasons: &[Season],
-) -> Result<Vec<SeasonVertical>, Failure> {
-    let mut statement = connection.prepare_cached(SKIER)?;
-    let mut rows = statement.query([skier.0])?;
-    let mut found: Vec<SeasonVertical> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (season, resort) = (Season(row.get(0)?), ResortId(row.get(1)?));
-        let is_wanted = (resorts.is_empty() || resorts.contains(&resort))
-            && (seasons.is_empty() || seasons.contains(&season));
-        if !is_wanted {
-            continue;
-        }
-        let vertical: u64 = row.get(2)?;
-        match found.last_mut().filter(|last| last.season == season) {
-            Some(last) => last.vertical += vertical,
-            None => found.push(SeasonVertical { season, vertical }),
-        }
-    }
-    Ok(found)
+    newer: Vec<DayState>,
+) -> Result<Vec<DayState>, Failure> {
+    let mut days = skier_days::on_disk(connection, skier)?;
+    skier_days::overlay(&mut days, newer.into_iter());
+    days.retain(|state| state.tally.rides > 0);
+    days.sort_unstable_by_key(|state| state.on);
+    Ok(days)
 }
 
 pub(super) fn total(connection: &Connection, span: Span) -> Result<DayTally, Failure> {

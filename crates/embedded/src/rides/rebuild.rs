@@ -14,18 +14,22 @@ use rusqlite::{Connection, Row};
 
 use super::{
     leaders::Board,
-    sums::{Change, Delta, END_SKIER_DAY, set_skier_day},
+    skier_days::Work,
+    sums::{Change, Delta},
 };
-use crate::{engine::Engine, failure::Failure, writer::App};
+use crate::{engine::Engine, failure::Failure};
 
 const DAYS: &str = "SELECT season, resort, day FROM rides INDEXED BY rides_by_day GROUP BY season, resort, day \
     UNION SELECT season, resort, day FROM resort_days WHERE day > 0";
 const RIDES: &str = "SELECT skier, minute, lift, vertical, voids IS NULL FROM rides \
     WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const SKIER_DAY: &str = "SELECT rides, vertical FROM skier_days WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
-const SKIER_DAYS: &str = "SELECT season, resort, day, skier, rides, vertical FROM skier_days ORDER BY skier, season, resort, day";
+/// Up to whichever ride it counted, it counts all that are stored now.
+const SET_SKIER_DAY: &str = "INSERT OR REPLACE INTO skier_days (skier, season, resort, day, rides, vertical, up_to) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT coalesce(max(row), 0) FROM rides))";
+const SKIER_DAYS: &str = "SELECT season, resort, day, skier, rides, vertical FROM skier_days WHERE rides > 0 ORDER BY skier, season, resort, day";
 const SKIERS_OF_DAY: &str =
-    "SELECT skier FROM skier_days WHERE season = ?1 AND resort = ?2 AND day = ?3";
+    "SELECT skier FROM skier_days WHERE season = ?1 AND resort = ?2 AND day = ?3 AND rides > 0";
 const SEASONS: &str = "SELECT season, resort FROM resort_days GROUP BY season, resort";
 
 /// A table of parts of a day, and its statements.
@@ -68,12 +72,19 @@ impl Wrong {
 pub(super) async fn rebuild(engine: &Engine) -> Result<Rebuilt> {
     let (mut events, mut wrong) = (0, Wrong::default());
     for (on, skiers) in engine.scans.read(days).await? {
-        let day = move |connection: &_| rebuild_day(connection, on, skiers);
-        let (of_day, wrong_there) = engine.writer.write(App::Rides, day).await?;
+        let day = move |connection: &_, work: &mut Work<'_>| {
+            work.write_all()?;
+            rebuild_day(connection, on, skiers)
+        };
+        let (of_day, wrong_there) = engine.rides.write(&engine.writer, day).await?;
         events += of_day;
         wrong.merge(&wrong_there);
     }
-    wrong.merge(&engine.writer.write(App::Rides, rebuild_seasons).await?);
+    let seasons = |connection: &_, work: &mut Work<'_>| {
+        work.write_all()?;
+        rebuild_seasons(connection)
+    };
+    wrong.merge(&engine.rides.write(&engine.writer, seasons).await?);
     let differences = wrong.0.into_iter().map(|(what, rows)| (what.to_owned(), rows)).collect();
     Ok(Rebuilt { events, differences })
 }
@@ -111,7 +122,7 @@ impl Sums {
             let (skier, minute, lift) = (SkierId(row.get(0)?), Minute(row.get(1)?), row.get(2)?);
             let ride = Ride { on, skier, minute, lift: LiftId(lift), vertical: row.get(3)? };
             let Change { by, hour: Hour(hour), .. } =
-                Change::of(&ride, if row.get(4)? { 1 } else { -1 });
+                Change::of(&ride, if row.get(4)? { 1 } else { -1 }, 0);
             sums.events += 1;
             sums.all.add(by);
             sums.skiers.entry(skier).or_default().add(by);
@@ -167,11 +178,21 @@ fn end_others(connection: &Connection, on: ResortDay, sums: &Sums) -> Result<u64
     let others = skiers.into_iter().filter(|skier| !sums.skiers.contains_key(&SkierId(*skier)));
     let mut ended = 0;
     for skier in others {
-        let (season, resort, day) = key(on);
-        connection.prepare_cached(END_SKIER_DAY)?.execute((skier, season, resort, day))?;
+        set_skier_day(connection, SkierId(skier), on, Tally::default())?;
         ended += 1;
     }
     Ok(ended)
+}
+
+fn set_skier_day(
+    connection: &Connection,
+    skier: SkierId,
+    on: ResortDay,
+    tally: Tally,
+) -> rusqlite::Result<()> {
+    let (season, resort, day) = key(on);
+    let row = (skier.0, season, resort, day, tally.rides, tally.vertical);
+    connection.prepare_cached(SET_SKIER_DAY)?.execute(row).map(drop)
 }
 
 fn rebuild_parts(

@@ -9,7 +9,10 @@ use rusqlite::{
     types::{FromSqlError, ToSqlOutput, ValueRef},
 };
 
-use super::sums::{Change, Changes};
+use super::{
+    skier_days::{SkierDays, Work},
+    sums::{Change, Changes},
+};
 use crate::failure::Failure;
 
 const INSERT: &str = "INSERT INTO rides (gate, event, season, resort, day, skier, minute, lift, vertical, voids, at) \
@@ -25,9 +28,11 @@ pub(crate) const STATEMENTS: [&str; 4] = [INSERT, FIND, IS_VOID, COUNT];
 /// Stores events, in their order; what came of each.
 pub(super) fn record<'e>(
     connection: &Connection,
+    skier_days: &SkierDays,
     events: impl Iterator<Item = &'e RideEvent>,
 ) -> Result<Vec<Recorded>, Failure> {
     let mut log = Log {
+        connection,
         insert: connection.prepare_cached(INSERT)?,
         find: connection.prepare_cached(FIND)?,
         is_void: connection.prepare_cached(IS_VOID)?,
@@ -35,11 +40,14 @@ pub(super) fn record<'e>(
     };
     let recorded: Vec<Recorded> =
         events.map(|event| log.store(event)).collect::<rusqlite::Result<_>>()?;
-    log.changes.apply(connection)?;
+    let mut work = Work::new(connection, skier_days)?;
+    log.changes.apply(connection, &mut work)?;
     let count = |wanted| recorded.iter().filter(|came| **came == wanted).count();
     let (stored, duplicates) = (count(Recorded::Stored), count(Recorded::Duplicate));
     let refused = recorded.len() - stored - duplicates;
     connection.prepare_cached(COUNT)?.execute((stored, duplicates, refused))?;
+    work.write_some(stored)?;
+    work.stage();
     Ok(recorded)
 }
 
@@ -51,6 +59,7 @@ pub(super) fn note_refused(connection: &Connection, events: u64) -> Result<(), F
 
 /// The table of rides, and what its sums are to change by.
 struct Log<'c> {
+    connection: &'c Connection,
     insert: CachedStatement<'c>,
     find: CachedStatement<'c>,
     is_void: CachedStatement<'c>,
@@ -67,7 +76,7 @@ impl Log<'_> {
 
     fn store_ride(&mut self, event: &RideEvent, ride: &Ride) -> rusqlite::Result<Recorded> {
         if self.insert(event, ride, None)? {
-            self.changes.add(Change::of(ride, 1));
+            self.changes.add(Change::of(ride, 1, self.connection.last_insert_rowid()));
             return Ok(Recorded::Stored);
         }
         let same = |(stored, voids): (Ride, Option<EventId>)| {
@@ -87,7 +96,7 @@ impl Log<'_> {
             return Ok(Recorded::VoidAlready);
         }
         self.insert(event, &ride, Some(of))?;
-        self.changes.add(Change::of(&ride, -1));
+        self.changes.add(Change::of(&ride, -1, self.connection.last_insert_rowid()));
         Ok(Recorded::Stored)
     }
 

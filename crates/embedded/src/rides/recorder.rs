@@ -15,10 +15,13 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::record;
+use super::{
+    record,
+    skier_days::{SkierDays, Work},
+};
 use crate::{
-    failure::{NotTaken, Shared},
-    job::Job,
+    failure::{Failure, NotTaken, Shared},
+    job::{Job, Request},
     writer::{App, Writer},
 };
 
@@ -29,9 +32,13 @@ const EVENTS_MAX: usize = 65_536;
 /// let other apps' writes wait for longer.
 const TOGETHER: usize = 4_096;
 
-/// What waits, and the way to the writer.
-#[derive(Default)]
-pub(crate) struct Recorder(Arc<Mutex<Waiting>>);
+/// What waits, and what its work is done with.
+pub(crate) struct Recorder(Arc<Inner>);
+
+struct Inner {
+    waiting: Mutex<Waiting>,
+    skier_days: Arc<SkierDays>,
+}
 
 #[derive(Default)]
 struct Waiting {
@@ -48,6 +55,36 @@ struct Caller {
 }
 
 impl Recorder {
+    /// A recorder that keeps these skiers' days.
+    pub(crate) fn new(skier_days: Arc<SkierDays>) -> Self {
+        Self(Arc::new(Inner { waiting: Mutex::default(), skier_days }))
+    }
+
+    /// Skiers' days.
+    pub(super) fn skier_days(&self) -> &SkierDays {
+        &self.0.skier_days
+    }
+
+    /// Does something in one of the writer's next groups with the skiers' days.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        writer: &Writer,
+        work: impl FnOnce(&Connection, &mut Work<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let skier_days = Arc::clone(&self.0.skier_days);
+        let of_work = Arc::clone(&skier_days);
+        let work = move |connection: &_| {
+            let mut with = Work::new(connection, &of_work)?;
+            let done = work(connection, &mut with)?;
+            with.stage();
+            Ok(done)
+        };
+        let work = Box::new(Request::new(work, reply));
+        writer.submit(App::Rides, Box::new(WithSkierDays { work, skier_days }))?;
+        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+    }
+
     /// Stores events in one of the writer's next groups.
     pub(crate) async fn record(
         &self,
@@ -62,7 +99,7 @@ impl Recorder {
     /// Each caller brings a piece of work; the first to run does that of all, and for the others there is
     /// nothing left.
     fn push(&self, writer: &Writer, caller: Caller) -> Result<()> {
-        let mut waiting = self.0.lock();
+        let mut waiting = self.0.waiting.lock();
         if waiting.events + caller.events.len() > EVENTS_MAX {
             return Err(Error::unavailable(NotTaken::Full(App::Rides.name())));
         }
@@ -92,31 +129,32 @@ impl Waiting {
 
 /// The work of as many callers as wait when it runs.
 struct Together {
-    waiting: Arc<Mutex<Waiting>>,
+    inner: Arc<Inner>,
     callers: Vec<Caller>,
     outcome: Result<Vec<Recorded>>,
 }
 
 impl Together {
-    fn new(waiting: &Arc<Mutex<Waiting>>) -> Self {
-        Self { waiting: Arc::clone(waiting), callers: Vec::new(), outcome: Ok(Vec::new()) }
+    fn new(inner: &Arc<Inner>) -> Self {
+        Self { inner: Arc::clone(inner), callers: Vec::new(), outcome: Ok(Vec::new()) }
     }
 
     fn take(&mut self) {
-        self.callers.append(&mut self.waiting.lock().take());
+        self.callers.append(&mut self.inner.waiting.lock().take());
     }
 }
 
 impl Job for Together {
     fn is_abandoned(&self) -> bool {
-        self.waiting.lock().callers.is_empty()
+        self.inner.waiting.lock().callers.is_empty()
     }
 
     fn run(&mut self, connection: &Connection) -> bool {
         self.take();
         let events = self.callers.iter().flat_map(|caller| &caller.events);
+        let record = || record::record(connection, &self.inner.skier_days, events);
         // A defect must not end the thread that serves all.
-        self.outcome = match catch_unwind(AssertUnwindSafe(|| record::record(connection, events))) {
+        self.outcome = match catch_unwind(AssertUnwindSafe(record)) {
             Ok(outcome) => outcome.map_err(Error::from),
             Err(_) => Err(Error::internal("storing rides panicked")),
         };
@@ -128,6 +166,7 @@ impl Job for Together {
             // It was refused before it ran, and whoever it would have worked for with it.
             self.take();
         }
+        self.inner.skier_days.settle(lost);
         let outcome = std::mem::replace(&mut self.outcome, Ok(Vec::new()));
         let mut outcome = match (outcome, lost) {
             (_, Some(lost)) => Err(Failed { is_defect: false, why: lost.clone() }),
@@ -142,6 +181,27 @@ impl Job for Together {
             // Whoever asked may have gone.
             drop(caller.reply.send(answer));
         }
+    }
+}
+
+/// Work that changes skiers' days, which are to know whether it was committed before anybody else does.
+struct WithSkierDays {
+    work: Box<dyn Job>,
+    skier_days: Arc<SkierDays>,
+}
+
+impl Job for WithSkierDays {
+    fn is_abandoned(&self) -> bool {
+        self.work.is_abandoned()
+    }
+
+    fn run(&mut self, connection: &Connection) -> bool {
+        self.work.run(connection)
+    }
+
+    fn answer(self: Box<Self>, lost: Option<&Shared>) {
+        self.skier_days.settle(lost);
+        self.work.answer(lost);
     }
 }
 
@@ -166,7 +226,7 @@ impl Drop for Together {
     /// If it never ran, because the writer would not take it or has ended, a caller is one too many, and is
     /// told so.
     fn drop(&mut self) {
-        let mut waiting = self.waiting.lock();
+        let mut waiting = self.inner.waiting.lock();
         waiting.coming -= 1;
         while waiting.callers.len() > waiting.coming
             && let Some(caller) = waiting.callers.pop_back()

@@ -162,6 +162,11 @@ fn clause(words: &str, names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("{words} {}", names.join(", ")) }
 }
 
+/// Whether skiers' days are to be written before the search.
+pub(super) fn reads_skier_days(query: &RideQuery) -> bool {
+    Table::of(query) == Table::Skiers
+}
+
 pub(super) fn search(connection: &Connection, query: &RideQuery) -> Result<RidesFound, Failure> {
     let (table, sql, numbers) = statement(query);
     let keys = query.by.len();

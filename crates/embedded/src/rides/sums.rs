@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use lodge_domain::rides::{
-    Day, Hour, LiftId, ResortDay, ResortId, Ride, Season, SkierId, Span, Tally,
-};
+use lodge_domain::rides::{Hour, LiftId, ResortDay, ResortId, Ride, Season, SkierId, Span, Tally};
 use rusqlite::Connection;
 
-use super::leaders::{Board, Move};
+use super::{
+    leaders::{Board, Move},
+    skier_days::{DayState, Work},
+};
 
-pub(super) const SKIER: &str =
-    "SELECT day, rides, vertical FROM skier_days WHERE skier = ?1 AND season = ?2 AND resort = ?3";
-const SET_SKIER_DAY: &str = "INSERT OR REPLACE INTO skier_days (skier, season, resort, day, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-pub(super) const END_SKIER_DAY: &str =
-    "DELETE FROM skier_days WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
 const ADD_LIFT: &str = "INSERT INTO lift_days (season, resort, day, lift, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
     ON CONFLICT DO UPDATE SET rides = rides + excluded.rides, vertical = vertical + excluded.vertical";
 const ADD_HOUR: &str = "INSERT INTO hour_days (season, resort, day, hour, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
     ON CONFLICT DO UPDATE SET rides = rides + excluded.rides, vertical = vertical + excluded.vertical";
 
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 5] = [SKIER, SET_SKIER_DAY, END_SKIER_DAY, ADD_LIFT, ADD_HOUR];
+pub(crate) const STATEMENTS: [&str; 2] = [ADD_LIFT, ADD_HOUR];
 
 /// What one ride, or its void, changes.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +26,8 @@ pub(super) struct Change {
     lift: LiftId,
     pub(super) hour: Hour,
     pub(super) by: Delta,
+    /// Where the event stands in the table of rides.
+    row: i64,
 }
 
 /// By how much.
@@ -40,11 +38,11 @@ pub(super) struct Delta {
 }
 
 impl Change {
-    /// A ride that is new (`times` 1), or none any more (-1).
-    pub(super) fn of(ride: &Ride, times: i64) -> Self {
+    /// A ride that is new (`times` 1), or none any more (-1), by the event in this row.
+    pub(super) fn of(ride: &Ride, times: i64, row: i64) -> Self {
         let by = Delta { rides: times, vertical: times * i64::from(ride.vertical) };
         let Ride { on, skier, minute, lift, .. } = *ride;
-        Self { skier, on, lift, hour: minute.hour(), by }
+        Self { skier, on, lift, hour: minute.hour(), by, row }
     }
 
     /// Whose season it is in; by this, and then the day, changes are sorted.
@@ -78,11 +76,15 @@ impl Changes {
     }
 
     /// Changes the sums.
-    pub(super) fn apply(mut self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn apply(
+        mut self,
+        connection: &Connection,
+        work: &mut Work<'_>,
+    ) -> rusqlite::Result<()> {
         self.0.sort_unstable_by_key(|change| (change.season(), change.on.day));
         let mut spans: BTreeMap<Span, SpanChange> = BTreeMap::new();
         for season in self.0.chunk_by(|one, next| one.season() == next.season()) {
-            apply_season(connection, season, &mut spans)?;
+            apply_season(work, season, &mut spans)?;
         }
         let (mut lifts, mut hours) = (BTreeMap::new(), BTreeMap::new());
         for Change { on, lift, hour, by, .. } in &self.0 {
@@ -98,7 +100,7 @@ impl Changes {
         for (span, change) in spans {
             let mut board = Board::read(connection, span)?;
             board.add(change.by, change.skiers);
-            board.apply(connection, &change.moves)?;
+            board.apply(connection, work, &change.moves)?;
             board.write(connection)?;
         }
         Ok(())
@@ -124,7 +126,7 @@ impl SpanChange {
 
 /// Changes the days of one skier's season at a resort, all of `changes`.
 fn apply_season(
-    connection: &Connection,
+    work: &mut Work<'_>,
     changes: &[Change],
     spans: &mut BTreeMap<Span, SpanChange>,
 ) -> rusqlite::Result<()> {
@@ -132,55 +134,28 @@ fn apply_season(
     else {
         return Ok(());
     };
-    let days = skier_days(connection, skier, season, resort)?;
+    let days = work.season(skier, season, resort)?;
     let mut before = Tally::default();
-    for (_, tally) in &days {
+    for DayState { tally, .. } in &days {
         before.rides += tally.rides;
         before.vertical += tally.vertical;
     }
     let mut in_season = Delta::default();
     for changes in changes.chunk_by(|one, next| one.on == next.on) {
-        let mut by = Delta::default();
+        let (mut by, mut up_to) = (Delta::default(), 0);
         for change in changes {
             by.add(change.by);
+            up_to = up_to.max(change.row);
         }
         let on = changes[0].on;
-        let known = days.iter().find(|(day, _)| *day == on.day);
-        let was = known.map_or(Tally::default(), |(_, tally)| *tally);
+        let known = days.iter().find(|state| state.on == on);
+        let was = known.map_or_else(Tally::default, |state| state.tally);
         let is = by.onto(was);
-        set_skier_day(connection, skier, on, is)?;
+        work.set(skier, DayState { on, tally: is, up_to });
         spans.entry(on.into()).or_default().add(skier, was, is, by);
         in_season.add(by);
     }
     let whole = spans.entry(Span { season, resort, day: None }).or_default();
     whole.add(skier, before, in_season.onto(before), in_season);
     Ok(())
-}
-
-fn skier_days(
-    connection: &Connection,
-    skier: SkierId,
-    season: Season,
-    resort: ResortId,
-) -> rusqlite::Result<Vec<(Day, Tally)>> {
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok((Day(row.get(0)?), Tally { rides: row.get(1)?, vertical: row.get(2)? }))
-    };
-    let mut statement = connection.prepare_cached(SKIER)?;
-    statement.query_map((skier.0, season.0, resort.0), read)?.collect()
-}
-
-pub(super) fn set_skier_day(
-    connection: &Connection,
-    skier: SkierId,
-    on: ResortDay,
-    tally: Tally,
-) -> rusqlite::Result<()> {
-    let (ResortDay { season, resort, day }, Tally { rides, vertical }) = (on, tally);
-    if rides == 0 {
-        let mut end = connection.prepare_cached(END_SKIER_DAY)?;
-        return end.execute((skier.0, season.0, resort.0, day.0)).map(drop);
-    }
-    let mut set = connection.prepare_cached(SET_SKIER_DAY)?;
-    set.execute((skier.0, season.0, resort.0, day.0, rides, vertical)).map(drop)
 }

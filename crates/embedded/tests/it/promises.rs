@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lodge_contract::{AccountsFixture, Fixture, RidesFixture};
-use lodge_embedded::{CachedKeys, CachedLinks};
+use lodge_embedded::{CachedKeys, CachedLinks, Embedded, Options};
 
 use crate::support::open;
 
@@ -62,4 +62,19 @@ async fn rides_stores() -> RidesFixture {
 
 mod rides {
     lodge_contract::rides_promises!(super::rides_stores);
+}
+
+/// With so little memory for skiers' days that some are written with every group.
+#[expect(clippy::unused_async, reason = "as above")]
+async fn rides_stores_that_write_at_once() -> RidesFixture {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { skier_days: 3, ..Options::default() };
+    let engine = Embedded::open(folder.path(), &options).unwrap();
+    let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
+    let search = engine.ride_search();
+    RidesFixture { log, tallies, search, guard: Box::new((engine, folder)) }
+}
+
+mod rides_written_at_once {
+    lodge_contract::rides_promises!(super::rides_stores_that_write_at_once);
 }
