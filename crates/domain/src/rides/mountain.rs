@@ -100,6 +100,21 @@ impl Mountain {
         within("skierID", number, &self.ranges.skiers).map(SkierId)
     }
 
+    /// The minute of that number.
+    pub fn minute(&self, number: u64) -> Result<Minute> {
+        within("time", number, &self.ranges.minutes).map(Minute)
+    }
+
+    /// The lift of that number, at whichever resort.
+    pub fn lift(&self, number: u64) -> Result<LiftId> {
+        let lifts = || self.resorts.values().flat_map(|resort| resort.lifts.keys());
+        let found = lifts().find(|lift| u64::from(lift.0) == number);
+        found.copied().ok_or_else(|| {
+            let ends = lifts().min().zip(lifts().max()).map_or((0, 0), |(min, max)| (min.0, max.0));
+            Error::invalid("liftID", not_within(ends.0, ends.1))
+        })
+    }
+
     /// A day at a resort.
     pub fn resort_day(&self, resort: u64, season: u64, day: u64) -> Result<ResortDay> {
         let (resort, _) = self.resort(resort)?;
@@ -108,7 +123,7 @@ impl Mountain {
 
     /// A ride, whose vertical the resort's table says.
     pub fn ride(&self, on: ResortDay, skier: SkierId, time: u64, lift: u64) -> Result<Ride> {
-        let minute = within("time", time, &self.ranges.minutes).map(Minute)?;
+        let minute = self.minute(time)?;
         let lifts = self.resorts.get(&on.resort).map(|resort| &resort.lifts);
         let found = lifts.and_then(|lifts| {
             let number = LiftId(u16::try_from(lift).ok()?);

@@ -449,3 +449,49 @@ fn the_resorts_are_those_of_the_configuration() {
         assert_eq!(ride(&server, path, 1, lift).status, 400, "{path}");
     }
 }
+
+#[test]
+fn rides_are_searched_and_exported() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    let server = lodge.start();
+    let line = |n: u64| {
+        format!(
+            r#"{{"id":"scan {n}, \"gate\" 4","resortID":{},"seasonID":"2025","dayID":{},"skierID":{},"time":{},"liftID":2}}"#,
+            n % 2 + 3,
+            n % 3 + 1,
+            n % 4 + 1,
+            n % 120 + 1
+        )
+    };
+    let mut lines: Vec<_> = (0..3_000).map(line).collect();
+    lines.push(r#"{"id":"a void","void":"scan 0, \"gate\" 4"}"#.to_owned());
+    let batch = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
+    assert_eq!(batch.body(lines.join("\n")).send().status, 200);
+
+    let found = server.get("/api/rides/search?season=2025&by=resort&lift=2&time=1-60").json();
+    assert_eq!(found["read_from"], "rides");
+    let groups = json!([
+        { "resortID": 3, "rides": 749, "vertical": 14_980, "skiers": 2 },
+        { "resortID": 4, "rides": 750, "vertical": 15_000, "skiers": 2 },
+    ]);
+    assert_eq!(found["groups"], groups);
+    let found = server.get("/api/rides/search?season=2025&by=season,resort").json();
+    assert_eq!((&found["read_from"], &found["groups"][1]["skiers"]), (&json!("sums"), &json!(2)));
+    let refused = server.get("/api/rides/search?lift=41");
+    assert_eq!(refused.status, 400);
+    assert_eq!(refused.json()["message"], "lift: must be a whole number from 1 to 40");
+
+    let exported = server.get("/api/rides/export.csv?season=2025");
+    assert_eq!(exported.header("content-type"), Some("text/csv; charset=utf-8"));
+    let text = exported.text();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 3_001);
+    assert!(lines[0].starts_with("event,gate,seasonID,resortID,resort,dayID"), "{}", lines[0]);
+    let of_void =
+        lines.iter().filter(|line| line.starts_with("a void,0,2025,3,Stevens Pass,1,1,1,2,20,"));
+    assert_eq!(of_void.count(), 1);
+    let of_one = server.get("/api/rides/export.csv?season=2025&resort=4").text();
+    assert_eq!(of_one.lines().count(), 1 + 1_500);
+    assert_eq!(server.get("/api/rides/export.csv").status, 400);
+    assert_eq!(server.get("/api/rides/export.csv?season=1999").text().lines().count(), 1);
+}

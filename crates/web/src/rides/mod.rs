@@ -5,6 +5,7 @@ mod app;
 mod batch;
 mod course;
 mod dto;
+mod export;
 mod json;
 mod lines;
 mod number;
@@ -13,6 +14,7 @@ mod packing;
 mod query;
 #[cfg(test)]
 mod samples;
+mod search;
 
 use http::Method;
 
@@ -51,6 +53,8 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/api/rides/leaderboard", api::leaderboard)
         .on(Method::GET, "/api/rides/lifts", api::lifts)
         .on(Method::GET, "/api/rides/hours", api::hours)
+        .on(Method::GET, "/api/rides/search", search::search)
+        .on(Method::GET, "/api/rides/export.csv", export::export)
 }
 
 /// Whether a path belongs to these routes, whatever is or is not there.

@@ -2,7 +2,7 @@
 
 use utoipa::OpenApi;
 
-use super::{api, batch, course};
+use super::{api, batch, course, export, search};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -17,6 +17,8 @@ use super::{api, batch, course};
         api::leaderboard,
         api::lifts,
         api::hours,
+        search::search,
+        export::export,
         api::resorts,
         api::ledger
     ),

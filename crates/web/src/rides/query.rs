@@ -42,7 +42,7 @@ impl Choice {
     }
 }
 
-fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) -> Result<()> {
+pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) -> Result<()> {
     if all.contains(&one) {
         return Ok(());
     }
@@ -79,6 +79,18 @@ pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span,
     Ok((span(mountain, [resort, season, day])?, limit))
 }
 
+/// A season, perhaps at one resort: `season`, perhaps `resort`.
+pub(super) fn season(
+    query: Option<&str>,
+    mountain: &Mountain,
+) -> Result<(Season, Option<ResortId>)> {
+    let [season, resort] = once(query, ["season", "resort"])?;
+    let season = mountain.season(number::digits(season.unwrap_or_default()));
+    let resort = resort.map(|resort| mountain.resort(number::digits(resort))).transpose();
+    let resort = resort.map_err(|error| called("resort", error))?.map(|(id, _)| id);
+    Ok((season.map_err(|error| called("season", error))?, resort))
+}
+
 fn span(mountain: &Mountain, [resort, season, day]: [Option<&str>; 3]) -> Result<Span> {
     let number = |value: Option<&str>| number::digits(value.unwrap_or_default());
     let resort = mountain.resort(number(resort)).map_err(|error| called("resort", error))?.0;
@@ -104,7 +116,7 @@ fn once<'a, const N: usize>(
     Ok(values)
 }
 
-fn pairs(query: Option<&str>) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn pairs(query: Option<&str>) -> impl Iterator<Item = (&str, &str)> {
     let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
