@@ -59,13 +59,7 @@ impl Keys {
 
     /// Makes a key and returns its token, the only time that it can be had.
     pub async fn create(&self, name: &str) -> Result<(ApiKey, String)> {
-        let name = name.trim();
-        if !(1..=64).contains(&name.chars().count()) || name.chars().any(char::is_control) {
-            return Err(Error::invalid(
-                "name",
-                "must be 1 to 64 characters, none of them a control character",
-            ));
-        }
+        let name = parse_name(name)?;
         let token = secret::random_token(TOKEN_PREFIX, &*self.random);
         let key = self.store.add(name, secret::token_digest(&token), self.clock.now()).await?;
         Ok((key, token))
@@ -96,4 +90,16 @@ impl Keys {
             .await?
             .ok_or(Error::not_found("there is no API key of that name"))
     }
+}
+
+/// What somebody who carries a key is called: 1 to 64 characters.
+pub(crate) fn parse_name(name: &str) -> Result<&str> {
+    let name = name.trim();
+    if !(1..=64).contains(&name.chars().count()) || name.chars().any(char::is_control) {
+        return Err(Error::invalid(
+            "name",
+            "must be 1 to 64 characters, none of them a control character",
+        ));
+    }
+    Ok(name)
 }

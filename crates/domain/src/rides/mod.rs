@@ -1,6 +1,7 @@
 //! Lift rides: what one is, that it counts once, and what is asked of many.
 
 mod event;
+mod gate;
 mod ledger;
 mod mountain;
 mod ride;
@@ -11,6 +12,7 @@ mod tally;
 
 pub use self::{
     event::{EventId, GateId, RideEvent, What},
+    gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
     ledger::{ForEver, Ledger, Progress},
     mountain::{Lift, Mountain, Ranges, Resort},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
