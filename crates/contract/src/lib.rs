@@ -19,7 +19,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
-    rides::{RideLog, RideSearch, RideTallies},
+    rides::{GateStore, RideLog, RideSearch, RideTallies},
 };
 
 pub mod accounts;
@@ -28,6 +28,7 @@ pub mod changes;
 pub mod claims;
 pub mod click_limits;
 pub mod clicks;
+pub mod gates;
 pub mod identities;
 pub mod keys;
 pub mod lists;
@@ -59,6 +60,8 @@ pub struct PicturesFixture {
 
 /// The rides' stores under test.
 pub struct RidesFixture {
+    /// Who tells it.
+    pub gates: Arc<dyn GateStore>,
     /// What gates told.
     pub log: Arc<dyn RideLog>,
     /// Sums of the same rides.
@@ -208,6 +211,9 @@ macro_rules! rides_promises {
             rides::a_search_finds_what_the_rides_say,
             rides::a_season_is_exported_whole_in_pages,
             rides::a_rebuild_finds_nothing_to_put_right,
+            gates::a_gate_is_found_by_its_token,
+            gates::a_gates_name_is_given_once,
+            gates::a_revoked_gate_stays_revoked,
         }
     };
 }

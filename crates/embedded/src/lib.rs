@@ -36,7 +36,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
-    rides::{RideLog, RideSearch, RideTallies},
+    rides::{GateStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
 
@@ -51,7 +51,8 @@ use crate::{
 pub use crate::{
     backup::{BackupError, restore},
     cache::{
-        accounts::CachedAccounts, failures::CountedFailures, keys::CachedKeys, links::CachedLinks,
+        accounts::CachedAccounts, failures::CountedFailures, gates::CachedGates, keys::CachedKeys,
+        links::CachedLinks,
     },
     folder::{Folder, OpenError},
     inspect::{Inspected, inspect},
@@ -103,6 +104,11 @@ impl Embedded {
 
     /// What gates told of rides.
     pub fn ride_log(&self) -> Arc<dyn RideLog> {
+        Arc::new(SqliteRides(Arc::clone(&self.0)))
+    }
+
+    /// Who sends rides, without a cache.
+    pub fn gates(&self) -> Arc<dyn GateStore> {
         Arc::new(SqliteRides(Arc::clone(&self.0)))
     }
 

@@ -6,12 +6,13 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each brings a file from the version that is its place in the list to the next one.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
     include_str!("migrations/0003_pictures.sql"),
     include_str!("migrations/0004_identities.sql"),
     include_str!("migrations/0005_rides.sql"),
+    include_str!("migrations/0006_gates.sql"),
 ];
 
 /// The version of the files that this Lodge writes, the newest that it reads.

@@ -1,12 +1,6 @@
 //! API keys in memory, for a second at most.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -14,37 +8,19 @@ use lodge_domain::{
     Result,
     keys::{ApiKey, KeyId, KeyStore},
 };
-use moka::{ops::compute::Op, sync::Cache};
 
-/// How long a revocation by another process may go unnoticed.
-const KEPT: Duration = Duration::from_secs(1);
-
-/// Keys in memory.
-const KEYS_MAX: u64 = 10_000;
+use super::opened::Opened;
 
 /// A store of API keys with a small cache in front. A key that is not known is not remembered.
 pub struct CachedKeys {
     store: Arc<dyn KeyStore>,
-    /// A digest belongs to one key for ever.
-    ids: Cache<[u8; 32], KeyId>,
-    keys: Cache<KeyId, ApiKey>,
-    /// Revocations that have ended; what was read before one does not get in after it.
-    revocations: AtomicU64,
+    opened: Opened<KeyId, ApiKey>,
 }
 
 impl CachedKeys {
     /// Keys of `store`.
     pub fn new(store: Arc<dyn KeyStore>) -> Self {
-        let ids = Cache::builder().max_capacity(KEYS_MAX).build();
-        let keys = Cache::builder().max_capacity(KEYS_MAX).time_to_live(KEPT).build();
-        Self { store, ids, keys, revocations: AtomicU64::new(0) }
-    }
-
-    fn keep(&self, key: &ApiKey, revocations: u64) {
-        self.keys.entry(key.id).and_compute_with(|_| {
-            let current = self.revocations.load(Ordering::SeqCst) == revocations;
-            if current { Op::Put(key.clone()) } else { Op::Nop }
-        });
+        Self { store, opened: Opened::new() }
     }
 }
 
@@ -55,26 +31,25 @@ impl KeyStore for CachedKeys {
     }
 
     async fn find(&self, digest: [u8; 32]) -> Result<Option<ApiKey>> {
-        if let Some(key) = self.ids.get(&digest).and_then(|id| self.keys.get(&id)) {
+        if let Some(key) = self.opened.by_digest(digest) {
             return Ok(Some(key));
         }
-        let revocations = self.revocations.load(Ordering::SeqCst);
+        let began = self.opened.begin();
         let found = self.store.find(digest).await?;
         if let Some(key) = &found {
-            self.ids.insert(digest, key.id);
-            self.keep(key, revocations);
+            self.opened.keep_opened(digest, key.id, key, began);
         }
         Ok(found)
     }
 
     async fn get(&self, id: KeyId) -> Result<Option<ApiKey>> {
-        if let Some(key) = self.keys.get(&id) {
+        if let Some(key) = self.opened.by_id(id) {
             return Ok(Some(key));
         }
-        let revocations = self.revocations.load(Ordering::SeqCst);
+        let began = self.opened.begin();
         let found = self.store.get(id).await?;
         if let Some(key) = &found {
-            self.keep(key, revocations);
+            self.opened.keep(key.id, key, began);
         }
         Ok(found)
     }
@@ -85,13 +60,7 @@ impl KeyStore for CachedKeys {
 
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<ApiKey>> {
         let revoked = self.store.revoke(name, at).await;
-        self.revocations.fetch_add(1, Ordering::SeqCst);
-        match &revoked {
-            Ok(Some(key)) => drop(self.keys.entry(key.id).and_compute_with(|_| Op::Remove)),
-            Ok(None) => {}
-            // It may have come to pass.
-            Err(_) => self.keys.invalidate_all(),
-        }
+        self.opened.revoked(&revoked, |key| key.id);
         revoked
     }
 }

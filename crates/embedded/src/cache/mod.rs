@@ -6,5 +6,7 @@ pub(crate) mod failures;
 mod finish;
 mod flights;
 mod following;
+pub(crate) mod gates;
 pub(crate) mod keys;
 pub(crate) mod links;
+mod opened;

@@ -1,5 +1,6 @@
 //! Rides, and the sums of them.
 
+mod gates;
 mod leaders;
 mod read;
 mod rebuild;
@@ -24,7 +25,7 @@ use lodge_domain::{
 use self::skier_days::DayState;
 #[cfg(test)]
 pub(crate) use self::{
-    leaders::STATEMENTS as OF_LEADERS, read::STATEMENTS as OF_READS,
+    gates::STATEMENTS as OF_GATES, leaders::STATEMENTS as OF_LEADERS, read::STATEMENTS as OF_READS,
     record::STATEMENTS as OF_EVENTS, search::STATEMENTS as OF_PAGES,
     skier_days::STATEMENTS as OF_SKIERS, sums::STATEMENTS as OF_SUMS,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lodge_contract::{AccountsFixture, Fixture, RidesFixture};
-use lodge_embedded::{CachedKeys, CachedLinks, Embedded, Options};
+use lodge_embedded::{CachedGates, CachedKeys, CachedLinks, Embedded, Options};
 
 use crate::support::open;
 
@@ -56,12 +56,21 @@ mod accounts {
 async fn rides_stores() -> RidesFixture {
     let (engine, folder) = open();
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    let search = engine.ride_search();
-    RidesFixture { log, tallies, search, guard: Box::new((engine, folder)) }
+    let (search, gates) = (engine.ride_search(), engine.gates());
+    RidesFixture { log, tallies, search, gates, guard: Box::new((engine, folder)) }
+}
+
+async fn cached_rides_stores() -> RidesFixture {
+    let bare = rides_stores().await;
+    RidesFixture { gates: Arc::new(CachedGates::new(bare.gates)), ..bare }
 }
 
 mod rides {
     lodge_contract::rides_promises!(super::rides_stores);
+}
+
+mod cached_rides {
+    lodge_contract::rides_promises!(super::cached_rides_stores);
 }
 
 /// With so little memory for skiers' days that some are written with every group.
@@ -71,8 +80,8 @@ async fn rides_stores_that_write_at_once() -> RidesFixture {
     let options = Options { skier_days: 3, ..Options::default() };
     let engine = Embedded::open(folder.path(), &options).unwrap();
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    let search = engine.ride_search();
-    RidesFixture { log, tallies, search, guard: Box::new((engine, folder)) }
+    let (search, gates) = (engine.ride_search(), engine.gates());
+    RidesFixture { log, tallies, search, gates, guard: Box::new((engine, folder)) }
 }
 
 mod rides_written_at_once {

@@ -1,0 +1,60 @@
+//! Gates.
+
+use lodge_domain::{
+    Error,
+    rides::{GateId, ResortId},
+    secret::token_digest,
+};
+
+use crate::{
+    RidesFixture,
+    samples::{at, fresh},
+};
+
+/// Of one resort or of all; and numbers grow from 1 on, because 0 is whoever has no key.
+pub async fn a_gate_is_found_by_its_token(fixture: &RidesFixture) {
+    let mut last = GateId::NOBODY;
+    for resort in [None, Some(ResortId(3))] {
+        let name = fresh("gate").to_string();
+        let digest = token_digest(&name);
+        assert_eq!(fixture.gates.find(digest).await.unwrap(), None);
+        let gate = fixture.gates.add(&name, resort, digest, at(1)).await.unwrap();
+        assert_eq!((gate.name.as_str(), gate.resort), (name.as_str(), resort));
+        assert_eq!((gate.created_at, gate.revoked_at), (at(1), None));
+        assert!(gate.id > last, "{gate:?}");
+        last = gate.id;
+        for _ in 0..2 {
+            assert_eq!(fixture.gates.find(digest).await.unwrap(), Some(gate.clone()));
+        }
+        assert_eq!(fixture.gates.find(token_digest("another")).await.unwrap(), None);
+        assert!(fixture.gates.list().await.unwrap().contains(&gate));
+    }
+}
+
+/// To the first who asks; whoever comes later changes nothing.
+pub async fn a_gates_name_is_given_once(fixture: &RidesFixture) {
+    let name = fresh("gate").to_string();
+    let (first, second) = (token_digest(&format!("{name} a")), token_digest(&format!("{name} b")));
+    let gate = fixture.gates.add(&name, None, first, at(1)).await.unwrap();
+    let again = fixture.gates.add(&name, Some(ResortId(2)), second, at(2)).await;
+    assert!(matches!(again, Err(Error::Conflict(_))));
+    assert_eq!(fixture.gates.find(first).await.unwrap(), Some(gate));
+    assert_eq!(fixture.gates.find(second).await.unwrap(), None);
+}
+
+/// Seen at once, and never undone.
+pub async fn a_revoked_gate_stays_revoked(fixture: &RidesFixture) {
+    let name = fresh("gate").to_string();
+    let digest = token_digest(&name);
+    let gate = fixture.gates.add(&name, None, digest, at(1)).await.unwrap();
+    assert_eq!(fixture.gates.find(digest).await.unwrap(), Some(gate.clone()));
+    let revoked = fixture.gates.revoke(&name, at(5)).await.unwrap().unwrap();
+    assert_eq!((revoked.id, revoked.revoked_at), (gate.id, Some(at(5))));
+    for _ in 0..2 {
+        assert_eq!(fixture.gates.find(digest).await.unwrap(), Some(revoked.clone()));
+        assert_eq!(fixture.gates.revoke(&name, at(9)).await.unwrap(), Some(revoked.clone()));
+    }
+    assert_eq!(fixture.gates.revoke(fresh("absent").as_str(), at(9)).await.unwrap(), None);
+    let again = fixture.gates.add(&name, None, token_digest("anew"), at(10)).await;
+    assert!(matches!(again, Err(Error::Conflict(_))));
+}

@@ -1,0 +1,60 @@
+//! Gates in memory, for a second at most.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Result,
+    rides::{Gate, GateId, GateStore, ResortId},
+};
+
+use super::opened::Opened;
+
+/// A store of gates with a small cache in front. A gate that is not known is not remembered.
+pub struct CachedGates {
+    store: Arc<dyn GateStore>,
+    opened: Opened<GateId, Gate>,
+}
+
+impl CachedGates {
+    /// Gates of `store`.
+    pub fn new(store: Arc<dyn GateStore>) -> Self {
+        Self { store, opened: Opened::new() }
+    }
+}
+
+#[async_trait]
+impl GateStore for CachedGates {
+    async fn add(
+        &self,
+        name: &str,
+        resort: Option<ResortId>,
+        digest: [u8; 32],
+        at: Timestamp,
+    ) -> Result<Gate> {
+        self.store.add(name, resort, digest, at).await
+    }
+
+    async fn find(&self, digest: [u8; 32]) -> Result<Option<Gate>> {
+        if let Some(gate) = self.opened.by_digest(digest) {
+            return Ok(Some(gate));
+        }
+        let began = self.opened.begin();
+        let found = self.store.find(digest).await?;
+        if let Some(gate) = &found {
+            self.opened.keep_opened(digest, gate.id, gate, began);
+        }
+        Ok(found)
+    }
+
+    async fn list(&self) -> Result<Vec<Gate>> {
+        self.store.list().await
+    }
+
+    async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<Gate>> {
+        let revoked = self.store.revoke(name, at).await;
+        self.opened.revoked(&revoked, |gate| gate.id);
+        revoked
+    }
+}
