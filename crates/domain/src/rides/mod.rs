@@ -4,6 +4,7 @@ mod event;
 mod gate;
 mod ledger;
 mod mountain;
+mod pass;
 mod ride;
 mod search;
 mod service;
@@ -15,12 +16,13 @@ pub use self::{
     gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
     ledger::{ForEver, Ledger, Progress},
     mountain::{Lift, Mountain, Ranges, Resort},
+    pass::{Claimed, PASSES_MAX, Pass, PassCode, PassCodes, PassStore, Passes},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
     search::{
         Dimension, GROUPS_MAX, ReadFrom, RideGroup, RidePlace, RideQuery, RideSearch, RidesFound,
         StoredRide,
     },
     service::{NewEvent, Outcome, Rides},
-    store::{LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
+    store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
     tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},
 };

@@ -83,7 +83,9 @@ pub trait RideTallies: Send + Sync {
     /// A resort's day by lift and by hour.
     async fn breakdown(&self, on: ResortDay) -> Result<Breakdown>;
 
-    /// Who went farthest up, farthest first, at most `limit`, which is at most [`LEADERS_MAX`].
+    /// Who went farthest up, farthest first, at most `limit`, which is at most [`LEADERS_MAX`]. Those who are
+    /// hidden are left out, and others move up, unless more than [`HIDDEN_MAX`] would have to be passed over:
+    /// then there may be fewer.
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>>;
 
     /// The newest day on which somebody rode anywhere.
@@ -92,3 +94,6 @@ pub trait RideTallies: Send + Sync {
 
 /// How many leaders can be asked for.
 pub const LEADERS_MAX: usize = 100;
+
+/// How many hidden skiers a leaderboard can always do without.
+pub const HIDDEN_MAX: usize = 400;

@@ -1,0 +1,217 @@
+//! Passes: whose a skier's number is, by the code that is printed on the pass.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
+
+use super::SkierId;
+use crate::{Clock, Error, Result, accounts::AccountId, secret::InstallationSecret};
+
+/// How many passes an account can have.
+pub const PASSES_MAX: usize = 10;
+
+/// Crockford's base32: no letter in it looks like a digit or like another letter.
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// Characters of a code, of five bits each. Fifty bits are not to be guessed where tries are limited.
+const CODE_LENGTH: usize = 10;
+
+/// A code as it is printed on a pass: `XXXXX-XXXXX`. Read with or without the hyphen, in capitals or not,
+/// the letter O as 0, and I and L as 1.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PassCode([u8; CODE_LENGTH]);
+
+impl fmt::Display for PassCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, character) in self.0.iter().enumerate() {
+            let hyphen = if place == CODE_LENGTH / 2 { "-" } else { "" };
+            write!(f, "{hyphen}{}", char::from(*character))?;
+        }
+        Ok(())
+    }
+}
+
+/// It opens something: no log prints it.
+impl fmt::Debug for PassCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PassCode(…)")
+    }
+}
+
+impl FromStr for PassCode {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let typed = text.trim().bytes().filter(|byte| *byte != b'-').map(read);
+        // One too many is enough to know that it is none.
+        let code: Option<Vec<u8>> = typed.take(CODE_LENGTH + 1).collect();
+        code.and_then(|code| code.try_into().ok()).map(Self).ok_or_else(|| {
+            Error::invalid("code", "must be the ten letters and digits that are on the pass")
+        })
+    }
+}
+
+fn read(byte: u8) -> Option<u8> {
+    let meant = match byte.to_ascii_uppercase() {
+        b'O' => b'0',
+        b'I' | b'L' => b'1',
+        other => other,
+    };
+    ALPHABET.contains(&meant).then_some(meant)
+}
+
+/// Derives the codes: an HMAC over the skier's number, so that nothing is stored and a lost pass can be
+/// printed anew.
+#[derive(Debug, Clone)]
+pub struct PassCodes(InstallationSecret);
+
+impl PassCodes {
+    /// Codes under `secret`.
+    pub fn new(secret: InstallationSecret) -> Self {
+        Self(secret)
+    }
+
+    /// The code on a skier's pass.
+    pub fn code(&self, skier: SkierId) -> PassCode {
+        let mac = self.0.sign("pass code", &[&skier.0.to_be_bytes()]);
+        let mut characters = mac.iter().map(|byte| ALPHABET[usize::from(byte & 31)]);
+        PassCode(std::array::from_fn(|_| characters.next().unwrap_or(ALPHABET[0])))
+    }
+
+    /// Whether it is this one.
+    fn fits(&self, skier: SkierId, code: &PassCode) -> bool {
+        self.code(skier).0.ct_eq(&code.0).into()
+    }
+}
+
+/// A skier's number that is somebody's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// The number.
+    pub skier: SkierId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// Whether leaderboards leave it out.
+    pub hidden: bool,
+    /// Since when it is theirs.
+    pub claimed_at: Timestamp,
+}
+
+/// What came of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// It is theirs now, and shown.
+    New(Pass),
+    /// It was theirs before; nothing changed.
+    Already(Pass),
+    /// They have as many as they can have; nothing changed.
+    TooMany,
+}
+
+/// Keeps whose a skier's number is: one account's at most. Whose number is hidden is left out of what
+/// [`RideTallies::leaders`](super::RideTallies::leaders) answers from then on.
+#[async_trait]
+pub trait PassStore: Send + Sync {
+    /// Gives a number to an account that has fewer than [`PASSES_MAX`], whoever had it before.
+    async fn claim(&self, skier: SkierId, account: AccountId, at: Timestamp) -> Result<Claimed>;
+
+    /// An account's passes, by number.
+    async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>>;
+
+    /// Hides or shows a number, if it is this account's.
+    async fn hide(&self, skier: SkierId, account: AccountId, hidden: bool) -> Result<Option<Pass>>;
+
+    /// Makes a number nobody's, if it is this account's; whether it was.
+    async fn release(&self, skier: SkierId, account: AccountId) -> Result<bool>;
+}
+
+/// Claims passes, and gives them back.
+#[derive(Clone)]
+pub struct Passes {
+    store: Arc<dyn PassStore>,
+    clock: Arc<dyn Clock>,
+    codes: PassCodes,
+}
+
+const NOT_THEIRS: Error = Error::not_found("you have no pass of that number");
+
+impl Passes {
+    /// Passes kept in `store`.
+    pub fn new(store: Arc<dyn PassStore>, clock: Arc<dyn Clock>, codes: PassCodes) -> Self {
+        Self { store, clock, codes }
+    }
+
+    /// The code on a skier's pass, for whoever prints passes.
+    pub fn code(&self, skier: SkierId) -> PassCode {
+        self.codes.code(skier)
+    }
+
+    /// Gives a number to whoever has its code; and whether it was not theirs before.
+    pub async fn claim(
+        &self,
+        skier: SkierId,
+        account: AccountId,
+        code: &PassCode,
+    ) -> Result<(Pass, bool)> {
+        if !self.codes.fits(skier, code) {
+            return Err(Error::forbidden("this is not the code on the pass of that number"));
+        }
+        match self.store.claim(skier, account, self.clock.now()).await? {
+            Claimed::New(pass) => Ok((pass, true)),
+            Claimed::Already(pass) => Ok((pass, false)),
+            Claimed::TooMany => {
+                Err(Error::conflict("you have ten passes, and can have no more; give one back"))
+            }
+        }
+    }
+
+    /// An account's passes, by number.
+    pub async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>> {
+        self.store.of_account(account).await
+    }
+
+    /// Hides a number from leaderboards, or shows it there.
+    pub async fn hide(&self, skier: SkierId, account: AccountId, hidden: bool) -> Result<Pass> {
+        self.store.hide(skier, account, hidden).await?.ok_or(NOT_THEIRS)
+    }
+
+    /// Gives a number back; it is nobody's then, and shown.
+    pub async fn release(&self, skier: SkierId, account: AccountId) -> Result<()> {
+        if self.store.release(skier, account).await? { Ok(()) } else { Err(NOT_THEIRS) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_the_skiers_and_the_installations_own() {
+        let codes = PassCodes::new(InstallationSecret::new([7; 32]));
+        let code = codes.code(SkierId(1));
+        assert!(codes.fits(SkierId(1), &code) && !codes.fits(SkierId(2), &code));
+        let elsewhere = PassCodes::new(InstallationSecret::new([8; 32]));
+        assert!(!elsewhere.fits(SkierId(1), &code));
+        let many: std::collections::BTreeSet<_> =
+            (1..=1_000).map(|skier| codes.code(SkierId(skier)).to_string()).collect();
+        assert_eq!(many.len(), 1_000);
+        // What is printed on passes may not change with a version.
+        assert_eq!(code.to_string(), "CA4FT-PA5XM");
+    }
+
+    #[test]
+    fn a_code_is_read_as_people_type_it() {
+        let code: PassCode = "0123A-BCXYZ".parse().unwrap();
+        assert_eq!(code.to_string(), "0123A-BCXYZ");
+        for typed in ["0123ABCXYZ", "o123a-bcxyz", " OL23a-BcXyZ\n", "0-i-2-3-a-b-c-x-y-z"] {
+            assert_eq!(typed.parse::<PassCode>().unwrap(), code, "{typed}");
+        }
+        for typed in ["", "0123A-BCXY", "0123A-BCXYZ0", "0123A BCXYZ", "0123A-BCXYU", "0123A-BCXYé"]
+        {
+            assert!(typed.parse::<PassCode>().is_err(), "{typed}");
+        }
+    }
+}
