@@ -19,7 +19,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
-    rides::{GateStore, RideLog, RideSearch, RideTallies},
+    rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
 };
 
 pub mod accounts;
@@ -32,6 +32,7 @@ pub mod gates;
 pub mod identities;
 pub mod keys;
 pub mod lists;
+pub mod passes;
 pub mod pictures;
 pub mod replacements;
 pub mod rides;
@@ -64,6 +65,8 @@ pub struct RidesFixture {
     pub gates: Arc<dyn GateStore>,
     /// What gates told.
     pub log: Arc<dyn RideLog>,
+    /// Whose skiers' numbers are.
+    pub passes: Arc<dyn PassStore>,
     /// Sums of the same rides.
     pub tallies: Arc<dyn RideTallies>,
     /// The same rides, searched.
@@ -214,6 +217,10 @@ macro_rules! rides_promises {
             gates::a_gate_is_found_by_its_token,
             gates::a_gates_name_is_given_once,
             gates::a_revoked_gate_stays_revoked,
+            passes::a_pass_belongs_to_who_claimed_it_last,
+            passes::an_account_has_ten_passes_at_most,
+            passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
+            passes::a_leaderboard_is_full_though_many_are_hidden,
         }
     };
 }

@@ -36,7 +36,7 @@ use lodge_domain::{
     accounts::{AccountStore, IdentityStore, SessionStore},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
-    rides::{GateStore, RideLog, RideSearch, RideTallies},
+    rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
 
@@ -109,6 +109,11 @@ impl Embedded {
 
     /// Who sends rides, without a cache.
     pub fn gates(&self) -> Arc<dyn GateStore> {
+        Arc::new(SqliteRides(Arc::clone(&self.0)))
+    }
+
+    /// Whose skiers' numbers are.
+    pub fn passes(&self) -> Arc<dyn PassStore> {
         Arc::new(SqliteRides(Arc::clone(&self.0)))
     }
 

@@ -5,15 +5,18 @@
 
 use std::cmp::Reverse;
 
-use lodge_domain::rides::{DayTally, LEADERS_MAX, Leader, SkierId, Span, Tally};
+use lodge_domain::rides::{DayTally, HIDDEN_MAX, LEADERS_MAX, Leader, SkierId, Span, Tally};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{day_number, skier_days::Work, sums::Delta};
 use crate::failure::Failure;
 
-/// Leaders that a board is cut down to, when it has twice as many. As many, less [`LEADERS_MAX`], can lose
-/// their place by voids before it has to be made anew.
+/// Leaders that a board is cut down to, when it has twice as many.
 const KEPT: u32 = 1_000;
+
+/// Leaders that a board has at least, if there are so many skiers: with fewer, after many voids, it is made
+/// anew. So it has enough to show, whoever of them is hidden.
+const LEFT_MIN: usize = LEADERS_MAX + HIDDEN_MAX;
 
 const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day = ?3";
@@ -24,6 +27,10 @@ const BEGIN: &str =
     "INSERT INTO leaders (season, resort, day, vertical, skier) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(super) const FIRST: &str = "SELECT vertical, skier FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
     ORDER BY vertical DESC, skier LIMIT ?4 OFFSET ?5";
+/// The first of a board that are not hidden: it looks at each of them in turn until there are enough.
+const SHOWN: &str = "SELECT vertical, skier FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
+    AND NOT EXISTS (SELECT 1 FROM passes WHERE passes.skier = leaders.skier AND passes.hidden) \
+    ORDER BY vertical DESC, skier LIMIT ?4";
 const CUT: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
     AND (vertical < ?4 OR vertical = ?4 AND skier > ?5)";
 const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
@@ -34,7 +41,7 @@ const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
     GROUP BY skier ORDER BY 4 DESC, skier LIMIT ?4";
 
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 7] = [READ, WRITE, END, BEGIN, FIRST, CUT, CLEAR];
+pub(crate) const STATEMENTS: [&str; 8] = [READ, WRITE, END, BEGIN, FIRST, SHOWN, CUT, CLEAR];
 
 /// Somebody's place, before and after; `None` is not among the skiers.
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +127,7 @@ impl Board {
         }
         if self.leaders >= 2 * KEPT {
             self.cut(connection)?;
-        } else if self.floor.is_some() && (self.leaders as usize) < LEADERS_MAX {
+        } else if self.floor.is_some() && (self.leaders as usize) < LEFT_MIN {
             work.write_all()?;
             self.make_anew(connection)?;
         }
@@ -169,13 +176,16 @@ impl Board {
     }
 }
 
-/// The first of a board.
-pub(super) fn first(
+/// The first of a board, without those who are hidden.
+pub(super) fn shown(
     connection: &Connection,
     span: Span,
     limit: usize,
 ) -> Result<Vec<Leader>, Failure> {
-    Ok(select(connection, span, limit.min(LEADERS_MAX), 0)?)
+    let (season, resort, day) = key(span);
+    let mut statement = connection.prepare_cached(SHOWN)?;
+    let shown = statement.query_map((season, resort, day, limit.min(LEADERS_MAX)), read)?;
+    Ok(shown.collect::<Result<_, _>>()?)
 }
 
 fn select(
@@ -185,10 +195,12 @@ fn select(
     after: usize,
 ) -> rusqlite::Result<Vec<Leader>> {
     let (season, resort, day) = key(span);
-    let read =
-        |row: &rusqlite::Row<'_>| Ok(Leader { vertical: row.get(0)?, skier: SkierId(row.get(1)?) });
     let mut statement = connection.prepare_cached(FIRST)?;
     statement.query_map((season, resort, day, limit, after), read)?.collect()
+}
+
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Leader> {
+    Ok(Leader { vertical: row.get(0)?, skier: SkierId(row.get(1)?) })
 }
 
 fn key(span: Span) -> (u16, u16, u16) {

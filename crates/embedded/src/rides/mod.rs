@@ -2,6 +2,7 @@
 
 mod gates;
 mod leaders;
+mod passes;
 mod read;
 mod rebuild;
 mod record;
@@ -25,9 +26,10 @@ use lodge_domain::{
 use self::skier_days::DayState;
 #[cfg(test)]
 pub(crate) use self::{
-    gates::STATEMENTS as OF_GATES, leaders::STATEMENTS as OF_LEADERS, read::STATEMENTS as OF_READS,
-    record::STATEMENTS as OF_EVENTS, search::STATEMENTS as OF_PAGES,
-    skier_days::STATEMENTS as OF_SKIERS, sums::STATEMENTS as OF_SUMS,
+    gates::STATEMENTS as OF_GATES, leaders::STATEMENTS as OF_LEADERS,
+    passes::STATEMENTS as OF_PASSES, read::STATEMENTS as OF_READS, record::STATEMENTS as OF_EVENTS,
+    search::STATEMENTS as OF_PAGES, skier_days::STATEMENTS as OF_SKIERS,
+    sums::STATEMENTS as OF_SUMS,
 };
 pub(crate) use self::{
     recorder::Recorder,
@@ -139,7 +141,7 @@ impl RideTallies for SqliteRides {
     }
 
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>> {
-        self.0.readers.read(move |connection| leaders::first(connection, span, limit)).await
+        self.0.readers.read(move |connection| leaders::shown(connection, span, limit)).await
     }
 
     async fn newest_day(&self) -> Result<Option<(Season, Day)>> {

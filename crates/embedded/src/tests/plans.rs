@@ -80,6 +80,7 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(tidy::STATEMENTS)
     .chain(rides::OF_EVENTS)
     .chain(rides::OF_GATES)
+    .chain(rides::OF_PASSES)
     .chain(rides::OF_SUMS)
     .chain(rides::OF_SKIERS)
     .chain(rides::OF_LEADERS)

@@ -56,8 +56,8 @@ mod accounts {
 async fn rides_stores() -> RidesFixture {
     let (engine, folder) = open();
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    let (search, gates) = (engine.ride_search(), engine.gates());
-    RidesFixture { log, tallies, search, gates, guard: Box::new((engine, folder)) }
+    let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
+    RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
 }
 
 async fn cached_rides_stores() -> RidesFixture {
@@ -80,8 +80,8 @@ async fn rides_stores_that_write_at_once() -> RidesFixture {
     let options = Options { skier_days: 3, ..Options::default() };
     let engine = Embedded::open(folder.path(), &options).unwrap();
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    let (search, gates) = (engine.ride_search(), engine.gates());
-    RidesFixture { log, tallies, search, gates, guard: Box::new((engine, folder)) }
+    let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
+    RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
 }
 
 mod rides_written_at_once {

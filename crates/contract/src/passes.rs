@@ -1,0 +1,164 @@
+//! Passes. Their skiers' numbers are beyond those of the other tests, of whom nobody is to be hidden.
+
+use std::{iter, ops::Range};
+
+use lodge_domain::{
+    accounts::AccountId,
+    rides::{
+        Claimed, Day, EventId, GateId, HIDDEN_MAX, LEADERS_MAX, LiftId, Minute, PASSES_MAX, Pass,
+        ResortDay, ResortId, Ride, RideEvent, Season, SkierId, Span, What,
+    },
+};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::{RidesFixture, samples::at};
+
+fn fresh_account() -> AccountId {
+    AccountId(rand::random_range(1..i64::MAX))
+}
+
+fn fresh_skiers(count: u32) -> Range<u32> {
+    let first = rand::random_range(1_000_000..4_000_000_000);
+    first..first + count
+}
+
+fn fresh_skier() -> SkierId {
+    SkierId(fresh_skiers(1).start)
+}
+
+/// Whoever has the code comes last, and begins anew.
+pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &RidesFixture) {
+    let (skier, other) = (fresh_skier(), fresh_skier());
+    let (anna, bert) = (fresh_account(), fresh_account());
+    let passes = &fixture.passes;
+    assert_eq!(passes.of_account(anna).await.unwrap(), []);
+    let first = Pass { skier, account: anna, hidden: false, claimed_at: at(1) };
+    assert_eq!(passes.claim(skier, anna, at(1)).await.unwrap(), Claimed::New(first));
+    passes.claim(other, bert, at(1)).await.unwrap();
+    let hidden = Pass { hidden: true, ..first };
+    assert_eq!(passes.hide(skier, anna, true).await.unwrap(), Some(hidden));
+    assert_eq!(passes.claim(skier, anna, at(2)).await.unwrap(), Claimed::Already(hidden));
+    assert_eq!(passes.of_account(anna).await.unwrap(), [hidden]);
+
+    let second = Pass { skier, account: bert, hidden: false, claimed_at: at(3) };
+    assert_eq!(passes.claim(skier, bert, at(3)).await.unwrap(), Claimed::New(second));
+    assert_eq!(passes.of_account(anna).await.unwrap(), []);
+    assert_eq!(passes.of_account(bert).await.unwrap().len(), 2);
+    assert_eq!(passes.hide(skier, anna, true).await.unwrap(), None);
+    assert!(!passes.release(skier, anna).await.unwrap());
+    assert!(passes.of_account(bert).await.unwrap().contains(&second));
+
+    assert!(passes.release(skier, bert).await.unwrap());
+    assert!(!passes.release(skier, bert).await.unwrap());
+    assert_eq!(passes.hide(skier, bert, true).await.unwrap(), None);
+    assert_eq!(passes.of_account(bert).await.unwrap().len(), 1);
+}
+
+/// However many it claims at once.
+pub async fn an_account_has_ten_passes_at_most(fixture: &RidesFixture) {
+    let account = fresh_account();
+    let mut claims = JoinSet::new();
+    for skier in fresh_skiers(20) {
+        let passes = fixture.passes.clone();
+        claims.spawn(async move { passes.claim(SkierId(skier), account, at(1)).await.unwrap() });
+    }
+    let claims = claims.join_all().await;
+    let new = claims.iter().filter(|claimed| matches!(claimed, Claimed::New(_))).count();
+    let refused = claims.iter().filter(|claimed| **claimed == Claimed::TooMany).count();
+    assert_eq!((new, refused), (PASSES_MAX, 20 - PASSES_MAX));
+    let has = fixture.passes.of_account(account).await.unwrap();
+    assert_eq!(has.len(), PASSES_MAX);
+    assert!(has.is_sorted_by_key(|pass| pass.skier));
+    let again = fixture.passes.claim(has[0].skier, account, at(2)).await.unwrap();
+    assert_eq!(again, Claimed::Already(has[0]));
+    fixture.passes.release(has[0].skier, account).await.unwrap();
+    let next = fixture.passes.claim(fresh_skier(), account, at(3)).await.unwrap();
+    assert!(matches!(next, Claimed::New(_)));
+}
+
+/// A day on which only these ride, each once, and the later ones farther up.
+async fn day_of(fixture: &RidesFixture, skiers: Range<u32>) -> (ResortDay, Vec<RideEvent>) {
+    let season = Season(rand::random_range(1..=9_999));
+    let on = ResortDay { season, resort: ResortId(7), day: Day(1) };
+    let events = skiers.enumerate().map(|(place, skier)| {
+        let vertical = 10 + u32::try_from(place).unwrap();
+        let (skier, minute, lift) = (SkierId(skier), Minute(1), LiftId(1));
+        let what = What::Ride(Ride { on, skier, minute, lift, vertical });
+        RideEvent { gate: GateId::NOBODY, id: EventId::Uuid(Uuid::now_v7()), what, at: at(1) }
+    });
+    let events: Vec<_> = events.collect();
+    for events in events.chunks(500) {
+        fixture.log.record(events.to_vec()).await.unwrap();
+    }
+    (on, events)
+}
+
+async fn leaders(fixture: &RidesFixture, span: Span, limit: usize) -> Vec<u32> {
+    let leaders = fixture.tallies.leaders(span, limit).await.unwrap();
+    leaders.into_iter().map(|leader| leader.skier.0).collect()
+}
+
+/// Of the day and of the season, as long as they are hidden.
+pub async fn a_hidden_skier_is_on_no_leaderboard_and_others_move_up(fixture: &RidesFixture) {
+    let skiers = fresh_skiers(5);
+    let (on, _) = day_of(fixture, skiers.clone()).await;
+    let at_place = |place| skiers.end - place;
+    let skier = |place| SkierId(at_place(place));
+    let (anna, bert, passes) = (fresh_account(), fresh_account(), &fixture.passes);
+    let first = async |places: &[u32]| {
+        let expected: Vec<_> = places.iter().map(|place| at_place(*place)).collect();
+        for span in [Span::from(on), Span { day: None, ..on.into() }] {
+            assert_eq!(leaders(fixture, span, 3).await, expected, "{span:?}");
+        }
+    };
+    for place in [1, 3, 5] {
+        passes.claim(skier(place), anna, at(1)).await.unwrap();
+    }
+    first(&[1, 2, 3]).await;
+    passes.hide(skier(1), anna, true).await.unwrap();
+    first(&[2, 3, 4]).await;
+    passes.hide(skier(3), anna, true).await.unwrap();
+    first(&[2, 4, 5]).await;
+    passes.hide(skier(5), anna, true).await.unwrap();
+    first(&[2, 4]).await;
+    passes.hide(skier(1), anna, false).await.unwrap();
+    first(&[1, 2, 4]).await;
+    passes.claim(skier(3), bert, at(2)).await.unwrap();
+    first(&[1, 2, 3]).await;
+    passes.hide(skier(2), anna, true).await.unwrap();
+    first(&[1, 2, 3]).await;
+    passes.hide(skier(3), bert, true).await.unwrap();
+    passes.release(skier(3), bert).await.unwrap();
+    first(&[1, 2, 3]).await;
+}
+
+/// As many as may be hidden, after many of those who led have given up their places.
+pub async fn a_leaderboard_is_full_though_many_are_hidden(fixture: &RidesFixture) {
+    let skiers = fresh_skiers(3_000);
+    let (on, events) = day_of(fixture, skiers.clone()).await;
+    let (fallen, hidden) = (850, HIDDEN_MAX);
+    let voids = events.iter().rev().take(fallen).map(|event| RideEvent {
+        id: EventId::Uuid(Uuid::now_v7()),
+        what: What::Void(event.id.clone()),
+        ..event.clone()
+    });
+    fixture.log.record(voids.collect()).await.unwrap();
+    let left: Vec<_> = skiers.rev().skip(fallen).collect();
+    let mut hides = JoinSet::new();
+    let accounts = iter::repeat_with(fresh_account);
+    for (skiers, account) in left[..hidden].chunks(PASSES_MAX).zip(accounts) {
+        let (passes, skiers) = (fixture.passes.clone(), skiers.to_vec());
+        hides.spawn(async move {
+            for skier in skiers.into_iter().map(SkierId) {
+                passes.claim(skier, account, at(1)).await.unwrap();
+                passes.hide(skier, account, true).await.unwrap();
+            }
+        });
+    }
+    hides.join_all().await;
+    let expected = &left[hidden..hidden + LEADERS_MAX];
+    for span in [Span::from(on), Span { day: None, ..on.into() }] {
+        assert_eq!(leaders(fixture, span, LEADERS_MAX).await, expected);
+    }
+}
