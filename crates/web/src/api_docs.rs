@@ -71,6 +71,7 @@ fn whole(parts: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     for (name, description) in [
         ("api_key", "An API key: lodge_…, made with lodge admin key."),
         ("manage_key", "The key to one link: manage_…, told when the link was made."),
+        ("gate", "A gate's key: lodge_gate_…, made with lodge admin gate."),
         ("session", "The token of a session: session_…, told when somebody signs in."),
     ] {
         components.add_security_scheme(name, bearer(description));

@@ -80,10 +80,7 @@ impl Asked {
     /// What stands in `Authorization: Bearer`; `None` where there is no such header, and nothing where it
     /// says something else.
     pub(crate) fn bearer(&self) -> Option<&str> {
-        let value = self.headers.get(header::AUTHORIZATION)?;
-        let token = value.to_str().ok().and_then(|value| value.split_once(' '));
-        let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        Some(token.map_or("", |(_, token)| token.trim()))
+        bearer(&self.headers)
     }
 
     /// Who asks, by the key or the session's token in `Authorization: Bearer`.
@@ -138,6 +135,14 @@ impl Asked {
     ) -> Result<Option<Attempt>, Problem> {
         Ok(idempotency::attempt(&self.headers, scope, &self.method, route, said, self.at)?)
     }
+}
+
+/// The same of any headers.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?;
+    let token = value.to_str().ok().and_then(|value| value.split_once(' '));
+    let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    Some(token.map_or("", |(_, token)| token.trim()))
 }
 
 const NO_SESSIONS: Error = Error::unauthenticated("there are no accounts here to sign in to");

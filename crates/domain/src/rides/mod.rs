@@ -22,7 +22,7 @@ pub use self::{
         Dimension, GROUPS_MAX, ReadFrom, RideGroup, RidePlace, RideQuery, RideSearch, RidesFound,
         StoredRide,
     },
-    service::{NewEvent, Outcome, Rides},
+    service::{NewEvent, Outcome, RideStores, Rides},
     store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
     tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},
 };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    EventId, GateId, Ledger, Mountain, Recorded, RideEvent, RideLog, RideSearch, RideTallies, What,
-    ledger::Books,
+    EventId, GateId, Gates, Ledger, Mountain, Passes, Recorded, RideEvent, RideLog, RideSearch,
+    RideTallies, What, ledger::Books,
 };
 use crate::{Clock, Random, Result, random::time_ordered_id};
 
@@ -34,6 +34,10 @@ pub struct Rides {
     pub tallies: Arc<dyn RideTallies>,
     /// Answers what no sum can.
     pub search: Arc<dyn RideSearch>,
+    /// Who sends them.
+    pub gates: Gates,
+    /// Whose skiers' numbers are.
+    pub passes: Passes,
     /// Says what time it is.
     pub clock: Arc<dyn Clock>,
     /// Makes ids.
@@ -43,17 +47,38 @@ pub struct Rides {
     books: Books,
 }
 
+/// Where rides are kept, and read.
+pub struct RideStores {
+    /// Keeps the rides.
+    pub log: Arc<dyn RideLog>,
+    /// Keeps their sums.
+    pub tallies: Arc<dyn RideTallies>,
+    /// Answers what no sum can.
+    pub search: Arc<dyn RideSearch>,
+}
+
 impl Rides {
     /// Rides on this mountain, kept there.
     pub fn new(
-        log: Arc<dyn RideLog>,
-        tallies: Arc<dyn RideTallies>,
-        search: Arc<dyn RideSearch>,
+        stores: RideStores,
+        gates: Gates,
+        passes: Passes,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
         mountain: Mountain,
     ) -> Self {
-        Self { log, tallies, search, clock, random, mountain, books: Books::default() }
+        let RideStores { log, tallies, search } = stores;
+        Self {
+            log,
+            tallies,
+            search,
+            gates,
+            passes,
+            clock,
+            random,
+            mountain,
+            books: Books::default(),
+        }
     }
 
     /// Stores events together; what came of each, in their order. In the case of an error nothing may be

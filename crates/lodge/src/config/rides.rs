@@ -34,6 +34,7 @@ const RESORTS: [&str; 10] = [
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RidesConfig {
     pub(crate) events_per_second: u32,
+    pub(crate) keys_required: bool,
     pub(crate) seasons: [u16; 2],
     pub(crate) days_max: u16,
     pub(crate) minutes_max: u16,
@@ -66,6 +67,7 @@ impl Default for RidesConfig {
             |(id, name): (u16, &str)| ResortConfig { id, name: name.to_owned(), lifts: Vec::new() };
         Self {
             events_per_second: 0,
+            keys_required: false,
             seasons: [1, 9999],
             days_max: 366,
             minutes_max: MINUTES_MAX,

@@ -27,11 +27,12 @@ use lodge_domain::{
         Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksSettings, ManageKeys, Origin,
     },
     passwords::Passwords,
-    rides::{RideLog, RideSearch, RideTallies, Rides},
+    rides::{RideStores, Rides},
     secret::InstallationSecret,
 };
 use lodge_embedded::{
-    Argon2Pool, CachedAccounts, CachedKeys, CachedLinks, CountedFailures, Embedded, Options,
+    Argon2Pool, CachedAccounts, CachedGates, CachedKeys, CachedLinks, CountedFailures, Embedded,
+    Options,
 };
 use lodge_web::{Apps, Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
@@ -116,8 +117,8 @@ struct Ports {
     keys: Arc<dyn KeyStore>,
     /// Accounts, their sessions and identities, where the engine has them.
     accounts: Option<AccountPorts>,
-    /// Rides, their sums and the search in them, where the engine has them.
-    rides: Option<RidePorts>,
+    /// Rides, and what belongs to them, where the engine has them.
+    rides: Option<rides::RidePorts>,
     secret: InstallationSecret,
     /// What stores later, if that is wanted.
     behind: Option<BoxFuture<'static, ()>>,
@@ -125,9 +126,6 @@ struct Ports {
 
 /// The ports of accounts.
 type AccountPorts = (Arc<dyn AccountStore>, Arc<dyn SessionStore>, Arc<dyn IdentityStore>);
-
-/// The ports of rides.
-type RidePorts = (Arc<dyn RideLog>, Arc<dyn RideTallies>, Arc<dyn RideSearch>);
 
 /// Opens the engine and puts the services on it.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
@@ -168,9 +166,8 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
     let pictures = config.answers_for_accounts().then(|| pictures::open(config)).transpose()?;
     let backend = stack(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
-    let rides = ports.rides.filter(|_| config.answers_for_rides()).map(|(log, tallies, search)| {
-        let (clock, random) = (Arc::clone(&clock), Arc::clone(&random));
-        Arc::new(Rides::new(log, tallies, search, clock, random, rides::mountain(&config.rides)))
+    let rides = ports.rides.filter(|_| config.answers_for_rides()).map(|of_rides| {
+        Arc::new(rides::service(of_rides, &config.rides, &ports.secret, &clock, &random))
     });
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
@@ -227,7 +224,15 @@ async fn embedded(config: &Config) -> Result<Ports> {
         clicks: engine.clicks(),
         keys: Arc::new(CachedKeys::new(engine.keys())),
         accounts: Some((engine.accounts(), engine.sessions(), engine.identities())),
-        rides: Some((engine.ride_log(), engine.ride_tallies(), engine.ride_search())),
+        rides: Some(rides::RidePorts {
+            stores: RideStores {
+                log: engine.ride_log(),
+                tallies: engine.ride_tallies(),
+                search: engine.ride_search(),
+            },
+            gates: Arc::new(CachedGates::new(engine.gates())),
+            passes: engine.passes(),
+        }),
         secret: engine.secret(),
         engine: Engine::Embedded(engine),
         behind: None,

@@ -1,13 +1,41 @@
-//! The mountain that the configuration describes.
+//! Rides on the mountain that the configuration describes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use lodge_domain::rides::{Lift, LiftId, Mountain, Ranges, Resort, ResortId};
+use lodge_domain::{
+    Clock, Random,
+    rides::{
+        GateStore, Gates, Lift, LiftId, Mountain, PassCodes, PassStore, Passes, Ranges, Resort,
+        ResortId, RideStores, Rides,
+    },
+    secret::InstallationSecret,
+};
 
 use crate::config::{LiftConfig, ResortConfig, RidesConfig};
 
-/// The mountain.
-pub(super) fn mountain(config: &RidesConfig) -> Mountain {
+/// An engine's side of the ports of rides.
+pub(super) struct RidePorts {
+    pub(super) stores: RideStores,
+    pub(super) gates: Arc<dyn GateStore>,
+    pub(super) passes: Arc<dyn PassStore>,
+}
+
+/// The service.
+pub(super) fn service(
+    ports: RidePorts,
+    config: &RidesConfig,
+    secret: &InstallationSecret,
+    clock: &Arc<dyn Clock>,
+    random: &Arc<dyn Random>,
+) -> Rides {
+    let RidePorts { stores, gates, passes } = ports;
+    let (clock, random) = (Arc::clone(clock), Arc::clone(random));
+    let gates = Gates::new(gates, Arc::clone(&clock), Arc::clone(&random), config.keys_required);
+    let passes = Passes::new(passes, Arc::clone(&clock), PassCodes::new(secret.clone()));
+    Rides::new(stores, gates, passes, clock, random, mountain(config))
+}
+
+fn mountain(config: &RidesConfig) -> Mountain {
     let [first, last] = config.seasons;
     let ranges = Ranges {
         seasons: first..=last,

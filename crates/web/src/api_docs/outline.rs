@@ -101,6 +101,9 @@ impl<'a> Reader<'a> {
     }
 
     fn keys(&self) -> &'static str {
+        if let (true, [true]) = self.ways(["gate"]) {
+            return "With a gate's key the ride is the gate's; whether it works without is this deployment's choice.";
+        }
         match self.ways(["api_key", "manage_key", "session"]) {
             (true, [true, true, _]) => {
                 "Nothing is needed; with the link's manage key, or its owner's API key or session, the answer says more."

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
+use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
-    rides::{EventId, Recorded, Rides},
+    rides::{EventId, Recorded, Rides, Sender, What},
 };
 use tokio::sync::Semaphore;
 
-use crate::{Site, edge::limits::RateLimit};
+use crate::{Site, edge::limits::RateLimit, request};
 
 /// All batches together that are on their way at one time, in KiB of memory.
 const BATCHES_KIB_MAX: usize = 128 * 1024;
@@ -35,8 +36,14 @@ impl RidesApp {
         Self { site, rides, batch_room: Arc::new(Semaphore::new(BATCHES_KIB_MAX)) }
     }
 
-    /// Takes an event from everybody's share.
-    pub(super) fn admit(&self) -> Result<()> {
+    /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.
+    pub(super) async fn sender(&self, headers: &HeaderMap) -> Result<Sender> {
+        self.rides.gates.authenticate(request::bearer(headers)).await
+    }
+
+    /// Lets an event in, if whoever sends it may tell it, and takes it from everybody's share.
+    pub(super) fn admit(&self, sender: &Sender, what: &What) -> Result<()> {
+        sender.check(what)?;
         self.site.ride_events.as_ref().map_or(Ok(()), RateLimit::take)
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use lodge_domain::{
     Error,
-    rides::{GateId, Outcome},
+    rides::{Outcome, Sender},
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -49,7 +49,7 @@ const ANSWER_BYTES: usize = 80;
 /// Record many rides.
 ///
 /// A line of JSON for each event: a ride, or the id of a ride that was none. Each line is answered on its
-/// own, in order: 201 it is stored, 200 it was stored before, 400 it cannot be, 404 there is no such ride to
+/// own, in order: 201 it is stored, 200 it was stored before, 400 it cannot be, 403 the gate's key is for another resort, 404 there is no such ride to
 /// be void, 409 it is void already, 503 it was not taken. Good lines are kept whatever stands beside them.
 /// With ids, the same again is safe. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB unpacked.
 #[utoipa::path(post, path = "/api/rides", tag = "rides",
@@ -57,22 +57,27 @@ const ANSWER_BYTES: usize = 80;
     params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is packed")),
     responses((status = 200, description = "Every line is kept", content_type = "application/x-ndjson", body = LineJson),
         (status = 400, description = "Some lines are not, and their answers say why; or the whole cannot be read", content_type = "application/x-ndjson", body = LineJson),
-        (status = 503, description = "Some lines were not taken: send those again, after Retry-After", content_type = "application/x-ndjson", body = LineJson)))]
+        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"),
+        (status = 503, description = "Some lines were not taken: send those again, after Retry-After", content_type = "application/x-ndjson", body = LineJson)),
+    security((), ("gate" = [])))]
 pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> HttpResult {
     let (parts, body) = request.into_parts();
     let read = async {
+        let sender = app.sender(&parts.headers).await?;
         json::is_of_kind(&parts.headers, &KINDS)?;
         let longest = usize::try_from(LONGEST_BODY_BYTES).unwrap_or(usize::MAX);
         let held = Whole::up_to(longest, &app.site, body, &app.site.body_room).await?;
-        read(&app, &parts.headers, held.bytes.clone()).await
+        let batch = read(&app, &sender, &parts.headers, held.bytes.clone()).await?;
+        Ok((sender.id(), batch))
     };
     // How many lines it would have been nobody knows.
-    let (batch, _room) = read.await.inspect_err(|_| app.rides.refuse(1))?;
+    let read: Result<_, Problem> = read.await;
+    let (gate, (batch, _room)) = read.inspect_err(|_| app.rides.refuse(1))?;
     app.rides.refuse(batch.refused());
     let outcomes = if batch.events.is_empty() {
         Ok(Vec::new())
     } else {
-        app.rides.record(GateId::NOBODY, batch.events).await
+        app.rides.record(gate, batch.events).await
     };
     let outcomes = outcomes.map_err(|error| {
         let problem = Problem::from(error);
@@ -85,6 +90,7 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
 /// Unpacks and reads a body. The wait for room ends with the request's time.
 async fn read(
     app: &RidesApp,
+    sender: &Sender,
     headers: &HeaderMap,
     body: Bytes,
 ) -> Result<(Batch, OwnedSemaphorePermit), Problem> {
@@ -93,10 +99,11 @@ async fn read(
     let unpacking = if packing == Packing::Plain { 0 } else { UNPACKING_KIB };
     let room = Arc::clone(&app.batch_room).acquire_many_owned(BATCH_KIB + unpacking);
     let mut room = room.await.map_err(Error::internal)?;
-    let worker = app.clone();
+    let (worker, sender) = (app.clone(), sender.clone());
     let read = move || {
         let lines = packing.unpack(&body)?;
-        let batch = Batch::read(&lines, &worker.rides.mountain, || worker.admit())?;
+        let batch =
+            Batch::read(&lines, &worker.rides.mountain, |what| worker.admit(&sender, what))?;
         drop(lines);
         drop(room.split(unpacking as usize));
         Ok((batch, room))

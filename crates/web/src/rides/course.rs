@@ -51,11 +51,13 @@ struct Body {
     request_body = RideJson,
     params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = u16, Path), ("skierID" = u32, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "What the event is called, for ever: 1 to 128 printable ASCII characters; without it, an id is made up")),
-    responses((status = 201, description = "It is stored", body = IdJson), (status = 400, description = "Something cannot be, and the answer says what; or the key was used for another ride"),
-        (status = 503, description = "Try again, with the same Idempotency-Key; see Retry-After")))]
+    responses((status = 201, description = "It is stored", body = IdJson), (status = 400, description = "Something cannot be, and the answer says what; or the Idempotency-Key was used for another ride"),
+        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort"),
+        (status = 503, description = "Try again, with the same Idempotency-Key; see Retry-After")),
+    security((), ("gate" = [])))]
 pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpResult {
-    let event = read(&app, request).await.inspect_err(|_| app.rides.refuse(1))?;
-    let outcome = app.rides.record(GateId::NOBODY, vec![event]).await?.pop();
+    let (gate, event) = read(&app, request).await.inspect_err(|_| app.rides.refuse(1))?;
+    let outcome = app.rides.record(gate, vec![event]).await?.pop();
     let Some(Outcome { id, recorded }) = outcome else {
         return Err(Error::internal("an event without an outcome").into());
     };
@@ -64,8 +66,9 @@ pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpR
     Ok(answers::marked(answer, before))
 }
 
-async fn read(app: &RidesApp, request: Request) -> Result<NewEvent, Problem> {
+async fn read(app: &RidesApp, request: Request) -> Result<(GateId, NewEvent), Problem> {
     let (parts, body) = request.into_parts();
+    let sender = app.sender(&parts.headers).await?;
     let mountain = &app.rides.mountain;
     let [resort, season, day, skier] = number::in_path(parts.uri.path());
     let on = mountain.resort_day(resort, season, day)?;
@@ -78,8 +81,9 @@ async fn read(app: &RidesApp, request: Request) -> Result<NewEvent, Problem> {
     let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
     let said: Body = json::object(&held.bytes)?;
     let ride = mountain.ride(on, skier, number::of(said.time), number::of(said.lift))?;
-    app.admit()?;
-    Ok(NewEvent { id, what: What::Ride(ride) })
+    let what = What::Ride(ride);
+    app.admit(&sender, &what)?;
+    Ok((sender.id(), NewEvent { id, what }))
 }
 
 /// How many skiers rode at a resort on a day.

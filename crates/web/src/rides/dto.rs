@@ -43,7 +43,7 @@ pub(super) struct IdJson<'a> {
 pub(super) struct LineJson<'a> {
     /// Its number; the first is 1.
     line: usize,
-    /// 201, 200, 400, 404, 409 or 503.
+    /// 201, 200, 400, 403, 404, 409 or 503.
     status: u16,
     /// What the event is called, if it is kept.
     #[serde(skip_serializing_if = "Option::is_none")]

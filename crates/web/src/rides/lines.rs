@@ -84,11 +84,11 @@ impl EventJson<'_> {
 }
 
 impl Batch {
-    /// Reads all lines. `admit` is asked for every good one whether it may come in.
+    /// Reads all lines. `admit` is asked for every good one whether what it says may come in.
     pub(super) fn read(
         body: &[u8],
         mountain: &Mountain,
-        admit: impl Fn() -> Result<()>,
+        admit: impl Fn(&What) -> Result<()>,
     ) -> Result<Self> {
         let mut batch = Self::default();
         // What follows the last line's end is no line.
@@ -100,7 +100,7 @@ impl Batch {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let event = event(line, mountain).and_then(|event| admit().map(|()| event));
+            let event = event(line, mountain).and_then(|event| admit(&event.what).map(|()| event));
             let refused = event.map(|event| batch.events.push(event)).err();
             let refused = refused.map(|error| Box::new(Problem::from(error)));
             batch.lines.push(Line { number: index + 1, refused });
@@ -132,7 +132,7 @@ mod tests {
     use crate::rides::samples;
 
     fn read(body: &str) -> Batch {
-        Batch::read(body.as_bytes(), &samples::mountain(), || Ok(())).unwrap()
+        Batch::read(body.as_bytes(), &samples::mountain(), |_| Ok(())).unwrap()
     }
 
     fn refusals(batch: &Batch) -> Vec<(usize, &str)> {
@@ -194,7 +194,8 @@ mod tests {
             let [(1, text)] = refusals(&batch)[..] else { panic!("{line} is taken") };
             assert!(words.iter().all(|word| text.contains(word)), "{line}: {text}");
         }
-        let not_utf_8 = Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), || Ok(())).unwrap();
+        let not_utf_8 =
+            Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), |_| Ok(())).unwrap();
         assert_eq!(not_utf_8.refused(), 1);
     }
 
@@ -202,7 +203,7 @@ mod tests {
     fn ten_thousand_lines_are_a_batch_and_one_more_is_not() {
         let lines = |count| format!("{RIDE}\n").repeat(count);
         assert_eq!(read(&lines(10_000)).events.len(), 10_000);
-        let too_many = Batch::read(lines(10_001).as_bytes(), &samples::mountain(), || Ok(()));
+        let too_many = Batch::read(lines(10_001).as_bytes(), &samples::mountain(), |_| Ok(()));
         assert!(too_many.unwrap_err().to_string().contains("10000 lines"));
         assert!(read("").lines.is_empty() && read("\n\n").lines.is_empty());
     }
@@ -211,7 +212,7 @@ mod tests {
     fn only_good_lines_ask_to_be_let_in() {
         let asked = Cell::new(0);
         let body = format!("{RIDE}\nbad\n{RIDE}\n{RIDE}");
-        let admit = || {
+        let admit = |_: &What| {
             asked.set(asked.get() + 1);
             if asked.get() == 2 { Err(Error::unavailable("full")) } else { Ok(()) }
         };
