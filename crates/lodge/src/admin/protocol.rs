@@ -11,6 +11,7 @@ use lodge_domain::{
         transfer::{ExportRow, Import, Imported},
     },
     passwords::Password,
+    rides::{Gate, SkierId},
     secret::Hidden,
 };
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,26 @@ pub(crate) enum Command {
     Export { after: Option<Short> },
     /// Something about accounts.
     User(UserCommand),
+    /// Something about rides.
+    Rides(RidesCommand),
 }
+
+/// What an administrator may ask for about rides.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "rides", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum RidesCommand {
+    /// Make a gate, of one resort or of all.
+    CreateGate { name: String, resort: Option<u64> },
+    /// List the gates.
+    ListGates,
+    /// End a gate's key.
+    RevokeGate { name: String },
+    /// Tell the codes on the passes of these skiers, of the first [`CODES_MAX`] at most.
+    PassCodes { first: u64, last: u64 },
+}
+
+/// The most codes in one answer.
+pub(crate) const CODES_MAX: usize = 10_000;
 
 /// What an administrator may ask for about accounts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -88,4 +108,12 @@ pub(crate) enum Outcome {
     UserEvents(Vec<ToldEvent>),
     /// A code, which cannot be had again.
     ResetIssued { code: Hidden },
+    /// The gate and its token, which cannot be had again.
+    GateCreated { gate: Gate, token: Hidden },
+    /// Every gate.
+    Gates(Vec<Gate>),
+    /// The gate that sends nothing any more.
+    GateRevoked(Gate),
+    /// The codes on skiers' passes, by number.
+    PassCodes(Vec<(SkierId, Hidden)>),
 }

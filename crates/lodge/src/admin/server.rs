@@ -10,7 +10,10 @@ use std::{
 
 use anyhow::Context;
 use futures_util::{SinkExt, StreamExt};
-use lodge_domain::accounts::{Accounts, Actor, NewPassword};
+use lodge_domain::{
+    accounts::{Accounts, Actor, NewPassword},
+    rides::{Rides, SkierId},
+};
 use tokio::{
     net::{UnixListener, UnixStream},
     sync::Semaphore,
@@ -24,7 +27,7 @@ use tokio_util::{
 
 use super::{
     SOCKET,
-    protocol::{Command, LINE_BYTES_MAX, Outcome, UserCommand},
+    protocol::{CODES_MAX, Command, LINE_BYTES_MAX, Outcome, RidesCommand, UserCommand},
 };
 use crate::wiring::Services;
 
@@ -122,6 +125,33 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
             let accounts = services.accounts.as_ref();
             let accounts = accounts.context("accounts are not among the apps of this server")?;
             carry_out_for_user(accounts, command).await?
+        }
+        Command::Rides(command) => {
+            let rides = services.rides.as_ref();
+            let rides = rides.context("rides are not among the apps of this server")?;
+            carry_out_for_rides(rides, command).await?
+        }
+    })
+}
+
+async fn carry_out_for_rides(
+    rides: &Rides,
+    command: RidesCommand,
+) -> lodge_domain::Result<Outcome> {
+    Ok(match command {
+        RidesCommand::CreateGate { name, resort } => {
+            let resort = resort.map(|number| rides.mountain.resort(number)).transpose()?;
+            let (gate, token) = rides.gates.create(&name, resort.map(|(id, _)| id)).await?;
+            Outcome::GateCreated { gate, token: token.into() }
+        }
+        RidesCommand::ListGates => Outcome::Gates(rides.gates.list().await?),
+        RidesCommand::RevokeGate { name } => Outcome::GateRevoked(rides.gates.revoke(&name).await?),
+        RidesCommand::PassCodes { first, last } => {
+            let SkierId(first) = rides.mountain.skier(first)?;
+            let SkierId(last) = rides.mountain.skier(last)?;
+            let skiers = (first..=last).take(CODES_MAX).map(SkierId);
+            let code = |skier| (skier, rides.passes.code(skier).to_string().into());
+            Outcome::PassCodes(skiers.map(code).collect())
         }
     })
 }

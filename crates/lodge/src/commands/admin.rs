@@ -1,5 +1,6 @@
 //! `lodge admin`.
 
+mod rides;
 mod user;
 
 use std::{
@@ -61,6 +62,11 @@ enum AdminCommand {
     /// Make, import, list and ban accounts, give roles, and give out codes for new passwords.
     #[command(subcommand)]
     User(user::UserOptions),
+    /// Make, list and revoke gates, which send rides with a key of their own.
+    #[command(subcommand)]
+    Gate(rides::GateCommand),
+    /// Print the codes on skiers' passes, one `skier,code` a line, with which people claim them.
+    Pass(rides::PassOptions),
     /// Add the links of another shortener's CSV export. It can be repeated: what is there stays.
     Import {
         /// The file.
@@ -151,6 +157,8 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::Restore { .. } => {}
         AdminCommand::Key(command) => key(administrator, command)?,
         AdminCommand::User(command) => return user::carry_out(administrator, command),
+        AdminCommand::Gate(command) => rides::gate(administrator, command)?,
+        AdminCommand::Pass(options) => rides::pass(administrator, &options)?,
         AdminCommand::Import { file, from, key } => {
             return import(administrator, &file, from.into(), key.as_deref());
         }

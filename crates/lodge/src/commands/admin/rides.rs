@@ -1,0 +1,82 @@
+//! `lodge admin gate` and `lodge admin pass`.
+
+use std::io::{self, Write};
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use lodge_domain::rides::{Gate, SkierId};
+
+use super::OTHER_ANSWER;
+use crate::admin::{Administrator, Command, Outcome, RidesCommand};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GateCommand {
+    /// Make a gate and print its key, the only time that it can be had.
+    Create {
+        /// What to call it.
+        name: String,
+        /// The number of the only resort whose rides it may send. [default: all]
+        #[arg(long, value_name = "NUMBER")]
+        resort: Option<u64>,
+    },
+    /// List the gates.
+    List,
+    /// End a gate's key at once. Its rides stay.
+    Revoke {
+        /// What it is called.
+        name: String,
+    },
+}
+
+/// `lodge admin pass`.
+#[derive(Debug, Args)]
+pub(super) struct PassOptions {
+    /// The skier's number.
+    skier: u64,
+    /// The last one, to print those between as well.
+    #[arg(long, value_name = "LAST")]
+    to: Option<u64>,
+}
+
+pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> Result<()> {
+    let command = match command {
+        GateCommand::Create { name, resort } => RidesCommand::CreateGate { name, resort },
+        GateCommand::List => RidesCommand::ListGates,
+        GateCommand::Revoke { name } => RidesCommand::RevokeGate { name },
+    };
+    match administrator.carry_out(Command::Rides(command))? {
+        Outcome::GateCreated { token, .. } => println!("{}", token.reveal()),
+        Outcome::Gates(gates) => gates.iter().for_each(print),
+        Outcome::GateRevoked(gate) => println!("{} sends nothing any more", gate.name),
+        _ => bail!(OTHER_ANSWER),
+    }
+    Ok(())
+}
+
+fn print(gate: &Gate) {
+    let Gate { id, name, resort, created_at, revoked_at } = gate;
+    let resort =
+        resort.map_or_else(|| "all resorts".to_owned(), |resort| format!("resort {}", resort.0));
+    let state = revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
+    println!("{}\t{name}\t{resort}\t{created_at}\t{state}", id.0);
+}
+
+pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> Result<()> {
+    let last = options.to.unwrap_or(options.skier);
+    if last < options.skier {
+        bail!("--to must be {} or more", options.skier);
+    }
+    let (mut first, mut out) = (options.skier, io::stdout().lock());
+    while first <= last {
+        let command = Command::Rides(RidesCommand::PassCodes { first, last });
+        let Outcome::PassCodes(codes) = administrator.carry_out(command)? else {
+            bail!(OTHER_ANSWER)
+        };
+        let Some((SkierId(told), _)) = codes.last() else { bail!(OTHER_ANSWER) };
+        first = u64::from(*told) + 1;
+        for (SkierId(skier), code) in &codes {
+            writeln!(out, "{skier},{}", code.reveal())?;
+        }
+    }
+    Ok(())
+}
