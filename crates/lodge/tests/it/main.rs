@@ -17,6 +17,7 @@ mod cross_site;
 mod endings;
 mod first_run;
 mod forgeries;
+mod gates;
 mod idempotency;
 mod limits;
 mod linking;

@@ -1,0 +1,139 @@
+//! Gates with keys: whose rides are whose, and who may send what.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server},
+};
+
+const DAY: &str = "/skiers/3/seasons/2025/days/1/skiers/7";
+const ELSEWHERE: &str = "/skiers/4/seasons/2025/days/1/skiers/7";
+
+fn gate(lodge: &Lodge, name: &str, more: &[&str]) -> String {
+    let key = lodge.admin(&[&["gate", "create", name], more].concat()).trim().to_owned();
+    assert!(key.starts_with("lodge_gate_") && key.len() == 54, "{key}");
+    key
+}
+
+fn send(server: &Server, path: &str, key: Option<&str>, id: &str, lift: u32) -> Answer {
+    let ask = server.ask("POST", path).once(id);
+    let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
+    ask.json(&json!({ "time": 1, "liftID": lift })).send()
+}
+
+fn batch(server: &Server, key: &str, lines: &[Value]) -> (u16, Vec<u64>) {
+    let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let ask = server.ask("POST", "/api/rides").bearer(key);
+    let answer = ask.header("Content-Type", "application/x-ndjson").body(body).send();
+    let text = answer.text();
+    let status = |line| serde_json::from_str::<Value>(line).unwrap()["status"].as_u64();
+    (answer.status, text.lines().map(|line| status(line).unwrap_or_default()).collect())
+}
+
+fn line(id: &str, resort: u32) -> Value {
+    json!({ "id": id, "resortID": resort, "seasonID": "2025", "dayID": 1, "skierID": 8, "time": 4, "liftID": 1 })
+}
+
+#[test]
+fn ids_of_a_gates_events_are_none_of_anothers() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let (north, south) = (gate(&lodge, "north", &[]), gate(&lodge, "south", &[]));
+    for (key, lift) in [(None, 1), (Some(north.as_str()), 2), (Some(south.as_str()), 3)] {
+        for replayed in [None, Some("true")] {
+            let answer = send(&server, DAY, key, "17", lift);
+            assert_eq!(answer.status, 201, "{answer:?}");
+            assert_eq!(answer.header("idempotency-replayed"), replayed, "{lift}");
+        }
+    }
+    assert_eq!(server.get(DAY).json(), json!(60));
+    let void = |key: &str| batch(&server, key, &[json!({ "id": "v", "void": "17" })]);
+    assert_eq!(void(&north), (200, vec![201]));
+    assert_eq!(server.get(DAY).json(), json!(40), "its own ride alone");
+    assert_eq!(send(&server, DAY, Some(&south), "17", 3).status, 201);
+    let gates: Vec<i64> = {
+        let database = lodge.database();
+        let mut rows = database.prepare("SELECT gate FROM rides ORDER BY gate").unwrap();
+        let gates = rows.query_map([], |row| row.get(0)).unwrap();
+        gates.collect::<Result<_, _>>().unwrap()
+    };
+    assert_eq!(gates, [0, 1, 1, 2]);
+}
+
+#[test]
+fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let key = gate(&lodge, "north", &["--resort", "3"]);
+    assert_eq!(send(&server, DAY, Some(&key), "a", 1).status, 201);
+    let other = send(&server, ELSEWHERE, Some(&key), "b", 1);
+    let message = json!({ "message": "this gate's key is for another resort" });
+    assert_eq!((other.status, other.json()), (403, message));
+    let lines = [line("c", 3), line("d", 4), json!({ "void": "a" }), line("e", 99)];
+    assert_eq!(batch(&server, &key, &lines), (400, vec![201, 403, 201, 400]));
+    assert_eq!(server.get(ELSEWHERE).status, 404);
+    let ran = lodge.run(&["admin", "gate", "create", "nowhere", "--resort", "11"]);
+    assert!(ran.code == 1 && ran.err.contains("from 1 to 10"), "{ran:?}");
+}
+
+#[test]
+fn a_revoked_gate_sends_nothing_any_more() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let (north, south) = (gate(&lodge, "north", &[]), gate(&lodge, "south", &["--resort", "3"]));
+    assert_eq!(send(&server, DAY, Some(&north), "a", 1).status, 201);
+    lodge.admin(&["gate", "revoke", "north"]);
+    assert_eq!(send(&server, DAY, Some(&north), "b", 1).status, 401, "at once");
+    assert_eq!(send(&server, DAY, Some(&south), "b", 1).status, 201);
+    assert_eq!(server.get(DAY).json(), json!(20), "its rides stay");
+    let listed = lodge.admin(&["gate", "list"]);
+    let fields: Vec<Vec<&str>> = listed.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!((fields[0][..3].to_vec(), fields.len()), (vec!["1", "north", "all resorts"], 2));
+    assert!(fields[0][4].starts_with("revoked "), "{listed}");
+    assert_eq!((fields[1][..3].to_vec(), fields[1][4]), (vec!["2", "south", "resort 3"], "live"));
+    assert_eq!(lodge.run(&["admin", "gate", "revoke", "west"]).code, 1);
+    assert_eq!(lodge.run(&["admin", "gate", "create", "south"]).code, 1, "a name is given once");
+
+    server.stop();
+    let east = gate(&lodge, "east", &[]);
+    let server = lodge.start();
+    assert_eq!(send(&server, DAY, Some(&east), "c", 1).status, 201, "made while no server ran");
+    assert_eq!(send(&server, DAY, Some(&north), "c", 1).status, 401);
+}
+
+#[test]
+fn whoever_shows_a_key_that_is_no_gates_is_refused() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let gates_key = gate(&lodge, "north", &[]);
+    let wrong = format!("{}x", &gates_key[..53]);
+    let api_key = lodge.key("me");
+    for key in ["", "lodge_gate_", "lodge_gate_x", &wrong, &api_key, "session_x", "manage_x"] {
+        let answer = send(&server, DAY, Some(key), "a", 1);
+        assert_eq!(answer.status, 401, "{key}");
+        assert!(
+            answer.json()["message"].is_string() && answer.header("www-authenticate").is_some()
+        );
+        assert_eq!(batch(&server, key, &[]).0, 401, "{key}");
+    }
+    let basic = server.ask("POST", DAY).header("Authorization", "Basic bWU6bWU=");
+    assert_eq!(basic.json(&json!({ "time": 1, "liftID": 1 })).send().status, 401);
+    assert_eq!(server.get(DAY).status, 404, "nothing of it was kept");
+    let elsewhere = server.ask("GET", "/api/links").bearer(&gates_key).send();
+    assert_eq!(elsewhere.status, 401, "a gate's key opens nothing else");
+}
+
+#[test]
+fn where_keys_are_required_nobody_sends_without_one() {
+    let lodge = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true");
+    let server = lodge.start();
+    let key = gate(&lodge, "north", &[]);
+    let answer = send(&server, DAY, None, "a", 1);
+    assert!(answer.status == 401 && answer.json()["message"].is_string(), "{answer:?}");
+    let without = server.ask("POST", "/api/rides").body(format!("{}\n", line("a", 3))).send();
+    assert_eq!(without.status, 401);
+    assert_eq!(send(&server, DAY, Some(&key), "a", 1).status, 201);
+    assert_eq!(batch(&server, &key, &[line("b", 3)]), (200, vec![201]));
+    assert_eq!(server.get(DAY).json(), json!(10), "reading needs none");
+}
