@@ -178,8 +178,13 @@ impl Apps {
             documents.push(accounts::document());
         }
         if let Some(rides) = self.rides {
-            routes = routes.merge(rides::routes().with(RidesApp::new(Arc::clone(site), rides)));
+            let app = RidesApp::new(Arc::clone(site), rides);
+            routes = routes.merge(rides::routes().with(app.clone()));
             documents.push(rides::document());
+            if site.accounts.is_some() {
+                routes = routes.merge(rides::passes::routes().with(app));
+                documents.push(rides::passes::document());
+            }
         }
         routes.merge(api_docs::routes().with(ApiDocs::new(Arc::clone(site), documents)))
     }
@@ -187,8 +192,8 @@ impl Apps {
 
 /// What all apps say of their API.
 #[cfg(test)]
-pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 3] {
-    [links::document(), accounts::document(), rides::document()]
+pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 4] {
+    [links::document(), accounts::document(), rides::document(), rides::passes::document()]
 }
 
 struct Inner {
@@ -229,7 +234,12 @@ impl Front {
 
     /// Every route that any app has, as method and path.
     pub fn routes() -> Vec<(Method, &'static str)> {
-        let of_apps = [links::routes().list(), accounts::routes().list(), rides::routes().list()];
+        let of_apps = [
+            links::routes().list(),
+            accounts::routes().list(),
+            rides::routes().list(),
+            rides::passes::routes().list(),
+        ];
         let of_none =
             [pages::routes().list(), pages::sign_in_routes().list(), api_docs::routes().list()];
         of_apps.into_iter().chain(of_none).flatten().collect()

@@ -96,6 +96,8 @@ fn called(field: &str) -> Option<&'static str> {
         "current" => "the current password",
         "new" => "the new password",
         "picture" => "the picture",
+        "skierID" => "the number",
+        "code" => "the code",
         _ => return None,
     })
 }

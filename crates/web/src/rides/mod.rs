@@ -11,6 +11,7 @@ mod lines;
 mod number;
 mod openapi;
 mod packing;
+pub(crate) mod passes;
 mod query;
 #[cfg(test)]
 mod samples;

@@ -1,0 +1,134 @@
+//! One's passes, as a page.
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    accounts::SignedIn,
+    rides::{Pass, PassCode},
+};
+use serde::Deserialize;
+
+use super::skier;
+use crate::{
+    edge::limits,
+    error::{HttpResult, Problem},
+    pages::{self, errors::FormErrors, go_to},
+    request::{self, Asked, Segment, Whole},
+    rides::RidesApp,
+    session::{self, Person},
+};
+
+#[derive(Template)]
+#[template(path = "rides/passes.html")]
+pub(super) struct PassesPage<'a> {
+    pub(super) passes: &'a [Pass],
+    pub(super) form: &'a ClaimForm,
+    pub(super) errors: &'a FormErrors,
+}
+
+/// What was typed, each field as text.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ClaimForm {
+    #[serde(rename = "skierID")]
+    pub(super) skier: String,
+    pub(super) code: String,
+}
+
+/// What is to be done with a pass.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Hide,
+    Show,
+    Release,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ActionForm {
+    action: Action,
+}
+
+/// Who is signed in with an account.
+async fn me(app: &RidesApp, asked: &Asked) -> Result<Option<Box<SignedIn>>, Problem> {
+    Ok(match session::person(&app.site, asked).await? {
+        Some(Person::Account(me)) => Some(me),
+        Some(Person::Key(_)) | None => None,
+    })
+}
+
+fn sign_in_first() -> HttpResult {
+    go_to("/login?next=/rides/passes")
+}
+
+/// `GET /rides/passes`.
+pub(super) async fn show(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    page(&app, &me, StatusCode::OK, &ClaimForm::default(), &FormErrors::default()).await
+}
+
+/// `POST /rides/passes`.
+pub(super) async fn claim(
+    State(app): State<RidesApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    limits::take(app.site.attempts.as_ref(), asked.client)?;
+    let form: ClaimForm = request::form(&body)?;
+    match claimed(&app, &me, &form).await {
+        Ok(()) => go_to("/rides/passes"),
+        Err(error) => {
+            let (mut errors, problem) = FormErrors::from_error(error, "skierID");
+            if problem.status.is_server_error() {
+                return Err(problem);
+            }
+            if problem.status == StatusCode::FORBIDDEN {
+                errors = FormErrors::about("code", &problem.detail);
+            }
+            page(&app, &me, problem.status, &form, &errors).await
+        }
+    }
+}
+
+async fn claimed(app: &RidesApp, me: &SignedIn, form: &ClaimForm) -> Result<(), Error> {
+    let skier = skier(app, &form.skier)?;
+    let code: PassCode = form.code.parse()?;
+    app.rides.passes.claim(skier, me.account.id, &code).await.map(drop)
+}
+
+/// `POST /rides/passes/{skierID}`.
+pub(super) async fn change(
+    State(app): State<RidesApp>,
+    Segment(number): Segment,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+    let (skier, account) = (skier(&app, &number)?, me.account.id);
+    let ActionForm { action } = request::form(&body)?;
+    let done = match action {
+        Action::Hide => app.rides.passes.hide(skier, account, true).await.map(drop),
+        Action::Show => app.rides.passes.hide(skier, account, false).await.map(drop),
+        Action::Release => app.rides.passes.release(skier, account).await,
+    };
+    match done {
+        // A second click on the same button, or somebody else has it by now: the page shows what is.
+        Ok(()) | Err(Error::NotFound(_)) => go_to("/rides/passes"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn page(
+    app: &RidesApp,
+    me: &SignedIn,
+    status: StatusCode,
+    form: &ClaimForm,
+    errors: &FormErrors,
+) -> HttpResult {
+    let passes = app.rides.passes.of_account(me.account.id).await?;
+    Ok(pages::page(&app.site, status, &PassesPage { passes: &passes, form, errors })?)
+}

@@ -1,0 +1,36 @@
+//! The page with the most that can be in it: sound, and with everything escaped that was typed.
+
+use lodge_domain::{
+    accounts::AccountId,
+    rides::{PASSES_MAX, Pass, SkierId},
+};
+
+use super::page::{ClaimForm, PassesPage};
+use crate::pages::{self, check, errors::FormErrors};
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+
+fn rendered(passes: &[Pass], errors: &FormErrors) -> String {
+    let form = ClaimForm { skier: EVIL.to_owned(), code: "CA4FT-PA5XM".to_owned() };
+    let html = pages::rendered(&PassesPage { passes, form: &form, errors }, check::EVERYTHING);
+    let html = html.unwrap();
+    check::sound(&html);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
+    assert!(!html.contains("PA5XM"), "a code is shown: {html}");
+    html
+}
+
+#[test]
+fn passes_are_listed_and_claimed() {
+    let pass = |number: usize| Pass {
+        skier: SkierId(u32::MAX - u32::try_from(number).unwrap()),
+        account: AccountId(1),
+        hidden: number.is_multiple_of(2),
+        claimed_at: "2026-01-31T12:00:00Z".parse().unwrap(),
+    };
+    let passes: Vec<_> = (0..PASSES_MAX).map(pass).collect();
+    let html = rendered(&passes, &FormErrors::about("code", EVIL));
+    assert!(html.contains("value=\"show\"") && html.contains("value=\"hide\""));
+    assert!(html.contains("id=\"code-error\""));
+    assert!(rendered(&[], &FormErrors::default()).contains("No pass yet"));
+}
