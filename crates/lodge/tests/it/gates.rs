@@ -23,7 +23,7 @@ fn send(server: &Server, path: &str, key: Option<&str>, id: &str, lift: u32) -> 
 }
 
 fn batch(server: &Server, key: &str, lines: &[Value]) -> (u16, Vec<u64>) {
-    let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let body = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let ask = server.ask("POST", "/api/rides").bearer(key);
     let answer = ask.header("Content-Type", "application/x-ndjson").body(body).send();
     let text = answer.text();

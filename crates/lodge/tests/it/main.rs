@@ -28,6 +28,7 @@ mod one_click;
 mod overload;
 mod owners;
 mod pages;
+mod passes;
 mod pictures;
 mod provider;
 mod providers;

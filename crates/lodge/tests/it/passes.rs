@@ -1,0 +1,221 @@
+//! Passes: whose a skier's number is, and that hidden ones are on no leaderboard.
+
+use serde_json::{Value, json};
+
+use crate::{
+    accounts::{lodge, made, token},
+    client::{Answer, Ask},
+    server::{Lodge, Server},
+};
+
+/// The code on a skier's pass.
+fn code(lodge: &Lodge, skier: u32) -> String {
+    let line = lodge.admin(&["pass", &skier.to_string()]);
+    let (number, code) = line.trim_end().split_once(',').unwrap();
+    assert_eq!((number, code.len()), (&*skier.to_string(), 11), "{line}");
+    code.to_owned()
+}
+
+fn asked(server: &Server, method: &str, token: &str, skier: u32) -> Ask {
+    server.ask(method, &format!("/api/me/passes/{skier}")).bearer(token)
+}
+
+fn claim(server: &Server, token: &str, skier: u32, code: &str) -> Answer {
+    asked(server, "PUT", token, skier).json(&json!({ "code": code })).send()
+}
+
+fn hide(server: &Server, token: &str, skier: u32, hidden: bool) -> Answer {
+    asked(server, "PATCH", token, skier).json(&json!({ "hidden": hidden })).send()
+}
+
+/// Number, and whether it is hidden.
+fn passes(server: &Server, token: &str) -> Vec<(u64, bool)> {
+    let answer = server.ask("GET", "/api/me/passes").bearer(token).send();
+    assert_eq!(answer.header("cache-control"), Some("private, no-store"), "{answer:?}");
+    let passes = answer.json()["passes"].as_array().unwrap().clone();
+    let pass = |pass: Value| (pass["skierID"].as_u64().unwrap(), pass["hidden"] == true);
+    passes.into_iter().map(pass).collect()
+}
+
+fn leaders(server: &Server) -> Vec<(u64, u64)> {
+    let answer = server.get("/api/rides/leaderboard?resort=1&season=2025&day=1&limit=2");
+    let leaders = answer.json()["leaders"].as_array().unwrap().clone();
+    let number = |value: &Value| value.as_u64().unwrap();
+    leaders.iter().map(|one| (number(&one["rank"]), number(&one["skierID"]))).collect()
+}
+
+fn ride(server: &Server, skier: u32) {
+    let path = format!("/skiers/1/seasons/2025/days/1/skiers/{skier}");
+    let answer = server.ask("POST", &path).json(&json!({ "time": 1, "liftID": skier }));
+    assert_eq!(answer.send().status, 201);
+}
+
+#[test]
+fn whoever_has_the_code_claims_the_number() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "eve");
+    let (ada, eve) = (token(&server, "ada"), token(&server, "eve"));
+    let of_7 = code(&lodge, 7);
+    let claimed = claim(&server, &ada, 7, &of_7);
+    assert_eq!(claimed.status, 201, "{claimed:?}");
+    assert_eq!((&claimed.json()["skierID"], &claimed.json()["hidden"]), (&json!(7), &json!(false)));
+    let typed = of_7.to_lowercase().replace('-', "").replace('0', "o").replace('1', "l");
+    assert_eq!(claim(&server, &ada, 7, &typed).status, 200, "as people type it");
+    assert_eq!(passes(&server, &ada), [(7, false)]);
+
+    assert_eq!(claim(&server, &eve, 7, &code(&lodge, 8)).status, 403, "another number's code");
+    for no_code in ["", "CA4FT", "CA4FT-PA5XU", "CA4FT-PA5XMM"] {
+        assert_eq!(claim(&server, &eve, 7, no_code).status, 400, "{no_code}");
+    }
+    assert_eq!(claim(&server, &eve, 100_001, &of_7).status, 400);
+    assert_eq!(hide(&server, &eve, 7, true).status, 404);
+    assert_eq!(asked(&server, "DELETE", &eve, 7).send().status, 404);
+    assert_eq!((passes(&server, &ada), passes(&server, &eve)), (vec![(7, false)], Vec::new()));
+
+    assert_eq!(hide(&server, &ada, 7, true).status, 200);
+    assert_eq!(claim(&server, &eve, 7, &of_7).status, 201, "it is taken over");
+    assert_eq!((passes(&server, &ada), passes(&server, &eve)), (Vec::new(), vec![(7, false)]));
+    assert_eq!(asked(&server, "DELETE", &eve, 7).send().status, 204);
+    assert_eq!(passes(&server, &eve), []);
+
+    let api_key = lodge.key("me");
+    for nobody in ["", "session_x", &api_key] {
+        assert_eq!(server.ask("GET", "/api/me/passes").bearer(nobody).send().status, 401);
+        assert_eq!(claim(&server, nobody, 7, &of_7).status, 401, "{nobody}");
+    }
+    server.kill();
+    assert_eq!(code(&lodge, 7), of_7, "it is the number's for ever");
+}
+
+#[test]
+fn an_account_has_ten_passes_and_no_more() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let ada = token(&server, "ada");
+    let printed = lodge.admin(&["pass", "1", "--to", "11"]);
+    let codes: Vec<_> = printed.lines().map(|line| line.split_once(',').unwrap().1).collect();
+    assert_eq!(codes.len(), 11);
+    for (skier, code) in (1..=10).zip(&codes) {
+        assert_eq!(claim(&server, &ada, skier, code).status, 201);
+    }
+    assert_eq!(claim(&server, &ada, 11, codes[10]).status, 409);
+    assert_eq!(asked(&server, "DELETE", &ada, 3).send().status, 204);
+    assert_eq!(claim(&server, &ada, 11, codes[10]).status, 201);
+    let has: Vec<_> = passes(&server, &ada).into_iter().map(|(skier, _)| skier).collect();
+    assert_eq!(has, [1, 2, 4, 5, 6, 7, 8, 9, 10, 11]);
+}
+
+#[test]
+fn codes_are_printed_for_as_many_as_are_asked_for() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let printed = lodge.admin(&["pass", "99", "--to", "20100"]);
+    let numbers: Vec<u32> =
+        printed.lines().map(|line| line.split_once(',').unwrap().0.parse().unwrap()).collect();
+    assert!(numbers.iter().copied().eq(99..=20_100));
+    server.stop();
+    let without_a_server = lodge.admin(&["pass", "99", "--to", "20100"]);
+    assert_eq!(without_a_server, printed);
+    for bad in [&["pass", "0"][..], &["pass", "100001"], &["pass", "7", "--to", "6"]] {
+        assert_eq!(lodge.run(&[&["admin"], bad].concat()).code, 1, "{bad:?}");
+    }
+}
+
+#[test]
+fn a_hidden_skier_is_on_no_leaderboard() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let ada = token(&server, "ada");
+    for skier in 1..=4 {
+        ride(&server, skier);
+    }
+    assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
+    assert_eq!(claim(&server, &ada, 4, &code(&lodge, 4)).status, 201);
+    assert_eq!(leaders(&server), [(1, 4), (2, 3)], "until they hide");
+    let hidden = hide(&server, &ada, 4, true);
+    assert_eq!((hidden.status, &hidden.json()["hidden"]), (200, &json!(true)));
+    assert_eq!(leaders(&server), [(1, 3), (2, 2)]);
+    let own = server.get("/skiers/1/seasons/2025/days/1/skiers/4");
+    assert_eq!(own.json(), json!(40), "what the course has published stays as it is");
+    assert_eq!(hide(&server, &ada, 4, false).status, 200);
+    assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
+    hide(&server, &ada, 4, true);
+    assert_eq!(asked(&server, "DELETE", &ada, 4).send().status, 204);
+    assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
+}
+
+#[test]
+fn codes_are_tried_so_often_a_minute() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5");
+    let server = lodge.start();
+    made(&server, "ada");
+    let ada = token(&server, "ada");
+    let of_7 = code(&lodge, 7);
+    let from = |address: &str, code: &str| {
+        let ask = asked(&server, "PUT", &ada, 7).header("X-Forwarded-For", address);
+        ask.json(&json!({ "code": code })).send()
+    };
+    for _ in 0..5 {
+        assert_eq!(from("198.51.100.1", "22222-22222").status, 403);
+    }
+    let refused = from("198.51.100.1", &of_7);
+    assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
+    assert_eq!(from("198.51.100.2", &of_7).status, 201);
+}
+
+#[test]
+fn without_accounts_there_are_no_passes() {
+    let lodge = Lodge::new().with("LODGE_APPS", "links,rides");
+    let server = lodge.start();
+    for path in ["/api/me/passes", "/rides/passes"] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    let paths = server.get("/api/openapi.json").json()["paths"].clone();
+    assert!(paths["/api/rides"].is_object() && paths.get("/api/me/passes").is_none());
+}
+
+/// Signed in on a browser, by the session's cookie.
+fn on_page(server: &Server, token: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
+}
+
+#[test]
+fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let ada = token(&server, "ada");
+    let of_7 = code(&lodge, 7);
+    let post = |path: &str, form: &str| on_page(&server, &ada, "POST", path).form(form).send();
+    let shown = || on_page(&server, &ada, "GET", "/rides/passes").send().text();
+    assert!(shown().contains("No pass yet"));
+    let wrong = post("/rides/passes", "skierID=7&code=22222-22222");
+    assert!(wrong.status == 403 && wrong.text().contains("id=\"code-error\""), "{wrong:?}");
+    let nobody = post("/rides/passes", &format!("skierID=0&code={of_7}"));
+    assert!(nobody.status == 400 && nobody.text().contains("id=\"skierID-error\""), "{nobody:?}");
+    assert_eq!(passes(&server, &ada), []);
+
+    let back = (303, Some("/rides/passes"));
+    assert_eq!(post("/rides/passes", &format!("skierID=7&code={of_7}")).leads(), back);
+    assert!(shown().contains("action=\"/rides/passes/7\""));
+    assert_eq!(post("/rides/passes/7", "action=hide").leads(), back);
+    assert!(shown().contains("hidden from leaderboards"));
+    assert_eq!(passes(&server, &ada), [(7, true)]);
+    assert_eq!(post("/rides/passes/7", "action=show").leads(), back);
+    assert_eq!(passes(&server, &ada), [(7, false)]);
+    let elsewhere = on_page(&server, &ada, "POST", "/rides/passes/7");
+    let elsewhere = elsewhere.header("Sec-Fetch-Site", "cross-site").form("action=release").send();
+    assert_eq!((elsewhere.status, passes(&server, &ada).len()), (403, 1));
+    assert_eq!(post("/rides/passes/7", "action=release").leads(), back);
+    assert_eq!(post("/rides/passes/7", "action=release").leads(), back, "a second click");
+    assert_eq!(passes(&server, &ada), []);
+
+    let sign_in = (303, Some("/login?next=/rides/passes"));
+    assert_eq!(server.ask("GET", "/rides/passes").browser().send().leads(), sign_in);
+    let form = format!("skierID=7&code={of_7}");
+    assert_eq!(server.ask("POST", "/rides/passes").browser().form(&form).send().leads(), sign_in);
+}
