@@ -19,7 +19,7 @@ pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
 }
 
 /// The resorts with their lifts.
-#[utoipa::path(get, path = "/api/rides/resorts", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
+#[utoipa::path(get, path = "/api/rides/resorts", operation_id = "lift_tables", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     let resorts = app.rides.mountain.resorts();
     let resorts = resorts.map(|(id, resort)| LiftTableJson::of(id, resort)).collect();
