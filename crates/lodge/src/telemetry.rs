@@ -90,6 +90,7 @@ fn describe() {
         "From a request's head to its answer's, by method and route"
     );
     metrics::describe_gauge!("lodge_http_connections", "Open connections");
+    metrics::describe_gauge!("lodge_http_streams", "Open streams, by kind");
     metrics::describe_counter!(
         "lodge_http_connections_refused_total",
         "Connections past the limit"

@@ -26,6 +26,7 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::{
@@ -107,6 +108,8 @@ pub struct Site {
     pub(crate) body_room: Arc<Semaphore>,
     /// The same for pictures.
     pub(crate) picture_room: Semaphore,
+    /// The end of all streams.
+    pub(crate) end: CancellationToken,
 }
 
 impl Site {
@@ -129,6 +132,7 @@ impl Site {
             ride_events: RateLimit::per_second(settings.ride_events_per_second),
             picture_room: Semaphore::new(LONGEST_PICTURES * settings.picture_kib_max),
             body_room: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
+            end: CancellationToken::new(),
             keys,
             accounts,
             secret,
@@ -339,6 +343,10 @@ impl Answer for Front {
             // Boxed, so that every connection does not carry the router's large future.
             None => Box::pin(self.routed(peer, request.map(Body::new))).await,
         }
+    }
+
+    fn end_streams(&self) {
+        self.0.site.end.cancel();
     }
 }
 

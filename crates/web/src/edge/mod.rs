@@ -9,3 +9,4 @@ pub mod lanes;
 pub mod limits;
 pub mod request_id;
 pub mod server;
+pub mod stream;

@@ -53,6 +53,10 @@ pub trait Answer: Clone + Send + Sync + 'static {
         peer: SocketAddr,
         request: Request<Incoming>,
     ) -> impl Future<Output = Response<Body>> + Send;
+
+    /// Ends the answers that would not end by themselves; asked for when the server stops, so that it need
+    /// not wait for them.
+    fn end_streams(&self) {}
 }
 
 /// Listens. What is set here, every accepted connection inherits.
@@ -113,6 +117,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    site.end_streams();
     connections.close();
     if timeout(limits.grace, connections.wait()).await.is_err() {
         tracing::warn!(
