@@ -1,6 +1,7 @@
 //! What every page has, and the pages that belong to no app.
 
 mod assets;
+pub(crate) mod chart;
 #[cfg(test)]
 pub(crate) mod check;
 pub(crate) mod errors;

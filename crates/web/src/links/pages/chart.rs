@@ -1,80 +1,30 @@
-//! Clicks over time as a bar chart: numbers in, shapes and labels out.
+//! Clicks over time as a bar chart.
 
 use jiff::{Timestamp, ToSpan, Unit, ZonedRound, tz::TimeZone};
 use lodge_domain::links::{Grouping, clicks::ClickLine};
 
-use crate::pages::words;
+use crate::pages::{
+    chart::{Chart, Words},
+    words,
+};
 
-/// A bar's place in the drawing, 10 units wide and 100 high.
-pub(super) struct Bar {
-    /// Left edge.
-    pub(super) x: usize,
-    /// Upper edge.
-    pub(super) y: u64,
-    /// Height.
-    pub(super) height: u64,
-    /// What it stands for.
-    pub(super) label: String,
-    /// How many.
-    pub(super) clicks: u64,
-}
-
-/// A chart, ready to be drawn.
-pub(super) struct Chart {
-    /// Oldest first, empty ones too.
-    pub(super) bars: Vec<Bar>,
-    /// The number at the top; half of it stands in the middle.
-    pub(super) top: u64,
-    /// What it says, for those who do not see it.
-    pub(super) summary: String,
-}
-
-impl Chart {
-    /// The chart of a report by day or by hour, up to `now`.
-    pub(super) fn of(
-        lines: &[ClickLine],
-        by: Grouping,
-        since: &Timestamp,
-        now: &Timestamp,
-    ) -> Self {
-        let bars: Vec<(String, u64)> = steps(by, since, now)
-            .into_iter()
-            .map(|(key, label)| (label, clicks_of(lines, &key)))
-            .collect();
-        let top = nice_top(bars.iter().map(|(_, clicks)| *clicks).max().unwrap_or(0));
-        let summary = summary(&bars);
-        let bars = bars.into_iter().enumerate().map(|(index, (label, clicks))| {
-            // One click is to be seen beside a million, too.
-            let height = if clicks == 0 { 0 } else { (clicks * 100 / top).max(1) };
-            Bar { x: index * 10, y: 100 - height, height, label, clicks }
-        });
-        Self { bars: bars.collect(), top, summary }
-    }
-
-    /// The drawing's width.
-    pub(super) fn width(&self) -> usize {
-        self.bars.len() * 10
-    }
-
-    /// The number half-way up.
-    pub(super) fn half(&self) -> u64 {
-        self.top / 2
-    }
-
-    /// The label in the middle.
-    pub(super) fn middle(&self) -> &str {
-        self.bars.get(self.bars.len() / 2).map_or("", |bar| &bar.label)
-    }
-
-    /// The label at the left end.
-    pub(super) fn first(&self) -> &str {
-        self.bars.first().map_or("", |bar| &bar.label)
-    }
-
-    /// The label at the right end.
-    pub(super) fn last(&self) -> &str {
-        self.bars.last().map_or("", |bar| &bar.label)
-    }
+/// The chart of a report by day or by hour, up to `now`.
+pub(super) fn over_time(
+    lines: &[ClickLine],
+    by: Grouping,
+    since: &Timestamp,
+    now: &Timestamp,
+) -> Chart {
+    let bars: Vec<(String, u64)> = steps(by, since, now)
+        .into_iter()
+        .map(|(key, label)| (label, clicks_of(lines, &key)))
+        .collect();
+    let summary = summary(&bars);
+    let words = match by {
+        Grouping::Hour => Words { title: "Clicks by hour", along: "Hour", up: "Clicks" },
+        _ => Words { title: "Clicks by day", along: "Day", up: "Clicks" },
+    };
+    Chart::of("chart", words, bars, summary)
 }
 
 /// Every day or hour, as the report's key and as people read it.
@@ -96,17 +46,6 @@ fn steps(by: Grouping, since: &Timestamp, now: &Timestamp) -> Vec<(String, Strin
 
 fn clicks_of(lines: &[ClickLine], key: &str) -> u64 {
     lines.iter().find(|line| line.key == key).map_or(0, |line| line.clicks)
-}
-
-/// The least round even number that is not below `most`: 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, …
-fn nice_top(most: u64) -> u64 {
-    let mut unit = 1;
-    loop {
-        if let Some(top) = [2, 4, 6, 8, 10].map(|n| n * unit).into_iter().find(|top| *top >= most) {
-            return top;
-        }
-        unit *= 10;
-    }
 }
 
 fn summary(bars: &[(String, u64)]) -> String {
@@ -135,7 +74,7 @@ mod tests {
             .iter()
             .map(|(key, clicks)| ClickLine { key: (*key).to_owned(), clicks: *clicks })
             .collect();
-        Chart::of(&lines, by, &since.parse().unwrap(), &now.parse().unwrap())
+        over_time(&lines, by, &since.parse().unwrap(), &now.parse().unwrap())
     }
 
     #[test]
@@ -147,7 +86,7 @@ mod tests {
             &[("2026-01-31", 3), ("2026-02-02", 1)],
         );
         let bars: Vec<_> =
-            chart.bars.iter().map(|bar| (bar.label.as_str(), bar.clicks, bar.height)).collect();
+            chart.bars.iter().map(|bar| (bar.label.as_str(), bar.value, bar.height)).collect();
         assert_eq!(bars, [("30 Jan", 0, 0), ("31 Jan", 3, 75), ("1 Feb", 0, 0), ("2 Feb", 1, 25)]);
         assert_eq!((chart.top, chart.width()), (4, 40));
         assert_eq!(chart.summary, "4 clicks from 30 Jan to 2 Feb; most on 31 Jan: 3.");
@@ -165,13 +104,5 @@ mod tests {
             chart.bars.iter().map(|bar| (bar.label.as_str(), bar.height)).collect();
         assert_eq!(heights, [("30 Jan 22:00", 0), ("30 Jan 23:00", 50), ("31 Jan 00:00", 1)]);
         assert_eq!(chart.top, 2_000_000);
-    }
-
-    #[test]
-    fn the_top_is_round_and_can_be_halved() {
-        assert_eq!(
-            [0, 1, 2, 3, 7, 9, 11, 95, 101].map(nice_top),
-            [2, 2, 2, 4, 8, 10, 20, 100, 200]
-        );
     }
 }

@@ -15,8 +15,7 @@ use lodge_domain::{
 };
 
 use super::{
-    ShortUrl,
-    chart::Chart,
+    ShortUrl, chart,
     form::LinkForm,
     list::{Filter, ListPage, Row},
     make::MakePage,
@@ -174,7 +173,7 @@ fn statistics() {
         [(Grouping::Day, "2026-01-01T00:00:00Z"), (Grouping::Hour, "2026-01-29T13:00:00Z")]
     {
         let lines = [ClickLine { key: "2026-01-31".to_owned(), clicks: 1_000_000_000_000 }];
-        let chart = Chart::of(&lines, by, &since.parse().unwrap(), &now());
+        let chart = chart::over_time(&lines, by, &since.parse().unwrap(), &now());
         let (url, by_hour) = (url(&link), by == Grouping::Hour);
         let page = StatsPage {
             url: &url,

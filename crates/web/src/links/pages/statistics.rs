@@ -6,11 +6,11 @@ use http::StatusCode;
 use lodge_domain::links::{ClickReport, Device, Grouping, clicks::ClickLine};
 use serde::Deserialize;
 
-use super::{ShortUrl, chart::Chart, manage::ask_for_key, managed};
+use super::{ShortUrl, chart, manage::ask_for_key, managed};
 use crate::{
     error::HttpResult,
     links::{api::default_since, app::LinksApp, redirect::short_of},
-    pages,
+    pages::{self, chart::Chart},
     request::{Asked, Parameters, Segment},
 };
 
@@ -62,7 +62,7 @@ pub(super) async fn show(
         total: over_time.total,
         bots: over_time.bots,
         by_hour: by == Grouping::Hour,
-        chart: &Chart::of(&over_time.lines, by, &since, &asked.at),
+        chart: &chart::over_time(&over_time.lines, by, &since, &asked.at),
         referrers: &shares(by_referrer),
         devices: &devices(by_device),
     };

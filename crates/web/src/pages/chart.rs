@@ -1,0 +1,157 @@
+//! Bar charts: numbers in, shapes and labels out.
+
+/// A bar's place in the drawing, 10 units wide and 100 high.
+pub(crate) struct Bar {
+    /// Left edge.
+    pub(crate) x: usize,
+    /// Upper edge.
+    pub(crate) y: u64,
+    /// Height.
+    pub(crate) height: u64,
+    /// What it stands for.
+    pub(crate) label: String,
+    /// How many.
+    pub(crate) value: u64,
+}
+
+/// What a chart is about.
+pub(crate) struct Words {
+    /// The whole.
+    pub(crate) title: &'static str,
+    /// What each bar stands for.
+    pub(crate) along: &'static str,
+    /// What is counted.
+    pub(crate) up: &'static str,
+}
+
+/// A chart, ready to be drawn.
+pub(crate) struct Chart {
+    /// What the ids of its parts begin with.
+    pub(crate) id: &'static str,
+    /// What it is about.
+    pub(crate) words: Words,
+    /// From left to right, empty ones too.
+    pub(crate) bars: Vec<Bar>,
+    /// The number at the top; half of it stands in the middle.
+    pub(crate) top: u64,
+    /// What it says, for those who do not see it.
+    pub(crate) summary: String,
+}
+
+impl Chart {
+    /// The chart of these numbers.
+    pub(crate) fn of(
+        id: &'static str,
+        words: Words,
+        bars: Vec<(String, u64)>,
+        summary: String,
+    ) -> Self {
+        let top = nice_top(bars.iter().map(|(_, value)| *value).max().unwrap_or(0));
+        let bars = bars.into_iter().enumerate().map(|(index, (label, value))| {
+            // One is to be seen beside a million, too.
+            let height = if value == 0 { 0 } else { (value * 100 / top).max(1) };
+            Bar { x: index * 10, y: 100 - height, height, label, value }
+        });
+        Self { id, words, bars: bars.collect(), top, summary }
+    }
+
+    /// The drawing's width.
+    pub(crate) fn width(&self) -> usize {
+        self.bars.len() * 10
+    }
+
+    /// The number half-way up.
+    pub(crate) fn half(&self) -> u64 {
+        self.top / 2
+    }
+
+    /// The label in the middle.
+    pub(crate) fn middle(&self) -> &str {
+        self.bars.get(self.bars.len() / 2).map_or("", |bar| &bar.label)
+    }
+
+    /// The label at the left end.
+    pub(crate) fn first(&self) -> &str {
+        self.bars.first().map_or("", |bar| &bar.label)
+    }
+
+    /// The label at the right end.
+    pub(crate) fn last(&self) -> &str {
+        self.bars.last().map_or("", |bar| &bar.label)
+    }
+}
+
+/// The least round even number that is not below `most`: 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, …
+fn nice_top(most: u64) -> u64 {
+    let mut unit = 1;
+    loop {
+        if let Some(top) = [2, 4, 6, 8, 10].map(|n| n * unit).into_iter().find(|top| *top >= most) {
+            return top;
+        }
+        unit *= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use askama::Template;
+
+    use super::*;
+
+    /// The template of all charts, on its own.
+    #[derive(Template)]
+    #[template(source = "{% include \"chart.html\" %}", ext = "html")]
+    struct Drawn<'a> {
+        chart: &'a Chart,
+    }
+
+    fn chart(bars: &[(&str, u64)]) -> Chart {
+        let words = Words { title: "Rides by lift", along: "Lift", up: "Rides" };
+        let bars = bars.iter().map(|(label, value)| ((*label).to_owned(), *value)).collect();
+        Chart::of("lifts", words, bars, "3 rides, \"so\" <to> say.".to_owned())
+    }
+
+    fn drawn(bars: &[(&str, u64)]) -> String {
+        Drawn { chart: &chart(bars) }.render().unwrap()
+    }
+
+    #[test]
+    fn the_top_is_round_and_can_be_halved() {
+        assert_eq!(
+            [0, 1, 2, 3, 7, 9, 11, 95, 101].map(nice_top),
+            [2, 2, 2, 4, 8, 10, 20, 100, 200]
+        );
+    }
+
+    #[test]
+    fn whoever_does_not_see_a_chart_hears_what_it_says_and_reads_its_numbers() {
+        let html = drawn(&[("Lift 1", 3), ("Lift 2", 0)]);
+        for part in [
+            "role=\"img\" aria-labelledby=\"lifts-title lifts-text\"",
+            "<title id=\"lifts-title\">Rides by lift</title>",
+            "<desc id=\"lifts-text\">3 rides, &#34;so&#34; &#60;to&#62; say.</desc>",
+            "<th scope=\"row\">Lift 1</th><td>3</td>",
+            "<th scope=\"row\">Lift 2</th><td>0</td>",
+        ] {
+            assert!(html.contains(part), "no {part} in {html}");
+        }
+    }
+
+    #[test]
+    fn a_label_cannot_become_markup() {
+        let html = drawn(&[("<script>alert(1)</script>", 1)]);
+        assert!(!html.contains("<script") && html.contains("&#60;script&#62;"), "{html}");
+    }
+
+    #[test]
+    fn a_chart_may_be_empty_or_have_one_bar() {
+        let empty = chart(&[]);
+        assert_eq!((empty.width(), empty.first(), empty.middle(), empty.last()), (0, "", "", ""));
+        assert!(!drawn(&[]).contains("<rect"));
+        let one = chart(&[("1", 7)]);
+        let bar = &one.bars[0];
+        assert_eq!((one.width(), one.top, bar.x, bar.y, bar.height), (10, 8, 0, 13, 87));
+        assert_eq!((one.first(), one.middle(), one.last()), ("1", "1", "1"));
+        assert_eq!(drawn(&[("1", 7)]).matches("class=\"bar\"").count(), 1);
+    }
+}
