@@ -4,6 +4,7 @@ mod event;
 mod gate;
 mod ledger;
 mod mountain;
+mod mountain_day;
 mod pass;
 mod ride;
 mod search;
@@ -16,6 +17,7 @@ pub use self::{
     gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
     ledger::{ForEver, Ledger, Progress},
     mountain::{Lift, Mountain, Ranges, Resort},
+    mountain_day::MountainDay,
     pass::{Claimed, PASSES_MAX, Pass, PassCode, PassCodes, PassStore, Passes},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
     search::{

@@ -63,6 +63,11 @@ impl Mountain {
         Self { resorts, ranges }
     }
 
+    /// Which numbers there are.
+    pub fn ranges(&self) -> &Ranges {
+        &self.ranges
+    }
+
     /// The resorts, by number.
     pub fn resorts(&self) -> impl Iterator<Item = (ResortId, &Resort)> {
         self.resorts.iter().map(|(id, resort)| (*id, resort))

@@ -10,6 +10,7 @@ use lodge_domain::{
 };
 use tokio::sync::Semaphore;
 
+use super::live::Live;
 use crate::{Site, edge::limits::RateLimit, request};
 
 /// All batches together that are on their way at one time, in KiB of memory.
@@ -22,6 +23,8 @@ pub(crate) struct RidesApp {
     pub(crate) rides: Arc<Rides>,
     /// Room for batches, in KiB.
     pub(super) batch_room: Arc<Semaphore>,
+    /// What changes.
+    pub(super) live: Arc<Live>,
 }
 
 impl FromRef<RidesApp> for Arc<Site> {
@@ -33,7 +36,8 @@ impl FromRef<RidesApp> for Arc<Site> {
 impl RidesApp {
     /// The app on a site.
     pub(crate) fn new(site: Arc<Site>, rides: Arc<Rides>) -> Self {
-        Self { site, rides, batch_room: Arc::new(Semaphore::new(BATCHES_KIB_MAX)) }
+        let live = Arc::new(Live::until(site.end.clone()));
+        Self { site, rides, batch_room: Arc::new(Semaphore::new(BATCHES_KIB_MAX)), live }
     }
 
     /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.

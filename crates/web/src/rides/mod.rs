@@ -8,6 +8,7 @@ mod dto;
 mod export;
 mod json;
 mod lines;
+mod live;
 mod number;
 mod openapi;
 mod packing;
@@ -56,9 +57,10 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/api/rides/hours", api::hours)
         .on(Method::GET, "/api/rides/search", search::search)
         .on(Method::GET, "/api/rides/export.csv", export::export)
+        .on(Method::GET, "/api/rides/live", live::live)
 }
 
-/// Whether a path belongs to these routes, whatever is or is not there.
+/// Whether a path belongs to the API of these routes, whatever is or is not there.
 pub(crate) fn owns(path: &str) -> bool {
     ["/skiers", "/resorts", "/api/rides"].into_iter().any(|start| {
         let rest = path.strip_prefix(start);
@@ -72,7 +74,9 @@ mod tests {
 
     #[test]
     fn every_route_is_on_a_path_that_is_the_apps_own() {
-        assert!(routes().list().iter().all(|(_, path)| owns(path)));
+        for (_, path) in routes().list() {
+            assert_ne!(owns(path), path.starts_with("/rides"), "a page is no part of the API");
+        }
         for path in ["/", "/skiers2", "/api/ridesx", "/api/links", "/rides", "/resort"] {
             assert!(!owns(path), "{path}");
         }

@@ -2,7 +2,7 @@
 
 use utoipa::OpenApi;
 
-use super::{api, batch, course, export, search};
+use super::{api, batch, course, export, live, search};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -19,6 +19,7 @@ use super::{api, batch, course, export, search};
         api::hours,
         search::search,
         export::export,
+        live::live,
         api::resorts,
         api::ledger
     ),

@@ -1,0 +1,251 @@
+//! The newest day while it goes on: `GET /api/rides/live`.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use axum::{extract::State, response::Response};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use lodge_domain::{
+    Error, Result,
+    rides::{DayTally, ResortId, Rides},
+};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::{
+    sync::watch,
+    time::{MissedTickBehavior, interval},
+};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use utoipa::ToSchema;
+
+use super::RidesApp;
+use crate::{
+    edge::stream::{Streams, event},
+    error::HttpResult,
+};
+
+/// Listeners at once. Each has a connection, of which there are 10,000 by default: nine tenths are left for
+/// what ends by itself.
+const LISTENERS_MAX: usize = 1_000;
+
+/// How often it is looked whether something has changed.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The newest day.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LiveJson {
+    #[serde(rename = "seasonID")]
+    #[schema(rename = "seasonID", example = "2025")]
+    season: String,
+    #[serde(rename = "dayID")]
+    #[schema(rename = "dayID")]
+    day: u16,
+    #[serde(flatten)]
+    total: LiveTallyJson,
+    /// All resorts.
+    resorts: Vec<LiveResortJson>,
+}
+
+/// How much was ridden at a resort.
+#[derive(Serialize, ToSchema)]
+struct LiveResortJson {
+    #[serde(rename = "resortID")]
+    #[schema(rename = "resortID")]
+    resort: u16,
+    #[serde(flatten)]
+    total: LiveTallyJson,
+}
+
+/// How much was ridden.
+#[derive(Serialize, ToSchema)]
+struct LiveTallyJson {
+    rides: u64,
+    /// Different ones; whoever rode at two resorts counts at each.
+    skiers: u64,
+    /// How far up together.
+    vertical: u64,
+}
+
+impl From<DayTally> for LiveTallyJson {
+    fn from(DayTally { tally, skiers }: DayTally) -> Self {
+        Self { rides: tally.rides, skiers, vertical: tally.vertical }
+    }
+}
+
+impl From<(ResortId, DayTally)> for LiveResortJson {
+    fn from((resort, total): (ResortId, DayTally)) -> Self {
+        Self { resort: resort.0, total: total.into() }
+    }
+}
+
+/// Hear what changes.
+///
+/// Server-sent events: how much was ridden on the newest day, at once and then whenever it has changed, at
+/// most once a second. A line that begins with a colon means nothing; there is one every 15 seconds if there
+/// is nothing else.
+#[utoipa::path(get, path = "/api/rides/live", tag = "rides",
+    responses((status = 200, description = "Each event's `data` is one of these", content_type = "text/event-stream", body = LiveJson),
+        (status = 503, description = "Too many listen; see Retry-After")))]
+pub(super) async fn live(State(app): State<RidesApp>) -> HttpResult {
+    Ok(app.live.told(&app.rides)?)
+}
+
+/// Tells listeners of changes. Whatever many of them there are, one task looks, while there are any, and
+/// each holds the same bytes.
+pub(super) struct Live {
+    streams: Streams,
+    feed: Mutex<Weak<Feed>>,
+}
+
+/// What the listeners share; the last of them to go ends the task.
+struct Feed {
+    latest: watch::Receiver<Bytes>,
+    task: AbortOnDropHandle<()>,
+}
+
+impl Live {
+    /// Listeners are told until `end`.
+    pub(super) fn until(end: CancellationToken) -> Self {
+        Self { streams: Streams::new("rides", LISTENERS_MAX, end), feed: Mutex::default() }
+    }
+
+    /// Answers a listener.
+    fn told(&self, rides: &Arc<Rides>) -> Result<Response> {
+        let place = self.streams.place()?;
+        let feed = self.feed(|latest| look(Arc::clone(rides), latest));
+        Ok(place.answer(changes(feed)))
+    }
+
+    /// The feed that there is, or a new one.
+    fn feed<F>(&self, look: impl FnOnce(watch::Sender<Bytes>) -> F) -> Arc<Feed>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut kept = self.feed.lock();
+        if let Some(feed) = kept.upgrade().filter(|feed| !feed.task.is_finished()) {
+            return feed;
+        }
+        let (sender, latest) = watch::channel(Bytes::new());
+        let task = AbortOnDropHandle::new(tokio::spawn(look(sender)));
+        let feed = Arc::new(Feed { latest, task });
+        *kept = Arc::downgrade(&feed);
+        feed
+    }
+}
+
+/// The latest event, if there was one, and each that comes.
+fn changes(feed: Arc<Feed>) -> impl Stream<Item = Bytes> + Send + 'static {
+    // The feed's own receiver has seen none, and so has its copy.
+    let latest = feed.latest.clone();
+    stream::unfold((feed, latest), |(feed, mut latest)| async move {
+        latest.changed().await.ok()?;
+        let event = latest.borrow_and_update().clone();
+        Some((event, (feed, latest)))
+    })
+}
+
+/// Looks again and again whether something has changed.
+async fn look(rides: Arc<Rides>, latest: watch::Sender<Bytes>) {
+    let mut ticks = interval(PAUSE);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut stored = None;
+    loop {
+        ticks.tick().await;
+        match newest(&rides, &mut stored).await {
+            Ok(Some(event)) => {
+                latest.send_if_modified(|kept| {
+                    let is_new = *kept != event;
+                    *kept = event;
+                    is_new
+                });
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "listeners wait for what has changed"),
+        }
+    }
+}
+
+/// The newest day, unless no more is stored than the last time: to know that takes one row.
+async fn newest(rides: &Rides, stored: &mut Option<u64>) -> Result<Option<Bytes>> {
+    let now = rides.log.ledger().await?.stored;
+    if *stored == Some(now) {
+        return Ok(None);
+    }
+    let event = match rides.tallies.newest_day().await? {
+        Some((season, day)) => {
+            let day = rides.mountain_day(season, day).await?;
+            let json = LiveJson {
+                season: day.season.to_string(),
+                day: day.day.0,
+                total: day.total.into(),
+                resorts: day.resorts.into_iter().map(Into::into).collect(),
+            };
+            Some(event(&serde_json::to_string(&json).map_err(Error::internal)?))
+        }
+        None => None,
+    };
+    *stored = Some(now);
+    Ok(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const DEADLINE: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn one_task_looks_for_all_listeners_while_there_are_any() {
+        let live = Live::until(CancellationToken::new());
+        let mut senders = Vec::new();
+        let mut listen = || {
+            let feed = live.feed(|latest| {
+                senders.push(latest.clone());
+                async move { latest.closed().await }
+            });
+            Box::pin(changes(feed))
+        };
+        let (mut first, mut second) = (listen(), listen());
+        assert_eq!(senders.len(), 1, "the second shares the task of the first");
+        senders[0].send_replace(event("1"));
+        let heard = [first.next().await, second.next().await].map(Option::unwrap);
+        assert_eq!(heard[0].as_ptr(), heard[1].as_ptr(), "each holds the same bytes");
+
+        drop(first);
+        assert!(!senders[0].is_closed());
+        drop(second);
+        timeout(DEADLINE, senders[0].closed()).await.expect("nobody listens any more");
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_later_is_told_what_the_others_know() {
+        let live = Live::until(CancellationToken::new());
+        let (sender, mut senders) = tokio::sync::mpsc::unbounded_channel();
+        let begin = |latest: watch::Sender<Bytes>| {
+            sender.send(latest.clone()).unwrap();
+            async move { latest.closed().await }
+        };
+        let mut first = Box::pin(changes(live.feed(begin)));
+        let latest = senders.try_recv().unwrap();
+        latest.send_replace(event("1"));
+        assert_eq!(first.next().await.unwrap(), event("1"));
+        let mut later = Box::pin(changes(live.feed(begin)));
+        assert!(senders.try_recv().is_err(), "there is one already");
+        assert_eq!(later.next().await.unwrap(), event("1"));
+    }
+
+    #[tokio::test]
+    async fn a_task_that_has_ended_is_followed_by_another() {
+        let live = Live::until(CancellationToken::new());
+        let ended = live.feed(|latest| async move { drop(latest) });
+        assert_eq!(changes(Arc::clone(&ended)).count().await, 0);
+        let next = live.feed(|latest| async move { latest.closed().await });
+        assert!(!Arc::ptr_eq(&ended, &next));
+    }
+}
