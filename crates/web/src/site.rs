@@ -123,7 +123,7 @@ impl Site {
         settings: SiteSettings,
     ) -> Self {
         Self {
-            navigation: Navigation { links: false, accounts: accounts.is_some() },
+            navigation: Navigation { links: false, accounts: accounts.is_some(), rides: false },
             creations: AddressLimit::per_minute(settings.creations_per_minute),
             sign_ups: AddressLimit::per_minute(settings.sign_ups_per_minute),
             attempts: AddressLimit::per_minute(settings.attempts_per_minute),
@@ -166,8 +166,10 @@ pub struct Apps {
 impl Apps {
     /// Their routes, and those that belong to none.
     fn routes(self, site: &Arc<Site>) -> Routes {
-        let sign_in = pages::sign_in_routes().with(Arc::clone(site));
-        let (mut routes, mut documents) = (pages::routes().merge(sign_in), Vec::new());
+        let (mut routes, mut documents) = (pages::routes(), Vec::new());
+        if site.navigation.links || site.navigation.accounts {
+            routes = routes.merge(pages::sign_in_routes().with(Arc::clone(site)));
+        }
         if let Some(links) = self.links {
             let app = LinksApp { site: Arc::clone(site), links };
             routes = routes.merge(links::routes().with(app));
@@ -184,6 +186,9 @@ impl Apps {
         if let Some(rides) = self.rides {
             let app = RidesApp::new(Arc::clone(site), rides);
             routes = routes.merge(rides::routes().with(app.clone()));
+            if !site.navigation.links && !site.navigation.accounts {
+                routes = routes.merge(rides::start().with(app.clone()));
+            }
             documents.push(rides::document());
             if site.accounts.is_some() {
                 routes = routes.merge(rides::passes::routes().with(app));
@@ -214,6 +219,7 @@ impl Front {
     /// Puts the apps' routes together.
     pub fn new(mut site: Site, apps: Apps) -> Self {
         site.navigation.links = apps.links.is_some();
+        site.navigation.rides = apps.rides.is_some();
         let (site, links) = (Arc::new(site), apps.links.clone());
         let has_rides = apps.rides.is_some();
         let router = apps

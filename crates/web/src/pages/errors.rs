@@ -98,6 +98,10 @@ fn called(field: &str) -> Option<&'static str> {
         "picture" => "the picture",
         "skierID" => "the number",
         "code" => "the code",
+        "resort" => "the resort",
+        "season" => "the season",
+        "day" => "the day",
+        "skier" => "the skier's number",
         _ => return None,
     })
 }

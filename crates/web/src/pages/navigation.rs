@@ -10,6 +10,7 @@ use lodge_domain::{Error, Result};
 pub(crate) struct Navigation {
     pub(crate) links: bool,
     pub(crate) accounts: bool,
+    pub(crate) rides: bool,
 }
 
 /// The layout, which is no page's own, finds it under this name.

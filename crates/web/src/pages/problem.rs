@@ -19,7 +19,7 @@ struct ErrorPage<'a> {
 
 /// The page that says what went wrong.
 pub(crate) fn problem(problem: &Problem, navigation: Navigation, id: &RequestId) -> String {
-    let (title, next) = explain(problem.status);
+    let (title, next) = explain(problem.status, navigation);
     let way_out = match problem.status {
         StatusCode::UNAUTHORIZED => ("/login", "Sign in"),
         StatusCode::NOT_FOUND | StatusCode::GONE if navigation.links => ("/new", "Make a link"),
@@ -37,7 +37,7 @@ pub(crate) fn problem(problem: &Problem, navigation: Navigation, id: &RequestId)
 }
 
 /// What a status means to a person, and what to do next.
-fn explain(status: StatusCode) -> (&'static str, &'static str) {
+fn explain(status: StatusCode, navigation: Navigation) -> (&'static str, &'static str) {
     match status {
         StatusCode::UNAUTHORIZED => {
             ("This is for people who are signed in", "Sign in, then come back to this page.")
@@ -46,6 +46,9 @@ fn explain(status: StatusCode) -> (&'static str, &'static str) {
             "You cannot do this",
             "Sign in as somebody who may. A link of yours opens with its manage key as well.",
         ),
+        StatusCode::NOT_FOUND if !navigation.links => {
+            ("We cannot find that", "Check the address for a slip of the finger.")
+        }
         StatusCode::NOT_FOUND => (
             "We cannot find that",
             "Check the address for a slip of the finger. In short links upper and lower case are different.",

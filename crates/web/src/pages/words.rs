@@ -29,8 +29,16 @@ pub(crate) fn thousands(number: impl Borrow<u64>) -> String {
 
 /// `1 click`, `2,000 clicks`.
 pub(crate) fn clicks(number: impl Borrow<u64>) -> String {
-    let number = *number.borrow();
-    format!("{} {}", thousands(number), if number == 1 { "click" } else { "clicks" })
+    counted(*number.borrow(), "click", "clicks")
+}
+
+/// `1 ride`, `2,000 rides`.
+pub(crate) fn rides(number: impl Borrow<u64>) -> String {
+    counted(*number.borrow(), "ride", "rides")
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
 /// `text` as a sentence: a capital at its start, a stop at its end.
@@ -70,6 +78,7 @@ mod tests {
         );
         assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!((clicks(1), clicks(2000)), ("1 click".to_owned(), "2,000 clicks".to_owned()));
+        assert_eq!((rides(0), rides(1)), ("0 rides".to_owned(), "1 ride".to_owned()));
         assert_eq!(
             (sentence("this is it"), sentence("Really?"), sentence("")),
             ("This is it.".to_owned(), "Really?".to_owned(), ".".to_owned())

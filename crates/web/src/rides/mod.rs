@@ -12,6 +12,7 @@ mod live;
 mod number;
 mod openapi;
 mod packing;
+mod pages;
 pub(crate) mod passes;
 mod query;
 #[cfg(test)]
@@ -58,6 +59,12 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/api/rides/search", search::search)
         .on(Method::GET, "/api/rides/export.csv", export::export)
         .on(Method::GET, "/api/rides/live", live::live)
+        .merge(pages::routes())
+}
+
+/// The start page, where no other app has one.
+pub(crate) fn start() -> Routes<RidesApp> {
+    pages::start()
 }
 
 /// Whether a path belongs to the API of these routes, whatever is or is not there.

@@ -1,0 +1,161 @@
+//! Charts of rides.
+
+use std::collections::BTreeMap;
+
+use lodge_domain::rides::{Breakdown, HourTally, LiftTally, Resort, SkierDay};
+
+use super::lift_name;
+use crate::pages::{
+    chart::{Chart, Words},
+    words,
+};
+
+/// Hours of a day.
+const HOURS: u16 = 24;
+
+/// The fewest days that a chart has: one bar alone would fill it.
+const DAYS_MIN: u16 = 14;
+
+/// The most bars by day; a longer span has one for each week.
+const DAYS_MAX: usize = 70;
+
+/// Days of a week.
+const WEEK: usize = 7;
+
+/// A resort's day by hour, the empty ones too.
+pub(super) fn by_hour(breakdown: &Breakdown) -> Chart {
+    let rides = |hour: u16| {
+        let found = breakdown.hours.iter().find(|tally| tally.hour.0 == hour);
+        found.map_or(0, |HourTally { tally, .. }| tally.rides)
+    };
+    let bars: Vec<_> = (0..HOURS).map(|hour| (format!("{hour:02}:00"), rides(hour))).collect();
+    let words = Words { title: "Rides by hour", along: "Hour from", up: "Rides" };
+    let summary = of_rides(&bars, "most in the hour from");
+    Chart::of("hours", words, bars, summary)
+}
+
+/// A resort's day by lift, those that nobody rode too.
+pub(super) fn by_lift(breakdown: &Breakdown, resort: &Resort) -> Chart {
+    let rides = |lift| {
+        let found = breakdown.lifts.iter().find(|tally| tally.lift == lift);
+        found.map_or(0, |LiftTally { tally, .. }| tally.rides)
+    };
+    let known = resort.lifts.iter().map(|(id, lift)| (lift_name(Some(lift), *id), rides(*id)));
+    // Those that have left the resort's table since.
+    let gone = breakdown.lifts.iter().filter(|tally| !resort.lifts.contains_key(&tally.lift));
+    let gone = gone.map(|tally| (lift_name(None, tally.lift), tally.tally.rides));
+    let bars: Vec<_> = known.chain(gone).collect();
+    let words = Words { title: "Rides by lift", along: "Lift", up: "Rides" };
+    let summary = of_rides(&bars, "most by");
+    Chart::of("lifts", words, bars, summary)
+}
+
+/// How far up a skier went in a season, by day, or by week if that is too many.
+pub(super) fn by_day(days: &[SkierDay]) -> Chart {
+    let mut on: BTreeMap<u16, u64> = BTreeMap::new();
+    for day in days {
+        *on.entry(day.day.0).or_default() += day.tally.vertical;
+    }
+    let last = on.keys().next_back().copied().unwrap_or_default().max(DAYS_MIN);
+    let first = on.keys().next().copied().unwrap_or(1).min(last - DAYS_MIN + 1);
+    let vertical = |number: u16| on.get(&number).copied().unwrap_or_default();
+    let each: Vec<_> =
+        (first..=last).map(|number| (number.to_string(), vertical(number))).collect();
+    let is_long = each.len() > DAYS_MAX;
+    let bars = if is_long { weeks(&each, first) } else { each };
+    let words = if is_long {
+        Words { title: "Vertical by week", along: "Days", up: "Vertical" }
+    } else {
+        Words { title: "Vertical by day", along: "Day", up: "Vertical" }
+    };
+    let total: u64 = bars.iter().map(|(_, value)| value).sum();
+    let most = if is_long { "farthest on days" } else { "farthest on day" };
+    let summary = summary(&bars, &format!("{} up", words::thousands(total)), most);
+    Chart::of("days", words, bars, summary)
+}
+
+fn weeks(days: &[(String, u64)], first: u16) -> Vec<(String, u64)> {
+    let week = |(start, days): (usize, &[(String, u64)])| {
+        let from = usize::from(first) + start * WEEK;
+        let to = from + days.len() - 1;
+        let label = if from == to { from.to_string() } else { format!("{from}–{to}") };
+        (label, days.iter().map(|(_, value)| value).sum())
+    };
+    days.chunks(WEEK).enumerate().map(week).collect()
+}
+
+fn of_rides(bars: &[(String, u64)], most: &str) -> String {
+    let total: u64 = bars.iter().map(|(_, value)| value).sum();
+    summary(bars, &words::rides(total), most)
+}
+
+/// `7 rides; most in the hour from 08:00: 4.`
+fn summary(bars: &[(String, u64)], total: &str, most: &str) -> String {
+    // The first of those that are as high.
+    let highest = bars.iter().rev().max_by_key(|(_, value)| *value);
+    match highest.filter(|(_, value)| *value > 0) {
+        Some((label, value)) => format!("{total}; {most} {label}: {}.", words::thousands(*value)),
+        None => format!("{total}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lodge_domain::rides::{Day, Hour, LiftId, ResortId, Tally};
+
+    use super::*;
+
+    fn tally(rides: u64) -> Tally {
+        Tally { rides, vertical: rides * 100 }
+    }
+
+    fn labels(chart: &Chart) -> Vec<(&str, u64)> {
+        let ridden = chart.bars.iter().filter(|bar| bar.value > 0);
+        ridden.map(|bar| (bar.label.as_str(), bar.value)).collect()
+    }
+
+    #[test]
+    fn a_day_has_all_of_its_hours() {
+        let hours = [(8, 2), (9, 2)]
+            .map(|(hour, rides)| HourTally { hour: Hour(hour), tally: tally(rides) });
+        let chart = by_hour(&Breakdown { hours: hours.to_vec(), lifts: vec![] });
+        assert_eq!((chart.bars.len(), chart.first(), chart.last()), (24, "00:00", "23:00"));
+        assert_eq!(labels(&chart), [("08:00", 2), ("09:00", 2)]);
+        assert_eq!(chart.summary, "4 rides; most in the hour from 08:00: 2.");
+        assert_eq!(by_hour(&Breakdown::default()).summary, "0 rides.");
+    }
+
+    #[test]
+    fn lifts_have_their_names_and_those_that_are_gone_stay_in_the_count() {
+        let mut resort = Resort::with_numbered_lifts("R".to_owned(), 1..=3);
+        resort.lifts.get_mut(&LiftId(2)).unwrap().name = Some("Eagle".to_owned());
+        let lifts = [(2, 1), (9, 3)]
+            .map(|(lift, rides)| LiftTally { lift: LiftId(lift), tally: tally(rides) });
+        let chart = by_lift(&Breakdown { lifts: lifts.to_vec(), hours: vec![] }, &resort);
+        assert_eq!(chart.bars.len(), 4);
+        assert_eq!(labels(&chart), [("Eagle", 1), ("Lift 9", 3)]);
+        assert_eq!(chart.summary, "4 rides; most by Lift 9: 3.");
+    }
+
+    fn season(days: impl IntoIterator<Item = u16>) -> Chart {
+        let day = |day| SkierDay { resort: ResortId(1 + day % 2), day: Day(day), tally: tally(1) };
+        by_day(&days.into_iter().map(day).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_single_day_stands_among_others_and_a_long_season_is_drawn_by_week() {
+        let one = season([3]);
+        assert_eq!((one.bars.len(), one.first(), one.last()), (14, "1", "14"));
+        assert_eq!(one.summary, "100 up; farthest on day 3: 100.");
+        let late = season([366]);
+        assert_eq!((late.bars.len(), late.first()), (14, "353"));
+        assert_eq!(season([]).bars.len(), 14);
+        let twice = season([5, 5]);
+        assert_eq!(labels(&twice), [("5", 200)]);
+        let long = season(1..=366);
+        assert_eq!((long.bars.len(), long.first()), (53, "1–7"));
+        assert_eq!((long.last(), long.bars[52].value), ("365–366", 200));
+        assert_eq!(season(1..=71).last(), "71", "a week of one day");
+        assert_eq!(long.summary, "36,600 up; farthest on days 1–7: 700.");
+    }
+}

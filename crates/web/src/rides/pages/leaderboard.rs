@@ -1,0 +1,103 @@
+//! Who went farthest up.
+
+use std::borrow::Borrow;
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Result,
+    rides::{LEADERS_MAX, Leader, Mountain, ResortId, Season, Span},
+};
+use serde::Deserialize;
+
+use super::When;
+use crate::{
+    error::HttpResult,
+    pages::{self, errors::FormErrors, forms::given},
+    request::Parameters,
+    rides::{RidesApp, app::called, number},
+};
+
+#[derive(Template)]
+#[template(path = "rides/leaderboard.html")]
+pub(super) struct LeaderboardPage<'a> {
+    pub(super) mountain: &'a Mountain,
+    pub(super) form: &'a LeaderForm,
+    pub(super) errors: &'a FormErrors,
+    /// Of whom, if the form can be understood and there is a season.
+    pub(super) span: Option<Span>,
+    pub(super) leaders: &'a [Leader],
+}
+
+impl LeaderboardPage<'_> {
+    fn resort_name(&self, id: impl Borrow<ResortId>) -> &str {
+        self.mountain.resort_name(*id.borrow())
+    }
+}
+
+/// Where and when; an empty day is the season.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LeaderForm {
+    pub(super) resort: String,
+    pub(super) season: String,
+    pub(super) day: String,
+}
+
+impl LeaderForm {
+    /// Whether this is the resort that was chosen.
+    pub(super) fn names(&self, resort: impl Borrow<ResortId>) -> bool {
+        self.resort == resort.borrow().to_string()
+    }
+
+    /// What is asked for; the first resort, if none is.
+    fn read(&self, mountain: &Mountain) -> (FormErrors, Option<ResortId>, When) {
+        let mut errors = FormErrors::default();
+        let resort = match given(&self.resort) {
+            None => mountain.resorts().next().map(|(id, _)| id),
+            Some(text) => {
+                let found = mountain.resort(number::digits(text)).map(|(id, _)| id);
+                errors.take(found.map_err(|error| called("resort", error)))
+            }
+        };
+        let when = When { season: self.season.clone(), day: self.day.clone() };
+        errors.take(when.season(mountain));
+        errors.take(when.day(mountain));
+        (errors, resort, when)
+    }
+}
+
+/// `GET /rides/leaderboard`.
+pub(super) async fn show(
+    State(app): State<RidesApp>,
+    Parameters(mut form): Parameters<LeaderForm>,
+) -> HttpResult {
+    let mountain = &app.rides.mountain;
+    let (errors, resort, when) = form.read(mountain);
+    let (mut span, mut leaders) = (None, Vec::new());
+    if let Some(resort) = resort.filter(|_| errors.is_empty()) {
+        form.resort = resort.to_string();
+        if let Some(season) = season(&app, resort, when.season(mountain)?).await? {
+            form.season = season.to_string();
+            let asked = Span { season, resort, day: when.day(mountain)? };
+            leaders = app.rides.tallies.leaders(asked, LEADERS_MAX).await?;
+            span = Some(asked);
+        }
+    }
+    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    let page = LeaderboardPage { mountain, form: &form, errors: &errors, span, leaders: &leaders };
+    Ok(pages::page(&app.site, status, &page)?)
+}
+
+/// That season, or the newest in which somebody rode there.
+async fn season(
+    app: &RidesApp,
+    resort: ResortId,
+    chosen: Option<Season>,
+) -> Result<Option<Season>> {
+    match chosen {
+        Some(season) => Ok(Some(season)),
+        None => Ok(app.rides.tallies.seasons(resort).await?.pop()),
+    }
+}

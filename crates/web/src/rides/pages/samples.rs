@@ -1,0 +1,180 @@
+//! Every page with the most that can be in it: sound, and with everything escaped that was named or typed.
+
+use askama::Template;
+use lodge_domain::rides::{
+    Breakdown, Day, DayTally, Hour, HourTally, Leader, LiftId, LiftTally, Mountain, MountainDay,
+    Ranges, Resort, ResortId, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
+};
+
+use super::{
+    bars,
+    leaderboard::{LeaderForm, LeaderboardPage},
+    mountain::{self, BusyLift, MountainPage},
+    resort::{self, ResortPage},
+    skier::{self, FindPage, SkierPage},
+};
+use crate::pages::{self, check, errors::FormErrors};
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+
+/// A season of which every day was ridden may weigh more than other pages.
+const LONGEST_BYTES_MAX: usize = 60_000;
+
+const SEASON: Season = Season(9999);
+const MANY: Tally = Tally { rides: 1_234_567_890, vertical: 1_234_567_890_123 };
+const TOTAL: DayTally = DayTally { tally: MANY, skiers: 100_000 };
+
+/// Ten resorts of forty lifts, of which everything has a name.
+fn longest() -> Mountain {
+    let resort = |number| {
+        let mut resort = Resort::with_numbered_lifts(EVIL.to_owned(), 1..=40);
+        resort.lifts.values_mut().for_each(|lift| lift.name = Some(EVIL.to_owned()));
+        (ResortId(number), resort)
+    };
+    let ranges =
+        Ranges { seasons: 1..=9999, days: 1..=366, minutes: 1..=1440, skiers: 1..=100_000 };
+    Mountain::new((1..=10).map(resort).collect(), ranges)
+}
+
+fn breakdown() -> Breakdown {
+    Breakdown {
+        lifts: (1..=40).map(|lift| LiftTally { lift: LiftId(lift), tally: MANY }).collect(),
+        hours: (0..24).map(|hour| HourTally { hour: Hour(hour), tally: MANY }).collect(),
+    }
+}
+
+fn leaders(count: u32) -> Vec<Leader> {
+    (1..=count).map(|skier| Leader { skier: SkierId(skier), vertical: u64::MAX }).collect()
+}
+
+fn rendered(page: &impl Template, bytes_max: Option<usize>) -> String {
+    let html = pages::rendered(page, check::EVERYTHING).unwrap();
+    match bytes_max {
+        Some(most) => check::sound_within(&html, most),
+        None => check::sound(&html),
+    }
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
+    html
+}
+
+fn wrong(field: &'static str) -> FormErrors {
+    FormErrors::about(field, EVIL)
+}
+
+#[test]
+fn the_mountain() {
+    let mountain = longest();
+    let mut shown = mountain::Shown {
+        day: MountainDay {
+            season: SEASON,
+            day: Day(366),
+            total: TOTAL,
+            resorts: (1..=10).map(|resort| (ResortId(resort), TOTAL)).collect(),
+        },
+        is_newest: true,
+        lifts: (1..=10)
+            .map(|resort| BusyLift { resort: ResortId(resort), name: EVIL.to_owned(), rides: 1 })
+            .collect(),
+        before: Some(Day(1)),
+        after: Some(Day(366)),
+    };
+    let good = FormErrors::default();
+    let page = |shown: Option<&mountain::Shown>| {
+        let page =
+            MountainPage { mountain: &mountain, shown, example: EVIL, typed: EVIL, errors: &good };
+        rendered(&page, None)
+    };
+    let newest = page(Some(&shown));
+    assert!(newest.contains("aria-live=\"polite\" data-live=\"9999-366\""), "{newest}");
+    assert!(newest.contains("/assets/rides.js?") && newest.contains("1,234,567,890,123"));
+    shown.is_newest = false;
+    let older = page(Some(&shown));
+    assert!(!older.contains("rides.js") && !older.contains("aria-live"), "it does not change");
+    let empty = page(None);
+    assert!(empty.contains("Nobody has ridden yet.") && empty.contains("rides.js"), "{empty}");
+}
+
+#[test]
+fn a_resort() {
+    let mountain = longest();
+    let (id, resort) = mountain.resort(10).unwrap();
+    let shown = |total, days| resort::Shown {
+        season: SEASON,
+        day: Day(200),
+        total,
+        hours: bars::by_hour(&breakdown()),
+        lifts: bars::by_lift(&breakdown(), resort),
+        leaders: leaders(10),
+        days,
+    };
+    let seasons = [Season(9998), SEASON];
+    let page = |shown: Option<&resort::Shown>, seasons, bytes_max| {
+        rendered(&ResortPage { id, resort, seasons, shown }, bytes_max)
+    };
+    let whole = shown(TOTAL, (1..=366).map(Day).collect());
+    let html = page(Some(&whole), &seasons[..], Some(LONGEST_BYTES_MAX));
+    assert_eq!(html.matches("role=\"img\"").count(), 2);
+    assert_eq!(html.matches("aria-current=\"page\"").count(), 1);
+    let nothing = page(Some(&shown(DayTally::default(), vec![])), &seasons[..], None);
+    assert!(nothing.contains("Nobody rode here on this day.") && !nothing.contains("role=\"img\""));
+    assert!(page(None, &seasons[..], None).contains("Nobody rode here in this season."));
+    assert!(page(None, &[], None).contains("Nobody has ridden here yet."));
+}
+
+#[test]
+fn leaders_of_a_season_or_a_day() {
+    let mountain = longest();
+    let typed = || EVIL.to_owned();
+    let form = LeaderForm { resort: typed(), season: typed(), day: typed() };
+    let page = |errors: &FormErrors, span, leaders: &[Leader]| {
+        let mountain = &mountain;
+        rendered(&LeaderboardPage { mountain, form: &form, errors, span, leaders }, None)
+    };
+    let good = FormErrors::default();
+    let span = Span { season: SEASON, resort: ResortId(1), day: Some(Day(366)) };
+    let html = page(&good, Some(span), &leaders(100));
+    assert!(html.contains("href=\"/rides/skiers/100?season=9999\""), "{html}");
+    assert!(page(&good, Some(span), &[]).contains("Nobody rode there then."));
+    assert!(page(&good, None, &[]).contains("Nobody has ridden there yet."));
+    for field in ["resort", "season", "day"] {
+        let html = page(&wrong(field), None, &[]);
+        assert!(html.contains(&format!("id=\"{field}-error\"")), "{html}");
+        assert!(!html.contains("Nobody"), "{html}");
+    }
+}
+
+#[test]
+fn a_skier() {
+    let mountain = longest();
+    let days = |count| {
+        let day = |number: u16| SkierDay {
+            resort: ResortId(1 + number % 10),
+            day: Day(1 + number / 10),
+            tally: MANY,
+        };
+        (0..count).map(day).collect::<Vec<_>>()
+    };
+    let seasons: Vec<_> =
+        (1..=50).map(|year| SeasonVertical { season: Season(year), vertical: u64::MAX }).collect();
+    let page = |shown: Option<&skier::Shown>, seasons| {
+        let mountain = &mountain;
+        rendered(&SkierPage { mountain, skier: SkierId(100_000), seasons, shown }, None)
+    };
+    let longest = skier::Shown::of(SEASON, days(3660));
+    assert_eq!((longest.days, longest.rows.len(), longest.more), (366, 50, 3610));
+    assert_eq!(longest.rows[0].day, Day(366), "the newest first");
+    let html = page(Some(&longest), &seasons[..]);
+    assert!(html.contains("Vertical by week") && html.contains("3610 older"), "{html}");
+    let short = page(Some(&skier::Shown::of(SEASON, days(1))), &seasons[..1]);
+    assert!(short.contains("Vertical by day") && !short.contains("older"), "{short}");
+    assert!(page(None, &seasons[..]).contains("did not ride in that season"));
+    assert!(page(None, &[]).contains("has not ridden yet"));
+}
+
+#[test]
+fn finding_a_skier() {
+    for errors in [FormErrors::default(), wrong("skier")] {
+        let html = rendered(&FindPage { typed: EVIL, errors: &errors }, None);
+        assert_eq!(html.contains("id=\"skier-error\""), !errors.is_empty());
+    }
+}

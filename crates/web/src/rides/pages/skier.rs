@@ -1,0 +1,124 @@
+//! A skier's season.
+
+use std::{borrow::Borrow, cmp::Reverse};
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    rides::{Mountain, ResortId, Season, SeasonVertical, SkierDay, SkierId, Tally},
+};
+use serde::Deserialize;
+
+use super::{When, bars};
+use crate::{
+    error::HttpResult,
+    pages::{self, chart::Chart, errors::FormErrors, go_to},
+    request::{Parameters, Segment},
+    rides::{RidesApp, app::called, number},
+};
+
+/// Days that the page lists.
+const DAYS_SHOWN: usize = 50;
+
+#[derive(Template)]
+#[template(path = "rides/skier.html")]
+pub(super) struct SkierPage<'a> {
+    pub(super) mountain: &'a Mountain,
+    pub(super) skier: SkierId,
+    /// The seasons in which they rode, oldest first.
+    pub(super) seasons: &'a [SeasonVertical],
+    /// `None` if they did not ride in any, or in the one that was asked for.
+    pub(super) shown: Option<&'a Shown>,
+}
+
+impl SkierPage<'_> {
+    fn resort_name(&self, id: impl Borrow<ResortId>) -> &str {
+        self.mountain.resort_name(*id.borrow())
+    }
+}
+
+/// A season.
+pub(super) struct Shown {
+    pub(super) season: Season,
+    pub(super) total: Tally,
+    /// On how many days they rode.
+    pub(super) days: u64,
+    pub(super) chart: Chart,
+    /// The newest first.
+    pub(super) rows: Vec<SkierDay>,
+    /// How many older ones there are beside those.
+    pub(super) more: usize,
+}
+
+impl Shown {
+    /// A season of these days, of which there is one at least.
+    pub(super) fn of(season: Season, mut rows: Vec<SkierDay>) -> Self {
+        let chart = bars::by_day(&rows);
+        rows.sort_by_key(|day| (Reverse(day.day), day.resort));
+        let mut total = Tally::default();
+        for day in &rows {
+            total.rides += day.tally.rides;
+            total.vertical += day.tally.vertical;
+        }
+        let days = rows.chunk_by(|one, other| one.day == other.day).count() as u64;
+        let more = rows.len().saturating_sub(DAYS_SHOWN);
+        rows.truncate(DAYS_SHOWN);
+        Self { season, total, days, chart, rows, more }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "rides/find.html")]
+pub(super) struct FindPage<'a> {
+    pub(super) typed: &'a str,
+    pub(super) errors: &'a FormErrors,
+}
+
+/// Whom to look for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FindForm {
+    skier: String,
+}
+
+/// `GET /rides/skiers`: leads to the page of the skier of this number.
+pub(super) async fn find(
+    State(app): State<RidesApp>,
+    Parameters(FindForm { skier }): Parameters<FindForm>,
+) -> HttpResult {
+    let typed = skier.trim();
+    let mut errors = FormErrors::default();
+    if !typed.is_empty() {
+        let found = app.rides.mountain.skier(number::digits(typed));
+        if let Some(skier) = errors.take(found.map_err(|error| called("skier", error))) {
+            return go_to(&format!("/rides/skiers/{skier}"));
+        }
+    }
+    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    Ok(pages::page(&app.site, status, &FindPage { typed, errors: &errors })?)
+}
+
+/// `GET /rides/skiers/{skier}`.
+pub(super) async fn show(
+    State(app): State<RidesApp>,
+    Segment(segment): Segment,
+    Parameters(when): Parameters<When>,
+) -> HttpResult {
+    let (mountain, tallies) = (&app.rides.mountain, &app.rides.tallies);
+    let skier = mountain.skier(number::digits(&segment));
+    let skier = skier.map_err(|_| Error::not_found("there is no skier of this number"))?;
+    let season = when.season(mountain)?;
+    let seasons = tallies.skier_seasons(skier, Vec::new(), Vec::new()).await?;
+    let shown = match season.or(seasons.last().map(|last| last.season)) {
+        Some(season) => {
+            let mut days = tallies.skier_season(skier, season).await?;
+            days.retain(|day| day.tally.rides > 0);
+            (!days.is_empty()).then(|| Shown::of(season, days))
+        }
+        None => None,
+    };
+    let page = SkierPage { mountain, skier, seasons: &seasons, shown: shown.as_ref() };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+}
