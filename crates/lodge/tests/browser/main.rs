@@ -27,6 +27,7 @@ mod make;
 mod manage;
 mod pages;
 mod providers;
+mod rides;
 mod scripts;
 
 /// Makes two tests of one: in a browser that runs scripts, and in one that does not.

@@ -3,7 +3,7 @@
 use lodge_contract::pictures::files;
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::{rides::ride, scene::Scene};
 
 /// Leads the browser to every page and looks at each.
 pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
@@ -13,6 +13,7 @@ pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
     visit(scene, &mut look).await;
     own(scene, &key, &mut look).await;
     account(scene, &mut look).await;
+    rides(scene, &mut look).await;
     delete(scene, &mut look).await;
 }
 
@@ -178,4 +179,32 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.press("Yes, delete it").await;
     browser.sees("The account is gone").await;
     look("account, deleted").await;
+}
+
+async fn rides(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    scene.open("/rides").await;
+    look("an empty mountain").await;
+    for day in 1..=150 {
+        ride(&scene.server, [1 + day % 10, day, 99_999], 500 + day, 40);
+    }
+    for skier in 1..=40 {
+        ride(&scene.server, [4, 150, skier], 480 + skier, skier);
+    }
+    for (path, name) in [
+        ("/rides", "the mountain"),
+        ("/rides?season=2025&day=3", "the mountain on another day"),
+        ("/rides/resorts/4?season=2025&day=150", "a resort"),
+        ("/rides/resorts/4?season=2025&day=1", "a resort where nobody rode"),
+        ("/rides/leaderboard", "leaders"),
+        ("/rides/leaderboard?resort=4&season=2025&day=150", "leaders of a day"),
+        ("/rides/leaderboard?season=x&day=x", "leaders, wrong"),
+        ("/rides/skiers/99999", "a skier"),
+        ("/rides/skiers/100000", "a skier who did not ride"),
+        ("/rides/skiers?skier=x", "find a skier, wrong"),
+    ] {
+        scene.open(path).await;
+        look(name).await;
+    }
+    browser.one("#skier-error").await;
 }

@@ -81,8 +81,14 @@ impl Lodge {
 
     /// Starts the server and waits until it says that it is ready.
     pub(crate) fn start(&self) -> Server {
+        self.start_at(([127, 0, 0, 1], 0).into())
+    }
+
+    /// The same, on an address of its own choice.
+    pub(crate) fn start_at(&self, address: SocketAddr) -> Server {
+        let address = address.to_string();
         let mut process = self
-            .command(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"])
+            .command(&["serve", "--listen", &address, "--ops-listen", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
             .map(Process)

@@ -1,0 +1,95 @@
+//! Lift rides as people see them.
+
+use serde_json::json;
+
+use crate::{browser::Scripts, scene::Scene, server::Server, with_scripts_and_without};
+
+with_scripts_and_without!(the_mountain_leads_to_resorts_leaders_and_skiers);
+
+/// Lets somebody ride.
+pub(crate) fn ride(server: &Server, [resort, day, skier]: [u32; 3], time: u32, lift: u32) {
+    let path = format!("/skiers/{resort}/seasons/2025/days/{day}/skiers/{skier}");
+    let ask = server.ask("POST", &path).json(&json!({"time": time, "liftID": lift}));
+    assert_eq!(ask.send().status, 201);
+}
+
+async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
+    let scene = Scene::begin(scripts).await;
+    let browser = &scene.browser;
+    scene.open("/rides").await;
+    browser.sees("Nobody has ridden yet.").await;
+    ride(&scene.server, [1, 2, 7], 500, 10);
+    ride(&scene.server, [1, 3, 7], 501, 20);
+    ride(&scene.server, [1, 3, 8], 502, 30);
+    scene.open("/").await;
+    browser.press("Rides").await;
+    browser.sees("The mountain today").await;
+    browser.press("Mission Ridge").await;
+    browser.sees("2 rides; most by Lift 20: 1.").await;
+    assert_eq!(browser.all("svg[role=img]").await.len(), 2);
+    browser.press("All leaders").await;
+    browser.sees("Mission Ridge, season 2025, day 3").await;
+    browser.fill("day", "").await;
+    browser.press("Show").await;
+    browser.sees("Mission Ridge, season 2025").await;
+    browser.press("8").await;
+    assert_eq!(browser.text("h1").await, "Skier 8");
+    browser.press("The mountain").await;
+    browser.press("Day 2").await;
+    browser.sees("The mountain on day 2").await;
+    browser.fill("skier", "none").await;
+    browser.press("Show the season").await;
+    browser.sees("The skier's number must be a whole number from 1 to 100000.").await;
+    browser.fill("skier", "7").await;
+    browser.press("Show the season").await;
+    browser.sees("300 up; farthest on day 3: 200.").await;
+    assert_eq!(browser.path().await, "/rides/skiers/7");
+    scene.end().await;
+}
+
+/// What the mountain says, before and after it was loaded again.
+const COUNTS: &str = "
+    const text = (css) => document.querySelector(css)?.textContent;
+    return [
+        text('[data-live] [data-count=rides]'),
+        text('[data-resort=\"1\"] [data-count=rides]'),
+        text('[data-resort=\"1\"] [data-count=vertical]'),
+        text('[data-resort=\"2\"] [data-count=skiers]'),
+        window.stays,
+    ].join();
+";
+
+#[tokio::test]
+async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
+    let scene = Scene::begin(Scripts::On).await;
+    let browser = &scene.browser;
+    ride(&scene.server, [1, 3, 7], 500, 10);
+    scene.open("/rides").await;
+    browser.ask("window.stays = 'same page'").await;
+    browser.until(COUNTS, "1,1,100,0,same page").await;
+    ride(&scene.server, [1, 3, 7], 501, 20);
+    ride(&scene.server, [2, 3, 9], 501, 20);
+    browser.until(COUNTS, "3,2,300,1,same page").await;
+    assert!(browser.is_shown("[data-minute]").await, "what came in the last minute is told");
+    assert!(!browser.is_shown("[data-newer]").await);
+    ride(&scene.server, [2, 4, 9], 1, 20);
+    browser.sees("A newer day has begun").await;
+    browser.press("A newer day has begun").await;
+    browser.sees("Season 2025, day 4").await;
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn the_page_finds_the_server_again() {
+    let scene = Scene::begin(Scripts::On).await;
+    ride(&scene.server, [1, 3, 7], 500, 10);
+    scene.open("/rides").await;
+    let Scene { browser, server, lodge, target: _target, .. } = scene;
+    browser.ask("window.stays = 'same page'").await;
+    browser.until(COUNTS, "1,1,100,0,same page").await;
+    let address = server.address;
+    assert_eq!(server.stop(), Some(0));
+    let server = lodge.start_at(address);
+    ride(&server, [1, 3, 7], 501, 20);
+    browser.until(COUNTS, "2,2,300,0,same page").await;
+}
