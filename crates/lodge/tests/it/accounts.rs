@@ -513,7 +513,12 @@ fn each_app_alone_has_no_trace_of_the_other() {
     }
     assert_eq!(server.get("/").leads(), (303, Some("/account")));
     assert_eq!(server.get("/account").leads(), (303, Some("/login?next=/account")));
-    assert!(!server.get("/login").text().contains("/links"), "of the other app there is no trace");
+    let page = server.get("/login").text();
+    assert!(
+        !page.contains("/links") && !page.contains("/rides"),
+        "of the others there is no trace"
+    );
+    assert_eq!(server.get("/rides").status, 404);
     drop(server);
 
     let links = Lodge::new().with("LODGE_APPS", "links");
@@ -523,14 +528,23 @@ fn each_app_alone_has_no_trace_of_the_other() {
     assert!(paths["/api/links"].is_object() && paths.get("/api/me").is_none());
     assert!(paths.get("/api/rides").is_none());
     assert_eq!(server.get("/api/rides/ledger").status, 404);
+    assert!(!server.get("/").text().contains("/rides"));
+    assert_eq!(server.get("/rides").status, 404);
     drop(server);
 
     let rides = Lodge::new().with("LODGE_APPS", "rides");
     let server = rides.start();
     assert_eq!(server.get("/resorts").status, 200);
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
-    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 404);
-    assert_eq!(server.get("/").status, 404);
+    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 405);
+    for path in ["/", "/rides", "/rides/skiers/1", "/nowhere"] {
+        let page = server.ask("GET", path).browser().send().text();
+        for trace in ["/links", "/new", "/account", "/login", "short links"] {
+            assert!(!page.contains(trace), "{path} has {trace}: {page}");
+        }
+    }
+    assert!(server.get("/").text().contains("The mountain"));
+    assert_eq!(server.get("/login").status, 404, "nobody signs in for rides");
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/rides"].is_object());
     assert!(paths.get("/api/links").is_none() && paths.get("/api/me").is_none());

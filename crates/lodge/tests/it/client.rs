@@ -229,12 +229,19 @@ impl Wire {
     fn read_chunks(&mut self) -> io::Result<Vec<u8>> {
         let mut whole = Vec::new();
         loop {
-            let length = usize::from_str_radix(&self.read_line()?, 16).map_err(io::Error::other)?;
-            whole.extend(self.read_exactly(length)?);
-            self.read_line()?;
-            if length == 0 {
+            let chunk = self.read_chunk()?;
+            if chunk.is_empty() {
                 return Ok(whole);
             }
+            whole.extend(chunk);
         }
+    }
+
+    /// Reads the next part of a body that comes in parts; the last is empty.
+    pub(crate) fn read_chunk(&mut self) -> io::Result<Vec<u8>> {
+        let length = usize::from_str_radix(&self.read_line()?, 16).map_err(io::Error::other)?;
+        let chunk = self.read_exactly(length)?;
+        self.read_line()?;
+        Ok(chunk)
     }
 }

@@ -35,6 +35,8 @@ mod providers;
 mod redirects;
 mod revocation;
 mod rides;
+mod rides_live;
+mod rides_pages;
 mod secrecy;
 mod seeding;
 mod server;

@@ -1,0 +1,130 @@
+//! Rides told to whoever listens while they come in.
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Answer, Wire},
+    server::{Lodge, Server, eventually_true},
+};
+
+fn ride(server: &Server, resort: u16, day: u16, skier: u32) {
+    let path = format!("/skiers/{resort}/seasons/2025/days/{day}/skiers/{skier}");
+    let answer = server.ask("POST", &path).json(&json!({ "time": 1, "liftID": 10 })).send();
+    assert_eq!(answer.status, 201, "{answer:?}");
+}
+
+fn listen(server: &Server) -> (Wire, Answer) {
+    let mut wire = Wire::connect(server.address).unwrap();
+    wire.write(&server.ask("GET", "/api/rides/live").bytes()).unwrap();
+    let head = wire.read_head().unwrap();
+    assert_eq!(head.status, 200, "{head:?}");
+    assert_eq!(wire.read_chunk().unwrap(), b"retry: 2000\n\n");
+    (wire, head)
+}
+
+fn next(wire: &mut Wire) -> Value {
+    loop {
+        let chunk = String::from_utf8(wire.read_chunk().unwrap()).unwrap();
+        assert!(!chunk.is_empty(), "the stream has ended");
+        if let Some(data) = chunk.strip_prefix("data: ") {
+            return serde_json::from_str(data).unwrap();
+        }
+    }
+}
+
+fn of(event: &Value, resort: u16) -> Value {
+    let resorts = event["resorts"].as_array().unwrap();
+    resorts.iter().find(|found| found["resortID"] == resort).unwrap().clone()
+}
+
+#[test]
+fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    ride(&server, 1, 3, 7);
+    let (mut first, head) = listen(&server);
+    for (name, value) in [
+        ("content-type", "text/event-stream"),
+        ("cache-control", "no-store"),
+        ("x-accel-buffering", "no"),
+    ] {
+        assert_eq!(head.header(name), Some(value), "{head:?}");
+    }
+    let event = next(&mut first);
+    assert_eq!((&event["seasonID"], &event["dayID"]), (&json!("2025"), &json!(3)));
+    assert_eq!((&event["rides"], &event["skiers"]), (&json!(1), &json!(1)));
+    let one = json!({ "resortID": 1, "rides": 1, "skiers": 1, "vertical": 100 });
+    assert_eq!((of(&event, 1), &of(&event, 2)["rides"]), (one, &json!(0)));
+
+    let (mut second, _) = listen(&server);
+    assert_eq!(next(&mut second), event, "whoever comes later is told the same");
+    ride(&server, 2, 3, 7);
+    for wire in [&mut first, &mut second] {
+        let event = next(wire);
+        assert_eq!((&event["rides"], &of(&event, 2)["rides"]), (&json!(2), &json!(1)));
+    }
+    ride(&server, 1, 2, 7);
+    ride(&server, 1, 4, 7);
+    let event = next(&mut first);
+    assert_eq!((&event["dayID"], &event["rides"]), (&json!(4), &json!(1)), "the newest day");
+}
+
+#[test]
+fn nothing_is_told_twice() {
+    let lodge = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1");
+    let server = lodge.start();
+    ride(&server, 1, 3, 7);
+    let (mut wire, _) = listen(&server);
+    assert_eq!(next(&mut wire)["rides"], 1);
+    // Stored, but of an older day: there is nothing to tell.
+    ride(&server, 1, 2, 7);
+    three_seconds(&server);
+    ride(&server, 1, 3, 8);
+    assert_eq!(next(&mut wire)["rides"], 2);
+}
+
+/// Waits for as long as three connections that ask nothing, one after the other, are borne with.
+fn three_seconds(server: &Server) {
+    for _ in 0..3 {
+        let mut idle = Wire::connect(server.address).unwrap();
+        assert!(idle.read_to_end().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_stop_ends_the_streams_and_does_not_wait_for_them() {
+    let lodge = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600");
+    let server = lodge.start();
+    let mut wires = [listen(&server).0, listen(&server).0];
+    assert_eq!(server.stop(), Some(0));
+    for wire in &mut wires {
+        assert!(wire.read_chunk().unwrap().is_empty(), "ended, not broken off");
+        assert!(wire.read_to_end().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_listener_that_goes_leaves_nothing_behind() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let open = || server.metric("lodge_http_streams");
+    let wires: Vec<_> = (0..20).map(|_| listen(&server)).collect();
+    eventually_true("all are there", || (open() - 20.0).abs() < 0.5);
+    drop(wires);
+    eventually_true("all are gone", || open() < 0.5);
+    ride(&server, 1, 1, 1);
+    assert_eq!(next(&mut listen(&server).0)["rides"], 1, "and others may come");
+}
+
+#[test]
+fn a_listener_is_not_cut_off_by_the_times_that_requests_have() {
+    let lodge = Lodge::new()
+        .with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1")
+        .with("LODGE_HTTP_HEADER_TIMEOUT_S", "1")
+        .with("LODGE_HTTP_WRITE_TIMEOUT_S", "1");
+    let server = lodge.start();
+    let (mut wire, _) = listen(&server);
+    three_seconds(&server);
+    ride(&server, 1, 1, 1);
+    assert_eq!(next(&mut wire)["rides"], 1);
+}

@@ -1,0 +1,183 @@
+//! The pages of lift rides.
+
+use serde_json::json;
+
+use crate::{
+    client::Answer,
+    server::{Lodge, Server},
+};
+
+fn ride(server: &Server, [resort, season, day, skier]: [u32; 4], time: u16, lift: u16) {
+    let path = format!("/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}");
+    let answer = server.ask("POST", &path).json(&json!({ "time": time, "liftID": lift })).send();
+    assert_eq!(answer.status, 201, "{answer:?}");
+}
+
+/// Two seasons of two skiers at two resorts.
+fn ridden() -> (Lodge, Server) {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    for (on, time, lift) in [
+        ([1, 2024, 9, 7], 500, 1),
+        ([1, 2025, 2, 7], 500, 20),
+        ([1, 2025, 3, 7], 500, 30),
+        ([1, 2025, 3, 7], 501, 30),
+        ([1, 2025, 3, 8], 700, 40),
+        ([2, 2025, 3, 7], 800, 5),
+    ] {
+        ride(&server, on, time, lift);
+    }
+    (lodge, server)
+}
+
+fn page(server: &Server, path: &str) -> String {
+    let answer = asked(server, path);
+    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    answer.text()
+}
+
+fn asked(server: &Server, path: &str) -> Answer {
+    let answer = server.ask("GET", path).browser().send();
+    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+    answer
+}
+
+fn has(page: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+}
+
+#[test]
+fn the_example_of_an_empty_mountain_works_as_it_is_copied() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    let server = lodge.start();
+    let empty = page(&server, "/");
+    has(&empty, &["Nobody has ridden yet."]);
+    let (_, example) = empty.split_once("<pre><code>").unwrap();
+    let example = example.split_once("</code>").unwrap().0;
+    let example = example.replace("&#39;", "'").replace("&#34;", "\"");
+    let [curl, header, " -d ", body, ""] = example.split('\'').collect::<Vec<_>>()[..] else {
+        panic!("{example}")
+    };
+    let url = curl.strip_prefix("curl ").and_then(|rest| rest.strip_suffix(" -H ")).unwrap();
+    let path = url.strip_prefix(&format!("http://{}", server.address)).unwrap();
+    let (name, value) = header.split_once(": ").unwrap();
+    let sent = server.ask("POST", path).header(name, value).body(body).send();
+    assert_eq!(sent.status, 201, "{example}: {sent:?}");
+    has(&page(&server, "/rides"), &["The mountain today", "<strong data-count=\"rides\">1<"]);
+}
+
+#[test]
+fn the_mountain_shows_the_newest_day_or_any() {
+    let (_lodge, server) = ridden();
+    let newest = page(&server, "/rides");
+    has(
+        &newest,
+        &[
+            "Season 2025, day 3",
+            "<strong data-count=\"rides\">4</strong>",
+            "<strong data-count=\"skiers\">3</strong>",
+            "href=\"/rides/resorts/1?season=2025&amp;day=3\">Mission Ridge</a></th><td data-count=\"rides\">3<",
+            "data-count=\"vertical\">1,000<",
+            "Lift 30",
+            "href=\"/rides?season=2025&amp;day=2\" rel=\"prev\"",
+        ],
+    );
+    assert!(!newest.contains("rel=\"next\""));
+    assert_eq!(page(&server, "/rides?season=2025&day=3"), newest);
+    assert_eq!(page(&server, "/rides?season=&day="), newest, "an empty field asks for nothing");
+    let older = page(&server, "/rides?season=2025&day=2");
+    has(&older, &["The mountain on day 2", "rel=\"next\""]);
+    assert!(!older.contains("rides.js") && !older.contains("rel=\"prev\""));
+    has(&page(&server, "/rides?season=2024"), &["Season 2024, day 9"]);
+    has(&page(&server, "/rides?day=77"), &["Season 2025, day 77", "Nobody rode on this day."]);
+}
+
+#[test]
+fn a_resorts_day_is_drawn_and_written_out() {
+    let (_lodge, server) = ridden();
+    let day = page(&server, "/rides/resorts/1?season=2025&day=3");
+    has(
+        &day,
+        &[
+            "<h1>Mission Ridge</h1>",
+            "3 rides; most in the hour from 08:00: 2.",
+            "<th scope=\"row\">08:00</th><td>2</td>",
+            "3 rides; most by Lift 30: 2.",
+            "<th scope=\"row\">Lift 40</th><td>1</td>",
+            "href=\"/rides/skiers/7?season=2025\">7</a></th><td>600</td>",
+            "href=\"?season=2025&amp;day=2\">2</a>",
+        ],
+    );
+    assert_eq!(page(&server, "/rides/resorts/1"), day, "the newest of this resort");
+    has(&page(&server, "/rides/resorts/1?season=2024"), &["Season 2024, day 9"]);
+    has(&page(&server, "/rides/resorts/1?season=2023"), &["Nobody rode here in this season."]);
+    has(
+        &page(&server, "/rides/resorts/3"),
+        &["<h1>Stevens Pass</h1>", "Nobody has ridden here yet."],
+    );
+}
+
+#[test]
+fn leaders_are_asked_for_with_a_form() {
+    let (_lodge, server) = ridden();
+    let season = page(&server, "/rides/leaderboard?resort=1&season=2025&day=");
+    has(
+        &season,
+        &["Mission Ridge, season 2025</h2>", ">7</a></th><td>800</td>", ">8</a></th><td>400</td>"],
+    );
+    assert_eq!(page(&server, "/rides/leaderboard"), season, "what is left out is the newest");
+    let day = page(&server, "/rides/leaderboard?resort=1&season=2025&day=3");
+    has(&day, &["season 2025, day 3</h2>", ">7</a></th><td>600</td>"]);
+    has(&page(&server, "/rides/leaderboard?resort=3"), &["Nobody has ridden there yet."]);
+}
+
+#[test]
+fn a_skier_is_found_by_number() {
+    let (_lodge, server) = ridden();
+    let found = server.ask("GET", "/rides/skiers?skier=+7+").browser().send();
+    assert_eq!(found.leads(), (303, Some("/rides/skiers/7")));
+    let newest = page(&server, "/rides/skiers/7");
+    has(
+        &newest,
+        &[
+            "<h1>Skier 7</h1>",
+            "<dt>Vertical</dt><dd>850</dd>",
+            "<dt>Rides</dt><dd>4</dd>",
+            "<dt>Days</dt><dd>2</dd>",
+            "850 up; farthest on day 3: 650.",
+            "href=\"/rides/resorts/2?season=2025&amp;day=3\"",
+            "href=\"?season=2024\"",
+        ],
+    );
+    has(&page(&server, "/rides/skiers/7?season=2024"), &["<dt>Vertical</dt><dd>10</dd>"]);
+    has(&page(&server, "/rides/skiers/8?season=2024"), &["did not ride in that season"]);
+    has(&page(&server, "/rides/skiers/9"), &["has not ridden yet"]);
+    has(&page(&server, "/rides/skiers"), &["Find a skier"]);
+}
+
+#[test]
+fn a_page_that_cannot_be_says_why() {
+    let (_lodge, server) = ridden();
+    for (path, status, said) in [
+        ("/rides?season=x", 400, "Season: must be a whole number from 1 to 9999."),
+        ("/rides?day=367", 400, "Day: must be a whole number from 1 to 366."),
+        ("/rides?season=1999", 404, "Nobody rode in this season."),
+        ("/rides/resorts/99", 404, "There is no such resort."),
+        ("/rides/resorts/x", 404, "There is no such resort."),
+        ("/rides/resorts/1?day=0", 400, "Day: must be a whole number from 1 to 366."),
+        ("/rides/leaderboard?resort=99", 400, "The resort must be a whole number from 1 to 10."),
+        ("/rides/leaderboard?season=-1", 400, "The season must be a whole number from 1 to 9999."),
+        ("/rides/leaderboard?day=x", 400, "The day must be a whole number from 1 to 366."),
+        ("/rides/skiers?skier=0", 400, "number must be a whole number from 1 to 100000."),
+        ("/rides/skiers/0", 404, "There is no skier of this number."),
+        ("/rides/skiers/7?season=x", 400, "Season: must be a whole number from 1 to 9999."),
+        ("/rides/nothing", 404, "There is nothing here."),
+        ("/rides/resorts/%FF", 404, "There is nothing here."),
+    ] {
+        let answer = asked(&server, path);
+        assert_eq!(answer.status, status, "{path}");
+        has(&answer.text(), &[said]);
+    }
+}
