@@ -21,7 +21,7 @@ struct Mutation {
     test: [&'static str; 3],
 }
 
-const MUTATIONS: [Mutation; 3] = [
+const MUTATIONS: [Mutation; 4] = [
     Mutation {
         what: "a message is taken for confirmed when it is sent",
         file: "crates/engines/src/rabbitmq/channel.rs",
@@ -42,6 +42,13 @@ const MUTATIONS: [Mutation; 3] = [
         code: "match feed.changed().await {",
         instead: "match Ok::<Vec<Short>, lodge_domain::Error>(Vec::new()) {",
         test: ["lodge", "cluster", "coherence"],
+    },
+    Mutation {
+        what: "an event that was stored before is stored once more, under another id",
+        file: "crates/embedded/src/rides/record.rs",
+        code: "        if self.insert(event, ride, None)? {",
+        instead: "        let id = EventId::Uuid(uuid::Uuid::now_v7());\n        if self.insert(&RideEvent { id, ..event.clone() }, ride, None)? {",
+        test: ["lodge", "it", "rides_crash::twenty_kills"],
     },
 ];
 

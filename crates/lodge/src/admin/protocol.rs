@@ -11,7 +11,7 @@ use lodge_domain::{
         transfer::{ExportRow, Import, Imported},
     },
     passwords::Password,
-    rides::{Gate, SkierId},
+    rides::{Gate, Rebuilt, SkierId},
     secret::Hidden,
 };
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,8 @@ pub(crate) enum RidesCommand {
     ListGates,
     /// End a gate's key.
     RevokeGate { name: String },
+    /// Make all sums anew.
+    Rebuild,
     /// Tell the codes on the passes of these skiers, of the first [`CODES_MAX`] at most.
     PassCodes { first: u64, last: u64 },
 }
@@ -102,6 +104,8 @@ pub(crate) enum Outcome {
     User(Account),
     /// A page of accounts.
     Users(Vec<Account>),
+    /// Which sums of rides were wrong.
+    RidesRebuilt(Rebuilt),
     /// What came of each line: whether its name was free, or why it cannot be.
     UsersImported(Vec<Result<bool, String>>),
     /// What happened to an account, newest first.

@@ -144,6 +144,7 @@ async fn carry_out_for_rides(
             let (gate, token) = rides.gates.create(&name, resort.map(|(id, _)| id)).await?;
             Outcome::GateCreated { gate, token: token.into() }
         }
+        RidesCommand::Rebuild => Outcome::RidesRebuilt(rides.log.rebuild().await?),
         RidesCommand::ListGates => Outcome::Gates(rides.gates.list().await?),
         RidesCommand::RevokeGate { name } => Outcome::GateRevoked(rides.gates.revoke(&name).await?),
         RidesCommand::PassCodes { first, last } => {

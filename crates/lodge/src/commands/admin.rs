@@ -67,6 +67,9 @@ enum AdminCommand {
     Gate(rides::GateCommand),
     /// Print the codes on skiers' passes, one `skier,code` a line, with which people claim them.
     Pass(rides::PassOptions),
+    /// Make anew what is derived of something else.
+    #[command(subcommand)]
+    Rebuild(rides::RebuildCommand),
     /// Add the links of another shortener's CSV export. It can be repeated: what is there stays.
     Import {
         /// The file.
@@ -159,6 +162,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::User(command) => return user::carry_out(administrator, command),
         AdminCommand::Gate(command) => rides::gate(administrator, command)?,
         AdminCommand::Pass(options) => rides::pass(administrator, &options)?,
+        AdminCommand::Rebuild(command) => return rides::rebuild(administrator, &command),
         AdminCommand::Import { file, from, key } => {
             return import(administrator, &file, from.into(), key.as_deref());
         }

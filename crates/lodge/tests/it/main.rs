@@ -35,6 +35,7 @@ mod providers;
 mod redirects;
 mod revocation;
 mod rides;
+mod rides_crash;
 mod rides_live;
 mod rides_pages;
 mod secrecy;

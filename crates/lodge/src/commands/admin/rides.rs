@@ -1,10 +1,13 @@
-//! `lodge admin gate` and `lodge admin pass`.
+//! `lodge admin gate`, `lodge admin pass` and `lodge admin rebuild`.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use lodge_domain::rides::{Gate, SkierId};
+use lodge_domain::rides::{Gate, Rebuilt, SkierId};
 
 use super::OTHER_ANSWER;
 use crate::admin::{Administrator, Command, Outcome, RidesCommand};
@@ -36,6 +39,35 @@ pub(super) struct PassOptions {
     /// The last one, to print those between as well.
     #[arg(long, value_name = "LAST")]
     to: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RebuildCommand {
+    /// Make all sums of rides anew of the rides, and say which were wrong; exits 1 if any was. Rides are
+    /// taken in meanwhile, but wait while a day is read.
+    Rides,
+}
+
+pub(super) fn rebuild(
+    administrator: &mut Administrator,
+    command: &RebuildCommand,
+) -> Result<ExitCode> {
+    let RebuildCommand::Rides = command;
+    let command = Command::Rides(RidesCommand::Rebuild);
+    let Outcome::RidesRebuilt(Rebuilt { events, differences }) =
+        administrator.carry_out(command)?
+    else {
+        bail!(OTHER_ANSWER)
+    };
+    println!("{events} rides and voids were read");
+    if differences.is_empty() {
+        println!("nothing differed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (what, rows) in differences {
+        println!("{what}: {rows} were wrong, and are put right");
+    }
+    Ok(ExitCode::FAILURE)
 }
 
 pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> Result<()> {
