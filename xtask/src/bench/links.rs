@@ -292,13 +292,20 @@ pub(crate) fn load_at(
     options: &Options,
     arguments: &[&str],
 ) -> Result<serde_json::Value> {
-    let (duration, json) = (format!("{}s", options.seconds), scratch.path("report.json"));
+    let duration = format!("{}s", options.seconds);
+    reported(scratch, &[arguments, &["--url", url, "--duration", &duration]].concat())
+}
+
+/// A run of `lodge load` that ends by itself.
+pub(crate) fn load_to_its_end(scratch: &Scratch, arguments: &[&str]) -> Result<serde_json::Value> {
+    reported(scratch, &[arguments, &["--url", &format!("http://{LODGE}")]].concat())
+}
+
+fn reported(scratch: &Scratch, arguments: &[&str]) -> Result<serde_json::Value> {
+    let json = scratch.path("report.json");
     let report = json.display().to_string();
-    let common = ["--url", url, "--duration", &duration, "--json", &report];
-    process::output(
-        &servers::lodge_binary().display().to_string(),
-        &[&["load"], arguments, &common].concat(),
-    )?;
+    let lodge = servers::lodge_binary().display().to_string();
+    process::output(&lodge, &[&["load"], arguments, &["--json", &report]].concat())?;
     Ok(serde_json::from_str(&fs::read_to_string(json)?)?)
 }
 

@@ -5,6 +5,7 @@ mod beside;
 mod cluster;
 mod crowd;
 mod links;
+mod rides;
 mod servers;
 mod wrk;
 
@@ -20,6 +21,8 @@ pub(crate) enum Bench {
     Cluster(Options),
     /// Accounts, beside nginx's bare `return 200`, on a folder of ten million that is made the first time.
     Accounts(accounts::AccountsOptions),
+    /// Lift rides: recorded, and asked for.
+    Rides(rides::RidesOptions),
 }
 
 #[derive(Args)]
@@ -45,6 +48,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         Bench::Links(options) => links::run(options),
         Bench::Cluster(options) => cluster::run(options),
         Bench::Accounts(options) => accounts::run(options),
+        Bench::Rides(options) => rides::run(options),
     }
 }
 

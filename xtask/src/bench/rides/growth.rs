@@ -1,0 +1,73 @@
+//! What a question costs when there are ten million rides, and when there are a hundred thousand.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+
+use super::{RidesOptions, load_to_its_end, start};
+use crate::bench::{
+    median,
+    servers::{self, LODGE, Scratch},
+};
+
+/// Days over which the rides are spread.
+const DAYS: u64 = 10;
+/// How often each is asked for.
+const TIMES: usize = 200;
+/// Rides of the small mountain.
+const FEW: u64 = 100_000;
+
+/// What is asked for; the first are the course's GETs, the last the leaders, whose bar is their own.
+const PATHS: [&str; 10] = [
+    "/resorts/3/seasons/2025/day/1/skiers",
+    "/skiers/3/seasons/2025/days/1/skiers/77",
+    "/skiers/77/vertical",
+    "/rides",
+    "/rides/resorts/3?season=2025&day=1",
+    "/rides/skiers/77?season=2025",
+    "/rides/leaderboard?resort=3&season=2025",
+    "/rides/leaderboard?resort=3&season=2025&day=1",
+    "/api/rides/leaderboard?resort=3&season=2025&limit=100",
+    "/api/rides/leaderboard?resort=3&season=2025&day=1&limit=100",
+];
+
+/// The leaders' bar, in ms.
+const LEADERS_MS: f64 = 20.0;
+
+pub(super) fn grown(options: &RidesOptions) -> Result<()> {
+    let few = times(options.events(FEW))?;
+    let many = times(options.rides)?;
+    println!("\n| median of {TIMES}, ms | {FEW} rides | {} rides | more |", options.rides);
+    println!("| --- | --- | --- | --- |");
+    let mut kept = true;
+    for ((path, few), many) in PATHS.into_iter().zip(few).zip(many) {
+        println!("| `{path}` | {few:.2} | {many:.2} | {:.2} |", many - few);
+        kept &= many <= few * 1.2 || many - few < 2.0;
+        kept &= !path.contains("leaderboard") || many < LEADERS_MS;
+    }
+    options.bar("20 %, or 2 ms, more; leaders in less than 20 ms", kept)
+}
+
+/// The median time of each path on a mountain of so many rides.
+fn times(rides: u64) -> Result<Vec<f64>> {
+    let scratch = Scratch::new()?;
+    let _lodge = start(&scratch)?;
+    let events = (rides / DAYS).to_string();
+    for day in 1..=DAYS {
+        let day = day.to_string();
+        let batches = ["rides-batch", "--events", &events, "--day", &day, "--seed", &day];
+        load_to_its_end(&scratch, &batches)?;
+    }
+    PATHS.iter().map(|path| time_ms(path)).collect()
+}
+
+fn time_ms(path: &str) -> Result<f64> {
+    let mut times = Vec::with_capacity(TIMES);
+    for _ in 0..TIMES {
+        let asked = Instant::now();
+        let answer = servers::get(LODGE, path)?;
+        times.push(asked.elapsed().as_secs_f64() * 1e3);
+        ensure!(answer.contains(" 200 ") || answer.contains(" 404 "), "{path}: {answer:.300}");
+    }
+    Ok(median(&times))
+}
