@@ -59,7 +59,7 @@ fn a_file_of_a_newer_lodge_is_refused() {
     let file = folder.path().join("lodge.db");
     Connection::open(&file).unwrap().pragma_update(None, "user_version", 999).unwrap();
     let refused = reopen(folder.path()).err().unwrap();
-    assert!(matches!(refused, OpenError::Newer { found: 999, known: 5, .. }));
+    assert!(matches!(refused, OpenError::Newer { found: 999, known: 1..999, .. }));
     assert!(refused.to_string().contains("newer Lodge"), "{refused}");
 }
 
