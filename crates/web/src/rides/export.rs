@@ -39,7 +39,7 @@ const HEAD: [&str; 12] = [
     params(("season" = String, Query, example = "2025"), ("resort" = Option<u16>, Query)),
     responses((status = 200, description = "A head line, and a line for each event", content_type = "text/csv"),
         (status = 400, description = "A parameter cannot be; the answer says which")))]
-pub(super) async fn export(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+pub(super) async fn season_csv(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let (season, resort) = query::season(uri.query(), &app.rides.mountain)?;
     // Before the head is sent, so that what fails at once has its status.
     let first = page(&app, season, resort, None).await?;

@@ -57,7 +57,7 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/api/rides/lifts", api::lifts)
         .on(Method::GET, "/api/rides/hours", api::hours)
         .on(Method::GET, "/api/rides/search", search::search)
-        .on(Method::GET, "/api/rides/export.csv", export::export)
+        .on(Method::GET, "/api/rides/export.csv", export::season_csv)
         .on(Method::GET, "/api/rides/live", live::live)
         .merge(pages::routes())
 }

@@ -18,7 +18,7 @@ use super::{api, batch, course, export, live, search};
         api::lifts,
         api::hours,
         search::search,
-        export::export,
+        export::season_csv,
         live::live,
         api::resorts,
         api::ledger
