@@ -23,11 +23,11 @@ pub struct Options {
     /// Length of the write-ahead log, in bytes, past which writes are refused because a long read (a
     /// backup) keeps it from starting anew. Default 1 GiB.
     pub wal_bytes_max: u64,
-    /// Skiers' days that are kept in memory before they are written together; some 100 bytes each.
+    /// Skiers' days that are kept in memory before they are written together.
     /// Default 65,536.
     pub skier_days: usize,
     /// Rides after which those are written however few they are: what is not written when the process is
-    /// killed is made again of the rides at the next start, 2 µs for each. Default 250,000.
+    /// killed is made again of the rides at the next start. Default 250,000.
     pub rides_unwritten: u32,
     /// How long closing may take. Default 20 s.
     pub close_wait: Duration,

@@ -19,7 +19,7 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Characters of a code, of five bits each. Fifty bits are not to be guessed where tries are limited.
 const CODE_LENGTH: usize = 10;
 
-/// A code as it is printed on a pass: `XXXXX-XXXXX`. Read with or without the hyphen, in capitals or not,
+/// A code as it is printed on a pass: two groups of five. Read with or without the hyphen, in capitals or not,
 /// the letter O as 0, and I and L as 1.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PassCode([u8; CODE_LENGTH]);

@@ -25,7 +25,7 @@ use crate::{
     writer::{App, Writer},
 };
 
-/// Events that wait for the writer; past it they are refused. Each takes some 200 bytes.
+/// Events that wait for the writer; past it they are refused.
 const EVENTS_MAX: usize = 65_536;
 
 /// Events after which a piece of work takes no further caller's. More of them would share more pages, and

@@ -15,7 +15,7 @@ use lodge_domain::{
 use super::{RidesApp, query};
 use crate::error::HttpResult;
 
-/// Events that are read at once: some 200 KB of CSV.
+/// Events that are read at once.
 const PAGE: usize = 2_000;
 
 const HEAD: [&str; 12] = [
