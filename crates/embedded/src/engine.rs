@@ -80,8 +80,11 @@ impl Engine {
             restart: options.wal_restart_bytes,
             max: options.wal_bytes_max,
         };
-        let thresholds =
-            Thresholds { days: options.skier_days, rides: options.rides_unwritten.into() };
+        let thresholds = Thresholds {
+            days: options.skier_days,
+            rides: options.rides_unwritten.into(),
+            part: options.skier_days_part,
+        };
         let skier_days = SkierDays::open(&main, thresholds).map_err(failed)?;
         let checkpoints = Checkpoints::new(lengths);
         let noted = Arc::clone(&checkpoints);

@@ -29,6 +29,8 @@ pub struct Options {
     /// Rides after which those are written however few they are: what is not written when the process is
     /// killed is made again of the rides at the next start. Default 250,000.
     pub rides_unwritten: u32,
+    /// Skiers' days that are written at once where all are to be. Default 4,096.
+    pub skier_days_part: usize,
     /// How long closing may take. Default 20 s.
     pub close_wait: Duration,
 }
@@ -46,6 +48,7 @@ impl Default for Options {
             wal_bytes_max: 1 << 30,
             skier_days: 65_536,
             rides_unwritten: 250_000,
+            skier_days_part: 4_096,
             close_wait: Duration::from_secs(20),
         }
     }

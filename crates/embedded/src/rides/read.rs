@@ -51,10 +51,8 @@ pub(super) fn skier_days(
     skier: SkierId,
     newer: Vec<DayState>,
 ) -> Result<Vec<DayState>, Failure> {
-    let mut days = skier_days::on_disk(connection, skier)?;
-    skier_days::overlay(&mut days, newer.into_iter());
+    let mut days = skier_days::overlay(skier_days::on_disk(connection, skier)?, newer);
     days.retain(|state| state.tally.rides > 0);
-    days.sort_unstable_by_key(|state| state.on);
     Ok(days)
 }
 

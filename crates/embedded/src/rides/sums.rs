@@ -148,8 +148,8 @@ fn apply_season(
             up_to = up_to.max(change.row);
         }
         let on = changes[0].on;
-        let known = days.iter().find(|state| state.on == on);
-        let was = known.map_or_else(Tally::default, |state| state.tally);
+        let known = days.binary_search_by_key(&on, |state| state.on);
+        let was = known.map_or_else(|_| Tally::default(), |place| days[place].tally);
         let is = by.onto(was);
         work.set(skier, DayState { on, tally: is, up_to });
         spans.entry(on.into()).or_default().add(skier, was, is, by);
