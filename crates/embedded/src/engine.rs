@@ -113,8 +113,8 @@ impl Engine {
         drop(readers_alive);
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
-        let writer = Writer::start(main, limits, Arc::clone(&checkpoints), writer_alive)
-            .map_err(no_thread)?;
+        let (carried, now) = (Arc::clone(&checkpoints), Box::new(Instant::now));
+        let writer = Writer::start(main, limits, carried, now, writer_alive).map_err(no_thread)?;
         let ends =
             Ends { writer: writer_end, readers: readers_end, checkpoints: checkpoints_end, folder };
         Ok(Self {

@@ -26,6 +26,7 @@ mod rides;
 #[cfg(test)]
 mod tests;
 mod tidy;
+mod turns;
 mod writer;
 
 use std::{path::Path, sync::Arc};

@@ -1,5 +1,6 @@
-//! The one thread that writes. Requests wait in a bounded queue per app; the thread takes them in turn
-//! into a group, runs each under a savepoint, commits the group with one fsync, and answers each.
+//! The one thread that writes. Requests wait in a bounded queue per app; the thread takes them into a group,
+//! those first whose app's took the least time, runs each under a savepoint, commits the group with one
+//! fsync, and answers each.
 
 use std::{
     collections::VecDeque,
@@ -17,6 +18,7 @@ use crate::{
     checkpoints::Checkpoints,
     failure::{Failure, NotTaken, Shared, from_sqlite},
     job::{Job, Request},
+    turns::Turns,
 };
 
 /// After a group of so many requests the thread waits a moment for the next to become about as large:
@@ -47,6 +49,9 @@ impl App {
         }
     }
 }
+
+/// By which requests and groups are timed.
+pub(crate) type Now = Box<dyn Fn() -> Instant + Send>;
 
 /// The writer's bounds.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +96,7 @@ impl Writer {
         connection: Connection,
         limits: Limits,
         checkpoints: Arc<Checkpoints>,
+        now: Now,
         alive: A,
     ) -> std::io::Result<Self> {
         let queues = Arc::new(Queues { state: Mutex::default(), wake: Condvar::new(), limits });
@@ -98,7 +104,8 @@ impl Writer {
         thread::Builder::new().name("lodge-writer".to_owned()).spawn(move || {
             let _alive = alive;
             let _closes = CloseOnDrop(Arc::clone(&of_thread));
-            Groups { connection, queues: of_thread, taken: Default::default(), checkpoints }.run();
+            let (taken, turns) = (Default::default(), Turns::new());
+            Groups { connection, queues: of_thread, taken, turns, now, checkpoints }.run();
         })?;
         Ok(Self { queues })
     }
@@ -172,6 +179,8 @@ struct Groups {
     connection: Connection,
     queues: Arc<Queues>,
     taken: [VecDeque<Box<dyn Job>>; App::COUNT],
+    turns: Turns<{ App::COUNT }>,
+    now: Now,
     checkpoints: Arc<Checkpoints>,
 }
 
@@ -227,30 +236,33 @@ impl Groups {
         }
     }
 
-    /// Runs requests of each app in turn until the group's time is up or none is left, and commits.
-    /// The jobs that ran share the outcome.
+    /// Runs requests until the group's time is up or none is left, and commits. The jobs that ran share the
+    /// outcome; if the group fails, those that did not run stay for the next.
     fn group(&mut self) -> (Vec<Box<dyn Job>>, Result<(), Shared>) {
         let mut done = Vec::with_capacity(self.taken.iter().map(VecDeque::len).sum());
-        let begun = Instant::now();
+        let (begun, group_time) = ((self.now)(), self.queues.limits.group_time);
         if let Err(error) = self.statement("BEGIN IMMEDIATE") {
             done.extend(self.taken.iter_mut().flat_map(|queue| queue.drain(..)));
             return (done, Err(shared(error)));
         }
-        while begun.elapsed() < self.queues.limits.group_time {
-            let jobs = self.taken.each_mut().map(VecDeque::pop_front);
-            if jobs.iter().all(Option::is_none) {
+        while (self.now)().duration_since(begun) < group_time
+            && let Some(app) = self.turns.next(&self.taken)
+        {
+            // What probably takes long has a group of its own: others are answered before it.
+            if !done.is_empty() && self.turns.last(app) >= group_time {
                 break;
             }
-            for mut job in jobs.into_iter().flatten() {
-                if job.is_abandoned() {
-                    continue;
-                }
-                let ran = self.run_one(&mut *job);
-                done.push(job);
-                if let Err(error) = ran {
-                    self.roll_back();
-                    return (done, Err(error));
-                }
+            let Some(mut job) = self.taken[app].pop_front() else { break };
+            if job.is_abandoned() {
+                continue;
+            }
+            let start = (self.now)();
+            let ran = self.run_one(&mut *job);
+            self.turns.charge(app, (self.now)().duration_since(start));
+            done.push(job);
+            if let Err(error) = ran {
+                self.roll_back();
+                return (done, Err(error));
             }
         }
         match self.statement("COMMIT") {

@@ -146,6 +146,42 @@ async fn a_failed_commit_is_unavailable_for_the_whole_group() {
 }
 
 #[tokio::test]
+async fn what_a_failed_group_had_not_run_is_done_in_the_next() {
+    let (engine, _folder) = open(&Options::default());
+    let barrier = Barrier::default();
+    let holding = barrier.clone();
+    let first = ask(
+        &engine,
+        work(move |_| {
+            holding.set(0);
+            holding.wait(1);
+            Ok(())
+        }),
+    );
+    barrier.reached(0).await;
+    // As SQLite does by itself when it cannot read.
+    let ends_the_transaction = work(|connection| {
+        connection.execute_batch("ROLLBACK")?;
+        Err(Error::internal("a failed read").into())
+    });
+    // Goes first, because its app has had less of the writer's time.
+    let of_failing = Arc::clone(&engine);
+    let failed =
+        tokio::spawn(
+            async move { of_failing.writer.write(App::Accounts, ends_the_transaction).await },
+        );
+    let other = ask(&engine, note("of another app"));
+    while engine.writer.waiting(App::Links) < 2 || engine.writer.waiting(App::Accounts) < 1 {
+        tokio::task::yield_now().await;
+    }
+    barrier.set(1);
+    first.await.unwrap().unwrap();
+    assert!(is_unavailable(&failed.await.unwrap()));
+    other.await.unwrap().unwrap();
+    assert_eq!(notes(&engine).await, ["of another app"]);
+}
+
+#[tokio::test]
 async fn a_full_disk_refuses_writes_and_leaves_reads_alone() {
     let (engine, _folder) = open(&Options::default());
     let before = create(&engine).await.unwrap();

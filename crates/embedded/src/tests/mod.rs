@@ -5,6 +5,7 @@ mod log;
 mod plans;
 mod readers;
 mod rides;
+mod turns;
 
 use lodge_contract::samples::{RESERVED, chosen, fresh, link};
 use lodge_domain::{Error, Result, links::Short};
