@@ -33,6 +33,12 @@ impl Rides {
         Ok(whole)
     }
 
+    /// The newest day on which somebody rode at any resort, as the last events say.
+    pub async fn newest_day(&self) -> Result<Option<(Season, Day)>> {
+        let resorts = self.mountain.resorts().map(|(resort, _)| resort).collect();
+        self.tallies.newest_day(resorts).await
+    }
+
     /// The days of a season on which somebody rode at any resort.
     pub async fn days(&self, season: Season) -> Result<BTreeSet<Day>> {
         let mut days = BTreeSet::new();

@@ -88,8 +88,9 @@ pub trait RideTallies: Send + Sync {
     /// then there may be fewer.
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>>;
 
-    /// The newest day on which somebody rode anywhere.
-    async fn newest_day(&self) -> Result<Option<(Season, Day)>>;
+    /// The newest day on which somebody rode at one of these resorts, as the last thousand events say: an event
+    /// of a day that is far off shows it no longer than that.
+    async fn newest_day(&self, resorts: Vec<ResortId>) -> Result<Option<(Season, Day)>>;
 }
 
 /// How many leaders can be asked for.

@@ -23,14 +23,15 @@ use lodge_domain::{
     },
 };
 
-use self::skier_days::DayState;
 #[cfg(test)]
 pub(crate) use self::{
     gates::STATEMENTS as OF_GATES, leaders::STATEMENTS as OF_LEADERS,
-    passes::STATEMENTS as OF_PASSES, read::STATEMENTS as OF_READS, record::STATEMENTS as OF_EVENTS,
+    passes::STATEMENTS as OF_PASSES, read::statements as of_reads,
+    record::STATEMENTS as OF_EVENTS,
     search::STATEMENTS as OF_PAGES, skier_days::STATEMENTS as OF_SKIERS,
     sums::STATEMENTS as OF_SUMS,
 };
+use self::{read::Wanted, skier_days::DayState};
 pub(crate) use self::{
     recorder::Recorder,
     skier_days::{SkierDays, Thresholds},
@@ -41,9 +42,10 @@ use crate::{engine::Engine, writer::App};
 pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
 
 impl SqliteRides {
-    async fn skier_days(&self, skier: SkierId) -> Result<Vec<DayState>> {
+    async fn skier_days(&self, skier: SkierId, wanted: Wanted) -> Result<Vec<DayState>> {
         let newer = self.0.rides.skier_days().of(skier);
-        self.0.readers.read(move |connection| read::skier_days(connection, skier, newer)).await
+        let days = move |connection: &_| read::skier_days(connection, skier, &wanted, newer);
+        self.0.readers.read(days).await
     }
 
     /// Writes all skiers' days that are newer in memory now, a part at a time.
@@ -91,14 +93,13 @@ impl RideTallies for SqliteRides {
     }
 
     async fn skier_season(&self, skier: SkierId, season: Season) -> Result<Vec<SkierDay>> {
-        let days = self.skier_days(skier).await?.into_iter();
-        let in_season = days.filter(|state| state.on.season == season);
+        let wanted = Wanted { seasons: vec![season], resorts: Vec::new() };
         let day = |DayState { on: ResortDay { resort, day, .. }, tally, .. }| SkierDay {
             resort,
             day,
             tally,
         };
-        Ok(in_season.map(day).collect())
+        Ok(self.skier_days(skier, wanted).await?.into_iter().map(day).collect())
     }
 
     async fn skier_seasons(
@@ -108,14 +109,9 @@ impl RideTallies for SqliteRides {
         seasons: Vec<Season>,
     ) -> Result<Vec<SeasonVertical>> {
         let mut found: Vec<SeasonVertical> = Vec::new();
-        for DayState { on: ResortDay { season, resort, .. }, tally, .. } in
-            self.skier_days(skier).await?
+        for DayState { on: ResortDay { season, .. }, tally, .. } in
+            self.skier_days(skier, Wanted { seasons, resorts }).await?
         {
-            let is_wanted = (resorts.is_empty() || resorts.contains(&resort))
-                && (seasons.is_empty() || seasons.contains(&season));
-            if !is_wanted {
-                continue;
-            }
             match found.last_mut().filter(|last| last.season == season) {
                 Some(last) => last.vertical += tally.vertical,
                 None => found.push(SeasonVertical { season, vertical: tally.vertical }),
@@ -144,8 +140,8 @@ impl RideTallies for SqliteRides {
         self.0.readers.read(move |connection| leaders::shown(connection, span, limit)).await
     }
 
-    async fn newest_day(&self) -> Result<Option<(Season, Day)>> {
-        self.0.readers.read(read::newest_day).await
+    async fn newest_day(&self, resorts: Vec<ResortId>) -> Result<Option<(Season, Day)>> {
+        self.0.readers.read(move |connection| read::newest_day(connection, &resorts)).await
     }
 }
 

@@ -1,10 +1,12 @@
 //! Reads sums of rides.
 
+use std::iter;
+
 use lodge_domain::rides::{
     Breakdown, Day, DayTally, ForEver, Hour, HourTally, LiftId, LiftTally, ResortDay, ResortId,
     Season, SkierId, Span, Tally,
 };
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::{
     day_number,
@@ -22,18 +24,43 @@ const HOURS: &str = "SELECT hour, rides, vertical FROM hour_days \
     WHERE season = ?1 AND resort = ?2 AND day = ?3 AND rides > 0 ORDER BY hour";
 const LEDGER: &str = "SELECT stored, duplicates, refused FROM ride_ledger WHERE one = 1";
 
-/// One for each season of each resort, and one for each day of the newest: some thousand rows.
-const SEASONS: &str =
-    "SELECT season FROM resort_days WHERE resort = ?1 AND day = 0 AND rides > 0 ORDER BY season";
-const NEWEST_SEASON: &str =
-    "SELECT season FROM resort_days WHERE day = 0 AND rides > 0 ORDER BY season DESC LIMIT 1";
-const NEWEST_DAY: &str =
-    "SELECT day FROM resort_days WHERE season = ?1 AND rides > 0 ORDER BY day DESC LIMIT 1";
+const SEASONS: &str = "SELECT season FROM resort_days INDEXED BY resort_seasons \
+    WHERE resort = ?1 AND day = 0 AND rides > 0 ORDER BY season";
 
-/// Those of these that find what they read by an index; the seasons are looked for among as many rows as
-/// there are days at all resorts.
+/// Rides that came last, among which the newest day is looked for.
+const LATEST: u32 = 1_000;
+/// The newest days of the last rides, those left out of which all rides are void.
+const NEWEST_DAYS: &str = "SELECT in_season, on_day, at_resort FROM (SELECT DISTINCT \
+        season AS in_season, resort AS at_resort, day AS on_day \
+        FROM rides NOT INDEXED WHERE row > (SELECT max(row) FROM rides) - ?1) \
+    WHERE EXISTS (SELECT 1 FROM resort_days \
+        WHERE season = in_season AND resort = at_resort AND day = on_day AND rides > 0) \
+    ORDER BY in_season DESC, on_day DESC";
+
+/// A skier's days, in these seasons and at these resorts only, if any are named.
+fn skier_days_sql(seasons: &[Season], resorts: &[ResortId]) -> String {
+    let among = |column: &str, wanted: usize| match wanted {
+        0 => String::new(),
+        _ => format!(" AND {column} IN ({})", vec!["?"; wanted].join(", ")),
+    };
+    let (seasons, resorts) = (among("season", seasons.len()), among("resort", resorts.len()));
+    format!(
+        "SELECT season, resort, day, rides, vertical, up_to FROM skier_days WHERE skier = ?{seasons}{resorts}"
+    )
+}
+
+/// For the test of plans.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 7] = [SKIER_DAY, TOTAL, DAYS, LIFTS, HOURS, LEDGER, NEWEST_DAY];
+pub(crate) fn statements() -> Vec<String> {
+    let fixed = [SKIER_DAY, TOTAL, DAYS, LIFTS, HOURS, LEDGER, SEASONS, NEWEST_DAYS];
+    let mut statements: Vec<_> = fixed.map(str::to_owned).into();
+    for seasons in [&[][..], &[Season(2025); 2]] {
+        for resorts in [&[][..], &[ResortId(3); 2]] {
+            statements.push(skier_days_sql(seasons, resorts));
+        }
+    }
+    statements
+}
 
 pub(super) fn skier_day(
     connection: &Connection,
@@ -45,13 +72,38 @@ pub(super) fn skier_day(
     Ok(connection.prepare_cached(SKIER_DAY)?.query_row(key, read).optional()?)
 }
 
+/// Which of a skier's days are wanted.
+#[derive(Default)]
+pub(super) struct Wanted {
+    /// Of these seasons, or of all.
+    pub(super) seasons: Vec<Season>,
+    /// At these resorts, or at all.
+    pub(super) resorts: Vec<ResortId>,
+}
+
+impl Wanted {
+    fn has(&self, on: ResortDay) -> bool {
+        (self.seasons.is_empty() || self.seasons.contains(&on.season))
+            && (self.resorts.is_empty() || self.resorts.contains(&on.resort))
+    }
+}
+
 /// A skier's days on which they rode, those of `newer` as they are there, by season, resort and day.
 pub(super) fn skier_days(
     connection: &Connection,
     skier: SkierId,
+    wanted: &Wanted,
     newer: Vec<DayState>,
 ) -> Result<Vec<DayState>, Failure> {
-    let mut days = skier_days::overlay(skier_days::on_disk(connection, skier)?, newer);
+    let mut statement =
+        connection.prepare_cached(&skier_days_sql(&wanted.seasons, &wanted.resorts))?;
+    let keys = iter::once(skier.0)
+        .chain(wanted.seasons.iter().map(|season| season.0.into()))
+        .chain(wanted.resorts.iter().map(|resort| resort.0.into()));
+    let stored =
+        statement.query_map(params_from_iter(keys), skier_days::read)?.collect::<Result<_, _>>()?;
+    let newer = newer.into_iter().filter(|state| wanted.has(state.on)).collect();
+    let mut days = skier_days::overlay(stored, newer);
     days.retain(|state| state.tally.rides > 0);
     Ok(days)
 }
@@ -90,17 +142,19 @@ pub(super) fn breakdown(connection: &Connection, on: ResortDay) -> Result<Breakd
     })
 }
 
-pub(super) fn newest_day(connection: &Connection) -> Result<Option<(Season, Day)>, Failure> {
-    let one = |sql: &str, season: Option<u16>| {
-        let mut statement = connection.prepare_cached(sql)?;
-        let read = |row: &Row<'_>| row.get::<_, u16>(0);
-        match season {
-            Some(season) => statement.query_row([season], read).optional(),
-            None => statement.query_row([], read).optional(),
+/// The newest day at one of these resorts among the rides that came last.
+pub(super) fn newest_day(
+    connection: &Connection,
+    resorts: &[ResortId],
+) -> Result<Option<(Season, Day)>, Failure> {
+    let mut statement = connection.prepare_cached(NEWEST_DAYS)?;
+    let mut rows = statement.query([LATEST])?;
+    while let Some(row) = rows.next()? {
+        if resorts.contains(&ResortId(row.get(2)?)) {
+            return Ok(Some((Season(row.get(0)?), Day(row.get(1)?))));
         }
-    };
-    let Some(season) = one(NEWEST_SEASON, None)? else { return Ok(None) };
-    Ok(one(NEWEST_DAY, Some(season))?.map(|day| (Season(season), Day(day))))
+    }
+    Ok(None)
 }
 
 pub(super) fn ledger(connection: &Connection) -> Result<ForEver, Failure> {

@@ -84,9 +84,9 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(rides::OF_SUMS)
     .chain(rides::OF_SKIERS)
     .chain(rides::OF_LEADERS)
-    .chain(rides::OF_READS)
     .chain(rides::OF_PAGES);
     queries.extend(texts.map(str::to_owned));
+    queries.extend(rides::of_reads());
     queries.extend(moving::statements());
     queries.extend(accounts::statements());
     let check = move |connection: &Connection| {

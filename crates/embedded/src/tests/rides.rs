@@ -144,6 +144,40 @@ async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
     }
 }
 
+#[tokio::test]
+async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    let on = |season, resort, day| ResortDay {
+        season: Season(season),
+        resort: ResortId(resort),
+        day: Day(day),
+    };
+    let ride = |on| {
+        let RideEvent { what: What::Ride(ride), .. } = event(7) else { panic!("not a ride") };
+        RideEvent { what: What::Ride(Ride { on, ..ride }), ..event(7) }
+    };
+    let newest = || async {
+        let here = vec![ResortId(3), ResortId(4)];
+        let (season, day) = rides.newest_day(here).await.unwrap()?;
+        Some((season.0, day.0))
+    };
+    assert_eq!(newest().await, None);
+    // What comes late does not take a newer day's place, nor does a resort that there is not any more.
+    rides.record(vec![ride(on(2025, 3, 9)), ride(on(2025, 4, 8))]).await.unwrap();
+    rides.record(vec![ride(on(9998, 8, 1))]).await.unwrap();
+    assert_eq!(newest().await, Some((2025, 9)));
+    let far_off = ride(on(9999, 3, 1));
+    rides.record(vec![far_off.clone()]).await.unwrap();
+    assert_eq!(newest().await, Some((9999, 1)));
+    rides.record(vec![void(&far_off)]).await.unwrap();
+    assert_eq!(newest().await, Some((2025, 9)));
+    rides.record(vec![ride(on(9999, 3, 2))]).await.unwrap();
+    assert_eq!(newest().await, Some((9999, 2)));
+    rides.record((0..1_000).map(|_| ride(on(2025, 4, 10))).collect()).await.unwrap();
+    assert_eq!(newest().await, Some((2025, 10)));
+}
+
 async fn sums(rides: &SqliteRides, season: Span) -> String {
     let day = (rides.total(ON.into()).await, rides.leaders(ON.into(), 50).await);
     let whole = (rides.total(season).await, rides.leaders(season, 50).await);

@@ -174,7 +174,7 @@ async fn newest(rides: &Rides, stored: &mut Option<u64>) -> Result<Option<Bytes>
     if *stored == Some(now) {
         return Ok(None);
     }
-    let event = match rides.tallies.newest_day().await? {
+    let event = match rides.newest_day().await? {
         Some((season, day)) => {
             let day = rides.mountain_day(season, day).await?;
             let json = LiveJson {

@@ -6,8 +6,6 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 use super::{DayState, Days};
 use crate::rides::sums::Delta;
 
-const ALL: &str =
-    "SELECT season, resort, day, rides, vertical, up_to FROM skier_days WHERE skier = ?1";
 const ONE: &str = "SELECT rides, vertical, up_to FROM skier_days \
     WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
 pub(super) const IN_SEASON: &str = "SELECT season, resort, day, rides, vertical, up_to FROM skier_days \
@@ -23,7 +21,7 @@ const NEWER: &str = "SELECT skier, season, resort, day, vertical, voids IS NULL,
 
 /// What is asked of the database here, for the test of plans.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 6] = [ALL, ONE, IN_SEASON, SET, WRITTEN_TO, NEWER];
+pub(crate) const STATEMENTS: [&str; 5] = [ONE, IN_SEASON, SET, WRITTEN_TO, NEWER];
 
 /// Up to this row of rides every skier's day is written.
 pub(super) fn written_to(connection: &Connection) -> rusqlite::Result<i64> {
@@ -37,14 +35,6 @@ pub(super) fn set_written_to(connection: &Connection, row: i64) -> rusqlite::Res
 /// The last ride that is stored.
 pub(super) fn last_row(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(LAST_ROW)?.query_row([], |row| row.get(0))
-}
-
-/// A skier's days.
-pub(in crate::rides) fn on_disk(
-    connection: &Connection,
-    skier: SkierId,
-) -> rusqlite::Result<Vec<DayState>> {
-    connection.prepare_cached(ALL)?.query_map([skier.0], read)?.collect()
 }
 
 pub(super) fn write(
@@ -93,7 +83,7 @@ fn stored(
 }
 
 /// Reads the columns of [`IN_SEASON`].
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<DayState> {
+pub(in crate::rides) fn read(row: &Row<'_>) -> rusqlite::Result<DayState> {
     state(resort_day(row, 0)?, row, 3)
 }
 

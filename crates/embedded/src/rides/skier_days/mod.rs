@@ -17,7 +17,7 @@ use rusqlite::Connection;
 
 #[cfg(test)]
 pub(crate) use self::disk::STATEMENTS;
-pub(super) use self::{disk::on_disk, work::Work};
+pub(super) use self::{disk::read, work::Work};
 use crate::failure::Shared;
 
 /// Days for which readers are kept waiting at most when a group of writes becomes theirs to see.

@@ -94,7 +94,7 @@ struct Chosen {
 
 async fn chosen(rides: &Rides, when: &When) -> Result<Option<Chosen>> {
     let (season, day) = (when.season(&rides.mountain)?, when.day(&rides.mountain)?);
-    let Some(newest) = rides.tallies.newest_day().await? else { return Ok(None) };
+    let Some(newest) = rides.newest_day().await? else { return Ok(None) };
     let season = season.unwrap_or(newest.0);
     let day = match day {
         Some(day) => day,

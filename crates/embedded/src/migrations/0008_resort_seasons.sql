@@ -1,0 +1,2 @@
+-- The seasons of a resort.
+CREATE INDEX resort_seasons ON resort_days (resort, season) WHERE day = 0;
