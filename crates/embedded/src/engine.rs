@@ -20,7 +20,7 @@ use crate::{
     connection,
     folder::{Folder, OpenError},
     readers::{self, Readers},
-    rides::{Recorder, SkierDays, Thresholds},
+    rides::{Recorder, Searches, SkierDays, Thresholds},
     writer::{App, Limits, Writer},
 };
 
@@ -41,7 +41,7 @@ pub(crate) struct Engine {
     /// One more reader, for what may read many rows: lists and searches, which no redirect waits for.
     pub(crate) scans: Readers,
     /// And one for searches of rides, which may take seconds.
-    pub(crate) searches: Readers,
+    pub(crate) searches: Searches,
     checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
@@ -108,8 +108,9 @@ impl Engine {
         let readers = Readers::start(&file, size, &readers_alive)?;
         let one = readers::Size { threads: 1, ..size };
         let scans = Readers::start(&file, one, &readers_alive)?;
-        let few = readers::Size { queue: SEARCHES_MAX, time_max: Some(SEARCH_TIME_MAX), ..one };
-        let searches = Readers::start(&file, few, &readers_alive)?;
+        let places = SEARCHES_MAX + 1;
+        let few = readers::Size { queue: places, time_max: Some(SEARCH_TIME_MAX), ..one };
+        let searches = Searches::new(Readers::start(&file, few, &readers_alive)?, places);
         drop(readers_alive);
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };

@@ -8,6 +8,7 @@ mod rebuild;
 mod record;
 mod recorder;
 mod search;
+mod searches;
 mod skier_days;
 mod sums;
 
@@ -28,12 +29,13 @@ pub(crate) use self::{
     gates::STATEMENTS as OF_GATES, leaders::STATEMENTS as OF_LEADERS,
     passes::STATEMENTS as OF_PASSES, read::statements as of_reads,
     record::STATEMENTS as OF_EVENTS,
-    search::STATEMENTS as OF_PAGES, skier_days::STATEMENTS as OF_SKIERS,
+    search::statements as of_searches, skier_days::STATEMENTS as OF_SKIERS,
     sums::STATEMENTS as OF_SUMS,
 };
 use self::{read::Wanted, skier_days::DayState};
 pub(crate) use self::{
     recorder::Recorder,
+    searches::Searches,
     skier_days::{SkierDays, Thresholds},
 };
 use crate::{engine::Engine, writer::App};
@@ -50,6 +52,9 @@ impl SqliteRides {
 
     /// Writes all skiers' days that are newer in memory now, a part at a time.
     async fn write_skier_days(&self) -> Result<()> {
+        if self.0.rides.skier_days().are_written() {
+            return Ok(());
+        }
         let mut begin = true;
         while !self
             .0
@@ -148,10 +153,12 @@ impl RideTallies for SqliteRides {
 #[async_trait]
 impl RideSearch for SqliteRides {
     async fn search(&self, query: RideQuery) -> Result<RidesFound> {
+        let searches = &self.0.searches;
+        let place = searches.take_place()?;
         if search::reads_skier_days(&query) {
-            self.write_skier_days().await?;
+            searches.round(self.write_skier_days()).await?;
         }
-        self.0.searches.read(move |connection| search::search(connection, &query)).await
+        searches.read(place, move |connection| search::search(connection, &query)).await
     }
 
     async fn page(

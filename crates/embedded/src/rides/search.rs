@@ -16,9 +16,20 @@ const PAGE: &str = "SELECT season, resort, day, skier, minute, lift, vertical, v
     FROM rides INDEXED BY rides_by_day WHERE season = ?1 AND (resort, day, row) > (?2, ?3, ?4) AND resort <= ?5 \
     ORDER BY resort, day, row LIMIT ?6";
 
-/// For the test of plans.
+/// For the test of plans: a page, and the skiers of one day.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 1] = [PAGE];
+pub(crate) fn statements() -> [String; 2] {
+    let day = lodge_domain::rides::Day(3);
+    let skiers = RideQuery {
+        resorts: vec![ResortId(3)],
+        seasons: vec![Season(2025)],
+        days: Some(day..=day),
+        count_skiers: true,
+        limit: 1,
+        ..RideQuery::default()
+    };
+    [PAGE.to_owned(), statement(&skiers).1]
+}
 
 /// A table that can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,18 +51,19 @@ impl Table {
         let needs_lift = by(Dimension::Lift) || !query.lifts.is_empty();
         let needs_time = by(Dimension::Hour) || query.minutes.is_some();
         let needs_skier = by(Dimension::Skier) || !query.skiers.is_empty();
+        let one_resort = by(Dimension::Resort) || query.resorts.len() == 1;
+        let one_season = by(Dimension::Season) || query.seasons.len() == 1;
         let whole_hours = query.minutes.as_ref().is_none_or(are_whole_hours);
         match (needs_lift, needs_time, needs_skier) {
             (false, false, false) if !query.count_skiers => Self::Days,
             // A skier who comes on two days is one in the season: only whole seasons, or days by
             // themselves, have their skiers counted.
-            (false, false, false) if by(Dimension::Resort) && by(Dimension::Season) => {
-                match (by(Dimension::Day), &query.days) {
-                    (true, _) => Self::Days,
-                    (false, None) => Self::Seasons,
-                    (false, Some(_)) => Self::Skiers,
-                }
-            }
+            (false, false, false) if one_resort && one_season => match &query.days {
+                _ if by(Dimension::Day) => Self::Days,
+                None => Self::Seasons,
+                Some(days) if days.start() == days.end() => Self::Days,
+                Some(_) => Self::Skiers,
+            },
             (false, false, _) => Self::Skiers,
             (true, false, false) if !query.count_skiers => Self::Lifts,
             (false, true, false) if !query.count_skiers && whole_hours => Self::Hours,
@@ -200,4 +212,45 @@ pub(super) fn page(
     let mut statement = connection.prepare_cached(PAGE)?;
     let rows = statement.query_map((season.0, after.0, after.1, after.2, last, limit), read)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use lodge_domain::rides::Day;
+
+    use super::*;
+
+    #[test]
+    fn skiers_are_counted_by_whoever_has_counted_them() {
+        let days = |first, last| Some(Day(first)..=Day(last));
+        let one = (vec![ResortId(3)], vec![Season(2025)]);
+        let two = (vec![ResortId(3), ResortId(4)], vec![Season(2025)]);
+        let all = (Vec::new(), Vec::new());
+        let whole = vec![Dimension::Resort, Dimension::Season];
+        let cases = [
+            (&one, vec![], days(3, 3), Table::Days),
+            (&one, vec![], days(3, 4), Table::Skiers),
+            (&one, vec![], None, Table::Seasons),
+            (&one, vec![Dimension::Day], None, Table::Days),
+            (&two, vec![], days(3, 3), Table::Skiers),
+            (&two, vec![Dimension::Resort], days(3, 3), Table::Days),
+            (&two, vec![Dimension::Resort], None, Table::Seasons),
+            (&all, vec![], days(3, 3), Table::Skiers),
+            (&all, whole.clone(), days(3, 3), Table::Days),
+            (&all, whole, None, Table::Seasons),
+        ];
+        for ((resorts, seasons), by, days, table) in cases {
+            let (resorts, seasons) = (resorts.clone(), seasons.clone());
+            let query = RideQuery {
+                resorts,
+                seasons,
+                by,
+                days,
+                count_skiers: true,
+                limit: 1,
+                ..RideQuery::default()
+            };
+            assert_eq!(Table::of(&query), table, "{query:?}");
+        }
+    }
 }

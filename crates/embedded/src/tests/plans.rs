@@ -83,10 +83,10 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(rides::OF_PASSES)
     .chain(rides::OF_SUMS)
     .chain(rides::OF_SKIERS)
-    .chain(rides::OF_LEADERS)
-    .chain(rides::OF_PAGES);
+    .chain(rides::OF_LEADERS);
     queries.extend(texts.map(str::to_owned));
     queries.extend(rides::of_reads());
+    queries.extend(rides::of_searches());
     queries.extend(moving::statements());
     queries.extend(accounts::statements());
     let check = move |connection: &Connection| {

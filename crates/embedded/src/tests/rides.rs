@@ -3,11 +3,13 @@
 use std::{
     collections::BTreeMap,
     sync::Arc,
+    task::Poll,
     time::{Duration, Instant},
 };
 
+use futures_util::poll;
 use lodge_domain::rides::{
-    Day, Dimension, EventId, GateId, LiftId, Minute, Recorded, ResortDay, ResortId, Ride,
+    Day, Dimension, EventId, GateId, LiftId, Minute, ReadFrom, Recorded, ResortDay, ResortId, Ride,
     RideEvent, RideLog as _, RideQuery, RideSearch as _, RideTallies as _, Season, SkierId, Span,
     What,
 };
@@ -142,6 +144,75 @@ async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
         assert_eq!(rides.rebuild().await.unwrap().differences, [], "{damage}");
         assert_eq!(sums(&rides, season).await, right, "{damage}");
     }
+}
+
+#[tokio::test]
+async fn a_refused_search_writes_nothing() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    rides.record(vec![event(7)]).await.unwrap();
+    let written = || async {
+        let count = |connection: &Connection| {
+            Ok(connection.query_row("SELECT count(*) FROM skier_days", [], |row| row.get(0))?)
+        };
+        engine.readers.read::<i64>(count).await.unwrap()
+    };
+    let mut places = Vec::new();
+    while let Ok(place) = engine.searches.take_place() {
+        places.push(place);
+    }
+    assert!(is_unavailable(&rides.search(of_skier(7)).await));
+    assert_eq!(written().await, 0);
+    places.pop();
+    let found = rides.search(of_skier(7)).await.unwrap().groups;
+    assert_eq!((found[0].tally.rides, written().await), (1, 1));
+    let is_free = engine.searches.take_place().is_ok();
+    assert!(is_free, "the place of a search that has ended");
+}
+
+#[tokio::test]
+async fn searches_that_come_at_once_have_skiers_days_written_once() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    rides.record(vec![event(7)]).await.unwrap();
+    let barrier = held(&engine).await;
+    let mut searches: Vec<_> = (0..4).map(|_| rides.search(of_skier(7))).collect();
+    for search in &mut searches {
+        assert!(matches!(poll!(search), Poll::Pending));
+    }
+    assert_eq!(engine.writer.waiting(App::Rides), 1);
+    barrier.set(1);
+    for search in searches {
+        assert_eq!(search.await.unwrap().groups[0].tally.rides, 1);
+    }
+    // Nothing is newer, so nothing is to be written.
+    let barrier = held(&engine).await;
+    assert_eq!(rides.search(of_skier(7)).await.unwrap().groups.len(), 1);
+    barrier.set(1);
+}
+
+fn of_skier(skier: u32) -> RideQuery {
+    RideQuery { skiers: vec![SkierId(skier)], limit: 10, ..RideQuery::default() }
+}
+
+#[tokio::test]
+async fn the_skiers_of_one_day_are_read_from_its_row() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    rides.record((1..=5).map(event).collect()).await.unwrap();
+    let query = RideQuery {
+        seasons: vec![ON.season],
+        resorts: vec![ON.resort],
+        days: Some(ON.day..=ON.day),
+        count_skiers: true,
+        limit: 10,
+        ..RideQuery::default()
+    };
+    // With the writer held no skier's day could be written.
+    let barrier = held(&engine).await;
+    let found = rides.search(query).await.unwrap();
+    assert_eq!((found.groups[0].skiers, found.read_from), (Some(5), ReadFrom::Sums));
+    barrier.set(1);
 }
 
 #[tokio::test]

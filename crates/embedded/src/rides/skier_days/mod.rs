@@ -97,6 +97,11 @@ impl SkierDays {
         Ok(Arc::new(Self { newer, group: Mutex::new(group), thresholds }))
     }
 
+    /// Whether none is newer here.
+    pub(super) fn are_written(&self) -> bool {
+        self.newer.read().is_empty()
+    }
+
     /// A skier's day, if it is newer here.
     pub(super) fn day(&self, skier: SkierId, on: ResortDay) -> Option<Tally> {
         self.newer.read().get(&(skier, on)).map(|state| state.tally)

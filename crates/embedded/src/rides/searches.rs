@@ -1,0 +1,113 @@
+//! The way to the thread that searches. Whoever has a place has skiers' days written, if the search reads
+//! them; those who come at once have them written once.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use lodge_domain::{Error, Result};
+use rusqlite::Connection;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+
+use crate::{
+    failure::{Failure, NotTaken},
+    readers::Readers,
+};
+
+/// The searching thread, those who wait for it, and the writing before.
+pub(crate) struct Searches {
+    thread: Readers,
+    places: Arc<Semaphore>,
+    /// Rounds of writing that have begun.
+    begun: AtomicU64,
+    /// The last of them that came to its end; locked while one is under way.
+    ended: Mutex<u64>,
+}
+
+/// A place on the thread or among those who wait; free again when the search has ended or is given up.
+#[must_use]
+pub(crate) struct Place(#[expect(dead_code, reason = "it is held")] OwnedSemaphorePermit);
+
+impl Searches {
+    /// Searches on this thread, so many at once.
+    pub(crate) fn new(thread: Readers, places: usize) -> Self {
+        let (begun, ended) = (AtomicU64::new(0), Mutex::new(0));
+        Self { thread, places: Arc::new(Semaphore::new(places)), begun, ended }
+    }
+
+    pub(crate) fn take_place(&self) -> Result<Place> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        place.map(Place).map_err(|_| Error::unavailable(NotTaken::Full("searches")))
+    }
+
+    /// Answers when a round of writing has ended that began after this was called: its own, or another's.
+    pub(super) async fn round(&self, write: impl Future<Output = Result<()>>) -> Result<()> {
+        let begun = self.begun.load(Ordering::SeqCst);
+        let mut ended = self.ended.lock().await;
+        if *ended <= begun {
+            let round = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+            write.await?;
+            *ended = round;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        place: Place,
+        work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        let search = move |connection: &_| {
+            let _place = place;
+            work(connection)
+        };
+        self.thread.read(search).await
+    }
+
+    pub(crate) fn close(&self) {
+        self.thread.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, task::Poll};
+
+    use futures_util::poll;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::{Options, tests::open};
+
+    #[tokio::test]
+    async fn those_who_come_during_a_round_share_the_next_unless_it_fails() {
+        let (engine, _folder) = open(&Options::default());
+        let rounds = Cell::new(0);
+        let (end, ended) = oneshot::channel::<()>();
+        let mut first = Box::pin(engine.searches.round(async {
+            rounds.set(rounds.get() + 1);
+            ended.await.map_err(Error::internal)
+        }));
+        assert!(matches!(poll!(&mut first), Poll::Pending));
+        let mut others: Vec<_> = [Err(Error::internal("no")), Ok(()), Ok(()), Ok(())]
+            .into_iter()
+            .map(|comes_to| {
+                Box::pin(engine.searches.round(async {
+                    rounds.set(rounds.get() + 1);
+                    comes_to
+                }))
+            })
+            .collect();
+        for other in &mut others {
+            assert!(matches!(poll!(other), Poll::Pending));
+        }
+        end.send(()).unwrap();
+        first.await.unwrap();
+        let mut succeeded = Vec::new();
+        for other in others {
+            succeeded.push(other.await.is_ok());
+        }
+        assert_eq!((succeeded, rounds.get()), (vec![false, true, true, true], 3));
+    }
+}
