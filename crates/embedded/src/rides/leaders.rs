@@ -3,8 +3,6 @@
 //! A board keeps the first thousand or two, not everybody: below its floor most rides change nothing that
 //! a board shows. Whoever stands at the floor or above is on it; so it is right for as many as it has.
 
-use std::cmp::Reverse;
-
 use lodge_domain::rides::{DayTally, HIDDEN_MAX, LEADERS_MAX, Leader, SkierId, Span, Tally};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -12,11 +10,11 @@ use super::{day_number, skier_days::Work, sums::Delta};
 use crate::failure::Failure;
 
 /// Leaders that a board is cut down to, when it has twice as many.
-const KEPT: u32 = 1_000;
+pub(super) const KEPT: u32 = 1_000;
 
 /// Leaders that a board has at least, if there are so many skiers: with fewer, after many voids, it is made
 /// anew. So it has enough to show, whoever of them is hidden.
-const LEFT_MIN: usize = LEADERS_MAX + HIDDEN_MAX;
+pub(super) const LEFT_MIN: usize = LEADERS_MAX + HIDDEN_MAX;
 
 const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day = ?3";
@@ -150,18 +148,6 @@ impl Board {
             (self.leaders, self.floor) = (KEPT, Some(floor));
         }
         Ok(())
-    }
-
-    /// Whether the board shows the first of these skiers, all that it reaches.
-    pub(super) fn shows(
-        &self,
-        connection: &Connection,
-        mut skiers: Vec<Leader>,
-    ) -> rusqlite::Result<bool> {
-        skiers.retain(|leader| self.reaches(leader.vertical, leader.skier));
-        skiers.sort_unstable_by_key(|leader| (Reverse(leader.vertical), leader.skier));
-        let kept = select(connection, self.span, usize::MAX >> 1, 0)?;
-        Ok(kept == skiers && kept.len() == self.leaders as usize)
     }
 
     /// Fills the board with the first of all skiers, whose days are to be written.

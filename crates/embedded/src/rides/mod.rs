@@ -25,10 +25,12 @@ use lodge_domain::{
 };
 
 #[cfg(test)]
+pub(crate) use self::rebuild::{mend, rebuild};
+#[cfg(test)]
 pub(crate) use self::{
     gates::STATEMENTS as OF_GATES, leaders::STATEMENTS as OF_LEADERS,
     passes::STATEMENTS as OF_PASSES, read::statements as of_reads,
-    record::STATEMENTS as OF_EVENTS,
+    rebuild::statements as of_rebuilding, record::STATEMENTS as OF_EVENTS,
     search::statements as of_searches, skier_days::STATEMENTS as OF_SKIERS,
     sums::STATEMENTS as OF_SUMS,
 };
@@ -84,7 +86,7 @@ impl RideLog for SqliteRides {
     }
 
     async fn rebuild(&self) -> Result<Rebuilt> {
-        rebuild::rebuild(&self.0).await
+        rebuild::rebuild(self, rebuild::PIECE).await
     }
 }
 

@@ -87,6 +87,7 @@ async fn every_query_finds_its_way_by_an_index() {
     queries.extend(texts.map(str::to_owned));
     queries.extend(rides::of_reads());
     queries.extend(rides::of_searches());
+    queries.extend(rides::of_rebuilding().map(str::to_owned));
     queries.extend(moving::statements());
     queries.extend(accounts::statements());
     let check = move |connection: &Connection| {

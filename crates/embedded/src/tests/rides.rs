@@ -18,7 +18,12 @@ use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::{groups::Barrier, is_unavailable, open};
-use crate::{Options, engine::Engine, rides::SqliteRides, writer::App};
+use crate::{
+    Options,
+    engine::Engine,
+    rides::{SqliteRides, mend, rebuild},
+    writer::App,
+};
 
 const ON: ResortDay = ResortDay { season: Season(2025), resort: ResortId(3), day: Day(9) };
 
@@ -124,26 +129,139 @@ async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
     let damages = [
         ("DELETE FROM skier_days WHERE skier = 7", "skiers' days"),
         ("UPDATE skier_days SET vertical = 50 WHERE skier = 7", "skiers' days"),
+        ("UPDATE skier_days SET vertical = 50", "skiers' days"),
+        ("UPDATE skier_days SET rides = -1 WHERE skier = 7", "skiers' days"),
+        ("UPDATE skier_days SET up_to = 1000000 WHERE skier = 7", "skiers' days"),
+        ("UPDATE skier_days SET up_to = 1 WHERE skier = 7", "skiers' days"),
         ("INSERT INTO skier_days VALUES (99, 2025, 3, 9, 1, 10, 1)", "skiers' days"),
+        (
+            "INSERT INTO skier_days VALUES (97, 2025, 3, 8, 1, 10, 1), (97, 2025, 3, 9, -1, 0, 1)",
+            "skiers' days",
+        ),
+        ("INSERT INTO skier_days VALUES (98, 2025, 3, 9, -1, -10, 1)", "skiers' days"),
+        ("INSERT INTO skier_days VALUES (99, 2025, 3, 10, 1, 10, 1)", "skiers' days"),
+        ("INSERT INTO skier_days VALUES (99, 2024, 8, 10, 1, 10, 1)", "skiers' days"),
         ("UPDATE lift_days SET rides = rides + 1", "lifts' days"),
+        ("INSERT INTO lift_days VALUES (2025, 3, 9, 40, -1, -400)", "lifts' days"),
+        ("INSERT INTO lift_days VALUES (2025, 3, 10, 4, 1, 40)", "lifts' days"),
         ("DELETE FROM hour_days", "hours"),
         ("INSERT INTO hour_days VALUES (2025, 3, 9, 23, 1, 10)", "hours"),
+        ("INSERT INTO hour_days VALUES (2024, 8, 9, 23, 1, 10)", "hours"),
         ("UPDATE resort_days SET skiers = 49 WHERE day = 9", "resorts' days"),
         ("UPDATE resort_days SET rides = 1 WHERE day = 0", "resorts' seasons"),
+        ("UPDATE resort_days SET rides = -1 WHERE day = 0", "resorts' seasons"),
+        ("INSERT INTO resort_days VALUES (2024, 8, 0, 1, 1, 1, 0, NULL, NULL)", "resorts' seasons"),
         ("DELETE FROM resort_days", "resorts' days"),
         ("DELETE FROM leaders WHERE skier = 1 AND day = 9", "leaderboards"),
         ("UPDATE leaders SET vertical = 1 WHERE skier = 1 AND day = 0", "leaderboards"),
+        ("INSERT INTO leaders VALUES (2024, 8, 0, 10, 1)", "leaderboards"),
+        ("UPDATE resort_days SET leaders = leaders + 1 WHERE day = 0", "leaderboards"),
+        (
+            "UPDATE resort_days SET floor_vertical = 1, floor_skier = 1 WHERE day = 9",
+            "leaderboards",
+        ),
+        ("UPDATE resort_days SET floor_vertical = 0 WHERE day = 0", "leaderboards"),
         ("INSERT INTO resort_days VALUES (2025, 3, 10, 1, 10, 1, 0, NULL, NULL)", "resorts' days"),
+        ("UPDATE ride_ledger SET stored = stored + 1", "the ledger"),
     ];
     for (damage, name) in damages {
         let done = move |connection: &Connection| Ok(connection.execute(damage, [])?);
         assert!(engine.writer.write(App::Rides, done).await.unwrap() > 0, "{damage}");
         let rebuilt = rides.rebuild().await.unwrap();
         assert_eq!(rebuilt.events, 50);
-        assert!(rebuilt.differences.iter().any(|(what, _)| what == name), "{damage}: {rebuilt:?}");
+        let told: Vec<_> = rebuilt.differences.iter().map(|(what, _)| what.as_str()).collect();
+        assert!(told.contains(&name), "{damage}: {rebuilt:?}");
         assert_eq!(rides.rebuild().await.unwrap().differences, [], "{damage}");
         assert_eq!(sums(&rides, season).await, right, "{damage}");
     }
+    let all = rides.ledger().await.unwrap();
+    assert_eq!(all.stored, 50);
+}
+
+#[tokio::test]
+async fn a_damaged_floor_of_a_full_board_is_put_right() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    rides.record((1..=2_500).map(event).collect()).await.unwrap();
+    assert_eq!(rides.rebuild().await.unwrap().differences, []);
+    let damages = [
+        "UPDATE resort_days SET floor_vertical = NULL, floor_skier = NULL WHERE day = 9",
+        "UPDATE resort_days SET floor_skier = 2000 WHERE day = 9",
+        "UPDATE resort_days SET floor_skier = 100 WHERE day = 0",
+        "UPDATE resort_days SET floor_skier = NULL WHERE day = 0",
+        "UPDATE resort_days SET floor_skier = 300, leaders = 300 WHERE day = 0; DELETE FROM leaders WHERE day = 0 AND skier > 300",
+    ];
+    for damage in damages {
+        let done = move |connection: &Connection| Ok(connection.execute_batch(damage)?);
+        engine.writer.write(App::Rides, done).await.unwrap();
+        let found = rides.rebuild().await.unwrap().differences;
+        assert_eq!(found, [("leaderboards".to_owned(), 1)], "{damage}");
+        assert_eq!(rides.rebuild().await.unwrap().differences, [], "{damage}");
+        // Everybody went as far up; so the first in the order of their numbers lead.
+        for span in [ON.into(), Span { day: None, ..ON.into() }] {
+            let leaders = rides.leaders(span, 3).await.unwrap();
+            assert_eq!(leaders.iter().map(|leader| leader.skier.0).collect::<Vec<_>>(), [1, 2, 3]);
+        }
+    }
+}
+
+/// A piece of few rows, so that there are many pieces.
+const FEW: usize = 7;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rebuild_finds_nothing_wrong_while_rides_come() {
+    let (engine, _folder) = open(&Options { skier_days: 20, ..Options::default() });
+    let rides = SqliteRides(Arc::clone(&engine));
+    let send = |number: u32| {
+        let rides = SqliteRides(Arc::clone(&engine));
+        tokio::spawn(async move {
+            for round in 0..20 {
+                let events: Vec<_> = (0..30).map(|n| event(number + (n * round) % 70)).collect();
+                rides.record(events.clone()).await.unwrap();
+                rides.record(events.iter().step_by(3).map(void).collect()).await.unwrap();
+            }
+        })
+    };
+    let senders = [send(1), send(30)];
+    while !senders.iter().all(tokio::task::JoinHandle::is_finished) {
+        assert_eq!(rebuild(&rides, FEW).await.unwrap().differences, []);
+    }
+    let rebuilt = rebuild(&rides, FEW).await.unwrap();
+    assert_eq!((rebuilt.events, rebuilt.differences), (2 * 20 * 40, Vec::new()));
+}
+
+#[tokio::test]
+async fn what_was_wrong_is_put_right_in_memory_too() {
+    let (engine, folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    rides.record(vec![event(7)]).await.unwrap();
+    assert_eq!(rides.rebuild().await.unwrap().differences, []);
+    let damage = |connection: &Connection| {
+        Ok(connection.execute("UPDATE skier_days SET rides = 5 WHERE skier = 7", [])?)
+    };
+    engine.writer.write(App::Rides, damage).await.unwrap();
+    // Counts on from what was wrong, in memory, in the group of the rebuild's own and after it.
+    let barrier = held(&engine).await;
+    let record = || {
+        let rides = SqliteRides(Arc::clone(&engine));
+        tokio::spawn(async move { rides.record(vec![event(7)]).await.unwrap() })
+    };
+    let before = record();
+    waiting(&engine, 1).await;
+    let mending = SqliteRides(Arc::clone(&engine));
+    let mend = tokio::spawn(async move { mend(&mending, ON, SkierId(7)).await.unwrap() });
+    waiting(&engine, 2).await;
+    barrier.set(1);
+    assert_eq!((before.await.unwrap(), mend.await.unwrap()), (vec![Recorded::Stored], 1));
+    record().await.unwrap();
+    let rides_of = |rides: SqliteRides| async move {
+        rides.skier_day(SkierId(7), ON).await.unwrap().map(|tally| tally.rides)
+    };
+    assert_eq!(rides_of(SqliteRides(Arc::clone(&engine))).await, Some(3));
+    assert_eq!(rides.rebuild().await.unwrap().differences, []);
+    drop((rides, engine));
+    let again = Arc::new(Engine::open(folder.path(), &Options::default()).unwrap());
+    assert_eq!(rides_of(SqliteRides(again)).await, Some(3));
 }
 
 #[tokio::test]

@@ -38,6 +38,7 @@ mod rides;
 mod rides_crash;
 mod rides_live;
 mod rides_pages;
+mod rides_rebuild;
 mod secrecy;
 mod seeding;
 mod server;

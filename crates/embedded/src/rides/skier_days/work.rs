@@ -64,6 +64,11 @@ impl<'c> Work<'c> {
         self.all_written = false;
     }
 
+    /// Puts right what was wrong, and in memory too.
+    pub(in crate::rides) fn correct(&mut self, skier: SkierId, state: DayState) {
+        self.set(skier, state);
+    }
+
     /// The first of the days that are newer than on the disk, at least `limit` if there are so many.
     fn newer(&self, keys: impl RangeBounds<Key> + Clone, limit: usize) -> Days {
         let (newer, group) = (self.days.newer.read(), self.days.group.lock());

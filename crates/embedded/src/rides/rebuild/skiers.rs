@@ -1,0 +1,169 @@
+//! Skiers' days. They lie by skier, so those of some days are found by a walk through all of them, beside the
+//! writer, a piece at a time. Some are newer in memory: whatever the walk found to differ the writer looks at
+//! again, after it has written those.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lodge_domain::{
+    Result,
+    rides::{Day, ResortDay, ResortId, Season, SkierId, Tally},
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::says::{SkierSum, Sums};
+use crate::{
+    engine::Engine,
+    failure::Failure,
+    rides::{
+        skier_days::{DayState, Work},
+        sums::Delta,
+    },
+};
+
+const WALK: &str = "SELECT skier, season, resort, day, rides, vertical, up_to FROM skier_days \
+    WHERE (skier, season, resort, day) > (?1, ?2, ?3, ?4) ORDER BY skier, season, resort, day LIMIT ?5";
+const ONE: &str = "SELECT skier, season, resort, day, rides, vertical, up_to FROM skier_days \
+    WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
+const SET: &str = "INSERT OR REPLACE INTO skier_days (skier, season, resort, day, rides, vertical, up_to) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const LAST_ROW: &str = "SELECT coalesce(max(row), 0) FROM rides";
+
+/// For the test of plans.
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 4] = [WALK, ONE, SET, LAST_ROW];
+
+/// A row, whatever stands there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stored {
+    by: Delta,
+    up_to: i64,
+}
+
+impl Stored {
+    /// Whether it is what the rides say, of which there is none after `last_row`.
+    fn is(&self, sum: SkierSum, last_row: i64) -> bool {
+        self.by == sum.by && (sum.last..=last_row).contains(&self.up_to)
+    }
+}
+
+type Row4 = (u32, u16, u16, u16);
+
+fn read(row: &Row<'_>) -> rusqlite::Result<(Row4, Stored)> {
+    let key = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+    let by = Delta { rides: row.get(4)?, vertical: row.get(5)? };
+    Ok((key, Stored { by, up_to: row.get(6)? }))
+}
+
+/// Shows every row to `visit`, with the last ride that is stored then, and answers with what it makes of them.
+pub(super) async fn walk<T: Send + 'static>(
+    engine: &Engine,
+    piece: usize,
+    mut state: T,
+    visit: fn(&mut T, SkierId, ResortDay, Stored, i64),
+) -> Result<T> {
+    let mut after = (0, 0, 0, 0);
+    loop {
+        let some = move |connection: &Connection| {
+            let mut walk = connection.prepare_cached(WALK)?;
+            let rows = walk.query_map((after.0, after.1, after.2, after.3, piece), read)?;
+            let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+            let last_row = last_row(connection)?;
+            for ((skier, season, resort, day), stored) in &rows {
+                let (season, resort, day) = (Season(*season), ResortId(*resort), Day(*day));
+                let on = ResortDay { season, resort, day };
+                visit(&mut state, SkierId(*skier), on, *stored, last_row);
+            }
+            Ok((state, rows.last().map(|(key, _)| *key)))
+        };
+        let last;
+        (state, last) = engine.scans.read(some).await?;
+        let Some(last) = last else { return Ok(state) };
+        after = last;
+    }
+}
+
+pub(super) fn last_row(connection: &Connection) -> Result<i64, Failure> {
+    Ok(connection.prepare_cached(LAST_ROW)?.query_row([], |row| row.get(0))?)
+}
+
+/// What the rides of some days say, and who seems to be otherwise.
+#[derive(Default)]
+pub(super) struct Days {
+    sums: BTreeMap<ResortDay, Sums>,
+    /// Whose days were found as they should be.
+    right: BTreeMap<ResortDay, BTreeSet<SkierId>>,
+    wrong: BTreeMap<ResortDay, BTreeSet<SkierId>>,
+    skiers: usize,
+}
+
+impl Days {
+    pub(super) fn add(&mut self, on: ResortDay, sums: Sums) {
+        self.skiers += sums.skiers.len();
+        self.sums.insert(on, sums);
+    }
+
+    /// Skiers' days.
+    pub(super) fn len(&self) -> usize {
+        self.skiers
+    }
+
+    pub(super) fn visit(&mut self, skier: SkierId, on: ResortDay, stored: Stored, last_row: i64) {
+        let Some(sums) = self.sums.get(&on) else { return };
+        let is_right = stored.is(sums.of(skier), last_row);
+        let found = if is_right { &mut self.right } else { &mut self.wrong };
+        found.entry(on).or_default().insert(skier);
+    }
+
+    /// The days of which some differ or are missing, with their skiers.
+    pub(super) fn suspects(mut self) -> Vec<(Sums, Vec<SkierId>)> {
+        let mut suspects = Vec::new();
+        for (on, sums) in self.sums {
+            let right = self.right.remove(&on).unwrap_or_default();
+            let mut wrong = self.wrong.remove(&on).unwrap_or_default();
+            wrong.extend(sums.skiers.keys().filter(|skier| !right.contains(skier)));
+            if !wrong.is_empty() {
+                suspects.push((sums, wrong.into_iter().collect()));
+            }
+        }
+        suspects
+    }
+}
+
+/// Compares these skiers' days with what all rides say, and puts them right; how many were wrong.
+pub(super) fn check(
+    connection: &Connection,
+    work: &mut Work<'_>,
+    sums: &Sums,
+    skiers: &[SkierId],
+) -> Result<u64, Failure> {
+    let (Some(on), last_row) = (sums.on(), last_row(connection)?) else { return Ok(0) };
+    work.write_all()?;
+    let mut one = connection.prepare_cached(ONE)?;
+    let mut wrong = 0;
+    for skier in skiers {
+        let (sum, key) = (sums.of(*skier), (skier.0, on.season.0, on.resort.0, on.day.0));
+        let found = one.query_row(key, read).optional()?;
+        let stored = found.map_or_else(Stored::default, |(_, stored)| stored);
+        if !stored.is(sum, last_row) {
+            correct(connection, work, *skier, on, sum.tally(), last_row)?;
+            wrong += 1;
+        }
+    }
+    Ok(wrong)
+}
+
+/// Sets it for readers at once, and for whoever has a newer one in memory.
+fn correct(
+    connection: &Connection,
+    work: &mut Work<'_>,
+    skier: SkierId,
+    on: ResortDay,
+    tally: Tally,
+    last_row: i64,
+) -> rusqlite::Result<()> {
+    let (season, resort, day) = (on.season.0, on.resort.0, on.day.0);
+    let row = (skier.0, season, resort, day, tally.rides, tally.vertical, last_row);
+    connection.prepare_cached(SET)?.execute(row)?;
+    work.correct(skier, DayState { on, tally, up_to: last_row });
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! What is stored of a day, or of a season: compared with what the rides say, and put right.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use lodge_domain::{
+    Result,
+    rides::{ResortDay, Span},
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Wrong, says::Sums};
+use crate::{
+    failure::Failure,
+    rides::{
+        day_number,
+        leaders::{KEPT, LEFT_MIN},
+        sums::Delta,
+    },
+};
+
+const BOARD: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
+    WHERE season = ?1 AND resort = ?2 AND day = ?3";
+const SET_BOARD: &str = "INSERT OR REPLACE INTO resort_days \
+    (season, resort, day, rides, vertical, skiers, leaders, floor_vertical, floor_skier) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const LEADERS: &str = "SELECT vertical, skier FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
+    ORDER BY vertical DESC, skier";
+const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
+const LEAD: &str =
+    "INSERT INTO leaders (season, resort, day, vertical, skier) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// A table of parts of a day, and its statements.
+struct Parts {
+    name: &'static str,
+    read: &'static str,
+    clear: &'static str,
+    add: &'static str,
+}
+
+const LIFTS: Parts = Parts {
+    name: "lifts' days",
+    read: "SELECT lift, rides, vertical FROM lift_days WHERE season = ?1 AND resort = ?2 AND day = ?3",
+    clear: "DELETE FROM lift_days WHERE season = ?1 AND resort = ?2 AND day = ?3",
+    add: "INSERT INTO lift_days (season, resort, day, lift, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+};
+const HOURS: Parts = Parts {
+    name: "hours",
+    read: "SELECT hour, rides, vertical FROM hour_days WHERE season = ?1 AND resort = ?2 AND day = ?3",
+    clear: "DELETE FROM hour_days WHERE season = ?1 AND resort = ?2 AND day = ?3",
+    add: "INSERT INTO hour_days (season, resort, day, hour, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+};
+
+/// For the test of plans.
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 11] = [
+    BOARD,
+    SET_BOARD,
+    LEADERS,
+    CLEAR,
+    LEAD,
+    LIFTS.read,
+    LIFTS.clear,
+    LIFTS.add,
+    HOURS.read,
+    HOURS.clear,
+    HOURS.add,
+];
+
+/// Compares a day or a season, but for the skiers' days, and puts it right.
+pub(super) fn check(connection: &Connection, sums: &Sums) -> Result<Wrong, Failure> {
+    let mut wrong = Wrong::default();
+    if let Some(on) = sums.on() {
+        for (parts, expected) in [(&LIFTS, &sums.lifts), (&HOURS, &sums.hours)] {
+            wrong.note(parts.name, check_parts(connection, on, parts, expected)?);
+        }
+    }
+    check_board(connection, sums, &mut wrong)?;
+    Ok(wrong)
+}
+
+fn check_parts(
+    connection: &Connection,
+    on: ResortDay,
+    parts: &Parts,
+    expected: &BTreeMap<u16, Delta>,
+) -> Result<u64, Failure> {
+    let key = (on.season.0, on.resort.0, on.day.0);
+    let read = |row: &Row<'_>| {
+        Ok((row.get::<_, i64>(0)?, Delta { rides: row.get(1)?, vertical: row.get(2)? }))
+    };
+    // One of which all rides are void may be there or not.
+    let is_some = |by: &Delta| *by != Delta::default();
+    let mut found: BTreeMap<i64, Delta> =
+        connection.prepare_cached(parts.read)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+    found.retain(|_, by| is_some(by));
+    let expected = expected.iter().filter(|(_, by)| is_some(by));
+    let expected: BTreeMap<i64, Delta> =
+        expected.map(|(part, by)| (i64::from(*part), *by)).collect();
+    let missing = expected.iter().filter(|(part, by)| found.get(part) != Some(by)).count();
+    let too_many = found.keys().filter(|part| !expected.contains_key(part)).count();
+    if missing + too_many > 0 {
+        connection.prepare_cached(parts.clear)?.execute(key)?;
+        let mut add = connection.prepare_cached(parts.add)?;
+        for (part, by) in expected {
+            add.execute((key.0, key.1, key.2, part, by.rides, by.vertical))?;
+        }
+    }
+    Ok((missing + too_many) as u64)
+}
+
+/// Somebody's place: vertical, skier.
+type Place = (i64, i64);
+
+/// A row of `resort_days`, whatever stands there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Board {
+    all: Delta,
+    skiers: i64,
+    leaders: i64,
+    floor: (Option<i64>, Option<i64>),
+}
+
+impl Board {
+    fn read(connection: &Connection, key: (u16, u16, u16)) -> rusqlite::Result<Self> {
+        let read = |row: &Row<'_>| {
+            Ok(Self {
+                all: Delta { rides: row.get(0)?, vertical: row.get(1)? },
+                skiers: row.get(2)?,
+                leaders: row.get(3)?,
+                floor: (row.get(4)?, row.get(5)?),
+            })
+        };
+        let found = connection.prepare_cached(BOARD)?.query_row(key, read).optional()?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Whether these leaders are all that the floor lets be, and enough.
+    fn shows(&self, places: &[Place], leaders: &[Place]) -> bool {
+        let reaches = |(vertical, skier): &Place| match self.floor {
+            (None, None) => true,
+            (Some(floor), Some(last)) => *vertical > floor || *vertical == floor && *skier <= last,
+            _ => false,
+        };
+        let mut expected: Vec<_> = places.iter().filter(|place| reaches(place)).copied().collect();
+        expected.sort_unstable_by_key(in_order);
+        let is_enough = self.floor.0.is_none() || expected.len() >= LEFT_MIN;
+        is_enough && expected == leaders && usize::try_from(self.leaders) == Ok(leaders.len())
+    }
+}
+
+fn in_order(place: &Place) -> (Reverse<i64>, i64) {
+    (Reverse(place.0), place.1)
+}
+
+fn check_board(connection: &Connection, sums: &Sums, wrong: &mut Wrong) -> Result<(), Failure> {
+    let Span { season, resort, day } = sums.span;
+    let key = (season.0, resort.0, day_number(sums.span));
+    let places: Vec<Place> =
+        sums.verticals().map(|(skier, vertical)| (vertical, skier.0.into())).collect();
+    let stored = Board::read(connection, key)?;
+    let skiers = i64::try_from(places.len()).unwrap_or(i64::MAX);
+    let is_right = stored.all == sums.all && stored.skiers == skiers;
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let leaders: Vec<Place> =
+        connection.prepare_cached(LEADERS)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+    let shows = stored.shows(&places, &leaders);
+    let name = if day.is_some() { "resorts' days" } else { "resorts' seasons" };
+    wrong.note(name, u64::from(!is_right));
+    wrong.note("leaderboards", u64::from(!shows));
+    let mut board = Board { all: sums.all, skiers, ..stored };
+    if !shows {
+        set_leaders(connection, key, places, &mut board)?;
+    }
+    if board != stored {
+        connection.prepare_cached(SET_BOARD)?.execute(params![
+            key.0,
+            key.1,
+            key.2,
+            board.all.rides,
+            board.all.vertical,
+            board.skiers,
+            board.leaders,
+            board.floor.0,
+            board.floor.1
+        ])?;
+    }
+    Ok(())
+}
+
+/// Makes the first of these the leaders.
+fn set_leaders(
+    connection: &Connection,
+    key: (u16, u16, u16),
+    mut places: Vec<Place>,
+    board: &mut Board,
+) -> rusqlite::Result<()> {
+    let kept = KEPT as usize;
+    places.sort_unstable_by_key(in_order);
+    places.truncate(kept);
+    connection.prepare_cached(CLEAR)?.execute(key)?;
+    let mut lead = connection.prepare_cached(LEAD)?;
+    for (vertical, skier) in &places {
+        lead.execute((key.0, key.1, key.2, vertical, skier))?;
+    }
+    board.leaders = i64::try_from(places.len()).unwrap_or(i64::MAX);
+    board.floor = places.get(kept - 1).copied().unzip();
+    Ok(())
+}

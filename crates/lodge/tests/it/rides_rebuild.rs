@@ -1,0 +1,32 @@
+//! `lodge admin rebuild rides`.
+
+use serde_json::json;
+
+use crate::server::Lodge;
+
+const DAY: &str = "/skiers/3/seasons/2025/days/9/skiers/7";
+
+#[test]
+fn a_rebuild_exits_by_whether_anything_differed() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let ride = server.ask("POST", DAY).json(&json!({ "time": 1, "liftID": 4 })).send();
+    assert_eq!(ride.status, 201);
+    let rebuild = || lodge.run(&["admin", "rebuild", "rides"]);
+    let right = rebuild();
+    assert_eq!(
+        (right.code, right.out.as_str()),
+        (0, "1 rides and voids were read\nnothing differed\n")
+    );
+    assert_eq!(server.stop(), Some(0));
+    lodge.database().execute("UPDATE skier_days SET vertical = 50", []).unwrap();
+    let wrong = rebuild();
+    assert_eq!(wrong.code, 3, "{wrong:?}");
+    assert!(wrong.out.contains("skiers' days: 1 were wrong, and are put right"), "{wrong:?}");
+    assert_eq!(rebuild().code, 0);
+    assert_eq!(lodge.start().get(DAY).json(), json!(40));
+    // There is no such day that it could put right.
+    lodge.database().execute("UPDATE rides SET day = 70000", []).unwrap();
+    let failed = rebuild();
+    assert_eq!(failed.code, 1, "{failed:?}");
+}
