@@ -232,7 +232,9 @@ async fn a_rebuild_finds_nothing_wrong_while_rides_come() {
 
 #[tokio::test]
 async fn what_was_wrong_is_put_right_in_memory_too() {
-    let (engine, folder) = open(&Options::default());
+    // So long that all of it is one group.
+    let options = Options { group_time: Duration::from_mins(1), ..Options::default() };
+    let (engine, folder) = open(&options);
     let rides = SqliteRides(Arc::clone(&engine));
     rides.record(vec![event(7)]).await.unwrap();
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
@@ -240,20 +242,22 @@ async fn what_was_wrong_is_put_right_in_memory_too() {
         Ok(connection.execute("UPDATE skier_days SET rides = 5 WHERE skier = 7", [])?)
     };
     engine.writer.write(App::Rides, damage).await.unwrap();
-    // Counts on from what was wrong, in memory, in the group of the rebuild's own and after it.
     let barrier = held(&engine).await;
-    let record = || {
+    let record = |events: Vec<RideEvent>| {
         let rides = SqliteRides(Arc::clone(&engine));
-        tokio::spawn(async move { rides.record(vec![event(7)]).await.unwrap() })
+        tokio::spawn(async move { rides.record(events).await.unwrap() })
     };
-    let before = record();
+    // Counts on, in memory, from what was wrong; so many come with it that a later one comes by itself.
+    let before = record((0..5_000).map(|n| event(if n == 0 { 7 } else { 100 + n })).collect());
     waiting(&engine, 1).await;
     let mending = SqliteRides(Arc::clone(&engine));
     let mend = tokio::spawn(async move { mend(&mending, ON, SkierId(7)).await.unwrap() });
     waiting(&engine, 2).await;
+    let after = record(vec![event(7)]);
+    waiting(&engine, 3).await;
     barrier.set(1);
-    assert_eq!((before.await.unwrap(), mend.await.unwrap()), (vec![Recorded::Stored], 1));
-    record().await.unwrap();
+    assert_eq!((before.await.unwrap().len(), mend.await.unwrap()), (5_000, 1));
+    after.await.unwrap();
     let rides_of = |rides: SqliteRides| async move {
         rides.skier_day(SkierId(7), ON).await.unwrap().map(|tally| tally.rides)
     };
@@ -305,8 +309,11 @@ async fn searches_that_come_at_once_have_skiers_days_written_once() {
     }
     // Nothing is newer, so nothing is to be written.
     let barrier = held(&engine).await;
-    assert_eq!(rides.search(of_skier(7)).await.unwrap().groups.len(), 1);
+    let mut search = rides.search(of_skier(7));
+    assert!(matches!(poll!(&mut search), Poll::Pending));
+    assert_eq!(engine.writer.waiting(App::Rides), 0);
     barrier.set(1);
+    assert_eq!(search.await.unwrap().groups.len(), 1);
 }
 
 fn of_skier(skier: u32) -> RideQuery {
@@ -326,11 +333,54 @@ async fn the_skiers_of_one_day_are_read_from_its_row() {
         limit: 10,
         ..RideQuery::default()
     };
-    // With the writer held no skier's day could be written.
     let barrier = held(&engine).await;
-    let found = rides.search(query).await.unwrap();
-    assert_eq!((found.groups[0].skiers, found.read_from), (Some(5), ReadFrom::Sums));
+    let mut search = rides.search(query);
+    assert!(matches!(poll!(&mut search), Poll::Pending));
+    assert_eq!(engine.writer.waiting(App::Rides), 0, "no skier's day is to be written");
     barrier.set(1);
+    let found = search.await.unwrap();
+    assert_eq!((found.groups[0].skiers, found.read_from), (Some(5), ReadFrom::Sums));
+}
+
+#[tokio::test]
+async fn a_skiers_season_has_its_own_days_alone_written_or_not() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(engine);
+    let all: Vec<_> = [(2024, 3), (2025, 3), (2025, 4)]
+        .map(|(season, resort)| {
+            let (season, resort) = (Season(season), ResortId(resort));
+            ride_on(ResortDay { season, resort, day: Day(9) })
+        })
+        .into();
+    for times in 1..=2 {
+        rides.record(all.iter().map(again).collect()).await.unwrap();
+        let days = rides.skier_season(SkierId(7), Season(2025)).await.unwrap();
+        let days: Vec<_> = days.iter().map(|day| (day.resort.0, day.tally.rides)).collect();
+        assert_eq!(days, [(3, times), (4, times)]);
+        for (resorts, seasons, expected) in [
+            (vec![], vec![], vec![(2024, 40 * times), (2025, 80 * times)]),
+            (vec![3], vec![], vec![(2024, 40 * times), (2025, 40 * times)]),
+            (vec![], vec![2024], vec![(2024, 40 * times)]),
+            (vec![4, 5], vec![2024, 2025], vec![(2025, 40 * times)]),
+        ] {
+            let resorts = resorts.into_iter().map(ResortId).collect();
+            let seasons = seasons.into_iter().map(Season).collect();
+            let found = rides.skier_seasons(SkierId(7), resorts, seasons).await.unwrap();
+            let found: Vec<_> = found.iter().map(|sum| (sum.season.0, sum.vertical)).collect();
+            assert_eq!(found, expected);
+        }
+        // The second time some are written, and newer ones are in memory.
+        rides.rebuild().await.unwrap();
+    }
+}
+
+fn ride_on(on: ResortDay) -> RideEvent {
+    let RideEvent { what: What::Ride(ride), .. } = event(7) else { panic!("not a ride") };
+    RideEvent { what: What::Ride(Ride { on, ..ride }), ..event(7) }
+}
+
+fn again(event: &RideEvent) -> RideEvent {
+    RideEvent { id: EventId::Uuid(Uuid::now_v7()), ..event.clone() }
 }
 
 #[tokio::test]
@@ -342,10 +392,6 @@ async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
         resort: ResortId(resort),
         day: Day(day),
     };
-    let ride = |on| {
-        let RideEvent { what: What::Ride(ride), .. } = event(7) else { panic!("not a ride") };
-        RideEvent { what: What::Ride(Ride { on, ..ride }), ..event(7) }
-    };
     let newest = || async {
         let here = vec![ResortId(3), ResortId(4)];
         let (season, day) = rides.newest_day(here).await.unwrap()?;
@@ -353,17 +399,17 @@ async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
     };
     assert_eq!(newest().await, None);
     // What comes late does not take a newer day's place, nor does a resort that there is not any more.
-    rides.record(vec![ride(on(2025, 3, 9)), ride(on(2025, 4, 8))]).await.unwrap();
-    rides.record(vec![ride(on(9998, 8, 1))]).await.unwrap();
+    rides.record(vec![ride_on(on(2025, 3, 9)), ride_on(on(2025, 4, 8))]).await.unwrap();
+    rides.record(vec![ride_on(on(9998, 8, 1))]).await.unwrap();
     assert_eq!(newest().await, Some((2025, 9)));
-    let far_off = ride(on(9999, 3, 1));
+    let far_off = ride_on(on(9999, 3, 1));
     rides.record(vec![far_off.clone()]).await.unwrap();
     assert_eq!(newest().await, Some((9999, 1)));
     rides.record(vec![void(&far_off)]).await.unwrap();
     assert_eq!(newest().await, Some((2025, 9)));
-    rides.record(vec![ride(on(9999, 3, 2))]).await.unwrap();
+    rides.record(vec![ride_on(on(9999, 3, 2))]).await.unwrap();
     assert_eq!(newest().await, Some((9999, 2)));
-    rides.record((0..1_000).map(|_| ride(on(2025, 4, 10))).collect()).await.unwrap();
+    rides.record((0..1_000).map(|_| ride_on(on(2025, 4, 10))).collect()).await.unwrap();
     assert_eq!(newest().await, Some((2025, 10)));
 }
 
