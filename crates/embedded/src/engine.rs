@@ -20,7 +20,7 @@ use crate::{
     connection,
     folder::{Folder, OpenError},
     readers::{self, Readers},
-    rides::{Recorder, Searches, SkierDays, Thresholds},
+    rides::{Recorder, Searches, Thresholds, WriteBack},
     writer::{App, Limits, Writer},
 };
 
@@ -81,11 +81,11 @@ impl Engine {
             max: options.wal_bytes_max,
         };
         let thresholds = Thresholds {
-            days: options.skier_days,
+            sums: options.sums_unwritten,
             rides: options.rides_unwritten.into(),
-            part: options.skier_days_part,
+            part: options.sums_part,
         };
-        let skier_days = SkierDays::open(&main, thresholds).map_err(failed)?;
+        let write_back = WriteBack::open(&main, thresholds).map_err(failed)?;
         let checkpoints = Checkpoints::new(lengths);
         let noted = Arc::clone(&checkpoints);
         let note = move |_: &mut rusqlite::hooks::Wal, pages: i32| {
@@ -120,7 +120,7 @@ impl Engine {
             Ends { writer: writer_end, readers: readers_end, checkpoints: checkpoints_end, folder };
         Ok(Self {
             writer,
-            rides: Recorder::new(skier_days),
+            rides: Recorder::new(write_back),
             readers,
             scans,
             searches,

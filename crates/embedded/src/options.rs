@@ -23,14 +23,14 @@ pub struct Options {
     /// Length of the write-ahead log, in bytes, past which writes are refused because a long read (a
     /// backup) keeps it from starting anew. Default 1 GiB.
     pub wal_bytes_max: u64,
-    /// Skiers' days that are kept in memory before they are written together.
+    /// Skiers' days and places among the leaders that are kept in memory before they are written together.
     /// Default 65,536.
-    pub skier_days: usize,
+    pub sums_unwritten: usize,
     /// Rides after which those are written however few they are: what is not written when the process is
     /// killed is made again of the rides at the next start. Default 250,000.
     pub rides_unwritten: u32,
-    /// Skiers' days that are written at once where all are to be. Default 4,096.
-    pub skier_days_part: usize,
+    /// Those that are written at once where all are to be. Default 4,096.
+    pub sums_part: usize,
     /// How long closing may take. Default 20 s.
     pub close_wait: Duration,
 }
@@ -46,9 +46,9 @@ impl Default for Options {
             wal_checkpoint_bytes: 4 << 20,
             wal_restart_bytes: 64 << 20,
             wal_bytes_max: 1 << 30,
-            skier_days: 65_536,
+            sums_unwritten: 65_536,
             rides_unwritten: 250_000,
-            skier_days_part: 4_096,
+            sums_part: 4_096,
             close_wait: Duration::from_secs(20),
         }
     }

@@ -3,10 +3,16 @@
 //! A board keeps the first thousand or two, not everybody: below its floor most rides change nothing that
 //! a board shows. Whoever stands at the floor or above is on it; so it is right for as many as it has.
 
+use std::{cmp::Reverse, collections::BTreeMap};
+
 use lodge_domain::rides::{DayTally, HIDDEN_MAX, LEADERS_MAX, Leader, SkierId, Span, Tally};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{day_number, skier_days::Work, sums::Delta};
+use super::{
+    day_number,
+    sums::Delta,
+    write_back::{Places, Work},
+};
 use crate::failure::Failure;
 
 /// Leaders that a board is cut down to, when it has twice as many.
@@ -20,15 +26,9 @@ const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, flo
     WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const WRITE: &str = "INSERT OR REPLACE INTO resort_days \
     (season, resort, day, rides, vertical, skiers, leaders, floor_vertical, floor_skier) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-const END: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 AND vertical = ?4 AND skier = ?5";
-const BEGIN: &str =
-    "INSERT INTO leaders (season, resort, day, vertical, skier) VALUES (?1, ?2, ?3, ?4, ?5)";
-pub(super) const FIRST: &str = "SELECT vertical, skier FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
-    ORDER BY vertical DESC, skier LIMIT ?4 OFFSET ?5";
-/// The first of a board that are not hidden: it looks at each of them in turn until there are enough.
-const SHOWN: &str = "SELECT vertical, skier FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
-    AND NOT EXISTS (SELECT 1 FROM passes WHERE passes.skier = leaders.skier AND passes.hidden) \
-    ORDER BY vertical DESC, skier LIMIT ?4";
+pub(super) const ALL: &str =
+    "SELECT skier, vertical FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
+const IS_HIDDEN: &str = "SELECT 1 FROM passes WHERE skier = ?1 AND hidden";
 const CUT: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
     AND (vertical < ?4 OR vertical = ?4 AND skier > ?5)";
 const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
@@ -39,7 +39,7 @@ const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \
     GROUP BY skier ORDER BY 4 DESC, skier LIMIT ?4";
 
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 8] = [READ, WRITE, END, BEGIN, FIRST, SHOWN, CUT, CLEAR];
+pub(crate) const STATEMENTS: [&str; 6] = [READ, WRITE, ALL, IS_HIDDEN, CUT, CLEAR];
 
 /// Somebody's place, before and after; `None` is not among the skiers.
 #[derive(Debug, Clone, Copy)]
@@ -104,89 +104,123 @@ impl Board {
     }
 
     /// Moves skiers up and down.
-    pub(super) fn apply(
+    pub(super) fn apply(&mut self, work: &mut Work<'_>, moves: &[Move]) {
+        for Move { skier, from, to } in moves.iter().filter(|change| change.from != change.to) {
+            let reaches = |at: &Option<u64>| at.filter(|vertical| self.reaches(*vertical, *skier));
+            let (was, is) = (reaches(from), reaches(to));
+            if was.is_some() || is.is_some() {
+                self.leaders = self.leaders.saturating_sub(u32::from(was.is_some()));
+                self.leaders += u32::from(is.is_some());
+                work.place(self.span, *skier, is);
+            }
+        }
+    }
+
+    /// Cuts the board down if it has become too long, and makes it anew if it has become too short.
+    pub(super) fn keep_in_bounds(
         &mut self,
         connection: &Connection,
         work: &mut Work<'_>,
-        moves: &[Move],
     ) -> rusqlite::Result<()> {
-        let (season, resort, day) = key(self.span);
-        let mut end = connection.prepare_cached(END)?;
-        let mut begin = connection.prepare_cached(BEGIN)?;
-        for Move { skier, from, to } in moves.iter().filter(|change| change.from != change.to) {
-            if let Some(vertical) = from.filter(|vertical| self.reaches(*vertical, *skier)) {
-                end.execute((season, resort, day, vertical, skier.0))?;
-                self.leaders = self.leaders.saturating_sub(1);
-            }
-            if let Some(vertical) = to.filter(|vertical| self.reaches(*vertical, *skier)) {
-                begin.execute((season, resort, day, vertical, skier.0))?;
-                self.leaders += 1;
-            }
-        }
         if self.leaders >= 2 * KEPT {
-            self.cut(connection)?;
+            self.cut(connection, work)?;
         } else if self.floor.is_some() && (self.leaders as usize) < LEFT_MIN {
             work.write_all()?;
-            self.make_anew(connection)?;
+            self.make_anew(connection, work)?;
         }
         Ok(())
     }
 
     /// Whether whoever went so far up is on the board.
-    fn reaches(&self, vertical: u64, skier: SkierId) -> bool {
+    pub(super) fn reaches(&self, vertical: u64, skier: SkierId) -> bool {
         self.floor.is_none_or(|floor| {
             vertical > floor.vertical || vertical == floor.vertical && skier <= floor.skier
         })
     }
 
-    fn cut(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let (season, resort, day) = key(self.span);
-        let last = select(connection, self.span, 1, KEPT as usize - 1)?.pop();
-        if let Some(floor) = last {
+    fn cut(&mut self, connection: &Connection, work: &mut Work<'_>) -> rusqlite::Result<()> {
+        let mut leaders = in_order(all(connection, self.span, work.places(self.span))?);
+        leaders.truncate(KEPT as usize);
+        if let Some(floor) = leaders.last().copied() {
+            let (season, resort, day) = key(self.span);
             let mut cut = connection.prepare_cached(CUT)?;
             cut.execute((season, resort, day, floor.vertical, floor.skier.0))?;
             (self.leaders, self.floor) = (KEPT, Some(floor));
         }
+        replace_places(work, self.span, &leaders);
         Ok(())
     }
 
     /// Fills the board with the first of all skiers, whose days are to be written.
-    pub(super) fn make_anew(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn make_anew(
+        &mut self,
+        connection: &Connection,
+        work: &mut Work<'_>,
+    ) -> rusqlite::Result<()> {
         let (season, resort, day) = key(self.span);
         connection.prepare_cached(CLEAR)?.execute((season, resort, day))?;
         let filled = connection.prepare_cached(ANEW)?.execute((season, resort, day, KEPT))?;
         self.leaders = u32::try_from(filled).unwrap_or(KEPT);
-        let last = select(connection, self.span, 1, KEPT as usize - 1)?.pop();
-        self.floor = last;
+        let leaders = in_order(all(connection, self.span, Places::new())?);
+        self.floor = leaders.get(KEPT as usize - 1).copied();
+        replace_places(work, self.span, &leaders);
         Ok(())
     }
 }
 
-/// The first of a board, without those who are hidden.
+/// Has what memory knows of a board's places be what the board says.
+pub(super) fn replace_places(work: &mut Work<'_>, span: Span, leaders: &[Leader]) {
+    let leaders: BTreeMap<SkierId, u64> =
+        leaders.iter().map(|leader| (leader.skier, leader.vertical)).collect();
+    for skier in work.places(span).into_keys() {
+        work.place(span, skier, leaders.get(&skier).copied());
+    }
+}
+
+/// A board's leaders, with those of `newer` as they are there.
+fn all(
+    connection: &Connection,
+    span: Span,
+    newer: Places,
+) -> rusqlite::Result<BTreeMap<SkierId, u64>> {
+    let mut statement = connection.prepare_cached(ALL)?;
+    let read = |row: &rusqlite::Row<'_>| Ok((SkierId(row.get(0)?), row.get(1)?));
+    let stored = statement.query_map(key(span), read)?;
+    let mut leaders: BTreeMap<SkierId, u64> = stored.collect::<Result<_, _>>()?;
+    for (skier, place) in newer {
+        match place {
+            Some(vertical) => leaders.insert(skier, vertical),
+            None => leaders.remove(&skier),
+        };
+    }
+    Ok(leaders)
+}
+
+fn in_order(leaders: BTreeMap<SkierId, u64>) -> Vec<Leader> {
+    let mut leaders: Vec<Leader> =
+        leaders.into_iter().map(|(skier, vertical)| Leader { skier, vertical }).collect();
+    leaders.sort_by_key(|leader| Reverse(leader.vertical));
+    leaders
+}
+
+/// The first of a board, with those of `newer` as they are there, without those who are hidden.
 pub(super) fn shown(
     connection: &Connection,
     span: Span,
     limit: usize,
+    newer: Places,
 ) -> Result<Vec<Leader>, Failure> {
-    let (season, resort, day) = key(span);
-    let mut statement = connection.prepare_cached(SHOWN)?;
-    let shown = statement.query_map((season, resort, day, limit.min(LEADERS_MAX)), read)?;
-    Ok(shown.collect::<Result<_, _>>()?)
-}
-
-fn select(
-    connection: &Connection,
-    span: Span,
-    limit: usize,
-    after: usize,
-) -> rusqlite::Result<Vec<Leader>> {
-    let (season, resort, day) = key(span);
-    let mut statement = connection.prepare_cached(FIRST)?;
-    statement.query_map((season, resort, day, limit, after), read)?.collect()
-}
-
-fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Leader> {
-    Ok(Leader { vertical: row.get(0)?, skier: SkierId(row.get(1)?) })
+    let mut is_hidden = connection.prepare_cached(IS_HIDDEN)?;
+    let mut shown = Vec::new();
+    for leader in in_order(all(connection, span, newer)?) {
+        if shown.len() == limit.min(LEADERS_MAX) {
+            break;
+        }
+        if !is_hidden.exists([leader.skier.0])? {
+            shown.push(leader);
+        }
+    }
+    Ok(shown)
 }
 
 fn key(span: Span) -> (u16, u16, u16) {

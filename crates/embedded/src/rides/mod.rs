@@ -9,8 +9,8 @@ mod record;
 mod recorder;
 mod search;
 mod searches;
-mod skier_days;
 mod sums;
+mod write_back;
 
 use std::sync::Arc;
 
@@ -28,17 +28,21 @@ use lodge_domain::{
 pub(crate) use self::rebuild::{mend, rebuild};
 #[cfg(test)]
 pub(crate) use self::{
-    gates::STATEMENTS as OF_GATES, leaders::STATEMENTS as OF_LEADERS,
-    passes::STATEMENTS as OF_PASSES, read::statements as of_reads,
-    rebuild::statements as of_rebuilding, record::STATEMENTS as OF_EVENTS,
-    search::statements as of_searches, skier_days::STATEMENTS as OF_SKIERS,
+    gates::STATEMENTS as OF_GATES,
+    leaders::STATEMENTS as OF_LEADERS,
+    passes::STATEMENTS as OF_PASSES,
+    read::statements as of_reads,
+    rebuild::statements as of_rebuilding,
+    record::STATEMENTS as OF_EVENTS,
+    search::statements as of_searches,
     sums::STATEMENTS as OF_SUMS,
+    write_back::{OF_DAYS, OF_PLACES},
 };
-use self::{read::Wanted, skier_days::DayState};
+use self::{read::Wanted, write_back::DayState};
 pub(crate) use self::{
     recorder::Recorder,
     searches::Searches,
-    skier_days::{SkierDays, Thresholds},
+    write_back::{Thresholds, WriteBack},
 };
 use crate::{engine::Engine, writer::App};
 
@@ -47,14 +51,14 @@ pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
 
 impl SqliteRides {
     async fn skier_days(&self, skier: SkierId, wanted: Wanted) -> Result<Vec<DayState>> {
-        let newer = self.0.rides.skier_days().of(skier);
+        let newer = self.0.rides.write_back().days_of(skier);
         let days = move |connection: &_| read::skier_days(connection, skier, &wanted, newer);
         self.0.readers.read(days).await
     }
 
-    /// Writes all skiers' days that are newer in memory now, a part at a time.
-    async fn write_skier_days(&self) -> Result<()> {
-        if self.0.rides.skier_days().are_written() {
+    /// Writes all sums that are newer in memory now, a part at a time.
+    async fn write_sums(&self) -> Result<()> {
+        if self.0.rides.write_back().is_empty() {
             return Ok(());
         }
         let mut begin = true;
@@ -93,7 +97,7 @@ impl RideLog for SqliteRides {
 #[async_trait]
 impl RideTallies for SqliteRides {
     async fn skier_day(&self, skier: SkierId, on: ResortDay) -> Result<Option<Tally>> {
-        if let Some(tally) = self.0.rides.skier_days().day(skier, on) {
+        if let Some(tally) = self.0.rides.write_back().day(skier, on) {
             return Ok(Some(tally).filter(|tally| tally.rides > 0));
         }
         self.0.readers.read(move |connection| read::skier_day(connection, skier, on)).await
@@ -144,7 +148,10 @@ impl RideTallies for SqliteRides {
     }
 
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>> {
-        self.0.readers.read(move |connection| leaders::shown(connection, span, limit)).await
+        // Before the disk is read: what is written meanwhile is in both.
+        let newer = self.0.rides.write_back().places_on(span);
+        let shown = move |connection: &_| leaders::shown(connection, span, limit, newer);
+        self.0.readers.read(shown).await
     }
 
     async fn newest_day(&self, resorts: Vec<ResortId>) -> Result<Option<(Season, Day)>> {
@@ -158,7 +165,7 @@ impl RideSearch for SqliteRides {
         let searches = &self.0.searches;
         let place = searches.take_place()?;
         if search::reads_skier_days(&query) {
-            searches.round(self.write_skier_days()).await?;
+            searches.round(self.write_sums()).await?;
         }
         searches.read(place, move |connection| search::search(connection, &query)).await
     }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::{
     day_number,
-    skier_days::{self, DayState},
+    write_back::{self, DayState},
 };
 use crate::failure::Failure;
 
@@ -101,9 +101,9 @@ pub(super) fn skier_days(
         .chain(wanted.seasons.iter().map(|season| season.0.into()))
         .chain(wanted.resorts.iter().map(|resort| resort.0.into()));
     let stored =
-        statement.query_map(params_from_iter(keys), skier_days::read)?.collect::<Result<_, _>>()?;
+        statement.query_map(params_from_iter(keys), write_back::read)?.collect::<Result<_, _>>()?;
     let newer = newer.into_iter().filter(|state| wanted.has(state.on)).collect();
-    let mut days = skier_days::overlay(stored, newer);
+    let mut days = write_back::overlay(stored, newer);
     days.retain(|state| state.tally.rides > 0);
     Ok(days)
 }

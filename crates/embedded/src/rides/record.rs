@@ -10,8 +10,8 @@ use rusqlite::{
 };
 
 use super::{
-    skier_days::{SkierDays, Work},
     sums::{Change, Changes},
+    write_back::{Work, WriteBack},
 };
 use crate::failure::Failure;
 
@@ -28,7 +28,7 @@ pub(crate) const STATEMENTS: [&str; 4] = [INSERT, FIND, IS_VOID, COUNT];
 /// Stores events, in their order; what came of each.
 pub(super) fn record<'e>(
     connection: &Connection,
-    skier_days: &SkierDays,
+    write_back: &WriteBack,
     events: impl Iterator<Item = &'e RideEvent>,
 ) -> Result<Vec<Recorded>, Failure> {
     let mut log = Log {
@@ -40,7 +40,7 @@ pub(super) fn record<'e>(
     };
     let recorded: Vec<Recorded> =
         events.map(|event| log.store(event)).collect::<rusqlite::Result<_>>()?;
-    let mut work = Work::new(connection, skier_days)?;
+    let mut work = Work::new(connection, write_back)?;
     log.changes.apply(connection, &mut work)?;
     let count = |wanted| recorded.iter().filter(|came| **came == wanted).count();
     let (stored, duplicates) = (count(Recorded::Stored), count(Recorded::Duplicate));

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::{
     record,
-    skier_days::{SkierDays, Work},
+    write_back::{Work, WriteBack},
 };
 use crate::{
     failure::{Failure, NotTaken, Shared},
@@ -37,7 +37,7 @@ pub(crate) struct Recorder(Arc<Inner>);
 
 struct Inner {
     waiting: Mutex<Waiting>,
-    skier_days: Arc<SkierDays>,
+    write_back: Arc<WriteBack>,
 }
 
 #[derive(Default)]
@@ -56,13 +56,13 @@ struct Caller {
 
 impl Recorder {
     /// A recorder that keeps these skiers' days.
-    pub(crate) fn new(skier_days: Arc<SkierDays>) -> Self {
-        Self(Arc::new(Inner { waiting: Mutex::default(), skier_days }))
+    pub(crate) fn new(write_back: Arc<WriteBack>) -> Self {
+        Self(Arc::new(Inner { waiting: Mutex::default(), write_back }))
     }
 
     /// Skiers' days.
-    pub(super) fn skier_days(&self) -> &SkierDays {
-        &self.0.skier_days
+    pub(super) fn write_back(&self) -> &WriteBack {
+        &self.0.write_back
     }
 
     /// Does something in one of the writer's next groups with the skiers' days.
@@ -72,8 +72,8 @@ impl Recorder {
         work: impl FnOnce(&Connection, &mut Work<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let skier_days = Arc::clone(&self.0.skier_days);
-        let of_work = Arc::clone(&skier_days);
+        let write_back = Arc::clone(&self.0.write_back);
+        let of_work = Arc::clone(&write_back);
         let work = move |connection: &_| {
             let mut with = Work::new(connection, &of_work)?;
             let done = work(connection, &mut with)?;
@@ -81,7 +81,7 @@ impl Recorder {
             Ok(done)
         };
         let work = Box::new(Request::new(work, reply));
-        writer.submit(App::Rides, Box::new(WithSkierDays { work, skier_days }))?;
+        writer.submit(App::Rides, Box::new(WithSums { work, write_back }))?;
         answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
     }
 
@@ -152,7 +152,7 @@ impl Job for Together {
     fn run(&mut self, connection: &Connection) -> bool {
         self.take();
         let events = self.callers.iter().flat_map(|caller| &caller.events);
-        let record = || record::record(connection, &self.inner.skier_days, events);
+        let record = || record::record(connection, &self.inner.write_back, events);
         // A defect must not end the thread that serves all.
         self.outcome = match catch_unwind(AssertUnwindSafe(record)) {
             Ok(outcome) => outcome.map_err(Error::from),
@@ -166,7 +166,7 @@ impl Job for Together {
             // It was refused before it ran, and whoever it would have worked for with it.
             self.take();
         }
-        self.inner.skier_days.settle(lost);
+        self.inner.write_back.settle(lost);
         let outcome = std::mem::replace(&mut self.outcome, Ok(Vec::new()));
         let mut outcome = match (outcome, lost) {
             (_, Some(lost)) => Err(Failed { is_defect: false, why: lost.clone() }),
@@ -185,12 +185,12 @@ impl Job for Together {
 }
 
 /// Work that changes skiers' days, which are to know whether it was committed before anybody else does.
-struct WithSkierDays {
+struct WithSums {
     work: Box<dyn Job>,
-    skier_days: Arc<SkierDays>,
+    write_back: Arc<WriteBack>,
 }
 
-impl Job for WithSkierDays {
+impl Job for WithSums {
     fn is_abandoned(&self) -> bool {
         self.work.is_abandoned()
     }
@@ -200,7 +200,7 @@ impl Job for WithSkierDays {
     }
 
     fn answer(self: Box<Self>, lost: Option<&Shared>) {
-        self.skier_days.settle(lost);
+        self.write_back.settle(lost);
         self.work.answer(lost);
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::{
     leaders::{Board, Move},
-    skier_days::{DayState, Work},
+    write_back::{DayState, Work},
 };
 
 const ADD_LIFT: &str = "INSERT INTO lift_days (season, resort, day, lift, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
@@ -97,10 +97,16 @@ impl Changes {
                 add.execute((season.0, resort.0, day.0, part, by.rides, by.vertical))?;
             }
         }
+        let mut boards = Vec::with_capacity(spans.len());
         for (span, change) in spans {
             let mut board = Board::read(connection, span)?;
             board.add(change.by, change.skiers);
-            board.apply(connection, work, &change.moves)?;
+            board.apply(work, &change.moves);
+            boards.push(board);
+        }
+        // Only now: what these write counts as all that the rides changed.
+        for mut board in boards {
+            board.keep_in_bounds(connection, work)?;
             board.write(connection)?;
         }
         Ok(())

@@ -82,7 +82,8 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(rides::OF_GATES)
     .chain(rides::OF_PASSES)
     .chain(rides::OF_SUMS)
-    .chain(rides::OF_SKIERS)
+    .chain(rides::OF_DAYS)
+    .chain(rides::OF_PLACES)
     .chain(rides::OF_LEADERS);
     queries.extend(texts.map(str::to_owned));
     queries.extend(rides::of_reads());

@@ -77,7 +77,7 @@ mod cached_rides {
 #[expect(clippy::unused_async, reason = "as above")]
 async fn rides_stores_that_write_at_once() -> RidesFixture {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { skier_days: 3, ..Options::default() };
+    let options = Options { sums_unwritten: 3, ..Options::default() };
     let engine = Embedded::open(folder.path(), &options).unwrap();
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
     let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());

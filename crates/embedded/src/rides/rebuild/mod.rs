@@ -20,7 +20,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use lodge_domain::rides::SkierId;
 
 use self::{says::Sums, skiers::Days};
-use super::{SqliteRides, skier_days::Work};
+use super::{SqliteRides, write_back::Work};
 use crate::{failure::Failure, writer::App};
 
 /// Rows that are read at once.
@@ -72,7 +72,7 @@ type Seasons = BTreeMap<(Season, ResortId), BTreeSet<Day>>;
 /// Makes all sums anew; reads at most `piece` rows at once.
 pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt> {
     // So that few are otherwise on the disk than they are.
-    rides.write_skier_days().await?;
+    rides.write_sums().await?;
     let (began_at, seasons) = rides.0.scans.read(seasons).await?;
     let seasons =
         skiers::walk(&rides.0, piece, seasons, |seasons, _, on, _, _| note(seasons, on)).await?;
@@ -139,7 +139,8 @@ struct Rebuild<'r> {
 impl Rebuild<'_> {
     /// Compares a day or a season, but for its skiers' days.
     async fn check(&mut self, sums: Sums) -> Result<Sums> {
-        let check = |connection: &_, _: &mut Work<'_>, sums: &_| stored::check(connection, sums);
+        let check =
+            |connection: &_, work: &mut Work<'_>, sums: &_| stored::check(connection, work, sums);
         let (sums, wrong) = self.with_all_rides(sums, check).await?;
         self.wrong.merge(&wrong);
         Ok(sums)

@@ -15,8 +15,8 @@ use crate::{
     engine::Engine,
     failure::Failure,
     rides::{
-        skier_days::{DayState, Work},
         sums::Delta,
+        write_back::{DayState, Work},
     },
 };
 
@@ -164,6 +164,6 @@ fn correct(
     let (season, resort, day) = (on.season.0, on.resort.0, on.day.0);
     let row = (skier.0, season, resort, day, tally.rides, tally.vertical, last_row);
     connection.prepare_cached(SET)?.execute(row)?;
-    work.correct(skier, DayState { on, tally, up_to: last_row });
+    work.set(skier, DayState { on, tally, up_to: last_row });
     Ok(())
 }

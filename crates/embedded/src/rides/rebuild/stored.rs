@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use lodge_domain::{
     Result,
-    rides::{ResortDay, Span},
+    rides::{Leader, ResortDay, SkierId, Span},
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -13,8 +13,9 @@ use crate::{
     failure::Failure,
     rides::{
         day_number,
-        leaders::{KEPT, LEFT_MIN},
+        leaders::{KEPT, LEFT_MIN, replace_places},
         sums::Delta,
+        write_back::{Places, Work},
     },
 };
 
@@ -22,8 +23,8 @@ const BOARD: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, fl
     WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const SET_BOARD: &str = "INSERT OR REPLACE INTO resort_days \
     (season, resort, day, rides, vertical, skiers, leaders, floor_vertical, floor_skier) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-const LEADERS: &str = "SELECT vertical, skier FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
-    ORDER BY vertical DESC, skier";
+const LEADERS: &str =
+    "SELECT skier, vertical FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const LEAD: &str =
     "INSERT INTO leaders (season, resort, day, vertical, skier) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -66,14 +67,18 @@ pub(crate) const STATEMENTS: [&str; 11] = [
 ];
 
 /// Compares a day or a season, but for the skiers' days, and puts it right.
-pub(super) fn check(connection: &Connection, sums: &Sums) -> Result<Wrong, Failure> {
+pub(super) fn check(
+    connection: &Connection,
+    work: &mut Work<'_>,
+    sums: &Sums,
+) -> Result<Wrong, Failure> {
     let mut wrong = Wrong::default();
     if let Some(on) = sums.on() {
         for (parts, expected) in [(&LIFTS, &sums.lifts), (&HOURS, &sums.hours)] {
             wrong.note(parts.name, check_parts(connection, on, parts, expected)?);
         }
     }
-    check_board(connection, sums, &mut wrong)?;
+    check_board(connection, work, sums, &mut wrong)?;
     Ok(wrong)
 }
 
@@ -151,7 +156,12 @@ fn in_order(place: &Place) -> (Reverse<i64>, i64) {
     (Reverse(place.0), place.1)
 }
 
-fn check_board(connection: &Connection, sums: &Sums, wrong: &mut Wrong) -> Result<(), Failure> {
+fn check_board(
+    connection: &Connection,
+    work: &mut Work<'_>,
+    sums: &Sums,
+    wrong: &mut Wrong,
+) -> Result<(), Failure> {
     let Span { season, resort, day } = sums.span;
     let key = (season.0, resort.0, day_number(sums.span));
     let places: Vec<Place> =
@@ -159,16 +169,14 @@ fn check_board(connection: &Connection, sums: &Sums, wrong: &mut Wrong) -> Resul
     let stored = Board::read(connection, key)?;
     let skiers = i64::try_from(places.len()).unwrap_or(i64::MAX);
     let is_right = stored.all == sums.all && stored.skiers == skiers;
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let leaders: Vec<Place> =
-        connection.prepare_cached(LEADERS)?.query_map(key, read)?.collect::<Result<_, _>>()?;
-    let shows = stored.shows(&places, &leaders);
+    let shows = stored.shows(&places, &leaders(connection, key, work.places(sums.span))?);
     let name = if day.is_some() { "resorts' days" } else { "resorts' seasons" };
     wrong.note(name, u64::from(!is_right));
     wrong.note("leaderboards", u64::from(!shows));
     let mut board = Board { all: sums.all, skiers, ..stored };
     if !shows {
-        set_leaders(connection, key, places, &mut board)?;
+        let leaders = set_leaders(connection, key, places, &mut board)?;
+        replace_places(work, sums.span, &leaders);
     }
     if board != stored {
         connection.prepare_cached(SET_BOARD)?.execute(params![
@@ -186,13 +194,34 @@ fn check_board(connection: &Connection, sums: &Sums, wrong: &mut Wrong) -> Resul
     Ok(())
 }
 
+/// The leaders in their order, with those of `newer` as they are there.
+fn leaders(
+    connection: &Connection,
+    key: (u16, u16, u16),
+    newer: Places,
+) -> rusqlite::Result<Vec<Place>> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let mut leaders: BTreeMap<i64, i64> =
+        connection.prepare_cached(LEADERS)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+    for (skier, place) in newer {
+        match place {
+            Some(vertical) => leaders.insert(skier.0.into(), vertical.cast_signed()),
+            None => leaders.remove(&skier.0.into()),
+        };
+    }
+    let mut leaders: Vec<_> =
+        leaders.into_iter().map(|(skier, vertical)| (vertical, skier)).collect();
+    leaders.sort_unstable_by_key(in_order);
+    Ok(leaders)
+}
+
 /// Makes the first of these the leaders.
 fn set_leaders(
     connection: &Connection,
     key: (u16, u16, u16),
     mut places: Vec<Place>,
     board: &mut Board,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Vec<Leader>> {
     let kept = KEPT as usize;
     places.sort_unstable_by_key(in_order);
     places.truncate(kept);
@@ -203,5 +232,9 @@ fn set_leaders(
     }
     board.leaders = i64::try_from(places.len()).unwrap_or(i64::MAX);
     board.floor = places.get(kept - 1).copied().unzip();
-    Ok(())
+    let leader = |(vertical, skier): &Place| {
+        let skier = SkierId(u32::try_from(*skier).ok()?);
+        Some(Leader { skier, vertical: vertical.cast_unsigned() })
+    };
+    Ok(places.iter().filter_map(leader).collect())
 }

@@ -1,9 +1,9 @@
 //! Skiers' days as they stand in the database.
 
 use lodge_domain::rides::{Day, ResortDay, ResortId, Season, SkierId, Tally};
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, Statement};
 
-use super::{DayState, Days};
+use super::{DayKey, DayState, Days};
 use crate::rides::sums::Delta;
 
 const ONE: &str = "SELECT rides, vertical, up_to FROM skier_days \
@@ -23,7 +23,7 @@ const NEWER: &str = "SELECT skier, season, resort, day, vertical, voids IS NULL,
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 5] = [ONE, IN_SEASON, SET, WRITTEN_TO, NEWER];
 
-/// Up to this row of rides every skier's day is written.
+/// The sums of all rides up to this row are written.
 pub(super) fn written_to(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row(WRITTEN_TO, [], |row| row.get(0))
 }
@@ -38,7 +38,7 @@ pub(super) fn last_row(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 pub(super) fn write(
-    set: &mut CachedStatement<'_>,
+    set: &mut Statement<'_>,
     skier: SkierId,
     state: DayState,
 ) -> rusqlite::Result<()> {
@@ -47,17 +47,24 @@ pub(super) fn write(
     set.execute(row).map(drop)
 }
 
-/// The days of the rides after `written_to`, as those say.
-pub(super) fn replay(connection: &Connection, written_to: i64) -> rusqlite::Result<Days> {
+/// The days that the rides after `written_to` change, and all that those are of, sorted.
+pub(super) fn replay(
+    connection: &Connection,
+    written_to: i64,
+) -> rusqlite::Result<(Days, Vec<DayKey>)> {
     let mut statement = connection.prepare(NEWER)?;
     let mut one = connection.prepare(ONE)?;
-    let (mut newer, mut rows) = (Days::new(), statement.query([written_to])?);
+    let (mut newer, mut touched) = (Days::new(), Vec::new());
+    let mut rows = statement.query([written_to])?;
     let mut last: Option<(SkierId, DayState)> = None;
     while let Some(row) = rows.next()? {
         let (skier, on) = (SkierId(row.get(0)?), resort_day(row, 1)?);
         let (_, mut state) = match last {
             Some(last) if (last.0, last.1.on) == (skier, on) => last,
-            _ => (skier, stored(&mut one, skier, on)?),
+            _ => {
+                touched.push((skier, on));
+                (skier, stored(&mut one, skier, on)?)
+            }
         };
         let times = if row.get(5)? { 1 } else { -1 };
         let by = Delta { rides: times, vertical: times * row.get::<_, i64>(4)? };
@@ -68,15 +75,11 @@ pub(super) fn replay(connection: &Connection, written_to: i64) -> rusqlite::Resu
         }
         last = Some((skier, state));
     }
-    Ok(newer)
+    Ok((newer, touched))
 }
 
 /// A day as it was when it was last written; without it, before the first ride.
-fn stored(
-    one: &mut rusqlite::Statement<'_>,
-    skier: SkierId,
-    on: ResortDay,
-) -> rusqlite::Result<DayState> {
+fn stored(one: &mut Statement<'_>, skier: SkierId, on: ResortDay) -> rusqlite::Result<DayState> {
     let read = |row: &Row<'_>| state(on, row, 0);
     let found = one.query_row((skier.0, on.season.0, on.resort.0, on.day.0), read).optional()?;
     Ok(found.unwrap_or(DayState { on, tally: Tally::default(), up_to: 0 }))

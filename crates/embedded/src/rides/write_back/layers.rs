@@ -1,0 +1,120 @@
+//! Values that are newer in memory than on the disk: as of the last commit, which readers see, and as of the
+//! group of writes under way.
+
+use std::{
+    collections::BTreeMap,
+    mem,
+    ops::{Bound, RangeBounds},
+};
+
+use parking_lot::{Mutex, RwLock};
+
+/// Values for which readers are kept waiting at most when a group of writes becomes theirs to see.
+const PUBLISHED_AT_ONCE: usize = 256;
+
+pub(super) struct Layers<K, V> {
+    committed: RwLock<BTreeMap<K, V>>,
+    /// The writer's alone.
+    group: Mutex<Changes<K, V>>,
+}
+
+/// What a group does, or a piece of its work.
+pub(super) struct Changes<K, V> {
+    pub(super) changed: BTreeMap<K, V>,
+    pub(super) written: BTreeMap<K, V>,
+}
+
+impl<K, V> Default for Changes<K, V> {
+    fn default() -> Self {
+        Self { changed: BTreeMap::new(), written: BTreeMap::new() }
+    }
+}
+
+impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
+    pub(super) fn new(newer: BTreeMap<K, V>) -> Self {
+        Self { committed: RwLock::new(newer), group: Mutex::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.committed.read().len()
+    }
+
+    pub(super) fn get(&self, key: &K) -> Option<V> {
+        self.committed.read().get(key).copied()
+    }
+
+    pub(super) fn range(&self, keys: impl RangeBounds<K>) -> Vec<(K, V)> {
+        self.committed.read().range(keys).map(|(key, value)| (*key, *value)).collect()
+    }
+
+    /// The first of what is newer than on the disk, and than in the group, at most `limit`.
+    pub(super) fn newest(
+        &self,
+        own: &Changes<K, V>,
+        keys: impl RangeBounds<K> + Clone,
+        limit: usize,
+    ) -> BTreeMap<K, V> {
+        let (committed, group) = (self.committed.read(), self.group.lock());
+        let mut found = BTreeMap::new();
+        for values in [&*committed, &group.changed, &own.changed] {
+            // Whatever is among the first of all is among the first of each that has it.
+            found.extend(values.range(keys.clone()).take(limit));
+        }
+        drop((committed, group));
+        if let Some((first_over, _)) = found.iter().nth(limit) {
+            let first_over = *first_over;
+            found.split_off(&first_over);
+        }
+        found
+    }
+
+    /// Writes what comes after `after`, at most `limit`; the last, and how many are left of `limit`.
+    pub(super) fn write_part<E>(
+        &self,
+        own: &mut Changes<K, V>,
+        mut after: Option<K>,
+        limit: usize,
+        mut write: impl FnMut(K, V) -> Result<(), E>,
+    ) -> Result<(Option<K>, usize), E> {
+        let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let part = self.newest(own, (begin, Bound::Unbounded), limit);
+        let left = limit - part.len();
+        for (key, value) in part {
+            write(key, value)?;
+            own.written.insert(key, value);
+            after = Some(key);
+        }
+        Ok((after, left))
+    }
+
+    /// Makes a piece of work part of the group.
+    pub(super) fn stage(&self, work: Changes<K, V>) {
+        let mut group = self.group.lock();
+        group.changed.extend(work.changed);
+        group.written.extend(work.written);
+    }
+
+    /// The group is not on the disk.
+    pub(super) fn forget_group(&self) {
+        mem::take(&mut *self.group.lock());
+    }
+
+    /// The group is on the disk: readers see what has changed, and what is written is forgotten, unless it
+    /// has changed since.
+    pub(super) fn publish_group(&self) {
+        let Changes { changed, written } = mem::take(&mut *self.group.lock());
+        let mut changed = changed.into_iter().peekable();
+        while changed.peek().is_some() {
+            self.committed.write().extend(changed.by_ref().take(PUBLISHED_AT_ONCE));
+        }
+        let mut written = written.into_iter().peekable();
+        while written.peek().is_some() {
+            let mut committed = self.committed.write();
+            for (key, value) in written.by_ref().take(PUBLISHED_AT_ONCE) {
+                if committed.get(&key) == Some(&value) {
+                    committed.remove(&key);
+                }
+            }
+        }
+    }
+}
