@@ -220,6 +220,9 @@ macro_rules! rides_promises {
             passes::a_pass_belongs_to_who_claimed_it_last,
             passes::an_account_has_ten_passes_at_most,
             passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
+            passes::an_account_gives_up_all_of_its_passes,
+            passes::all_who_have_passes_are_told,
+            passes::a_renewed_code_is_void,
             passes::a_leaderboard_is_full_though_many_are_hidden,
         }
     };

@@ -27,25 +27,25 @@ fn fresh_skier() -> SkierId {
     SkierId(fresh_skiers(1).start)
 }
 
-/// Whoever has the code comes last, and begins anew.
+/// Whoever has the code comes last.
 pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &RidesFixture) {
     let (skier, other) = (fresh_skier(), fresh_skier());
     let (anna, bert) = (fresh_account(), fresh_account());
     let passes = &fixture.passes;
     assert_eq!(passes.of_account(anna).await.unwrap(), []);
     let first = Pass { skier, account: anna, hidden: false, claimed_at: at(1) };
-    assert_eq!(passes.claim(skier, anna, at(1)).await.unwrap(), Claimed::New(first));
-    passes.claim(other, bert, at(1)).await.unwrap();
+    assert_eq!(passes.claim(skier, anna, 0, at(1)).await.unwrap(), Claimed::New(first));
+    passes.claim(other, bert, 0, at(1)).await.unwrap();
     let hidden = Pass { hidden: true, ..first };
     assert_eq!(passes.hide(skier, anna, true).await.unwrap(), Some(hidden));
-    assert_eq!(passes.claim(skier, anna, at(2)).await.unwrap(), Claimed::Already(hidden));
+    assert_eq!(passes.claim(skier, anna, 0, at(2)).await.unwrap(), Claimed::Already(hidden));
     assert_eq!(passes.of_account(anna).await.unwrap(), [hidden]);
 
-    let second = Pass { skier, account: bert, hidden: false, claimed_at: at(3) };
-    assert_eq!(passes.claim(skier, bert, at(3)).await.unwrap(), Claimed::New(second));
+    let second = Pass { skier, account: bert, hidden: true, claimed_at: at(3) };
+    assert_eq!(passes.claim(skier, bert, 0, at(3)).await.unwrap(), Claimed::New(second));
     assert_eq!(passes.of_account(anna).await.unwrap(), []);
     assert_eq!(passes.of_account(bert).await.unwrap().len(), 2);
-    assert_eq!(passes.hide(skier, anna, true).await.unwrap(), None);
+    assert_eq!(passes.hide(skier, anna, false).await.unwrap(), None);
     assert!(!passes.release(skier, anna).await.unwrap());
     assert!(passes.of_account(bert).await.unwrap().contains(&second));
 
@@ -53,6 +53,70 @@ pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &RidesFixture) {
     assert!(!passes.release(skier, bert).await.unwrap());
     assert_eq!(passes.hide(skier, bert, true).await.unwrap(), None);
     assert_eq!(passes.of_account(bert).await.unwrap().len(), 1);
+    let third = Pass { claimed_at: at(4), ..first };
+    let claimed = passes.claim(skier, anna, 0, at(4)).await.unwrap();
+    assert_eq!(claimed, Claimed::New(third), "whoever gives it back shows it");
+}
+
+/// Nobody else's, and hidden ones stay hidden.
+pub async fn an_account_gives_up_all_of_its_passes(fixture: &RidesFixture) {
+    let (anna, bert, passes) = (fresh_account(), fresh_account(), &fixture.passes);
+    let (shown, hidden, other) = (fresh_skier(), fresh_skier(), fresh_skier());
+    for (skier, account) in [(shown, anna), (hidden, anna), (other, bert)] {
+        passes.claim(skier, account, 0, at(1)).await.unwrap();
+    }
+    passes.hide(hidden, anna, true).await.unwrap();
+    for _ in 0..2 {
+        passes.release_all(anna).await.unwrap();
+        assert_eq!(passes.of_account(anna).await.unwrap(), []);
+        assert_eq!(passes.of_account(bert).await.unwrap().len(), 1);
+    }
+    for (skier, is_hidden) in [(shown, false), (hidden, true)] {
+        let pass = Pass { skier, account: bert, hidden: is_hidden, claimed_at: at(2) };
+        assert_eq!(passes.claim(skier, bert, 0, at(2)).await.unwrap(), Claimed::New(pass));
+    }
+}
+
+/// Each once, by number, in pages.
+pub async fn all_who_have_passes_are_told(fixture: &RidesFixture) {
+    let mut accounts: Vec<_> = (0..5).map(|_| fresh_account()).collect();
+    accounts.sort_unstable();
+    for (account, skier) in accounts.iter().cycle().zip(fresh_skiers(10)) {
+        fixture.passes.claim(SkierId(skier), *account, 0, at(1)).await.unwrap();
+    }
+    fixture.passes.release_all(accounts[1]).await.unwrap();
+    let left = [accounts[0], accounts[2], accounts[3], accounts[4]];
+    let (mut told, mut last) = (Vec::new(), None);
+    loop {
+        let page = fixture.passes.holders(last, 2).await.unwrap();
+        assert!(page.len() <= 2);
+        let Some(end) = page.last().copied() else { break };
+        (last, told) = (Some(end), [told, page].concat());
+    }
+    assert!(told.is_sorted_by(|one, next| one < next), "{told:?}");
+    told.retain(|account| accounts.contains(account));
+    assert_eq!(told, left);
+}
+
+/// Of those that are named, whoever has them.
+pub async fn a_renewed_code_is_void(fixture: &RidesFixture) {
+    let (anna, bert, passes) = (fresh_account(), fresh_account(), &fixture.passes);
+    let skiers: Vec<_> = fresh_skiers(3).map(SkierId).collect();
+    passes.claim(skiers[0], anna, 0, at(1)).await.unwrap();
+    passes.renew(skiers[0]..=skiers[1]).await.unwrap();
+    passes.renew(skiers[1]..=skiers[1]).await.unwrap();
+    let renewals = passes.renewals(skiers[0]..=skiers[2]).await.unwrap();
+    assert_eq!(renewals, [(skiers[0], 1), (skiers[1], 2)]);
+    assert_eq!(passes.of_account(anna).await.unwrap().len(), 1, "it stays whose it is");
+    let claim = async |skier, renewals| passes.claim(skier, bert, renewals, at(2)).await.unwrap();
+    for (skier, renewals) in [(0, 0), (0, 2), (1, 0), (1, 1), (2, 1)] {
+        assert_eq!(claim(skiers[skier], renewals).await, Claimed::Renewed);
+    }
+    for (skier, renewals) in [(0, 1), (1, 2), (2, 0)] {
+        assert!(matches!(claim(skiers[skier], renewals).await, Claimed::New(_)));
+    }
+    assert!(passes.release(skiers[0], bert).await.unwrap());
+    assert_eq!(claim(skiers[0], 0).await, Claimed::Renewed, "also when it is nobody's");
 }
 
 /// However many it claims at once.
@@ -61,7 +125,7 @@ pub async fn an_account_has_ten_passes_at_most(fixture: &RidesFixture) {
     let mut claims = JoinSet::new();
     for skier in fresh_skiers(20) {
         let passes = fixture.passes.clone();
-        claims.spawn(async move { passes.claim(SkierId(skier), account, at(1)).await.unwrap() });
+        claims.spawn(async move { passes.claim(SkierId(skier), account, 0, at(1)).await.unwrap() });
     }
     let claims = claims.join_all().await;
     let new = claims.iter().filter(|claimed| matches!(claimed, Claimed::New(_))).count();
@@ -70,10 +134,10 @@ pub async fn an_account_has_ten_passes_at_most(fixture: &RidesFixture) {
     let has = fixture.passes.of_account(account).await.unwrap();
     assert_eq!(has.len(), PASSES_MAX);
     assert!(has.is_sorted_by_key(|pass| pass.skier));
-    let again = fixture.passes.claim(has[0].skier, account, at(2)).await.unwrap();
+    let again = fixture.passes.claim(has[0].skier, account, 0, at(2)).await.unwrap();
     assert_eq!(again, Claimed::Already(has[0]));
     fixture.passes.release(has[0].skier, account).await.unwrap();
-    let next = fixture.passes.claim(fresh_skier(), account, at(3)).await.unwrap();
+    let next = fixture.passes.claim(fresh_skier(), account, 0, at(3)).await.unwrap();
     assert!(matches!(next, Claimed::New(_)));
 }
 
@@ -113,7 +177,7 @@ pub async fn a_hidden_skier_is_on_no_leaderboard_and_others_move_up(fixture: &Ri
         }
     };
     for place in [1, 3, 5] {
-        passes.claim(skier(place), anna, at(1)).await.unwrap();
+        passes.claim(skier(place), anna, 0, at(1)).await.unwrap();
     }
     first(&[1, 2, 3]).await;
     passes.hide(skier(1), anna, true).await.unwrap();
@@ -124,12 +188,17 @@ pub async fn a_hidden_skier_is_on_no_leaderboard_and_others_move_up(fixture: &Ri
     first(&[2, 4]).await;
     passes.hide(skier(1), anna, false).await.unwrap();
     first(&[1, 2, 4]).await;
-    passes.claim(skier(3), bert, at(2)).await.unwrap();
-    first(&[1, 2, 3]).await;
+    passes.claim(skier(3), bert, 0, at(2)).await.unwrap();
+    first(&[1, 2, 4]).await;
     passes.hide(skier(2), anna, true).await.unwrap();
+    first(&[1, 2, 4]).await;
+    passes.hide(skier(3), bert, false).await.unwrap();
     first(&[1, 2, 3]).await;
     passes.hide(skier(3), bert, true).await.unwrap();
-    passes.release(skier(3), bert).await.unwrap();
+    passes.release_all(bert).await.unwrap();
+    first(&[1, 2, 4]).await;
+    passes.claim(skier(3), anna, 0, at(3)).await.unwrap();
+    passes.release(skier(3), anna).await.unwrap();
     first(&[1, 2, 3]).await;
 }
 
@@ -151,7 +220,7 @@ pub async fn a_leaderboard_is_full_though_many_are_hidden(fixture: &RidesFixture
         let (passes, skiers) = (fixture.passes.clone(), skiers.to_vec());
         hides.spawn(async move {
             for skier in skiers.into_iter().map(SkierId) {
-                passes.claim(skier, account, at(1)).await.unwrap();
+                passes.claim(skier, account, 0, at(1)).await.unwrap();
                 passes.hide(skier, account, true).await.unwrap();
             }
         });

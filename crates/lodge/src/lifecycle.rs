@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use lodge_domain::{
-    accounts::Backend,
+    accounts::{Backend, Leavers},
     links::{ClickBatch, Links},
     rides::Rides,
 };
@@ -41,6 +41,9 @@ const TIDY: Duration = Duration::from_secs(30);
 
 /// How often pictures that nobody has are removed.
 const SWEEP: Duration = Duration::from_hours(1);
+
+/// How often it is asked who has deleted their account.
+const SEE_OFF: Duration = Duration::from_secs(1);
 
 /// The pause between two rounds of tidying while there is more to do: writes go before.
 const TIDY_PAUSE: Duration = Duration::from_millis(50);
@@ -93,6 +96,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
         tasks.spawn(note_refused(Arc::clone(rides), stop_ops.clone()));
     }
     tasks.spawn(sweep(Arc::clone(&services), stop.clone()));
+    tasks.spawn(see_off(Arc::clone(&services), stop.clone()));
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
@@ -287,6 +291,22 @@ async fn sweep(services: Arc<Services>, stop: CancellationToken) {
             Some(Ok(0)) | None => {}
             Some(Ok(removed)) => tracing::info!(removed, "pictures that nobody has are gone"),
             Some(Err(error)) => tracing::warn!(%error, "pictures that nobody has may be left"),
+        }
+    }
+}
+
+/// Makes nobody's the passes of accounts that are deleted, here or by another process.
+async fn see_off(services: Arc<Services>, stop: CancellationToken) {
+    let Some((rides, accounts)) = services.rides.as_ref().zip(services.accounts_client()) else {
+        return;
+    };
+    let mut leavers = Leavers::new(accounts);
+    let mut ticks = interval(SEE_OFF);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        let seen_off = leavers.see_off(&rides.passes, services.clock.now());
+        if let Some(Err(error)) = stop.run_until_cancelled(seen_off).await {
+            tracing::debug!(%error, "who has deleted their account is not known yet");
         }
     }
 }

@@ -8,6 +8,7 @@ mod conditional;
 mod cookies;
 pub mod edge;
 pub mod error;
+mod kept;
 pub mod links;
 mod pages;
 mod request;

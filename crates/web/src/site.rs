@@ -176,7 +176,8 @@ impl Apps {
             documents.push(links::document());
         }
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
-            let app = AccountsApp { site: Arc::clone(site), accounts, pictures };
+            let kept = self.rides.iter().map(rides::passes::kept).collect();
+            let app = AccountsApp { site: Arc::clone(site), accounts, pictures, kept };
             routes = routes.merge(accounts::routes().with(app.clone()));
             if !site.navigation.links {
                 routes = routes.merge(accounts::start().with(app));

@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountQuery, Accounts, Arrival, Changed, Departure, Edit, Export, FeedPlace,
-    FreshSession, LinkedIdentity, NewPassword, Newcomer, PictureId, Provider, ProviderName, Role,
-    Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
+    Account, AccountId, AccountQuery, Accounts, Arrival, Changed, Departure, Edit, Export,
+    FeedPlace, FreshSession, LinkedIdentity, NewPassword, Newcomer, PictureId, Provider,
+    ProviderName, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
+    Welcome,
 };
 use crate::{Attempt, Done, Error, Result, passwords::Password, secret::Hidden};
 
@@ -74,6 +75,8 @@ pub enum Call {
     MakeFromProvider(Newcomer),
     /// Which of these pictures are somebody's?
     Pictured(Vec<PictureId>),
+    /// Which of these accounts are there?
+    Existing(Vec<AccountId>),
 }
 
 /// What somebody who is signed in can ask for.
@@ -207,6 +210,8 @@ pub enum Reply {
         /// The picture that it had.
         picture: Option<PictureId>,
     },
+    /// The accounts that are there.
+    Existing(Vec<AccountId>),
 }
 
 /// Whoever answers calls: the service itself, or the way to another process that has it.
@@ -244,6 +249,7 @@ impl Backend for Accounts {
                 Reply::SignedIn(self.make_from_provider(newcomer).await?)
             }
             Call::Pictured(pictures) => Reply::Pictured(self.pictured(pictures).await?),
+            Call::Existing(accounts) => Reply::Existing(self.existing(accounts).await?),
         })
     }
 }

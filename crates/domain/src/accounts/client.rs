@@ -3,10 +3,10 @@
 use std::{net::IpAddr, sync::Arc};
 
 use super::{
-    Account, AccountQuery, Arrival, Backend, Call, Departure, Edit, Export, FreshSession,
-    LinkedIdentity, NewPassword, Newcomer, Order, Own, PictureId, Provider, ProviderName, Reply,
-    Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
-    backend::mixed_up,
+    Account, AccountId, AccountQuery, Arrival, Backend, Call, Changed, Departure, Edit, Export,
+    FeedPlace, FreshSession, LinkedIdentity, NewPassword, Newcomer, Order, Own, PictureId,
+    Provider, ProviderName, Reply, Role, Session, SessionDigest, SessionId, SignIn, SignUp,
+    SignedIn, Username, Welcome, backend::mixed_up,
 };
 use crate::{Attempt, Done, Result, passwords::Password, secret::Hidden};
 
@@ -142,6 +142,22 @@ impl AccountsClient {
     pub async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
         match self.0.call(Call::Pictured(pictures)).await? {
             Reply::Pictured(pictures) => Ok(pictures),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// Those of these accounts that are there; at most [`ACCOUNTS_ASKED`](super::ACCOUNTS_ASKED) of them.
+    pub async fn existing(&self, accounts: Vec<AccountId>) -> Result<Vec<AccountId>> {
+        match self.0.call(Call::Existing(accounts)).await? {
+            Reply::Existing(accounts) => Ok(accounts),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    /// The accounts to which something has happened since.
+    pub async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed> {
+        match self.0.call(Call::ChangedSince(place)).await? {
+            Reply::Changed(changed) => Ok(changed),
             _ => Err(mixed_up()),
         }
     }

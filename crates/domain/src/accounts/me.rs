@@ -24,6 +24,9 @@ const EVENTS_EXPORTED: usize = 10_000;
 /// Pictures that are asked for at once, whether they are somebody's.
 pub const PICTURES_ASKED: usize = 500;
 
+/// Accounts that can be asked for at once, whether they are there.
+pub const ACCOUNTS_ASKED: usize = 500;
+
 /// Tries to set a picture while it is being changed elsewhere.
 const PICTURE_TRIES: usize = 5;
 
@@ -181,6 +184,20 @@ impl Accounts {
             return Err(Error::invalid("pictures", "are more than are asked for at once"));
         }
         self.store.pictured(pictures).await
+    }
+
+    /// Those of these accounts that are there.
+    pub(super) async fn existing(&self, accounts: Vec<AccountId>) -> Result<Vec<AccountId>> {
+        if accounts.len() > ACCOUNTS_ASKED {
+            return Err(Error::invalid("accounts", "are more than are asked for at once"));
+        }
+        let mut existing = Vec::new();
+        for id in accounts {
+            if self.store.get(id).await?.is_some() {
+                existing.push(id);
+            }
+        }
+        Ok(existing)
     }
 
     /// All that is kept about oneself.

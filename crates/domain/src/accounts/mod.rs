@@ -9,6 +9,7 @@ mod event;
 mod failures;
 mod identity;
 mod journey;
+mod leavers;
 mod me;
 mod new_password;
 mod nickname;
@@ -39,7 +40,8 @@ pub use self::{
         Unlinked,
     },
     journey::JOURNEY_LIFETIME,
-    me::{Edit, Export, PICTURES_ASKED},
+    leavers::{Belongings, Leavers},
+    me::{ACCOUNTS_ASKED, Edit, Export, PICTURES_ASKED},
     new_password::NewPassword,
     nickname::Nickname,
     picture::{PictureDecoder, PictureId, PictureSize, PictureStore, Squares},

@@ -1,6 +1,6 @@
 //! Passes: whose a skier's number is, by the code that is printed on the pass.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::RangeInclusive, str::FromStr, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -8,7 +8,11 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use super::SkierId;
-use crate::{Clock, Error, Result, accounts::AccountId, secret::InstallationSecret};
+use crate::{
+    Clock, Error, Result,
+    accounts::{AccountId, Belongings},
+    secret::InstallationSecret,
+};
 
 /// How many passes an account can have.
 pub const PASSES_MAX: usize = 10;
@@ -63,8 +67,8 @@ fn read(byte: u8) -> Option<u8> {
     ALPHABET.contains(&meant).then_some(meant)
 }
 
-/// Derives the codes: an HMAC over the skier's number, so that nothing is stored and a lost pass can be
-/// printed anew.
+/// Derives the codes: an HMAC over the skier's number, so that a lost pass can be printed anew; and over how
+/// often the code was renewed, if it was.
 #[derive(Debug, Clone)]
 pub struct PassCodes(InstallationSecret);
 
@@ -74,16 +78,19 @@ impl PassCodes {
         Self(secret)
     }
 
-    /// The code on a skier's pass.
-    pub fn code(&self, skier: SkierId) -> PassCode {
-        let mac = self.0.sign("pass code", &[&skier.0.to_be_bytes()]);
+    /// The code on a skier's pass after so many renewals.
+    pub fn code(&self, skier: SkierId, renewals: u32) -> PassCode {
+        let (skier, renewals) = (skier.0.to_be_bytes(), renewals.to_be_bytes());
+        // The first code is over the number alone: it is on passes that were printed before others could be.
+        let parts: &[&[u8]] = if renewals == [0; 4] { &[&skier] } else { &[&skier, &renewals] };
+        let mac = self.0.sign("pass code", parts);
         let mut characters = mac.iter().map(|byte| ALPHABET[usize::from(byte & 31)]);
         PassCode(std::array::from_fn(|_| characters.next().unwrap_or(ALPHABET[0])))
     }
 
     /// Whether it is this one.
-    fn fits(&self, skier: SkierId, code: &PassCode) -> bool {
-        self.code(skier).0.ct_eq(&code.0).into()
+    fn fits(&self, skier: SkierId, renewals: u32, code: &PassCode) -> bool {
+        self.code(skier, renewals).0.ct_eq(&code.0).into()
     }
 }
 
@@ -103,20 +110,30 @@ pub struct Pass {
 /// What came of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimed {
-    /// It is theirs now, and shown.
+    /// It is theirs now, and as hidden as it was.
     New(Pass),
     /// It was theirs before; nothing changed.
     Already(Pass),
     /// They have as many as they can have; nothing changed.
     TooMany,
+    /// Its code was renewed meanwhile; nothing changed.
+    Renewed,
 }
 
 /// Keeps whose a skier's number is: one account's at most. Whose number is hidden is left out of what
-/// [`RideTallies::leaders`](super::RideTallies::leaders) answers from then on.
+/// [`RideTallies::leaders`](super::RideTallies::leaders) answers from then on, until somebody whose it is shows it
+/// or gives it back.
 #[async_trait]
 pub trait PassStore: Send + Sync {
-    /// Gives a number to an account that has fewer than [`PASSES_MAX`], whoever had it before.
-    async fn claim(&self, skier: SkierId, account: AccountId, at: Timestamp) -> Result<Claimed>;
+    /// Gives a number to an account that has fewer than [`PASSES_MAX`], whoever had it before, if its code was
+    /// renewed so often.
+    async fn claim(
+        &self,
+        skier: SkierId,
+        account: AccountId,
+        renewals: u32,
+        at: Timestamp,
+    ) -> Result<Claimed>;
 
     /// An account's passes, by number.
     async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>>;
@@ -124,8 +141,20 @@ pub trait PassStore: Send + Sync {
     /// Hides or shows a number, if it is this account's.
     async fn hide(&self, skier: SkierId, account: AccountId, hidden: bool) -> Result<Option<Pass>>;
 
-    /// Makes a number nobody's, if it is this account's; whether it was.
+    /// Makes a number nobody's and shows it, if it is this account's; whether it was.
     async fn release(&self, skier: SkierId, account: AccountId) -> Result<bool>;
+
+    /// Makes nobody's all that is an account's; what is hidden stays so.
+    async fn release_all(&self, account: AccountId) -> Result<()>;
+
+    /// Accounts that have passes, by number, those after `after`, at most `limit`.
+    async fn holders(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
+
+    /// How often the codes of these skiers were renewed, where they were, by number.
+    async fn renewals(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, u32)>>;
+
+    /// Renews the codes of these skiers.
+    async fn renew(&self, skiers: RangeInclusive<SkierId>) -> Result<()>;
 }
 
 /// Claims passes, and gives them back.
@@ -137,6 +166,7 @@ pub struct Passes {
 }
 
 const NOT_THEIRS: Error = Error::not_found("you have no pass of that number");
+const NOT_ITS_CODE: Error = Error::forbidden("this is not the code on the pass of that number");
 
 impl Passes {
     /// Passes kept in `store`.
@@ -144,9 +174,21 @@ impl Passes {
         Self { store, clock, codes }
     }
 
-    /// The code on a skier's pass, for whoever prints passes.
-    pub fn code(&self, skier: SkierId) -> PassCode {
-        self.codes.code(skier)
+    /// The codes on the passes of these skiers, for whoever prints passes, by number.
+    pub async fn codes(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, PassCode)>> {
+        let renewals: BTreeMap<_, _> =
+            self.store.renewals(skiers.clone()).await?.into_iter().collect();
+        let code = |skier| {
+            let renewals = renewals.get(&skier).copied().unwrap_or_default();
+            (skier, self.codes.code(skier, renewals))
+        };
+        Ok((skiers.start().0..=skiers.end().0).map(SkierId).map(code).collect())
+    }
+
+    /// Makes the codes of these skiers void, for others. Whose a number is, it stays, until somebody claims it
+    /// with the new code.
+    pub async fn renew(&self, skiers: RangeInclusive<SkierId>) -> Result<()> {
+        self.store.renew(skiers).await
     }
 
     /// Gives a number to whoever has its code; and whether it was not theirs before.
@@ -156,10 +198,13 @@ impl Passes {
         account: AccountId,
         code: &PassCode,
     ) -> Result<(Pass, bool)> {
-        if !self.codes.fits(skier, code) {
-            return Err(Error::forbidden("this is not the code on the pass of that number"));
+        let renewals = self.store.renewals(skier..=skier).await?;
+        let renewals = renewals.first().map_or(0, |(_, renewals)| *renewals);
+        if !self.codes.fits(skier, renewals, code) {
+            return Err(NOT_ITS_CODE);
         }
-        match self.store.claim(skier, account, self.clock.now()).await? {
+        match self.store.claim(skier, account, renewals, self.clock.now()).await? {
+            Claimed::Renewed => Err(NOT_ITS_CODE),
             Claimed::New(pass) => Ok((pass, true)),
             Claimed::Already(pass) => Ok((pass, false)),
             Claimed::TooMany => {
@@ -184,6 +229,17 @@ impl Passes {
     }
 }
 
+#[async_trait]
+impl Belongings for Passes {
+    async fn owners(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
+        self.store.holders(after, limit).await
+    }
+
+    async fn let_go(&self, former: AccountId) -> Result<()> {
+        self.store.release_all(former).await
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,12 +247,15 @@ mod tests {
     #[test]
     fn a_code_is_the_skiers_and_the_installations_own() {
         let codes = PassCodes::new(InstallationSecret::new([7; 32]));
-        let code = codes.code(SkierId(1));
-        assert!(codes.fits(SkierId(1), &code) && !codes.fits(SkierId(2), &code));
+        let code = codes.code(SkierId(1), 0);
+        assert!(codes.fits(SkierId(1), 0, &code) && !codes.fits(SkierId(2), 0, &code));
         let elsewhere = PassCodes::new(InstallationSecret::new([8; 32]));
-        assert!(!elsewhere.fits(SkierId(1), &code));
-        let many: std::collections::BTreeSet<_> =
-            (1..=1_000).map(|skier| codes.code(SkierId(skier)).to_string()).collect();
+        assert!(!elsewhere.fits(SkierId(1), 0, &code));
+        let of = |skier: u32| (0..10).map(move |renewals| (SkierId(skier), renewals));
+        let many: std::collections::BTreeSet<_> = (1..=100)
+            .flat_map(of)
+            .map(|(skier, renewals)| codes.code(skier, renewals).to_string())
+            .collect();
         assert_eq!(many.len(), 1_000);
         // What is printed on passes may not change with a version.
         assert_eq!(code.to_string(), "CA4FT-PA5XM");

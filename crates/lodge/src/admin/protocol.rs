@@ -55,10 +55,12 @@ pub(crate) enum RidesCommand {
     Rebuild,
     /// Tell the codes on the passes of these skiers, of the first [`CODES_MAX`] at most.
     PassCodes { first: u64, last: u64 },
+    /// Make those codes void, and tell the new ones.
+    RenewPasses { first: u64, last: u64 },
 }
 
 /// The most codes in one answer.
-pub(crate) const CODES_MAX: usize = 10_000;
+pub(crate) const CODES_MAX: u32 = 10_000;
 
 /// What an administrator may ask for about accounts.
 #[derive(Debug, Serialize, Deserialize)]

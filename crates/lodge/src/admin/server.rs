@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    ops::RangeInclusive,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -148,13 +149,32 @@ async fn carry_out_for_rides(
         RidesCommand::ListGates => Outcome::Gates(rides.gates.list().await?),
         RidesCommand::RevokeGate { name } => Outcome::GateRevoked(rides.gates.revoke(&name).await?),
         RidesCommand::PassCodes { first, last } => {
-            let SkierId(first) = rides.mountain.skier(first)?;
-            let SkierId(last) = rides.mountain.skier(last)?;
-            let skiers = (first..=last).take(CODES_MAX).map(SkierId);
-            let code = |skier| (skier, rides.passes.code(skier).to_string().into());
-            Outcome::PassCodes(skiers.map(code).collect())
+            pass_codes(rides, passes_of(rides, first, last)?).await?
+        }
+        RidesCommand::RenewPasses { first, last } => {
+            let skiers = passes_of(rides, first, last)?;
+            rides.passes.renew(skiers.clone()).await?;
+            pass_codes(rides, skiers).await?
         }
     })
+}
+
+/// The first of these skiers, as many as one answer holds.
+fn passes_of(
+    rides: &Rides,
+    first: u64,
+    last: u64,
+) -> lodge_domain::Result<RangeInclusive<SkierId>> {
+    let (first, last) = (rides.mountain.skier(first)?, rides.mountain.skier(last)?);
+    Ok(first..=last.min(SkierId(first.0.saturating_add(CODES_MAX - 1))))
+}
+
+async fn pass_codes(
+    rides: &Rides,
+    skiers: RangeInclusive<SkierId>,
+) -> lodge_domain::Result<Outcome> {
+    let codes = rides.passes.codes(skiers).await?.into_iter();
+    Ok(Outcome::PassCodes(codes.map(|(skier, code)| (skier, code.to_string().into())).collect()))
 }
 
 async fn carry_out_for_user(

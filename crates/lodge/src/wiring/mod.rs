@@ -104,7 +104,8 @@ impl Services {
         }
     }
 
-    fn accounts_client(&self) -> Option<AccountsClient> {
+    /// The way to accounts, if they are served.
+    pub(crate) fn accounts_client(&self) -> Option<AccountsClient> {
         self.backend.clone().map(|backend| AccountsClient::new(backend))
     }
 }

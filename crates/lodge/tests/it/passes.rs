@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    accounts::{lodge, made, token},
+    accounts::{deleted, lodge, made, token},
     client::{Answer, Ask},
-    server::{Lodge, Server},
+    server::{Lodge, Server, eventually_true},
+    tiers::Tiers,
 };
 
 /// The code on a skier's pass.
@@ -76,7 +77,8 @@ fn whoever_has_the_code_claims_the_number() {
 
     assert_eq!(hide(&server, &ada, 7, true).status, 200);
     assert_eq!(claim(&server, &eve, 7, &of_7).status, 201, "it is taken over");
-    assert_eq!((passes(&server, &ada), passes(&server, &eve)), (Vec::new(), vec![(7, false)]));
+    let now = (passes(&server, &ada), passes(&server, &eve));
+    assert_eq!(now, (Vec::new(), vec![(7, true)]), "and stays hidden");
     assert_eq!(asked(&server, "DELETE", &eve, 7).send().status, 204);
     assert_eq!(passes(&server, &eve), []);
 
@@ -86,7 +88,102 @@ fn whoever_has_the_code_claims_the_number() {
         assert_eq!(claim(&server, nobody, 7, &of_7).status, 401, "{nobody}");
     }
     server.kill();
-    assert_eq!(code(&lodge, 7), of_7, "it is the number's for ever");
+    assert_eq!(code(&lodge, 7), of_7, "it is the number's until it is renewed");
+}
+
+#[test]
+fn a_renewed_code_makes_the_older_one_void() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    made(&server, "eve");
+    let (ada, eve) = (token(&server, "ada"), token(&server, "eve"));
+    let old = code(&lodge, 7);
+    assert_eq!(claim(&server, &eve, 7, &old).status, 201);
+    let renewed = lodge.admin(&["pass", "7", "--to", "8", "--renew"]);
+    let new = code(&lodge, 7);
+    assert_eq!(renewed, format!("7,{new}\n8,{}\n", code(&lodge, 8)), "it stays the new one");
+    assert_ne!(new, old);
+    assert_eq!(claim(&server, &ada, 7, &old).status, 403);
+    assert_eq!(passes(&server, &eve), [(7, false)], "whose it is, it stays, until it is claimed");
+    assert_eq!(claim(&server, &ada, 7, &new).status, 201);
+    assert_eq!((passes(&server, &eve), passes(&server, &ada)), (Vec::new(), vec![(7, false)]));
+    server.kill();
+    assert_eq!(code(&lodge, 7), new);
+    lodge.admin(&["pass", "7", "--renew"]);
+    assert!(![old, new].contains(&code(&lodge, 7)), "without a server, too");
+}
+
+/// Whose the numbers are, by the store.
+fn holders(lodge: &Lodge) -> Vec<(u32, i64, bool)> {
+    let database = lodge.database();
+    let sql = "SELECT skier, account, hidden FROM passes ORDER BY skier";
+    let mut statement = database.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    rows.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// Lets two people claim passes, and one of them delete the account on `deletes_on`.
+fn passes_go_with_their_account_on(lodge: &Lodge, server: &Server, deletes_on: &Server) {
+    made(server, "ada");
+    made(server, "eve");
+    let (ada, eve) = (token(server, "ada"), token(server, "eve"));
+    for (who, skier) in [(&ada, 7), (&ada, 8), (&eve, 9)] {
+        assert_eq!(claim(server, who, skier, &code(lodge, skier)).status, 201);
+    }
+    assert_eq!(hide(server, &ada, 8, true).status, 200);
+    assert_eq!(deleted(deletes_on, &ada), 204);
+    let nobodys = |skier| (skier, 0, skier == 8);
+    eventually_true("they are nobody's, and what was hidden stays so", || {
+        let holders = holders(lodge);
+        holders[..2] == [nobodys(7), nobodys(8)] && holders[2].1 > 0
+    });
+    assert_eq!(passes(server, &eve), [(9, false)]);
+}
+
+#[test]
+fn passes_go_with_their_account() {
+    let lodge = lodge();
+    let server = lodge.start();
+    passes_go_with_their_account_on(&lodge, &server, &server);
+}
+
+#[test]
+fn passes_go_with_an_account_that_is_deleted_elsewhere() {
+    let tiers = Tiers::new().with("LODGE_APPS", "links,accounts,rides");
+    let (tiers, _accounts, web) = tiers.start();
+    let other = tiers.another_web().start();
+    passes_go_with_their_account_on(&tiers.web, &web, &other);
+}
+
+#[test]
+fn passes_go_with_an_account_that_was_deleted_meanwhile() {
+    let tiers = Tiers::new().with("LODGE_APPS", "links,accounts,rides");
+    let (tiers, _accounts, web) = tiers.start();
+    let other = tiers.another_web().start();
+    made(&web, "ada");
+    let ada = token(&web, "ada");
+    assert_eq!(claim(&web, &ada, 7, &code(&tiers.web, 7)).status, 201);
+    web.kill();
+    assert_eq!(deleted(&other, &ada), 204);
+    let _web = tiers.web.start();
+    eventually_true("it is nobody's", || holders(&tiers.web) == [(7, 0, false)]);
+}
+
+#[test]
+fn passes_are_in_the_export_of_what_is_kept() {
+    let lodge = lodge();
+    let server = lodge.start();
+    made(&server, "ada");
+    let ada = token(&server, "ada");
+    let export = || {
+        let answer = server.ask("GET", "/api/me/export").bearer(&ada).send();
+        answer.json()["passes"].clone()
+    };
+    assert_eq!(export(), json!([]));
+    claim(&server, &ada, 7, &code(&lodge, 7));
+    hide(&server, &ada, 7, true);
+    assert_eq!((&export()[0]["skierID"], &export()[0]["hidden"]), (&json!(7), &json!(true)));
 }
 
 #[test]
@@ -193,6 +290,11 @@ fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
     let post = |path: &str, form: &str| on_page(&server, &ada, "POST", path).form(form).send();
     let shown = || on_page(&server, &ada, "GET", "/rides/passes").send().text();
     assert!(shown().contains("No pass yet"));
+    ride(&server, 9);
+    for led_here in ["/account", "/rides"] {
+        let page = on_page(&server, &ada, "GET", led_here).send().text();
+        assert!(page.contains("href=\"/rides/passes\""), "{led_here}: {page}");
+    }
     let wrong = post("/rides/passes", "skierID=7&code=22222-22222");
     assert!(wrong.status == 403 && wrong.text().contains("id=\"code-error\""), "{wrong:?}");
     let nobody = post("/rides/passes", &format!("skierID=0&code={of_7}"));
@@ -203,7 +305,9 @@ fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
     assert_eq!(post("/rides/passes", &format!("skierID=7&code={of_7}")).leads(), back);
     assert!(shown().contains("action=\"/rides/passes/7\""));
     assert_eq!(post("/rides/passes/7", "action=hide").leads(), back);
-    assert!(shown().contains("hidden from leaderboards"));
+    let hidden = shown();
+    assert!(hidden.contains("hidden from leaderboards"), "{hidden}");
+    assert!(hidden.contains("All else stays public"), "the page says what hiding does not do");
     assert_eq!(passes(&server, &ada), [(7, true)]);
     assert_eq!(post("/rides/passes/7", "action=show").leads(), back);
     assert_eq!(passes(&server, &ada), [(7, false)]);

@@ -27,7 +27,7 @@ use crate::{
 /// An installation that keeps accounts for others, and one that answers the public.
 pub(crate) struct Tiers {
     pub(crate) accounts: Lodge,
-    web: Lodge,
+    pub(crate) web: Lodge,
     settings: Vec<(&'static str, String)>,
 }
 

@@ -6,6 +6,7 @@ use lodge_domain::{
     Error,
     accounts::{Email, Nickname, SessionDigest, SessionId, Username},
 };
+use serde_json::Map;
 
 use super::{
     app::AccountsApp,
@@ -226,7 +227,11 @@ pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> Http
 pub(super) async fn exported(app: &AccountsApp, session: SessionDigest) -> HttpResult {
     let me = app.accounts.who(session).await?;
     let export = app.accounts.export(session).await?;
-    let mut response = private(Json(ExportJson::of(export, me.session.id)));
+    let mut kept = Map::new();
+    for other in app.kept.iter() {
+        kept.insert(other.name().to_owned(), other.of(me.account.id).await?);
+    }
+    let mut response = private(Json(ExportJson::of(export, me.session.id, kept)));
     response.headers_mut().insert(header::CONTENT_DISPOSITION, AS_A_FILE);
     Ok(response)
 }

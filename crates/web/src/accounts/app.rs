@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use lodge_domain::accounts::{AccountsClient, Pictures};
 
-use crate::Site;
+use crate::{Site, kept::Kept};
 
 /// The service, and the site that it is served on.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub(crate) struct AccountsApp {
     pub(crate) site: Arc<Site>,
     pub(crate) accounts: AccountsClient,
     pub(crate) pictures: Pictures,
+    /// What the other apps keep about people.
+    pub(crate) kept: Arc<[Box<dyn Kept>]>,
 }
 
 impl FromRef<AccountsApp> for Arc<Site> {

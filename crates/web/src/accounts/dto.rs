@@ -11,6 +11,7 @@ use lodge_domain::{
     patch,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::picture;
@@ -261,16 +262,20 @@ pub(crate) struct ExportJson {
     events: Vec<EventJson>,
     /// By whom the account is opened whom a provider knows.
     identities: Vec<LinkedJson>,
+    /// What other apps of this server keep: the `passes` that are one's own.
+    #[serde(flatten)]
+    kept: Map<String, Value>,
 }
 
 impl ExportJson {
-    pub(super) fn of(export: Export, current: SessionId) -> Self {
+    pub(super) fn of(export: Export, current: SessionId, kept: Map<String, Value>) -> Self {
         let sessions = export.sessions.into_iter();
         Self {
             account: (&export.account).into(),
             sessions: sessions.map(|session| SessionJson::of(session, current)).collect(),
             events: export.events.iter().map(Into::into).collect(),
             identities: export.identities.into_iter().map(Into::into).collect(),
+            kept,
         }
     }
 }

@@ -39,6 +39,9 @@ pub(super) struct PassOptions {
     /// The last one, to print those between as well.
     #[arg(long, value_name = "LAST")]
     to: Option<u64>,
+    /// Print new codes, and make the older ones void. Whose a pass is, it stays until it is claimed anew.
+    #[arg(long)]
+    renew: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -104,8 +107,12 @@ pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> 
     }
     let (mut first, mut out) = (options.skier, io::stdout().lock());
     while first <= last {
-        let command = Command::Rides(RidesCommand::PassCodes { first, last });
-        let Outcome::PassCodes(codes) = administrator.carry_out(command)? else {
+        let command = if options.renew {
+            RidesCommand::RenewPasses { first, last }
+        } else {
+            RidesCommand::PassCodes { first, last }
+        };
+        let Outcome::PassCodes(codes) = administrator.carry_out(Command::Rides(command))? else {
             bail!(OTHER_ANSWER)
         };
         let Some((SkierId(told), _)) = codes.last() else { bail!(OTHER_ANSWER) };

@@ -84,7 +84,8 @@ pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResul
 
 /// Claim a skier's number with the code on the pass.
 ///
-/// It is taken over from whoever had it, and shown on leaderboards then. At most ten are one's own.
+/// It is taken over from whoever had it; if they hid it, it stays hidden until it is shown. At most ten are
+/// one's own.
 #[utoipa::path(put, path = "/api/me/passes/{skierID}", operation_id = "claim_pass", tag = "passes", request_body = ClaimPass,
     params(("skierID" = u32, Path)),
     responses((status = 201, body = PassJson), (status = 200, description = "It was one's own before; nothing changed", body = PassJson),
@@ -107,6 +108,8 @@ pub(super) async fn claim(
 }
 
 /// Hide one's number from leaderboards, or show it there.
+///
+/// What can be asked about a number stays so: its days and seasons, searches, and the export of a season.
 #[utoipa::path(patch, path = "/api/me/passes/{skierID}", operation_id = "edit_pass", tag = "passes", request_body = EditPass,
     params(("skierID" = u32, Path)),
     responses((status = 200, body = PassJson), (status = 400, description = "Something cannot be; the answer says what"),

@@ -1,6 +1,7 @@
 //! Passes: claiming a skier's number, hiding it, and giving it back. There only where accounts are.
 
 mod api;
+mod kept;
 mod openapi;
 mod page;
 #[cfg(test)]
@@ -9,7 +10,7 @@ mod samples;
 use http::Method;
 use lodge_domain::{Error, rides::SkierId};
 
-pub(crate) use self::openapi::document;
+pub(crate) use self::{kept::kept, openapi::document};
 use super::{RidesApp, number};
 use crate::routes::Routes;
 
