@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lodge_domain::{links::Mode, secret::InstallationSecret};
+use lodge_domain::{links::Mode, rides::EXPORTS_MAX, secret::InstallationSecret};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
@@ -42,6 +42,8 @@ pub(crate) struct Engine {
     pub(crate) scans: Readers,
     /// And one for searches of rides, which may take seconds.
     pub(crate) searches: Searches,
+    /// And one for exports of rides, which read page after page.
+    pub(crate) exports: Readers,
     checkpoints: Arc<Checkpoints>,
     pub(crate) file: PathBuf,
     pub(crate) secret: InstallationSecret,
@@ -111,6 +113,9 @@ impl Engine {
         let places = SEARCHES_MAX + 1;
         let few = readers::Size { queue: places, time_max: Some(SEARCH_TIME_MAX), ..one };
         let searches = Searches::new(Readers::start(&file, few, &readers_alive)?, places);
+        // Some pages may wait that nobody wants any more.
+        let pages = readers::Size { queue: 2 * EXPORTS_MAX, ..one };
+        let exports = Readers::start(&file, pages, &readers_alive)?;
         drop(readers_alive);
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
@@ -124,6 +129,7 @@ impl Engine {
             readers,
             scans,
             searches,
+            exports,
             checkpoints,
             file,
             secret,
@@ -163,6 +169,7 @@ impl Engine {
         self.readers.close();
         self.scans.close();
         self.searches.close();
+        self.exports.close();
         let drained = ended(&ends.writer, deadline) & ended(&ends.readers, deadline);
         // The last checkpoint needs a log that nobody uses.
         self.checkpoints.stop();

@@ -81,6 +81,8 @@ pub struct SiteSettings {
     pub picture_kib_max: usize,
     /// Events about rides that everybody together may send a second; 0 is no limit.
     pub ride_events_per_second: u32,
+    /// Connections at once; a tenth of them may be streams.
+    pub connections_max: usize,
 }
 
 /// What handlers work with.

@@ -21,8 +21,8 @@ pub use self::{
     pass::{Claimed, PASSES_MAX, Pass, PassCode, PassCodes, PassStore, Passes},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
     search::{
-        Dimension, GROUPS_MAX, ReadFrom, RideGroup, RidePlace, RideQuery, RideSearch, RidesFound,
-        StoredRide,
+        Dimension, EXPORTS_MAX, GROUPS_MAX, ReadFrom, RideGroup, RidePlace, RideQuery, RideSearch,
+        RidesFound, StoredRide,
     },
     service::{NewEvent, Outcome, RideStores, Rides},
     store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},

@@ -178,7 +178,7 @@ impl RideSearch for SqliteRides {
         limit: usize,
     ) -> Result<Vec<StoredRide>> {
         let page = move |connection: &_| search::page(connection, season, resort, after, limit);
-        self.0.scans.read(page).await
+        self.0.exports.read(page).await
     }
 }
 

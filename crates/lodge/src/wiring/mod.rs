@@ -256,6 +256,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         pictures_per_minute: config.limits.pictures_per_minute,
         picture_kib_max: config.accounts.picture_kib_max,
         ride_events_per_second: config.rides.events_per_second,
+        connections_max: connection_limits(config).connections_max,
     };
     let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
     Site::new(

@@ -36,6 +36,7 @@ mod redirects;
 mod revocation;
 mod rides;
 mod rides_crash;
+mod rides_export;
 mod rides_live;
 mod rides_pages;
 mod rides_rebuild;

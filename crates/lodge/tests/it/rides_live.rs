@@ -117,6 +117,33 @@ fn a_listener_that_goes_leaves_nothing_behind() {
 }
 
 #[test]
+fn listeners_leave_most_connections_to_others_and_an_address_leaves_places() {
+    let lodge = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "100");
+    let server = lodge.start();
+    let from = |address: &str| {
+        let mut wire = Wire::connect(server.address).unwrap();
+        let ask = server.ask("GET", "/api/rides/live").header("X-Forwarded-For", address);
+        wire.write(&ask.bytes()).unwrap();
+        let head = wire.read_head().unwrap();
+        (wire, head)
+    };
+    let listening = |address: &str, count| {
+        let found: Vec<_> = (0..count).map(|_| from(address)).collect();
+        assert!(found.iter().all(|(_, head)| head.status == 200), "{address}");
+        found
+    };
+    let first = listening("198.51.100.1", 4);
+    let refused = from("198.51.100.1").1;
+    assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
+    let _others = [listening("198.51.100.2", 4), listening("198.51.100.3", 2)];
+    let refused = from("198.51.100.4").1;
+    assert!(refused.status == 503 && refused.header("retry-after").is_some(), "{refused:?}");
+    assert_eq!(server.get("/rides").status, 200, "nine in ten connections are left");
+    drop(first);
+    eventually_true("there is a place again", || from("198.51.100.1").1.status == 200);
+}
+
+#[test]
 fn a_listener_is_not_cut_off_by_the_times_that_requests_have() {
     let lodge = Lodge::new()
         .with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1")

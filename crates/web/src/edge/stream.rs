@@ -1,7 +1,10 @@
-//! Answers that go on until somebody ends them: server-sent events. What a peer may be slow in taking is the
-//! listener's to say, as of any answer.
+//! Answers that go on: server-sent events, until somebody ends them, and long bodies. What a peer may be slow in
+//! taking is the listener's to say, as of any answer.
 
-use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap, convert::Infallible, future::ready, net::IpAddr, sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     body::Body,
@@ -12,18 +15,21 @@ use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
 use lodge_domain::{Error, Result};
 use metrics::Gauge;
+use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
+
+use super::address::Client;
 
 /// The longest that a stream says nothing: less than proxies wait, and than a page waits that wants to know
 /// whether somebody is still there.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
-/// A line that means nothing.
-const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
+/// Says no more than that somebody is there; a page hears it, as it would not hear a comment.
+const HEARTBEAT: Bytes = Bytes::from_static(b"event: heartbeat\ndata: {}\n\n");
 
 /// When to come back after an end, in milliseconds.
 const BEGINNING: Bytes = Bytes::from_static(b"retry: 2000\n\n");
@@ -38,11 +44,42 @@ const HEADERS: [(HeaderName, HeaderValue); 3] = [
     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
 ];
 
+/// How many streams of one kind there can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// At once.
+    pub places: usize,
+    /// Of those, for one client address.
+    pub per_address: usize,
+}
+
+/// One in so many connections may be a stream, and of the streams one in so many may be an address's.
+const SHARE: usize = 10;
+
+/// Streams that an address may have, however few there are: people who look at a page from one place.
+const PER_ADDRESS_MIN: usize = 4;
+
+impl Bounds {
+    /// Bounds that leave nine tenths of the connections for what ends by itself, and nine tenths of the places for
+    /// other addresses.
+    pub fn among(connections: usize) -> Self {
+        let places = (connections / SHARE).max(1);
+        Self { places, per_address: (places / SHARE).max(PER_ADDRESS_MIN).min(places) }
+    }
+}
+
 /// Places for streams of one kind.
 pub struct Streams {
     places: Arc<Semaphore>,
+    addresses: Arc<Addresses>,
     end: CancellationToken,
     open: Gauge,
+}
+
+/// How many places each address has: of those that have any, which are not more than there are places.
+struct Addresses {
+    each_max: usize,
+    held: Mutex<HashMap<IpAddr, usize>>,
 }
 
 /// A place for one stream.
@@ -54,27 +91,63 @@ pub struct Place {
 /// Given back when it is dropped.
 struct Held {
     _place: OwnedSemaphorePermit,
+    _share: Option<Share>,
     open: Gauge,
+}
+
+/// One of the places of an address.
+struct Share {
+    of: IpAddr,
+    addresses: Arc<Addresses>,
+}
+
+impl Addresses {
+    /// Takes one of the client's places; no address, no bound.
+    fn take(self: &Arc<Self>, client: Client) -> Result<Option<Share>> {
+        let Some(of) = client.limited_by() else { return Ok(None) };
+        let mut held = self.held.lock();
+        let count = held.entry(of).or_default();
+        if *count >= self.each_max {
+            return Err(Error::TooMany { retry_after: FULL_RETRY });
+        }
+        *count += 1;
+        Ok(Some(Share { of, addresses: Arc::clone(self) }))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = self.addresses.held.lock();
+        if let Some(count) = held.get_mut(&self.of) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.of);
+            }
+        }
+    }
 }
 
 impl Streams {
     /// So many places; all streams end with `end`.
-    pub fn new(kind: &'static str, places: usize, end: CancellationToken) -> Self {
+    pub fn new(kind: &'static str, bounds: Bounds, end: CancellationToken) -> Self {
         let open = metrics::gauge!("lodge_http_streams", "kind" => kind);
-        Self { places: Arc::new(Semaphore::new(places)), end, open }
+        let addresses = Addresses { each_max: bounds.per_address, held: Mutex::default() };
+        let places = Arc::new(Semaphore::new(bounds.places));
+        Self { places, addresses: Arc::new(addresses), end, open }
     }
 
     /// Takes a place.
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] if there is none.
-    pub fn place(&self) -> Result<Place> {
+    /// [`Error::TooMany`] if the client has as many as one may, [`Error::Unavailable`] if there is none.
+    pub fn place(&self, client: Client) -> Result<Place> {
+        let share = self.addresses.take(client)?;
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
             Error::Unavailable { retry_after: FULL_RETRY, cause: "too many streams".into() }
         })?;
         self.open.increment(1);
-        let held = Held { _place: place, open: self.open.clone() };
+        let held = Held { _place: place, _share: share, open: self.open.clone() };
         Ok(Place { end: self.end.clone(), held })
     }
 }
@@ -97,6 +170,38 @@ impl Place {
         let parts = stream::once(ready(BEGINNING)).chain(events);
         let parts = parts.map(Ok::<_, Infallible>).take_until(end.cancelled_owned());
         (HEADERS, Body::from_stream(parts)).into_response()
+    }
+
+    /// A body of these parts. It is broken off, so that whoever reads it can tell that it is not whole, where a
+    /// part fails, at the end of all streams, and after `time_max`.
+    pub fn body(
+        self,
+        parts: impl Stream<Item = Result<Bytes>> + Send + 'static,
+        time_max: Duration,
+    ) -> Body {
+        let Self { end, held } = self;
+        let given_up = async move {
+            tokio::select! {
+                () = end.cancelled() => "the server stops",
+                () = sleep(time_max) => "it took too long",
+            }
+        };
+        let begun = (Box::pin(parts), Box::pin(given_up), held);
+        Body::from_stream(stream::unfold(Some(begun), |state| async move {
+            let (mut parts, mut given_up, held) = state?;
+            let part = tokio::select! {
+                biased;
+                cause = &mut given_up => Some(Err(Error::unavailable(cause))),
+                part = parts.next() => part,
+            };
+            match part? {
+                Ok(bytes) => Some((Ok(bytes), Some((parts, given_up, held)))),
+                Err(error) => {
+                    tracing::warn!(%error, "a long answer was broken off");
+                    Some((Err(error), None))
+                }
+            }
+        }))
     }
 }
 
@@ -150,7 +255,9 @@ mod tests {
 
     impl Answer for Site {
         async fn answer(&self, _: SocketAddr, _: Request<Incoming>) -> Response {
-            let Ok(place) = self.streams.place() else { return "full".into_response() };
+            let Ok(place) = self.streams.place(Client::Local) else {
+                return "full".into_response();
+            };
             let pause = self.pause;
             let events = stream::repeat(self.event.clone()).then(move |event| async move {
                 tokio::time::sleep(pause).await;
@@ -164,9 +271,13 @@ mod tests {
         }
     }
 
+    fn bounds(places: usize) -> Bounds {
+        Bounds { places, per_address: places }
+    }
+
     fn site(places: usize, event: &str, pause: Duration) -> Site {
         let end = CancellationToken::new();
-        let streams = Arc::new(Streams::new("test", places, end.clone()));
+        let streams = Arc::new(Streams::new("test", bounds(places), end.clone()));
         Site { streams, end, event: super::event(event), pause }
     }
 
@@ -236,11 +347,11 @@ mod tests {
         let (address, _stop, _serving) = serve(&site);
         let mut first = ask(address).await;
         read_until(&mut first, "data: {}\n\n").await;
-        let refused = site.streams.place().map(drop).unwrap_err();
+        let refused = site.streams.place(Client::Local).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Unavailable { retry_after: FULL_RETRY, .. }));
         drop(first);
         let began = Instant::now();
-        while site.streams.place().is_err() {
+        while site.streams.place(Client::Local).is_err() {
             assert!(began.elapsed() < DEADLINE, "the place is not free");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -250,6 +361,67 @@ mod tests {
     async fn where_nothing_happens_there_is_a_sign_of_life() {
         let events = stream::once(ready(event("1"))).chain(stream::pending());
         let parts: Vec<_> = heard(events, Duration::from_millis(5)).take(3).collect().await;
-        assert_eq!(parts, [&b"data: 1\n\n"[..], b":\n\n", b":\n\n"]);
+        let sign = &b"event: heartbeat\ndata: {}\n\n"[..];
+        assert_eq!(parts, [&b"data: 1\n\n"[..], sign, sign]);
+    }
+
+    #[test]
+    fn streams_leave_most_connections_and_an_address_leaves_most_streams() {
+        let among = |connections| {
+            let Bounds { places, per_address } = Bounds::among(connections);
+            (places, per_address)
+        };
+        assert_eq!(among(10_000), (1_000, 100));
+        assert_eq!(among(200), (20, 4));
+        assert_eq!(among(30), (3, 3));
+        assert_eq!(among(1), (1, 1));
+    }
+
+    #[test]
+    fn an_address_has_its_share_of_the_places_and_no_more() {
+        let bounds = Bounds { places: 5, per_address: 2 };
+        let streams = Streams::new("test", bounds, CancellationToken::new());
+        let client = |text: &str| Client::Remote(text.parse().unwrap());
+        let (one, other) = (client("192.0.2.1"), client("192.0.2.2"));
+        let first = streams.place(one).unwrap();
+        let _second = streams.place(one).unwrap();
+        let refused = streams.place(one).map(drop).unwrap_err();
+        assert!(matches!(refused, Error::TooMany { retry_after: FULL_RETRY }), "{refused}");
+        let _others = [streams.place(other).unwrap(), streams.place(other).unwrap()];
+        drop(first);
+        let _again = streams.place(one).unwrap();
+        let _here = streams.place(Client::Local).unwrap();
+        let refused = streams.place(client("192.0.2.3")).map(drop).unwrap_err();
+        assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
+        assert_eq!(streams.addresses.held.lock().len(), 2, "who was refused is not remembered");
+    }
+
+    /// What is read of a body, and whether it was broken off.
+    async fn read(body: Body) -> (Vec<u8>, bool) {
+        let (mut read, mut parts) = (Vec::new(), body.into_data_stream());
+        while let Some(part) = parts.next().await {
+            let Ok(part) = part else { return (read, true) };
+            read.extend_from_slice(&part);
+        }
+        (read, false)
+    }
+
+    #[tokio::test]
+    async fn a_long_body_is_whole_or_broken_off() {
+        let end = CancellationToken::new();
+        let streams = Streams::new("test", bounds(1), end.clone());
+        let place = || streams.place(Client::Local).unwrap();
+        let part = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
+        let whole = place().body(stream::iter([part("a"), part("b")]), DEADLINE);
+        assert_eq!(read(whole).await, (b"ab".to_vec(), false));
+        let failed = [part("a"), Err(Error::unavailable("gone")), part("b")];
+        let failed = place().body(stream::iter(failed), DEADLINE);
+        assert_eq!(read(failed).await, (b"a".to_vec(), true));
+        let late = place().body(stream::pending(), Duration::ZERO);
+        assert_eq!(read(late).await, (vec![], true));
+        let stopped = place().body(stream::iter([part("a")]).chain(stream::pending()), DEADLINE);
+        end.cancel();
+        assert!(read(stopped).await.1);
+        assert!(streams.place(Client::Local).is_ok(), "each has given its place back");
     }
 }

@@ -6,15 +6,25 @@ use axum::extract::FromRef;
 use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
-    rides::{EventId, Recorded, Rides, Sender, What},
+    rides::{EXPORTS_MAX, EventId, Recorded, Rides, Sender, What},
 };
 use tokio::sync::Semaphore;
 
 use super::live::Live;
-use crate::{Site, edge::limits::RateLimit, request};
+use crate::{
+    Site,
+    edge::{
+        limits::RateLimit,
+        stream::{Bounds, Streams},
+    },
+    request,
+};
 
 /// All batches together that are on their way at one time, in KiB of memory.
 const BATCHES_KIB_MAX: usize = 128 * 1024;
+
+/// Exports that one address may have under way.
+const EXPORTS_PER_ADDRESS: usize = 2;
 
 /// The service, and the site that it is served on.
 #[derive(Clone)]
@@ -25,6 +35,8 @@ pub(crate) struct RidesApp {
     pub(super) batch_room: Arc<Semaphore>,
     /// What changes.
     pub(super) live: Arc<Live>,
+    /// Places for exports.
+    pub(super) exports: Arc<Streams>,
 }
 
 impl FromRef<RidesApp> for Arc<Site> {
@@ -36,8 +48,12 @@ impl FromRef<RidesApp> for Arc<Site> {
 impl RidesApp {
     /// The app on a site.
     pub(crate) fn new(site: Arc<Site>, rides: Arc<Rides>) -> Self {
-        let live = Arc::new(Live::until(site.end.clone()));
-        Self { site, rides, batch_room: Arc::new(Semaphore::new(BATCHES_KIB_MAX)), live }
+        let listeners = Bounds::among(site.settings.connections_max);
+        let live = Arc::new(Live::until(site.end.clone(), listeners));
+        let exports = Bounds { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
+        let exports = Arc::new(Streams::new("export", exports, site.end.clone()));
+        let batch_room = Arc::new(Semaphore::new(BATCHES_KIB_MAX));
+        Self { site, rides, batch_room, live, exports }
     }
 
     /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.

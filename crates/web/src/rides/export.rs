@@ -1,7 +1,9 @@
 //! A season as CSV.
 
+use std::time::Duration;
+
 use axum::{
-    body::{Body, Bytes},
+    body::Bytes,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -13,10 +15,13 @@ use lodge_domain::{
 };
 
 use super::{RidesApp, query};
-use crate::error::HttpResult;
+use crate::{error::HttpResult, request::Asked};
 
 /// Events that are read at once.
 const PAGE: usize = 2_000;
+
+/// How long an export may take; its place is somebody else's then.
+const TIME_MAX: Duration = Duration::from_hours(1);
 
 const HEAD: [&str; 12] = [
     "event",
@@ -35,12 +40,17 @@ const HEAD: [&str; 12] = [
 
 /// A season's rides, and the events that void some of them, as CSV: by resort and day, and there in the order
 /// in which they came.
+///
+/// What is not sent whole is broken off, before the last chunk: where the store fails, where the server stops, and
+/// after an hour.
 #[utoipa::path(get, path = "/api/rides/export.csv", tag = "rides",
     params(("season" = String, Query, example = "2025"), ("resort" = Option<u16>, Query)),
     responses((status = 200, description = "A head line, and a line for each event", content_type = "text/csv"),
-        (status = 400, description = "A parameter cannot be; the answer says which")))]
-pub(super) async fn season_csv(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+        (status = 400, description = "A parameter cannot be; the answer says which"),
+        (status = 429, description = "Too many exports go to this address; see Retry-After"), (status = 503, description = "Too many exports are under way; see Retry-After")))]
+pub(super) async fn season_csv(State(app): State<RidesApp>, asked: Asked, uri: Uri) -> HttpResult {
     let (season, resort) = query::season(uri.query(), &app.rides.mountain)?;
+    let place = app.exports.place(asked.client)?;
     // Before the head is sent, so that what fails at once has its status.
     let first = page(&app, season, resort, None).await?;
     let begun = (app, Some((head()?, first)));
@@ -58,7 +68,7 @@ pub(super) async fn season_csv(State(app): State<RidesApp>, uri: Uri) -> HttpRes
     let named = format!("attachment; filename=\"rides-{season}.csv\"");
     let headers =
         [(header::CONTENT_TYPE, "text/csv; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
-    let mut response: Response = (headers, Body::from_stream(pages)).into_response();
+    let mut response: Response = (headers, place.body(pages, TIME_MAX)).into_response();
     let named = named.parse().map_err(Error::internal)?;
     response.headers_mut().insert(header::CONTENT_DISPOSITION, named);
     Ok(response)
@@ -76,7 +86,7 @@ async fn page(
     resort: Option<ResortId>,
     after: Option<RidePlace>,
 ) -> Result<Option<Page>> {
-    let events = app.rides.search.page(season, resort, after, PAGE).await?;
+    let events = app.rides.season_page(season, resort, after, PAGE).await?;
     let Some(last) = events.last().map(|event| event.place) else { return Ok(None) };
     let mut csv = csv::Writer::from_writer(Vec::new());
     for event in events {

@@ -23,13 +23,13 @@ use utoipa::ToSchema;
 
 use super::RidesApp;
 use crate::{
-    edge::stream::{Streams, event},
+    edge::{
+        address::Client,
+        stream::{Bounds, Streams, event},
+    },
     error::HttpResult,
+    request::Asked,
 };
-
-/// Listeners at once. Each has a connection, of which there are 10,000 by default: nine tenths are left for
-/// what ends by itself.
-const LISTENERS_MAX: usize = 1_000;
 
 /// How often it is looked whether something has changed.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -84,13 +84,13 @@ impl From<(ResortId, DayTally)> for LiveResortJson {
 /// Hear what changes.
 ///
 /// Server-sent events: how much was ridden on the newest day, at once and then whenever it has changed, at
-/// most once a second. A line that begins with a colon means nothing; there is one every 15 seconds if there
-/// is nothing else.
+/// most once a second. An event `heartbeat` says no more than that the server is there; there is one every 15
+/// seconds if there is nothing else.
 #[utoipa::path(get, path = "/api/rides/live", tag = "rides",
     responses((status = 200, description = "Each event's `data` is one of these", content_type = "text/event-stream", body = LiveJson),
-        (status = 503, description = "Too many listen; see Retry-After")))]
-pub(super) async fn live(State(app): State<RidesApp>) -> HttpResult {
-    Ok(app.live.told(&app.rides)?)
+        (status = 429, description = "Too many listen from this address; see Retry-After"), (status = 503, description = "Too many listen; see Retry-After")))]
+pub(super) async fn live(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
+    Ok(app.live.told(&app.rides, asked.client)?)
 }
 
 /// Tells listeners of changes. Whatever many of them there are, one task looks, while there are any, and
@@ -107,14 +107,14 @@ struct Feed {
 }
 
 impl Live {
-    /// Listeners are told until `end`.
-    pub(super) fn until(end: CancellationToken) -> Self {
-        Self { streams: Streams::new("rides", LISTENERS_MAX, end), feed: Mutex::default() }
+    /// So many listeners are told until `end`.
+    pub(super) fn until(end: CancellationToken, bounds: Bounds) -> Self {
+        Self { streams: Streams::new("rides", bounds, end), feed: Mutex::default() }
     }
 
     /// Answers a listener.
-    fn told(&self, rides: &Arc<Rides>) -> Result<Response> {
-        let place = self.streams.place()?;
+    fn told(&self, rides: &Arc<Rides>, client: Client) -> Result<Response> {
+        let place = self.streams.place(client)?;
         let feed = self.feed(|latest| look(Arc::clone(rides), latest));
         Ok(place.answer(changes(feed)))
     }
@@ -170,13 +170,12 @@ async fn look(rides: Arc<Rides>, latest: watch::Sender<Bytes>) {
 
 /// The newest day, unless no more is stored than the last time: to know that takes one row.
 async fn newest(rides: &Rides, stored: &mut Option<u64>) -> Result<Option<Bytes>> {
-    let now = rides.log.ledger().await?.stored;
+    let now = rides.stored().await?;
     if *stored == Some(now) {
         return Ok(None);
     }
-    let event = match rides.newest_day().await? {
-        Some((season, day)) => {
-            let day = rides.mountain_day(season, day).await?;
+    let event = match rides.mountain_day(None, None).await? {
+        Some(day) => {
             let json = LiveJson {
                 season: day.season.to_string(),
                 day: day.day.0,
@@ -202,7 +201,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_task_looks_for_all_listeners_while_there_are_any() {
-        let live = Live::until(CancellationToken::new());
+        let live = Live::until(CancellationToken::new(), Bounds::among(100));
         let mut senders = Vec::new();
         let mut listen = || {
             let feed = live.feed(|latest| {
@@ -225,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_comes_later_is_told_what_the_others_know() {
-        let live = Live::until(CancellationToken::new());
+        let live = Live::until(CancellationToken::new(), Bounds::among(100));
         let (sender, mut senders) = tokio::sync::mpsc::unbounded_channel();
         let begin = |latest: watch::Sender<Bytes>| {
             sender.send(latest.clone()).unwrap();
@@ -242,7 +241,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_that_has_ended_is_followed_by_another() {
-        let live = Live::until(CancellationToken::new());
+        let live = Live::until(CancellationToken::new(), Bounds::among(100));
         let ended = live.feed(|latest| async move { drop(latest) });
         assert_eq!(changes(Arc::clone(&ended)).count().await, 0);
         let next = live.feed(|latest| async move { latest.closed().await });

@@ -1,0 +1,89 @@
+//! A season as a file: whole, or seen not to be.
+
+use std::fmt::Write as _;
+
+use crate::{
+    client::{Answer, Wire},
+    server::{Lodge, Server, eventually_true},
+};
+
+/// Much more than is on its way to a reader that does not read.
+const RIDES: u32 = 50_000;
+const A_BATCH: u32 = 10_000;
+
+fn season(server: &Server) {
+    for batch in 0..RIDES / A_BATCH {
+        let mut lines = String::new();
+        for skier in batch * A_BATCH + 1..=(batch + 1) * A_BATCH {
+            writeln!(
+                lines,
+                r#"{{"id":"scan {skier}","resortID":1,"seasonID":"2025","dayID":1,"skierID":{skier},"time":1,"liftID":1}}"#
+            )
+            .unwrap();
+        }
+        let ask = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
+        assert_eq!(ask.body(lines).send().status, 200);
+    }
+}
+
+/// Asks for the season, and reads no more than the head of the answer.
+fn export(server: &Server, from: &str) -> (Wire, Answer) {
+    let mut wire = Wire::connect(server.address).unwrap();
+    let ask = server.ask("GET", "/api/rides/export.csv?season=2025");
+    wire.write(&ask.header("X-Forwarded-For", from).bytes()).unwrap();
+    let head = wire.read_head().unwrap();
+    (wire, head)
+}
+
+/// What is left of an answer, and whether it came to its end.
+fn rest(mut wire: Wire) -> (usize, bool) {
+    let mut bytes = 0;
+    loop {
+        match wire.read_chunk() {
+            Ok(chunk) if chunk.is_empty() => return (bytes, true),
+            Ok(chunk) => bytes += chunk.len(),
+            Err(_) => return (bytes, false),
+        }
+    }
+}
+
+#[test]
+fn exports_have_their_places_and_others_are_told_to_come_back() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    season(&server);
+    let refused = |from: &str| {
+        let (_, head) = export(&server, from);
+        assert!(head.header("retry-after").is_some(), "{head:?}");
+        head.status
+    };
+    let mut begun: Vec<_> =
+        ["198.51.100.1", "198.51.100.1"].map(|from| export(&server, from)).into();
+    assert_eq!(refused("198.51.100.1"), 429, "an address has two");
+    begun.extend(["198.51.100.2", "198.51.100.3"].map(|from| export(&server, from)));
+    assert!(begun.iter().all(|(_, head)| head.status == 200));
+    assert_eq!(refused("198.51.100.4"), 503);
+    assert_eq!(server.get("/rides").status, 200, "the pages have readers of their own");
+
+    let whole = rest(begun.remove(0).0);
+    assert!(whole.1 && whole.0 > 1_000_000, "it goes on as it is read: {whole:?}");
+    eventually_true("a place is free", || export(&server, "198.51.100.4").1.status == 200);
+    drop(begun);
+    eventually_true("all are free", || server.metric("lodge_http_streams{kind=\"export\"}") < 0.5);
+}
+
+#[test]
+fn a_stop_breaks_an_export_off_so_that_it_is_seen() {
+    let lodge = Lodge::new()
+        .with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600")
+        .with("LODGE_HTTP_WRITE_TIMEOUT_S", "600");
+    let server = lodge.start();
+    season(&server);
+    let (wire, head) = export(&server, "198.51.100.1");
+    assert_eq!(head.status, 200, "{head:?}");
+    server.signal(rustix::process::Signal::TERM);
+    eventually_true("it listens no more", || Wire::connect(server.address).is_err());
+    let (_, is_whole) = rest(wire);
+    assert!(!is_whole, "a part looks like the whole");
+    assert_eq!(server.wait(), Some(0), "and nobody waits for it");
+}
