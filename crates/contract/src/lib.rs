@@ -210,6 +210,7 @@ macro_rules! rides_promises {
             rides::the_sums_are_those_of_the_rides,
             rides::the_leaders_are_right_when_many_fall,
             rides::late_events_count_on_their_own_day,
+            rides::a_day_on_the_mountain_is_told_at_once,
             rides::the_ledger_counts_every_event,
             rides::a_search_finds_what_the_rides_say,
             rides::a_season_is_exported_whole_in_pages,
@@ -219,10 +220,10 @@ macro_rules! rides_promises {
             gates::a_revoked_gate_stays_revoked,
             passes::a_pass_belongs_to_who_claimed_it_last,
             passes::an_account_has_ten_passes_at_most,
-            passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
             passes::an_account_gives_up_all_of_its_passes,
             passes::all_who_have_passes_are_told,
             passes::a_renewed_code_is_void,
+            passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
             passes::a_leaderboard_is_full_though_many_are_hidden,
         }
     };

@@ -457,8 +457,49 @@ pub async fn late_events_count_on_their_own_day(fixture: &RidesFixture) {
     let days = fixture.tallies.days(RESORT, season).await.unwrap();
     let rides: Vec<_> = days.iter().map(|(day, total)| (day.0, total.tally.rides)).collect();
     assert_eq!(rides, [(1, 1), (4, 1), (5, 2)]);
-    let newest = fixture.tallies.newest_day(vec![RESORT]).await.unwrap().unwrap();
-    assert!(newest >= (season, Day(5)), "{newest:?}");
+    let newest = fixture.tallies.mountain_day(vec![RESORT], None, None, 1).await.unwrap().unwrap();
+    assert_eq!((newest.season, newest.day), newest.newest);
+    assert!(newest.newest >= (season, Day(5)), "{newest:?}");
+}
+
+/// At the resorts where somebody rode, and no others.
+pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
+    let season = new_season();
+    for (resort, day, skier, lift) in [
+        (9, 1, 7, 1),
+        (2, 3, 7, 1),
+        (2, 3, 7, 4),
+        (2, 3, 8, 4),
+        (4, 3, 7, 2),
+        (4, 3, 9, 3),
+        (4, 5, 7, 1),
+    ] {
+        let on = ResortDay { season, resort: ResortId(resort), day: Day(day) };
+        let ride = Ride { on, ..ride(season, day, skier, 100, lift) };
+        record(fixture, &event(ride)).await;
+    }
+    let told = async |day: Option<u16>, lifts| {
+        let day = fixture.tallies.mountain_day(vec![RESORT], Some(season), day.map(Day), lifts).await.unwrap();
+        day.unwrap()
+    };
+    let third = told(Some(3), 3).await;
+    assert_eq!((third.season, third.day), (season, Day(3)));
+    assert_eq!((third.before, third.after), (Some(Day(1)), Some(Day(5))));
+    let resorts = third.resorts.iter().map(|(id, of)| (id.0, of.tally.rides, of.skiers));
+    assert_eq!(resorts.collect::<Vec<_>>(), [(2, 3, 2), (4, 2, 2)]);
+    assert_eq!((third.total.tally.rides, third.total.skiers), (5, 4));
+    let vertical: u64 = third.resorts.iter().map(|(_, of)| of.tally.vertical).sum();
+    assert_eq!(third.total.tally.vertical, vertical);
+    let lifts = third.lifts.iter().map(|(id, of)| (id.0, of.lift.0, of.tally.rides));
+    assert_eq!(lifts.collect::<Vec<_>>(), [(2, 4, 2), (2, 1, 1), (4, 2, 1)]);
+
+    let last = told(None, 0).await;
+    assert_eq!((last.day, last.before, last.after), (Day(5), Some(Day(3)), None));
+    let empty = told(Some(4), 9).await;
+    assert_eq!((empty.before, empty.after), (Some(Day(3)), Some(Day(5))));
+    assert_eq!((empty.total, empty.resorts, empty.lifts), (DayTally::default(), vec![], vec![]));
+    let nobody = fixture.tallies.mountain_day(vec![RESORT], Some(new_season()), None, 9).await.unwrap();
+    assert_eq!(nobody, None);
 }
 
 /// In the transaction that decides.

@@ -7,8 +7,12 @@ const LINE_PAUSE = 5000;
 const MINUTE = 60000;
 const COME_BACK = 5000;
 
-let source, latest, said = -Infinity, due;
-const seen = []; // The last minute's counts, and the one before them.
+// Longer than the server ever says nothing: it sends a heartbeat each 15 seconds.
+const SILENCE_MAX = 25000;
+
+const lost = document.querySelector("[data-lost]");
+let source, failing, silence, latest, said = -Infinity, due;
+let seen = []; // The last minute's counts, and the one before them.
 
 const put = (element, value) => {
   const text = number.format(value);
@@ -23,7 +27,7 @@ const say = () => {
   due = setTimeout(say, LINE_PAUSE);
   said = Date.now();
   while (seen.length > 1 && seen[1].at <= said - MINUTE) seen.shift();
-  const minute = Math.max(0, latest.rides - seen[0].rides);
+  const minute = seen.length ? Math.max(0, latest.rides - seen[0].rides) : 0;
   counts(line, { ...latest, minute });
   line.querySelector("[data-minute]").hidden = !minute;
 };
@@ -41,20 +45,47 @@ const show = (now) => {
   if (Date.now() - said >= LINE_PAUSE) say();
 };
 
+// Begins again and says so, unless the server is heard within this time.
+const expect = (time) => {
+  clearTimeout(silence);
+  silence = setTimeout(() => {
+    lost.hidden = false;
+    listen();
+  }, time);
+};
+const heard = () => {
+  lost.hidden = true;
+  failing = false;
+  expect(SILENCE_MAX);
+};
+
 const listen = () => {
   source?.close();
+  failing = false;
+  expect(SILENCE_MAX);
   source = new EventSource("/api/rides/live");
-  source.addEventListener("message", ({ data }) => show(JSON.parse(data)));
+  source.addEventListener("open", () => {
+    // What came while nobody listened did not come in the last minute.
+    [seen, said] = [[], -Infinity];
+    heard();
+  });
+  source.addEventListener("message", ({ data }) => {
+    heard();
+    show(JSON.parse(data));
+  });
+  source.addEventListener("heartbeat", heard);
   source.addEventListener("error", () => {
-    // After a refusal a browser does not come back by itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(follow, COME_BACK * (1 + Math.random()));
+    // A browser may try again by itself, but not after a refusal.
+    if (!failing) expect(COME_BACK * (1 + Math.random()));
+    failing = true;
   });
 };
 
 // A browser has few connections for a site: a page that nobody looks at needs none of them.
 const follow = () => {
-  if (document.hidden) source?.close();
-  else if (source?.readyState !== EventSource.OPEN) listen();
+  if (!document.hidden) return listen();
+  source?.close();
+  clearTimeout(silence);
 };
 document.addEventListener("visibilitychange", follow);
 follow();

@@ -11,6 +11,7 @@ mod search;
 mod service;
 mod store;
 mod tally;
+mod views;
 
 pub use self::{
     event::{EventId, GateId, RideEvent, What},
@@ -27,4 +28,5 @@ pub use self::{
     service::{NewEvent, Outcome, RideStores, Rides},
     store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
     tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},
+    views::{ResortView, SkierView},
 };

@@ -1,69 +1,60 @@
 //! A day on the whole mountain.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use serde::{Deserialize, Serialize};
 
-use super::{Day, DayTally, LiftTally, ResortDay, ResortId, Rides, Season, Span};
+use super::{Day, DayTally, LiftTally, ResortId, Rides, Season};
 use crate::Result;
 
-/// A day at all resorts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Lifts that are named of a day.
+const LIFTS_NAMED: usize = 10;
+
+/// A day at all resorts, as it was at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountainDay {
     /// The season.
     pub season: Season,
     /// The day.
     pub day: Day,
+    /// The newest day on which somebody rode anywhere.
+    pub newest: (Season, Day),
+    /// The last day before this one, in the season, on which somebody rode.
+    pub before: Option<Day>,
+    /// The first after it.
+    pub after: Option<Day>,
     /// All resorts together. Whoever rode at two of them counts as a skier of each.
     pub total: DayTally,
-    /// The resorts, by number, those where nobody rode too.
+    /// The resorts, by number.
     pub resorts: Vec<(ResortId, DayTally)>,
+    /// The lifts that were ridden most often, most often first; of two that were as often, the one of the resort
+    /// and then with the number that is lower comes first.
+    pub lifts: Vec<(ResortId, LiftTally)>,
+}
+
+impl MountainDay {
+    /// Whether there is none that is newer.
+    pub fn is_newest(&self) -> bool {
+        (self.season, self.day) == self.newest
+    }
 }
 
 impl Rides {
-    /// A day at all resorts; each is asked for on its own.
-    pub async fn mountain_day(&self, season: Season, day: Day) -> Result<MountainDay> {
-        let mut whole =
-            MountainDay { season, day, total: DayTally::default(), resorts: Vec::new() };
-        for (resort, _) in self.mountain.resorts() {
-            let found = self.tallies.total(Span { season, resort, day: Some(day) }).await?;
-            whole.total.tally.rides += found.tally.rides;
-            whole.total.tally.vertical += found.tally.vertical;
-            whole.total.skiers += found.skiers;
-            whole.resorts.push((resort, found));
-        }
-        Ok(whole)
-    }
-
-    /// The newest day on which somebody rode at any resort, as the last events say.
-    pub async fn newest_day(&self) -> Result<Option<(Season, Day)>> {
-        let resorts = self.mountain.resorts().map(|(resort, _)| resort).collect();
-        self.tallies.newest_day(resorts).await
-    }
-
-    /// The days of a season on which somebody rode at any resort.
-    pub async fn days(&self, season: Season) -> Result<BTreeSet<Day>> {
-        let mut days = BTreeSet::new();
-        for (resort, _) in self.mountain.resorts() {
-            days.extend(self.tallies.days(resort, season).await?.into_iter().map(|(day, _)| day));
-        }
-        Ok(days)
-    }
-
-    /// The lifts that were ridden most often on a day, at most so many; of two that were as often, the one of
-    /// the resort and then with the number that is lower comes first.
-    pub async fn busiest_lifts(
+    /// That day at all resorts, those where nobody rode too; without a day the last one of that season, without
+    /// a season the newest one. `None` if nobody rode then.
+    pub async fn mountain_day(
         &self,
-        season: Season,
-        day: Day,
-        limit: usize,
-    ) -> Result<Vec<(ResortId, LiftTally)>> {
-        let mut lifts = Vec::new();
+        season: Option<Season>,
+        day: Option<Day>,
+    ) -> Result<Option<MountainDay>> {
+        let resorts = self.mountain.resorts().map(|(resort, _)| resort).collect();
+        let found = self.tallies.mountain_day(resorts, season, day, LIFTS_NAMED).await?;
+        let Some(mut whole) = found else {
+            return Ok(None);
+        };
         for (resort, _) in self.mountain.resorts() {
-            let on = ResortDay { season, resort, day };
-            let found = self.tallies.breakdown(on).await?.lifts;
-            lifts.extend(found.into_iter().map(|lift| (resort, lift)));
+            if let Err(place) = whole.resorts.binary_search_by_key(&resort, |(id, _)| *id) {
+                whole.resorts.insert(place, (resort, DayTally::default()));
+            }
         }
-        lifts.sort_by_key(|(_, lift)| Reverse(lift.tally.rides));
-        lifts.truncate(limit);
-        Ok(lifts)
+        Ok(Some(whole))
     }
 }

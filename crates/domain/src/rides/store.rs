@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Breakdown, Day, DayTally, ForEver, Leader, ResortDay, ResortId, RideEvent, Season,
+    Breakdown, Day, DayTally, ForEver, Leader, MountainDay, ResortDay, ResortId, RideEvent, Season,
     SeasonVertical, SkierDay, SkierId, Span, Tally,
 };
 use crate::Result;
@@ -88,9 +88,18 @@ pub trait RideTallies: Send + Sync {
     /// then there may be fewer.
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>>;
 
-    /// The newest day on which somebody rode at one of these resorts, as the last thousand events say: an event
-    /// of a day that is far off shows it no longer than that.
-    async fn newest_day(&self, resorts: Vec<ResortId>) -> Result<Option<(Season, Day)>>;
+    /// That day at the resorts where somebody rode, with so many lifts, all as it was at one moment; without a
+    /// day the last one of that season, without a season the newest one. The newest day is the last on which
+    /// somebody rode at one of `resorts`, as the last thousand events say: an event of a day that is far off
+    /// shows it no longer than that. `None` if nobody rode in that season and no day is named, or nobody rode
+    /// there of late.
+    async fn mountain_day(
+        &self,
+        resorts: Vec<ResortId>,
+        season: Option<Season>,
+        day: Option<Day>,
+        lifts: usize,
+    ) -> Result<Option<MountainDay>>;
 }
 
 /// How many leaders can be asked for.

@@ -18,9 +18,9 @@ use async_trait::async_trait;
 use lodge_domain::{
     Result,
     rides::{
-        Breakdown, Day, DayTally, ForEver, Leader, Rebuilt, Recorded, ResortDay, ResortId,
-        RideEvent, RideLog, RidePlace, RideQuery, RideSearch, RideTallies, RidesFound, Season,
-        SeasonVertical, SkierDay, SkierId, Span, StoredRide, Tally,
+        Breakdown, Day, DayTally, ForEver, Leader, MountainDay, Rebuilt, Recorded, ResortDay,
+        ResortId, RideEvent, RideLog, RidePlace, RideQuery, RideSearch, RideTallies, RidesFound,
+        Season, SeasonVertical, SkierDay, SkierId, Span, StoredRide, Tally,
     },
 };
 
@@ -154,8 +154,16 @@ impl RideTallies for SqliteRides {
         self.0.readers.read(shown).await
     }
 
-    async fn newest_day(&self, resorts: Vec<ResortId>) -> Result<Option<(Season, Day)>> {
-        self.0.readers.read(move |connection| read::newest_day(connection, &resorts)).await
+    async fn mountain_day(
+        &self,
+        resorts: Vec<ResortId>,
+        season: Option<Season>,
+        day: Option<Day>,
+        lifts: usize,
+    ) -> Result<Option<MountainDay>> {
+        let read =
+            move |connection: &_| read::mountain_day(connection, &resorts, season, day, lifts);
+        self.0.readers.read(read).await
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reads sums of rides.
 
-use std::iter;
+use std::{cmp::Reverse, iter};
 
 use lodge_domain::rides::{
-    Breakdown, Day, DayTally, ForEver, Hour, HourTally, LiftId, LiftTally, ResortDay, ResortId,
-    Season, SkierId, Span, Tally,
+    Breakdown, Day, DayTally, ForEver, Hour, HourTally, LiftId, LiftTally, MountainDay, ResortDay,
+    ResortId, Season, SkierId, Span, Tally,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
@@ -18,6 +18,9 @@ const SKIER_DAY: &str = "SELECT rides, vertical FROM skier_days WHERE skier = ?1
 const TOTAL: &str = "SELECT rides, vertical, skiers FROM resort_days WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const DAYS: &str = "SELECT rides, vertical, skiers, day FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day > 0 AND rides > 0 ORDER BY day";
+/// A row for each day at each resort, some thousand.
+const SEASON: &str = "SELECT rides, vertical, skiers, day, resort FROM resort_days \
+    WHERE season = ?1 AND day > 0 AND rides > 0 ORDER BY resort, day";
 const LIFTS: &str = "SELECT lift, rides, vertical FROM lift_days \
     WHERE season = ?1 AND resort = ?2 AND day = ?3 AND rides > 0 ORDER BY lift";
 const HOURS: &str = "SELECT hour, rides, vertical FROM hour_days \
@@ -52,7 +55,7 @@ fn skier_days_sql(seasons: &[Season], resorts: &[ResortId]) -> String {
 /// For the test of plans.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    let fixed = [SKIER_DAY, TOTAL, DAYS, LIFTS, HOURS, LEDGER, SEASONS, NEWEST_DAYS];
+    let fixed = [SKIER_DAY, TOTAL, DAYS, SEASON, LIFTS, HOURS, LEDGER, SEASONS, NEWEST_DAYS];
     let mut statements: Vec<_> = fixed.map(str::to_owned).into();
     for seasons in [&[][..], &[Season(2025); 2]] {
         for resorts in [&[][..], &[ResortId(3); 2]] {
@@ -142,8 +145,49 @@ pub(super) fn breakdown(connection: &Connection, on: ResortDay) -> Result<Breakd
     })
 }
 
+/// All of it is read at one moment.
+pub(super) fn mountain_day(
+    connection: &Connection,
+    resorts: &[ResortId],
+    season: Option<Season>,
+    day: Option<Day>,
+    lifts: usize,
+) -> Result<Option<MountainDay>, Failure> {
+    let moment = connection.unchecked_transaction()?;
+    let Some(newest) = newest_day(&moment, resorts)? else { return Ok(None) };
+    let season = season.unwrap_or(newest.0);
+    let read = |row: &Row<'_>| Ok((ResortId(row.get(4)?), Day(row.get(3)?), day_tally(row)?));
+    let mut statement = moment.prepare_cached(SEASON)?;
+    let days = statement.query_map([season.0], read)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let numbers = || days.iter().map(|(_, day, _)| *day);
+    let last = if season == newest.0 { Some(newest.1) } else { numbers().max() };
+    let Some(day) = day.or(last) else { return Ok(None) };
+    let mut whole = MountainDay {
+        season,
+        day,
+        newest,
+        before: numbers().filter(|other| *other < day).max(),
+        after: numbers().filter(|other| *other > day).min(),
+        total: DayTally::default(),
+        resorts: Vec::new(),
+        lifts: Vec::new(),
+    };
+    for (resort, _, of_resort) in days.iter().filter(|(_, other, _)| *other == day) {
+        whole.total.tally.rides += of_resort.tally.rides;
+        whole.total.tally.vertical += of_resort.tally.vertical;
+        whole.total.skiers += of_resort.skiers;
+        whole.resorts.push((*resort, *of_resort));
+        let on = ResortDay { season, resort: *resort, day };
+        let of_lifts = breakdown(&moment, on)?.lifts.into_iter();
+        whole.lifts.extend(of_lifts.map(|lift| (*resort, lift)));
+    }
+    whole.lifts.sort_by_key(|(_, lift)| Reverse(lift.tally.rides));
+    whole.lifts.truncate(lifts);
+    Ok(Some(whole))
+}
+
 /// The newest day at one of these resorts among the rides that came last.
-pub(super) fn newest_day(
+fn newest_day(
     connection: &Connection,
     resorts: &[ResortId],
 ) -> Result<Option<(Season, Day)>, Failure> {

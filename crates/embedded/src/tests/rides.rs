@@ -389,8 +389,8 @@ async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
     };
     let newest = || async {
         let here = vec![ResortId(3), ResortId(4)];
-        let (season, day) = rides.newest_day(here).await.unwrap()?;
-        Some((season.0, day.0))
+        let newest = rides.mountain_day(here, None, None, 0).await.unwrap()?;
+        Some((newest.season.0, newest.day.0))
     };
     assert_eq!(newest().await, None);
     // What comes late does not take a newer day's place, nor does a resort that there is not any more.

@@ -1,5 +1,6 @@
 //! Lift rides as people see them.
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::{browser::Scripts, scene::Scene, server::Server, with_scripts_and_without};
@@ -23,7 +24,7 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     ride(&scene.server, [1, 3, 8], 502, 30);
     scene.open("/").await;
     browser.press("Rides").await;
-    browser.sees("The mountain today").await;
+    browser.sees("The mountain on day 3").await;
     browser.press("Mission Ridge").await;
     browser.sees("2 rides; most by Lift 20: 1.").await;
     assert_eq!(browser.all("svg[role=img]").await.len(), 2);
@@ -75,9 +76,12 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     ride(&scene.server, [2, 4, 9], 1, 20);
     browser.sees("A newer day has begun").await;
     browser.press("A newer day has begun").await;
-    browser.sees("Season 2025, day 4").await;
+    browser.sees("The mountain on day 4").await;
     scene.end().await;
 }
+
+/// Whether the page says that nothing is heard.
+const IS_LOST: &str = "return String(!document.querySelector('[data-lost]').hidden)";
 
 #[tokio::test]
 async fn the_page_finds_the_server_again() {
@@ -89,7 +93,38 @@ async fn the_page_finds_the_server_again() {
     browser.until(COUNTS, "1,1,100,0,same page").await;
     let address = server.address;
     assert_eq!(server.stop(), Some(0));
-    let server = lodge.start_at(address);
-    ride(&server, [1, 3, 7], 501, 20);
+    browser.until(IS_LOST, "true").await;
+    // Where the page does not look for it.
+    let meanwhile = lodge.start();
+    ride(&meanwhile, [1, 3, 7], 501, 20);
+    assert_eq!(meanwhile.stop(), Some(0));
+    let _server = lodge.start_at(address);
     browser.until(COUNTS, "2,2,300,0,same page").await;
+    browser.until(IS_LOST, "false").await;
+    assert!(!browser.is_shown("[data-minute]").await, "nobody knows when they came");
+}
+
+#[tokio::test]
+async fn a_page_to_which_nobody_speaks_says_so_and_asks_anew() {
+    let scene = Scene::begin(Scripts::On).await;
+    let (browser, server) = (&scene.browser, &scene.server);
+    ride(server, [1, 3, 7], 500, 10);
+    scene.open("/rides").await;
+    browser.until(COUNTS, "1,1,100,0,").await;
+    // It waits for twenty times less from the next event on.
+    let hasty = "
+        const later = window.setTimeout;
+        window.setTimeout = (work, time) => later(work, time === 25000 ? 1250 : time);
+        window.stays = 'same page';
+    ";
+    browser.ask(hasty).await;
+    ride(server, [1, 3, 7], 501, 10);
+    browser.until(COUNTS, "2,2,200,0,same page").await;
+    server.signal(Signal::STOP);
+    browser.until(IS_LOST, "true").await;
+    server.signal(Signal::CONT);
+    ride(server, [1, 3, 7], 502, 10);
+    browser.until(COUNTS, "3,3,300,0,same page").await;
+    browser.until(IS_LOST, "false").await;
+    scene.end().await;
 }

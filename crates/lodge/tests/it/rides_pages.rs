@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     client::Answer,
-    server::{Lodge, Server},
+    server::{Lodge, Server, text},
 };
 
 fn ride(server: &Server, [resort, season, day, skier]: [u32; 4], time: u16, lift: u16) {
@@ -65,7 +65,10 @@ fn the_example_of_an_empty_mountain_works_as_it_is_copied() {
     let (name, value) = header.split_once(": ").unwrap();
     let sent = server.ask("POST", path).header(name, value).body(body).send();
     assert_eq!(sent.status, 201, "{example}: {sent:?}");
-    has(&page(&server, "/rides"), &["The mountain today", "<strong data-count=\"rides\">1<"]);
+    has(
+        &page(&server, "/rides"),
+        &["The mountain on day 1", ", the newest day", "<strong data-count=\"rides\">1<"],
+    );
 }
 
 #[test]
@@ -75,7 +78,8 @@ fn the_mountain_shows_the_newest_day_or_any() {
     has(
         &newest,
         &[
-            "Season 2025, day 3",
+            "Season 2025, the newest day",
+            "<h1>The mountain on day 3</h1>",
             "<strong data-count=\"rides\">4</strong>",
             "<strong data-count=\"skiers\">3</strong>",
             "href=\"/rides/resorts/1?season=2025&amp;day=3\">Mission Ridge</a></th><td data-count=\"rides\">3<",
@@ -88,10 +92,10 @@ fn the_mountain_shows_the_newest_day_or_any() {
     assert_eq!(page(&server, "/rides?season=2025&day=3"), newest);
     assert_eq!(page(&server, "/rides?season=&day="), newest, "an empty field asks for nothing");
     let older = page(&server, "/rides?season=2025&day=2");
-    has(&older, &["The mountain on day 2", "rel=\"next\""]);
+    has(&older, &["Season 2025</p>", "The mountain on day 2", "rel=\"next\""]);
     assert!(!older.contains("rides.js") && !older.contains("rel=\"prev\""));
-    has(&page(&server, "/rides?season=2024"), &["Season 2024, day 9"]);
-    has(&page(&server, "/rides?day=77"), &["Season 2025, day 77", "Nobody rode on this day."]);
+    has(&page(&server, "/rides?season=2024"), &["Season 2024</p>", "on day 9"]);
+    has(&page(&server, "/rides?day=77"), &["on day 77", "Nobody rode on this day."]);
 }
 
 #[test]
@@ -155,6 +159,32 @@ fn a_skier_is_found_by_number() {
     has(&page(&server, "/rides/skiers/8?season=2024"), &["did not ride in that season"]);
     has(&page(&server, "/rides/skiers/9"), &["has not ridden yet"]);
     has(&page(&server, "/rides/skiers"), &["Find a skier"]);
+}
+
+#[test]
+fn a_resort_that_is_configured_no_more_keeps_its_number_and_has_no_page() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    let server = lodge.start();
+    for resort in [1, 2] {
+        ride(&server, [resort, 2025, 3, 7], 500, 10);
+    }
+    server.kill();
+    let file = lodge.file("lodge.toml");
+    std::fs::write(&file, "[rides]\nresorts = [{ id = 1, name = \"North\" }]\n").unwrap();
+    let lodge = lodge.with("LODGE_CONFIG", text(&file));
+    let server = lodge.start();
+    has(&page(&server, "/rides"), &["<th scope=\"row\">Resort 2</th>", "Resort 2</span>"]);
+    has(&page(&server, "/rides"), &["<strong data-count=\"rides\">2<", ">North</a>"]);
+    has(&page(&server, "/rides/skiers/7"), &["<th scope=\"row\">Resort 2</th>", ">North</a>"]);
+    assert_eq!(asked(&server, "/rides/resorts/2").status, 404);
+}
+
+#[test]
+fn pages_of_people_are_not_for_search_engines() {
+    let (_lodge, server) = ridden();
+    let robots = "<meta name=\"robots\" content=\"noindex\">";
+    has(&page(&server, "/rides/skiers/7"), &[robots]);
+    assert!(!page(&server, "/rides").contains(robots));
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod skier;
 #[cfg(test)]
 mod samples;
 
+use std::borrow::Cow;
+
 use http::Method;
 use lodge_domain::{
     Error, Result,
@@ -60,6 +62,19 @@ impl When {
 fn resort_of<'a>(mountain: &'a Mountain, segment: &str) -> Result<(ResortId, &'a Resort)> {
     let found = mountain.resort(number::digits(segment));
     found.map_err(|_| Error::not_found("there is no such resort"))
+}
+
+/// What people call a resort; those that have left the configuration have their number.
+fn resort_name(mountain: &Mountain, id: ResortId) -> Cow<'_, str> {
+    match mountain.resort(id.0.into()) {
+        Ok((_, resort)) => Cow::Borrowed(&resort.name),
+        Err(_) => Cow::Owned(format!("Resort {id}")),
+    }
+}
+
+/// Whether a resort has a page.
+fn is_known(mountain: &Mountain, id: ResortId) -> bool {
+    mountain.resort(id.0.into()).is_ok()
 }
 
 /// What people call a lift.

@@ -1,17 +1,14 @@
 //! Who went farthest up.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::{
-    Result,
-    rides::{LEADERS_MAX, Leader, Mountain, ResortId, Season, Span},
-};
+use lodge_domain::rides::{LEADERS_MAX, Leader, Mountain, ResortId, Span};
 use serde::Deserialize;
 
-use super::When;
+use super::{When, resort_name};
 use crate::{
     error::HttpResult,
     pages::{self, errors::FormErrors, forms::given},
@@ -31,8 +28,8 @@ pub(super) struct LeaderboardPage<'a> {
 }
 
 impl LeaderboardPage<'_> {
-    fn resort_name(&self, id: impl Borrow<ResortId>) -> &str {
-        self.mountain.resort_name(*id.borrow())
+    fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
+        resort_name(self.mountain, *id.borrow())
     }
 }
 
@@ -78,26 +75,13 @@ pub(super) async fn show(
     let (mut span, mut leaders) = (None, Vec::new());
     if let Some(resort) = resort.filter(|_| errors.is_empty()) {
         form.resort = resort.to_string();
-        if let Some(season) = season(&app, resort, when.season(mountain)?).await? {
-            form.season = season.to_string();
-            let asked = Span { season, resort, day: when.day(mountain)? };
-            leaders = app.rides.tallies.leaders(asked, LEADERS_MAX).await?;
-            span = Some(asked);
+        let (season, day) = (when.season(mountain)?, when.day(mountain)?);
+        if let Some(found) = app.rides.leaderboard(resort, season, day, LEADERS_MAX).await? {
+            form.season = found.0.season.to_string();
+            (span, leaders) = (Some(found.0), found.1);
         }
     }
     let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     let page = LeaderboardPage { mountain, form: &form, errors: &errors, span, leaders: &leaders };
     Ok(pages::page(&app.site, status, &page)?)
-}
-
-/// That season, or the newest in which somebody rode there.
-async fn season(
-    app: &RidesApp,
-    resort: ResortId,
-    chosen: Option<Season>,
-) -> Result<Option<Season>> {
-    match chosen {
-        Some(season) => Ok(Some(season)),
-        None => Ok(app.rides.tallies.seasons(resort).await?.pop()),
-    }
 }

@@ -3,10 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::{
-    Result,
-    rides::{Day, DayTally, Leader, Resort, ResortDay, ResortId, Rides, Season, Span},
-};
+use lodge_domain::rides::{Day, DayTally, Leader, Resort, ResortId, ResortView, Season};
 
 use super::{When, bars, resort_of};
 use crate::{
@@ -42,6 +39,14 @@ pub(super) struct Shown {
     pub(super) days: Vec<Day>,
 }
 
+impl Shown {
+    fn of(view: ResortView, resort: &Resort) -> Self {
+        let ResortView { on, total, breakdown, leaders, days } = view;
+        let (hours, lifts) = (bars::by_hour(&breakdown), bars::by_lift(&breakdown, resort));
+        Self { season: on.season, day: on.day, total, hours, lifts, leaders, days }
+    }
+}
+
 /// `GET /rides/resorts/{resort}`.
 pub(super) async fn show(
     State(app): State<RidesApp>,
@@ -51,34 +56,8 @@ pub(super) async fn show(
     let mountain = &app.rides.mountain;
     let (id, resort) = resort_of(mountain, &segment)?;
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
-    let seasons = app.rides.tallies.seasons(id).await?;
-    let shown = match season.or(seasons.last().copied()) {
-        Some(season) => read(&app.rides, (id, resort), season, day).await?,
-        None => None,
-    };
+    let (seasons, view) = app.rides.resort_view(id, season, day, LEADERS_SHOWN).await?;
+    let shown = view.map(|view| Shown::of(view, resort));
     let page = ResortPage { id, resort, seasons: &seasons, shown: shown.as_ref() };
     Ok(pages::page(&app.site, StatusCode::OK, &page)?)
-}
-
-/// That day, or the last of the season.
-async fn read(
-    rides: &Rides,
-    (id, resort): (ResortId, &Resort),
-    season: Season,
-    day: Option<Day>,
-) -> Result<Option<Shown>> {
-    let days = rides.tallies.days(id, season).await?;
-    let days: Vec<Day> = days.into_iter().map(|(day, _)| day).collect();
-    let Some(day) = day.or(days.last().copied()) else { return Ok(None) };
-    let on = ResortDay { season, resort: id, day };
-    let breakdown = rides.tallies.breakdown(on).await?;
-    Ok(Some(Shown {
-        season,
-        day,
-        total: rides.tallies.total(Span::from(on)).await?,
-        hours: bars::by_hour(&breakdown),
-        lifts: bars::by_lift(&breakdown, resort),
-        leaders: rides.tallies.leaders(Span::from(on), LEADERS_SHOWN).await?,
-        days,
-    }))
 }

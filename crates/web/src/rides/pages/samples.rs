@@ -3,13 +3,13 @@
 use askama::Template;
 use lodge_domain::rides::{
     Breakdown, Day, DayTally, Hour, HourTally, Leader, LiftId, LiftTally, Mountain, MountainDay,
-    Ranges, Resort, ResortId, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
+    Ranges, Resort, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Span, Tally,
 };
 
 use super::{
     bars,
     leaderboard::{LeaderForm, LeaderboardPage},
-    mountain::{self, BusyLift, MountainPage},
+    mountain::MountainPage,
     resort::{self, ResortPage},
     skier::{self, FindPage, SkierPage},
 };
@@ -64,33 +64,37 @@ fn wrong(field: &'static str) -> FormErrors {
 #[test]
 fn the_mountain() {
     let mountain = longest();
-    let mut shown = mountain::Shown {
-        day: MountainDay {
-            season: SEASON,
-            day: Day(366),
-            total: TOTAL,
-            resorts: (1..=10).map(|resort| (ResortId(resort), TOTAL)).collect(),
-        },
-        is_newest: true,
-        lifts: (1..=10)
-            .map(|resort| BusyLift { resort: ResortId(resort), name: EVIL.to_owned(), rides: 1 })
-            .collect(),
+    // A resort that has left the configuration, too.
+    let numbers = (1..=11).map(ResortId);
+    let most = |resort| (resort, LiftTally { lift: LiftId(40), tally: MANY });
+    let mut shown = MountainDay {
+        season: SEASON,
+        day: Day(366),
+        newest: (SEASON, Day(366)),
         before: Some(Day(1)),
         after: Some(Day(366)),
+        total: TOTAL,
+        resorts: numbers.clone().map(|resort| (resort, TOTAL)).collect(),
+        lifts: numbers.skip(1).map(most).collect(),
     };
     let good = FormErrors::default();
-    let page = |shown: Option<&mountain::Shown>| {
+    let page = |shown: Option<&MountainDay>, has_passes| {
+        let mountain = &mountain;
         let page =
-            MountainPage { mountain: &mountain, shown, example: EVIL, typed: EVIL, errors: &good };
+            MountainPage { mountain, shown, example: EVIL, typed: EVIL, errors: &good, has_passes };
         rendered(&page, None)
     };
-    let newest = page(Some(&shown));
-    assert!(newest.contains("aria-live=\"polite\" data-live=\"9999-366\""), "{newest}");
+    let newest = page(Some(&shown), true);
+    let line = "aria-live=\"polite\" aria-atomic=\"true\" data-live=\"9999-366\"";
+    assert!(newest.contains(line) && newest.contains("data-lost hidden"), "{newest}");
     assert!(newest.contains("/assets/rides.js?") && newest.contains("1,234,567,890,123"));
-    shown.is_newest = false;
-    let older = page(Some(&shown));
+    assert!(newest.contains("<th scope=\"row\">Resort 11</th>"), "a name, and no link: {newest}");
+    assert!(newest.contains("href=\"/rides/passes\""), "{newest}");
+    shown.newest = (SEASON, Day(367));
+    let older = page(Some(&shown), false);
     assert!(!older.contains("rides.js") && !older.contains("aria-live"), "it does not change");
-    let empty = page(None);
+    assert!(!older.contains("/rides/passes"), "there are none: {older}");
+    let empty = page(None, false);
     assert!(empty.contains("Nobody has ridden yet.") && empty.contains("rides.js"), "{empty}");
 }
 
@@ -146,13 +150,14 @@ fn leaders_of_a_season_or_a_day() {
 #[test]
 fn a_skier() {
     let mountain = longest();
-    let days = |count| {
+    let season = |count| {
         let day = |number: u16| SkierDay {
-            resort: ResortId(1 + number % 10),
+            resort: ResortId(1 + number % 11),
             day: Day(1 + number / 10),
             tally: MANY,
         };
-        (0..count).map(day).collect::<Vec<_>>()
+        let days = (0..count).map(day).collect();
+        skier::Shown::of(SkierView { season: SEASON, days })
     };
     let seasons: Vec<_> =
         (1..=50).map(|year| SeasonVertical { season: Season(year), vertical: u64::MAX }).collect();
@@ -160,12 +165,14 @@ fn a_skier() {
         let mountain = &mountain;
         rendered(&SkierPage { mountain, skier: SkierId(100_000), seasons, shown }, None)
     };
-    let longest = skier::Shown::of(SEASON, days(3660));
+    let longest = season(3660);
     assert_eq!((longest.days, longest.rows.len(), longest.more), (366, 50, 3610));
     assert_eq!(longest.rows[0].day, Day(366), "the newest first");
     let html = page(Some(&longest), &seasons[..]);
+    assert!(html.contains("<meta name=\"robots\" content=\"noindex\">"), "{html}");
+    assert!(html.contains("<th scope=\"row\">Resort 11</th>"), "a name, and no link: {html}");
     assert!(html.contains("Vertical by week") && html.contains("3610 older"), "{html}");
-    let short = page(Some(&skier::Shown::of(SEASON, days(1))), &seasons[..1]);
+    let short = page(Some(&season(1)), &seasons[..1]);
     assert!(short.contains("Vertical by day") && !short.contains("older"), "{short}");
     assert!(page(None, &seasons[..]).contains("did not ride in that season"));
     assert!(page(None, &[]).contains("has not ridden yet"));

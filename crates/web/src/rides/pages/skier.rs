@@ -1,17 +1,20 @@
 //! A skier's season.
 
-use std::{borrow::Borrow, cmp::Reverse};
+use std::{
+    borrow::{Borrow, Cow},
+    cmp::Reverse,
+};
 
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    rides::{Mountain, ResortId, Season, SeasonVertical, SkierDay, SkierId, Tally},
+    rides::{Mountain, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
 };
 use serde::Deserialize;
 
-use super::{When, bars};
+use super::{When, bars, is_known, resort_name};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart, errors::FormErrors, go_to},
@@ -34,8 +37,12 @@ pub(super) struct SkierPage<'a> {
 }
 
 impl SkierPage<'_> {
-    fn resort_name(&self, id: impl Borrow<ResortId>) -> &str {
-        self.mountain.resort_name(*id.borrow())
+    fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
+        resort_name(self.mountain, *id.borrow())
+    }
+
+    fn is_known(&self, id: impl Borrow<ResortId>) -> bool {
+        is_known(self.mountain, *id.borrow())
     }
 }
 
@@ -53,8 +60,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// A season of these days, of which there is one at least.
-    pub(super) fn of(season: Season, mut rows: Vec<SkierDay>) -> Self {
+    pub(super) fn of(SkierView { season, days: mut rows }: SkierView) -> Self {
         let chart = bars::by_day(&rows);
         rows.sort_by_key(|day| (Reverse(day.day), day.resort));
         let mut total = Tally::default();
@@ -106,19 +112,12 @@ pub(super) async fn show(
     Segment(segment): Segment,
     Parameters(when): Parameters<When>,
 ) -> HttpResult {
-    let (mountain, tallies) = (&app.rides.mountain, &app.rides.tallies);
+    let mountain = &app.rides.mountain;
     let skier = mountain.skier(number::digits(&segment));
     let skier = skier.map_err(|_| Error::not_found("there is no skier of this number"))?;
     let season = when.season(mountain)?;
-    let seasons = tallies.skier_seasons(skier, Vec::new(), Vec::new()).await?;
-    let shown = match season.or(seasons.last().map(|last| last.season)) {
-        Some(season) => {
-            let mut days = tallies.skier_season(skier, season).await?;
-            days.retain(|day| day.tally.rides > 0);
-            (!days.is_empty()).then(|| Shown::of(season, days))
-        }
-        None => None,
-    };
+    let (seasons, view) = app.rides.skier_view(skier, season).await?;
+    let shown = view.map(Shown::of);
     let page = SkierPage { mountain, skier, seasons: &seasons, shown: shown.as_ref() };
     Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
