@@ -18,7 +18,7 @@ use super::{
     dto::{
         Id, IdJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson, VerticalJson,
     },
-    json,
+    json::{self, given, not_null},
     number::{self, Number},
     query::Choice,
 };
@@ -39,8 +39,9 @@ const KEY: &str = "Idempotency-Key";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {
+    #[serde(default, deserialize_with = "not_null")]
     time: Option<Number>,
-    #[serde(rename = "liftID")]
+    #[serde(rename = "liftID", default, deserialize_with = "not_null")]
     lift: Option<Number>,
 }
 
@@ -80,7 +81,8 @@ async fn read(app: &RidesApp, request: Request) -> Result<(GateId, NewEvent), Pr
     };
     let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
     let said: Body = json::object(&held.bytes)?;
-    let ride = mountain.ride(on, skier, number::of(said.time), number::of(said.lift))?;
+    let (time, lift) = (given("time", said.time)?.0, given("liftID", said.lift)?.0);
+    let ride = mountain.ride(on, skier, time, lift)?;
     let what = What::Ride(ride);
     app.admit(&sender, &what)?;
     Ok((sender.id(), NewEvent { id, what }))

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header};
 use lodge_domain::{Error, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// Whether a body is of one of these kinds, or nobody said of which it is.
 pub(super) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<()> {
@@ -30,6 +30,20 @@ pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
             Error::invalid("body", format!("is not the JSON that belongs here: {error}"))
         })
     })
+}
+
+/// A field that may be left out. `null` is a value, and none that belongs there.
+pub(super) fn not_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// A field, or a parameter, that has to be there.
+pub(super) fn given<T>(field: &'static str, value: Option<T>) -> Result<T> {
+    value.ok_or_else(|| Error::invalid(field, "is missing"))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{
     app::event_id,
-    json,
-    number::{self, Number, Quoted, Text},
+    json::{self, given, not_null},
+    number::{Number, Quoted, Text},
 };
 use crate::error::Problem;
 
@@ -39,20 +39,21 @@ pub(super) struct Line {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EventJson<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "not_null")]
     id: Option<Text<'a>>,
-    #[serde(rename = "resortID")]
+    #[serde(rename = "resortID", default, deserialize_with = "not_null")]
     resort: Option<Number>,
-    #[serde(rename = "seasonID")]
+    #[serde(rename = "seasonID", default, deserialize_with = "not_null")]
     season: Option<Quoted>,
-    #[serde(rename = "dayID")]
+    #[serde(rename = "dayID", default, deserialize_with = "not_null")]
     day: Option<Number>,
-    #[serde(rename = "skierID")]
+    #[serde(rename = "skierID", default, deserialize_with = "not_null")]
     skier: Option<Number>,
+    #[serde(default, deserialize_with = "not_null")]
     time: Option<Number>,
-    #[serde(rename = "liftID")]
+    #[serde(rename = "liftID", default, deserialize_with = "not_null")]
     lift: Option<Number>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "not_null")]
     void: Option<Text<'a>>,
 }
 
@@ -66,11 +67,11 @@ impl EventJson<'_> {
             }
             Some(void) => What::Void(event_id("void", &void.0)?),
             None => {
-                let season = self.season.map_or_else(|| number::of(None), |season| season.0);
-                let [resort, day] = [self.resort, self.day].map(number::of);
-                let on = mountain.resort_day(resort, season, day)?;
-                let skier = mountain.skier(number::of(self.skier))?;
-                let [time, lift] = [self.time, self.lift].map(number::of);
+                let resort = given("resortID", self.resort)?.0;
+                let season = given("seasonID", self.season)?.0;
+                let on = mountain.resort_day(resort, season, given("dayID", self.day)?.0)?;
+                let skier = mountain.skier(given("skierID", self.skier)?.0)?;
+                let (time, lift) = (given("time", self.time)?.0, given("liftID", self.lift)?.0);
                 What::Ride(mountain.ride(on, skier, time, lift)?)
             }
         };
@@ -167,7 +168,13 @@ mod tests {
         let with = |from: &str, to: &str| RIDE.replace(from, to);
         for (line, words) in [
             (with("\"resortID\":1", "\"resortID\":11"), ["resortID", "from 1 to 10"]),
-            (with("\"resortID\":1,", ""), ["resortID", "from 1 to 10"]),
+            (with("\"resortID\":1,", ""), ["resortID", "is missing"]),
+            (with("\"seasonID\":\"2025\",", ""), ["seasonID", "is missing"]),
+            (with("\"dayID\":2,", ""), ["dayID", "is missing"]),
+            (with("\"skierID\":3,", ""), ["skierID", "is missing"]),
+            (with("\"time\":4,", ""), ["time", "is missing"]),
+            (with(",\"liftID\":5", ""), ["liftID", "is missing"]),
+            (with("\"2025\"", "null"), ["seasonID", "null"]),
             (with("\"2025\"", "\"+2025\""), ["seasonID", "from 1 to 9999"]),
             (with("\"2025\"", "2025"), ["seasonID", "quotation marks"]),
             (with("\"dayID\":2", "\"dayID\":\"2\""), ["dayID", "from 1 to 366"]),
@@ -183,9 +190,12 @@ mod tests {
             (with("{", "{\"id\":\"\","), ["id", "1 to 128"]),
             (with("{", "{\"id\":\"ä\","), ["id", "1 to 128"]),
             (with("{", "{\"id\":7,"), ["id: invalid type", "string"]),
+            (with("{", "{\"id\":null,"), ["id: invalid type", "null"]),
+            (with("{", "{\"void\":null,"), ["void: invalid type", "null"]),
+            (with("{", "{\"id\":\"a\",\"id\":\"a\","), ["duplicate field", "`id`"]),
             (with("{", "{\"void\":\"x\","), ["void", "line of its own"]),
             ("{\"void\":\"\"}".to_owned(), ["void", "1 to 128"]),
-            ("{}".to_owned(), ["resortID", "from 1 to 10"]),
+            ("{}".to_owned(), ["resortID", "is missing"]),
             (format!("[{RIDE}]"), ["body", "object"]),
             (format!("{RIDE} {RIDE}"), ["body", "trailing"]),
             (format!("{RIDE}{}", " ".repeat(1024)), ["line", "1024 bytes"]),

@@ -23,14 +23,9 @@ pub(super) fn in_path<const N: usize>(path: &str) -> [u64; N] {
     std::array::from_fn(|_| segments.next().map_or(NONE, digits))
 }
 
-/// A number that may be missing.
-pub(super) fn of(number: Option<Number>) -> u64 {
-    number.map_or(NONE, |number| number.0)
-}
-
 /// A whole number in JSON; anything else is read as a number that there is not.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Number(u64);
+pub(super) struct Number(pub(super) u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -64,6 +59,10 @@ impl<'de> Visitor<'de> for NumberVisitor {
     }
 
     fn visit_str<E>(self, _: &str) -> Result<Number, E> {
+        Ok(Number(NONE))
+    }
+
+    fn visit_unit<E>(self) -> Result<Number, E> {
         Ok(Number(NONE))
     }
 
@@ -132,12 +131,14 @@ mod tests {
 
     #[test]
     fn in_json_only_a_whole_number_is_one() {
-        for json in ["1.0", "1e3", "-1", "-0", "\"1\"", "true", "[1]", "{\"a\":[{}]}", "1e999"] {
+        for json in
+            ["1.0", "1e3", "-1", "-0", "\"1\"", "true", "[1]", "{\"a\":[{}]}", "1e999", "null"]
+        {
             let read = serde_json::from_str::<Number>(json).map(|number| number.0);
             assert!(read.is_err() || read.is_ok_and(|number| number == NONE), "{json}");
         }
         let huge = serde_json::from_str::<Number>("18446744073709551616").unwrap();
-        assert_eq!((huge.0, of(None)), (NONE, NONE));
+        assert_eq!(huge.0, NONE);
         assert_eq!(serde_json::from_str::<Number>("40").unwrap().0, 40);
     }
 }
