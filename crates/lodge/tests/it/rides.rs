@@ -76,8 +76,11 @@ fn rides_count_as_the_course_has_published_it() {
     let of_2025 = json!({ "seasonID": "2025", "totalVert": 400 });
     assert_eq!(vertical("").json(), json!(410));
     assert_eq!(vertical("?season=2025").json(), seasons(json!([of_2025])));
-    let both = vertical("?resort=1&resort=2&season=2025&season=2024");
-    assert_eq!(both.json(), seasons(json!([of_2024, of_2025])));
+    for both in
+        ["?resort=1&resort=2&season=2025&season=2024", "?resort=1,2", "?season=2024%2c2025,2023"]
+    {
+        assert_eq!(vertical(both).json(), seasons(json!([of_2024, of_2025])), "{both}");
+    }
     assert_eq!(vertical("?resort=2").json(), seasons(json!([of_2024])));
 
     let resorts = server.get("/resorts").json();

@@ -1,11 +1,11 @@
-//! Parameters of queries about rides.
+//! Parameters of queries about rides. A list is written with commas, or by naming its parameter again.
 
 use lodge_domain::{
     Error, Result,
     rides::{LEADERS_MAX, Mountain, ResortDay, ResortId, Season, Span},
 };
 
-use super::{app::called, number};
+use super::{app::called, json::given, number};
 
 /// Leaders if the caller does not say how many.
 const LEADERS_DEFAULT: usize = 10;
@@ -24,22 +24,35 @@ impl Choice {
     /// Reads `resort` and `season`; `None` if neither is there.
     pub(super) fn parse(query: Option<&str>, mountain: &Mountain) -> Result<Option<Self>> {
         let mut choice = Self::default();
-        for (name, value) in pairs(query) {
-            let value = number::digits(value);
-            match name {
+        for (name, value) in pairs(query)? {
+            match &*name {
                 "resort" => {
-                    let resort = mountain.resort(value).map_err(|error| called("resort", error))?;
-                    add("resort", &mut choice.resorts, resort.0)?;
+                    let resort = |number| mountain.resort(number).map(|(id, _)| id);
+                    add_all("resort", &mut choice.resorts, &value, resort)?;
                 }
                 "season" => {
-                    let season = mountain.season(value).map_err(|error| called("season", error))?;
-                    add("season", &mut choice.seasons, season)?;
+                    let season = |number| mountain.season(number);
+                    add_all("season", &mut choice.seasons, &value, season)?;
                 }
                 _ => return Err(Error::invalid("query", "may hold only resort and season")),
             }
         }
         Ok(Some(choice).filter(|choice| *choice != Self::default()))
     }
+}
+
+/// Adds what the numbers of a list name.
+pub(super) fn add_all<T: PartialEq>(
+    name: &'static str,
+    all: &mut Vec<T>,
+    list: &str,
+    of: impl Fn(u64) -> Result<T>,
+) -> Result<()> {
+    for number in list.split(',') {
+        let one = of(number::digits(number)).map_err(|error| called(name, error))?;
+        add(name, all, one)?;
+    }
+    Ok(())
 }
 
 pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) -> Result<()> {
@@ -56,10 +69,9 @@ pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) ->
 /// A day at a resort: `resort`, `season` and `day`.
 pub(super) fn day(query: Option<&str>, mountain: &Mountain) -> Result<ResortDay> {
     let [resort, season, day] = once(query, ["resort", "season", "day"])?;
-    let span = span(mountain, [resort, season, Some(day.unwrap_or_default())])?;
-    let Span { season, resort, day } = span;
-    let day = day.ok_or_else(|| Error::internal("a day without a number"))?;
-    Ok(ResortDay { season, resort, day })
+    let Span { season, resort, .. } = span(mountain, [resort, season, None])?;
+    let day = mountain.day(number::digits(&given("day", day)?));
+    Ok(ResortDay { season, resort, day: day.map_err(|error| called("day", error))? })
 }
 
 /// A day or a season at a resort, and how many are to lead there: `resort`, `season`, perhaps `day`, perhaps
@@ -68,7 +80,7 @@ pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span,
     let [resort, season, day, limit] = once(query, ["resort", "season", "day", "limit"])?;
     let limit = match limit {
         None => LEADERS_DEFAULT,
-        Some(limit) => usize::try_from(number::digits(limit))
+        Some(limit) => usize::try_from(number::digits(&limit))
             .ok()
             .filter(|limit| (1..=LEADERS_MAX).contains(limit))
             .ok_or_else(|| {
@@ -85,27 +97,28 @@ pub(super) fn season(
     mountain: &Mountain,
 ) -> Result<(Season, Option<ResortId>)> {
     let [season, resort] = once(query, ["season", "resort"])?;
-    let season = mountain.season(number::digits(season.unwrap_or_default()));
-    let resort = resort.map(|resort| mountain.resort(number::digits(resort))).transpose();
+    let season = mountain.season(number::digits(&given("season", season)?));
+    let resort = resort.map(|resort| mountain.resort(number::digits(&resort))).transpose();
     let resort = resort.map_err(|error| called("resort", error))?.map(|(id, _)| id);
     Ok((season.map_err(|error| called("season", error))?, resort))
 }
 
-fn span(mountain: &Mountain, [resort, season, day]: [Option<&str>; 3]) -> Result<Span> {
-    let number = |value: Option<&str>| number::digits(value.unwrap_or_default());
-    let resort = mountain.resort(number(resort)).map_err(|error| called("resort", error))?.0;
-    let season = mountain.season(number(season)).map_err(|error| called("season", error))?;
-    let day = day.map(|day| mountain.day(number::digits(day))).transpose();
+fn span(mountain: &Mountain, [resort, season, day]: [Option<String>; 3]) -> Result<Span> {
+    let resort = mountain.resort(number::digits(&given("resort", resort)?));
+    let (resort, _) = resort.map_err(|error| called("resort", error))?;
+    let season = mountain.season(number::digits(&given("season", season)?));
+    let season = season.map_err(|error| called("season", error))?;
+    let day = day.map(|day| mountain.day(number::digits(&day))).transpose();
     Ok(Span { season, resort, day: day.map_err(|error| called("day", error))? })
 }
 
 /// The values of these parameters, each given once at most, and no others.
-fn once<'a, const N: usize>(
-    query: Option<&'a str>,
+fn once<const N: usize>(
+    query: Option<&str>,
     names: [&'static str; N],
-) -> Result<[Option<&'a str>; N]> {
-    let mut values = [None; N];
-    for (name, value) in pairs(query) {
+) -> Result<[Option<String>; N]> {
+    let mut values = [const { None }; N];
+    for (name, value) in pairs(query)? {
         let Some(place) = names.iter().position(|known| *known == name) else {
             return Err(Error::invalid("query", format!("may hold only {}", names.join(", "))));
         };
@@ -116,9 +129,10 @@ fn once<'a, const N: usize>(
     Ok(values)
 }
 
-pub(super) fn pairs(query: Option<&str>) -> impl Iterator<Item = (&str, &str)> {
-    let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+/// The parameters of a query, decoded.
+pub(super) fn pairs(query: Option<&str>) -> Result<Vec<(String, String)>> {
+    serde_urlencoded::from_str(query.unwrap_or_default())
+        .map_err(|error| Error::invalid("query", format!("cannot be read: {error}")))
 }
 
 #[cfg(test)]
@@ -133,12 +147,21 @@ mod tests {
         let mountain = mountain();
         let parse = |query: Option<&str>| Choice::parse(query, &mountain);
         assert_eq!((parse(None).unwrap(), parse(Some("")).unwrap()), (None, None));
-        let choice = parse(Some("resort=1&season=2025&resort=2&resort=1")).unwrap().unwrap();
-        assert_eq!(choice.resorts, [ResortId(1), ResortId(2)]);
-        assert_eq!(choice.seasons, [Season(2025)]);
+        for query in [
+            "resort=1&season=2025&resort=2&resort=1",
+            "resort=1,2&season=2025",
+            "season=2025,2025&resort=1%2C2",
+            "resort=1%2c2%2c1&seaso%6E=202%35",
+        ] {
+            let choice = parse(Some(query)).unwrap().unwrap();
+            assert_eq!(choice.resorts, [ResortId(1), ResortId(2)], "{query}");
+            assert_eq!(choice.seasons, [Season(2025)], "{query}");
+        }
         for (query, words) in [
             ("resort=11", "resort: must be a whole number from 1 to 10"),
             ("resort=", "resort: must be a whole number from 1 to 10"),
+            ("resort=1,", "resort: must be a whole number from 1 to 10"),
+            ("resort=1%202", "resort: must be a whole number from 1 to 10"),
             ("resort[]=1", "query: may hold only resort and season"),
             ("season=%2B2025", "season: must be a whole number from 1 to 9999"),
             ("season=+2025", "season: must be a whole number from 1 to 9999"),
@@ -159,8 +182,9 @@ mod tests {
         let (span, limit) = leaders("limit=100&day=7&resort=3&season=2025").unwrap();
         assert_eq!((span.day, limit), (Some(Day(7)), 100));
         for (query, words) in [
-            ("season=2025", "resort: must be a whole number from 1 to 10"),
-            ("resort=3", "season: must be a whole number from 1 to 9999"),
+            ("season=2025", "resort: is missing"),
+            ("resort=3", "season: is missing"),
+            ("resort=&season=2025", "resort: must be a whole number from 1 to 10"),
             ("resort=3&season=2025&day=", "day: must be a whole number from 1 to 366"),
             ("resort=3&season=2025&limit=101", "limit: must be a whole number from 1 to 100"),
             ("resort=3&season=2025&limit=0", "limit: must be a whole number from 1 to 100"),
@@ -175,13 +199,14 @@ mod tests {
     fn a_day_is_asked_for_with_all_of_its_numbers() {
         let day = |query| day(Some(query), &mountain());
         assert_eq!(day("resort=3&season=2025&day=7").unwrap().day, Day(7));
-        for (query, name) in [
-            ("resort=3&season=2025", "day"),
-            ("resort=3&day=7", "season"),
-            ("season=2025&day=7", "resort"),
-            ("resort=3&season=2025&day=7&limit=1", "query"),
+        for (query, words) in [
+            ("resort=3&season=2025", "day: is missing"),
+            ("resort=3&day=7", "season: is missing"),
+            ("season=2025&day=7", "resort: is missing"),
+            ("resort=3&season=2025&day=367", "day: must be a whole number from 1 to 366"),
+            ("resort=3&season=2025&day=7&limit=1", "query: may hold only resort, season, day"),
         ] {
-            assert!(day(query).unwrap_err().to_string().starts_with(name), "{query}");
+            assert_eq!(day(query).unwrap_err().to_string(), words, "{query}");
         }
     }
 }

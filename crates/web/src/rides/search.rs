@@ -6,43 +6,31 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::Uri;
 use lodge_domain::{
     Error, Result,
-    rides::{Dimension, GROUPS_MAX, Mountain, ReadFrom, RideGroup, RideQuery},
+    rides::{Dimension, GROUPS_MAX, Mountain, RideQuery},
 };
-use serde::Serialize;
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use super::{
     RidesApp,
     app::called,
+    dto::{DimensionJson, FoundJson},
     number,
-    query::{add, pairs},
+    query::{add, add_all, pairs},
 };
 use crate::error::HttpResult;
 
 /// Groups if the caller does not say how many.
 const GROUPS_DEFAULT: usize = 1_000;
 
-/// What was found.
-#[derive(Serialize, ToSchema)]
-pub(super) struct FoundJson {
-    /// What the rides of a group have in common, in the order of `by`, then `rides`, `vertical` and, unless they
-    /// were left out, different `skiers`.
-    groups: Vec<Map<String, Value>>,
-    /// `sums`, if there were such that could answer, else `rides`, of which each was read.
-    read_from: &'static str,
-}
-
 /// Search rides.
 ///
-/// `resort`, `season`, `lift` and `skier` may be repeated; what is absent leaves nothing out. Leaving out
-/// `skiers` lets more be answered from sums.
-#[utoipa::path(get, path = "/api/rides/search", tag = "rides",
-    params(("resort" = Option<u16>, Query), ("season" = Option<String>, Query, example = "2025"),
+/// What is absent leaves nothing out. A list is written with commas (`lift=1,2`), or by naming its parameter
+/// again (`lift=1&lift=2`). Leaving out `skiers` lets more be answered from sums.
+#[utoipa::path(get, path = "/api/rides/search", operation_id = "searchRides", tag = "rides",
+    params(("resort" = Option<Vec<u16>>, Query, style = Form, explode), ("season" = Option<Vec<String>>, Query, style = Form, explode, example = json!(["2025"])),
         ("days" = Option<String>, Query, description = "A day, or the first and the last", example = "1-10"),
         ("time" = Option<String>, Query, description = "A minute, or the first and the last", example = "61-120"),
-        ("lift" = Option<u16>, Query), ("skier" = Option<u32>, Query),
-        ("by" = Option<String>, Query, description = "What groups have in common: any of season, resort, day, hour, lift, skier", example = "resort,day"),
+        ("lift" = Option<Vec<u16>>, Query, style = Form, explode), ("skier" = Option<Vec<u32>>, Query, style = Form, explode),
+        ("by" = Option<Vec<DimensionJson>>, Query, style = Form, explode, description = "What the rides of a group have in common", example = json!(["resort", "day"])),
         ("skiers" = Option<bool>, Query, description = "false: different skiers are not counted"),
         ("limit" = Option<u16>, Query, description = "1 to 10,000 groups; 1,000 if absent")),
     responses((status = 200, body = FoundJson), (status = 400, description = "A parameter cannot be; the answer says which"),
@@ -51,85 +39,78 @@ pub(super) async fn search(State(app): State<RidesApp>, uri: Uri) -> HttpResult 
     let query = parse(uri.query(), &app.rides.mountain)?;
     let by = query.by.clone();
     let found = app.rides.search.search(query).await?;
-    let groups = found.groups.into_iter().map(|group| told(&by, group)).collect();
-    let read_from = match found.read_from {
-        ReadFrom::Sums => "sums",
-        ReadFrom::Rides => "rides",
-    };
-    Ok(Json(FoundJson { groups, read_from }).into_response())
-}
-
-fn told(by: &[Dimension], group: RideGroup) -> Map<String, Value> {
-    let key = by.iter().zip(group.key).map(|(dimension, number)| match dimension {
-        Dimension::Season => ("seasonID", number.to_string().into()),
-        Dimension::Resort => ("resortID", number.into()),
-        Dimension::Day => ("dayID", number.into()),
-        Dimension::Hour => ("hour", number.into()),
-        Dimension::Lift => ("liftID", number.into()),
-        Dimension::Skier => ("skierID", number.into()),
-    });
-    let sums = [("rides", group.tally.rides.into()), ("vertical", group.tally.vertical.into())];
-    let skiers = group.skiers.map(|skiers| ("skiers", skiers.into()));
-    let fields = key.chain(sums).chain(skiers);
-    fields.map(|(name, value): (&str, Value)| (name.to_owned(), value)).collect()
+    Ok(Json(FoundJson::of(&by, &found)).into_response())
 }
 
 fn parse(query: Option<&str>, mountain: &Mountain) -> Result<RideQuery> {
     let mut parsed =
         RideQuery { count_skiers: true, limit: GROUPS_DEFAULT, ..RideQuery::default() };
     let mut seen = Vec::new();
-    for (name, value) in pairs(query) {
-        let number = number::digits(value);
-        let renamed = |error| called(name_of(name), error);
-        match name {
-            "resort" => {
-                add("resort", &mut parsed.resorts, mountain.resort(number).map_err(renamed)?.0)?;
-            }
-            "season" => {
-                add("season", &mut parsed.seasons, mountain.season(number).map_err(renamed)?)?;
-            }
-            "lift" => add("lift", &mut parsed.lifts, mountain.lift(number).map_err(renamed)?)?,
-            "skier" => add("skier", &mut parsed.skiers, mountain.skier(number).map_err(renamed)?)?,
-            _ if seen.contains(&name) => {
-                return Err(Error::invalid(name_of(name), "was given twice"));
-            }
-            "days" => parsed.days = Some(range(value, |n| mountain.day(n)).map_err(renamed)?),
-            "time" => parsed.minutes = Some(range(value, |n| mountain.minute(n)).map_err(renamed)?),
-            "by" => parsed.by = dimensions(value)?,
-            "skiers" => parsed.count_skiers = truth(value)?,
-            "limit" => parsed.limit = limit(number)?,
-            _ => {
-                let names = NAMES.join(", ");
-                return Err(Error::invalid("query", format!("may hold only {names}")));
-            }
+    for (name, value) in pairs(query)? {
+        let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
+            let names = NAMES.join(", ");
+            return Err(Error::invalid("query", format!("may hold only {names}")));
+        };
+        if !LISTS.contains(&name) && seen.contains(&name) {
+            return Err(Error::invalid(name, "was given twice"));
         }
         seen.push(name);
+        take(&mut parsed, name, &value, mountain)?;
     }
     Ok(parsed)
+}
+
+/// Reads the parameter of that name.
+fn take(
+    parsed: &mut RideQuery,
+    name: &'static str,
+    value: &str,
+    mountain: &Mountain,
+) -> Result<()> {
+    match name {
+        "resort" => {
+            let resort = |number| mountain.resort(number).map(|(id, _)| id);
+            add_all(name, &mut parsed.resorts, value, resort)?;
+        }
+        "season" => add_all(name, &mut parsed.seasons, value, |number| mountain.season(number))?,
+        "lift" => add_all(name, &mut parsed.lifts, value, |number| mountain.lift(number))?,
+        "skier" => add_all(name, &mut parsed.skiers, value, |number| mountain.skier(number))?,
+        "days" => parsed.days = Some(range(name, value, |number| mountain.day(number))?),
+        "time" => parsed.minutes = Some(range(name, value, |number| mountain.minute(number))?),
+        "by" => add_dimensions(&mut parsed.by, value)?,
+        "skiers" => parsed.count_skiers = truth(value)?,
+        _ => parsed.limit = limit(number::digits(value))?,
+    }
+    Ok(())
 }
 
 /// What a query may hold.
 const NAMES: [&str; 9] =
     ["resort", "season", "days", "time", "lift", "skier", "by", "skiers", "limit"];
 
-fn name_of(name: &str) -> &'static str {
-    NAMES.into_iter().find(|known| *known == name).unwrap_or("query")
-}
+/// Those of them that name any number of things.
+const LISTS: [&str; 5] = ["resort", "season", "lift", "skier", "by"];
 
 /// A number, or the first and the last.
-fn range<T: PartialOrd>(value: &str, of: impl Fn(u64) -> Result<T>) -> Result<RangeInclusive<T>> {
+fn range<T: PartialOrd>(
+    name: &'static str,
+    value: &str,
+    of: impl Fn(u64) -> Result<T>,
+) -> Result<RangeInclusive<T>> {
+    let of = |text| of(number::digits(text)).map_err(|error| called(name, error));
     let (first, last) = value.split_once('-').unwrap_or((value, value));
-    Ok(of(number::digits(first))?..=of(number::digits(last))?)
+    let (first, last) = (of(first)?, of(last)?);
+    if first > last {
+        return Err(Error::invalid(name, "the first must not come after the last"));
+    }
+    Ok(first..=last)
 }
 
-fn dimensions(value: &str) -> Result<Vec<Dimension>> {
-    // A comma may come escaped.
-    let value = value.replace("%2C", ",");
-    let mut by = Vec::new();
-    for name in value.split(',').filter(|name| !name.is_empty()) {
-        add("by", &mut by, name.parse()?)?;
-    }
-    Ok(by)
+fn add_dimensions(by: &mut Vec<Dimension>, names: &str) -> Result<()> {
+    names
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .try_for_each(|name| add("by", by, name.parse()?))
 }
 
 fn truth(value: &str) -> Result<bool> {
@@ -168,6 +149,13 @@ mod tests {
         };
         assert_eq!(query, expected);
         assert_eq!(parse("days=3").days, Some(Day(3)..=Day(3)));
+        for query in
+            ["lift=1,3&by=day,lift", "lift=1&lift=3&by=day&by=lift", "lift=1%2c3&by=day%2Clift"]
+        {
+            let parsed = parse(query);
+            assert_eq!(parsed.lifts, [LiftId(1), LiftId(3)], "{query}");
+            assert_eq!(parsed.by, [Dimension::Day, Dimension::Lift], "{query}");
+        }
         let all = parse("");
         assert!(all.count_skiers && all.by.is_empty() && all.limit == GROUPS_DEFAULT);
     }
@@ -178,6 +166,9 @@ mod tests {
             ("resort=11", "resort: must be a whole number from 1 to 10"),
             ("days=0-4", "days: must be a whole number from 1 to 366"),
             ("days=1-", "days: must be a whole number from 1 to 366"),
+            ("days=9-2", "days: the first must not come after the last"),
+            ("time=2-1", "time: the first must not come after the last"),
+            ("lift=1,,2", "lift: must be a whole number from 1 to 40"),
             ("time=1-1441", "time: must be a whole number from 1 to 1440"),
             ("lift=41", "lift: must be a whole number from 1 to 40"),
             ("skier=x", "skier: must be a whole number from 1 to 100000"),
