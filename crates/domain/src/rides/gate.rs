@@ -45,12 +45,22 @@ impl Sender {
         }
     }
 
-    /// [`Error::Forbidden`] if they may not tell this. A void is of a ride of their own.
+    /// [`Error::Forbidden`] if they may not tell this. A void is of a ride of their own; nobody's rides are
+    /// anybody's, so none of them is taken back.
     pub fn check(&self, what: &What) -> Result<()> {
         match (self, what) {
-            (Self::Gate(Gate { resort: Some(own), .. }), What::Ride(ride))
-                if ride.on.resort != *own =>
-            {
+            (_, What::Ride(ride)) => self.check_resort(ride.on.resort),
+            (Self::Nobody, What::Void(_)) => {
+                Err(Error::forbidden("rides are voided by gates with a key alone"))
+            }
+            (Self::Gate(_), What::Void(_)) => Ok(()),
+        }
+    }
+
+    /// [`Error::Forbidden`] if they have no say at this resort.
+    pub fn check_resort(&self, resort: ResortId) -> Result<()> {
+        match self {
+            Self::Gate(Gate { resort: Some(own), .. }) if resort != *own => {
                 Err(Error::forbidden("this gate's key is for another resort"))
             }
             _ => Ok(()),
@@ -145,7 +155,7 @@ mod tests {
     use crate::rides::{EventId, mountain};
 
     #[test]
-    fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
+    fn a_gate_of_a_resort_sends_rides_of_that_resort_alone_and_nobody_sends_voids() {
         let gate = |resort: Option<u16>| {
             let (id, at) = (GateId(7), Timestamp::UNIX_EPOCH);
             let resort = resort.map(ResortId);
@@ -165,8 +175,9 @@ mod tests {
         let void = What::Void(EventId::Text("one".into()));
         assert!(gate(Some(3)).check(&ride(3)).is_ok());
         assert!(matches!(gate(Some(3)).check(&ride(4)), Err(Error::Forbidden(_))));
-        assert!(gate(Some(3)).check(&void).is_ok());
+        assert!(gate(Some(3)).check(&void).is_ok() && gate(None).check(&void).is_ok());
         assert!(gate(None).check(&ride(4)).is_ok() && Sender::Nobody.check(&ride(4)).is_ok());
+        assert!(matches!(Sender::Nobody.check(&void), Err(Error::Forbidden(_))));
         assert_eq!((gate(None).id(), Sender::Nobody.id()), (GateId(7), GateId::NOBODY));
     }
 }

@@ -10,12 +10,6 @@ use crate::{
 const DAY: &str = "/skiers/3/seasons/2025/days/1/skiers/7";
 const ELSEWHERE: &str = "/skiers/4/seasons/2025/days/1/skiers/7";
 
-fn gate(lodge: &Lodge, name: &str, more: &[&str]) -> String {
-    let key = lodge.admin(&[&["gate", "create", name], more].concat()).trim().to_owned();
-    assert!(key.starts_with("lodge_gate_") && key.len() == 54, "{key}");
-    key
-}
-
 fn send(server: &Server, path: &str, key: Option<&str>, id: &str, lift: u32) -> Answer {
     let ask = server.ask("POST", path).once(id);
     let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
@@ -39,7 +33,7 @@ fn line(id: &str, resort: u32) -> Value {
 fn ids_of_a_gates_events_are_none_of_anothers() {
     let lodge = Lodge::new();
     let server = lodge.start();
-    let (north, south) = (gate(&lodge, "north", &[]), gate(&lodge, "south", &[]));
+    let (north, south) = (lodge.gate("north", &[]), lodge.gate("south", &[]));
     for (key, lift) in [(None, 1), (Some(north.as_str()), 2), (Some(south.as_str()), 3)] {
         for replayed in [None, Some("true")] {
             let answer = send(&server, DAY, key, "17", lift);
@@ -65,7 +59,7 @@ fn ids_of_a_gates_events_are_none_of_anothers() {
 fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
     let lodge = Lodge::new();
     let server = lodge.start();
-    let key = gate(&lodge, "north", &["--resort", "3"]);
+    let key = lodge.gate("north", &["--resort", "3"]);
     assert_eq!(send(&server, DAY, Some(&key), "a", 1).status, 201);
     let other = send(&server, ELSEWHERE, Some(&key), "b", 1);
     let message = json!({ "message": "this gate's key is for another resort" });
@@ -81,7 +75,7 @@ fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
 fn a_revoked_gate_sends_nothing_any_more() {
     let lodge = Lodge::new();
     let server = lodge.start();
-    let (north, south) = (gate(&lodge, "north", &[]), gate(&lodge, "south", &["--resort", "3"]));
+    let (north, south) = (lodge.gate("north", &[]), lodge.gate("south", &["--resort", "3"]));
     assert_eq!(send(&server, DAY, Some(&north), "a", 1).status, 201);
     lodge.admin(&["gate", "revoke", "north"]);
     assert_eq!(send(&server, DAY, Some(&north), "b", 1).status, 401, "at once");
@@ -96,7 +90,7 @@ fn a_revoked_gate_sends_nothing_any_more() {
     assert_eq!(lodge.run(&["admin", "gate", "create", "south"]).code, 1, "a name is given once");
 
     server.stop();
-    let east = gate(&lodge, "east", &[]);
+    let east = lodge.gate("east", &[]);
     let server = lodge.start();
     assert_eq!(send(&server, DAY, Some(&east), "c", 1).status, 201, "made while no server ran");
     assert_eq!(send(&server, DAY, Some(&north), "c", 1).status, 401);
@@ -106,7 +100,7 @@ fn a_revoked_gate_sends_nothing_any_more() {
 fn whoever_shows_a_key_that_is_no_gates_is_refused() {
     let lodge = Lodge::new();
     let server = lodge.start();
-    let gates_key = gate(&lodge, "north", &[]);
+    let gates_key = lodge.gate("north", &[]);
     let wrong = format!("{}x", &gates_key[..53]);
     let api_key = lodge.key("me");
     for key in ["", "lodge_gate_", "lodge_gate_x", &wrong, &api_key, "session_x", "manage_x"] {
@@ -128,7 +122,7 @@ fn whoever_shows_a_key_that_is_no_gates_is_refused() {
 fn where_keys_are_required_nobody_sends_without_one() {
     let lodge = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true");
     let server = lodge.start();
-    let key = gate(&lodge, "north", &[]);
+    let key = lodge.gate("north", &[]);
     let answer = send(&server, DAY, None, "a", 1);
     assert!(answer.status == 401 && answer.json()["message"].is_string(), "{answer:?}");
     let without = server.ask("POST", "/api/rides").body(format!("{}\n", line("a", 3))).send();

@@ -6,7 +6,7 @@ use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Answer, Wire},
+    client::{Answer, Ask, Wire},
     server::{Lodge, Server, eventually, eventually_true},
 };
 
@@ -21,9 +21,13 @@ fn made(server: &Server, path: &str, time: u32, lift: u32) {
     assert_eq!(answer.status, 201, "{path}: {answer:?}");
 }
 
-fn batch(server: &Server, lines: &str) -> (Answer, Vec<Value>) {
+fn batch_of(server: &Server, lines: &str) -> Ask {
     let ask = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
-    answered(ask.body(lines).send())
+    ask.body(lines)
+}
+
+fn batch(server: &Server, lines: &str) -> (Answer, Vec<Value>) {
+    answered(batch_of(server, lines).send())
 }
 
 fn answered(answer: Answer) -> (Answer, Vec<Value>) {
@@ -267,6 +271,9 @@ fn whatever_goes_wrong_is_told_in_a_message() {
 fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
     let lodge = Lodge::new();
     let server = lodge.start();
+    let gate = lodge.gate("north", &[]);
+    let batch =
+        |server: &Server, lines: &str| answered(batch_of(server, lines).bearer(&gate).send());
     let last = line("d", 8, 4);
     let lines = [
         &line("a", 7, 10),
@@ -455,9 +462,81 @@ fn the_resorts_are_those_of_the_configuration() {
 }
 
 #[test]
-fn rides_are_searched_and_exported() {
+fn rides_are_searched() {
     let lodge = Lodge::new().with("LODGE_APPS", "rides");
     let server = lodge.start();
+    with_a_season(&lodge, &server);
+    let found = server.get("/api/rides/search?season=2025&by=resort&lift=2&time=1-60").json();
+    assert_eq!(found["read_from"], "rides");
+    let groups = json!([
+        { "resortID": 3, "rides": 749, "vertical": 14_980, "skiers": 2 },
+        { "resortID": 4, "rides": 750, "vertical": 15_000, "skiers": 2 },
+    ]);
+    assert_eq!(found["groups"], groups);
+    let found = server.get("/api/rides/search?season=2025&by=season,resort").json();
+    assert_eq!((&found["read_from"], &found["groups"][1]["skiers"]), (&json!("sums"), &json!(2)));
+    assert_eq!(found["groups"][1]["seasonID"], "2025");
+    let lists = [
+        "resort=3,4&lift=1,2&by=resort,day",
+        "resort=3&resort=4&lift=1&lift=2&by=resort&by=day",
+        "resort=3%2c4&lift=1%2C2&by=resort%2cday",
+    ];
+    let [first, others @ ..] = lists.map(|query| {
+        let found = server.get(&format!("/api/rides/search?season=2025&{query}"));
+        assert_eq!(found.status, 200, "{query}: {found:?}");
+        found.json()
+    });
+    assert_eq!(first["groups"].as_array().map(Vec::len), Some(6));
+    assert!(others.iter().all(|other| *other == first), "{others:?}");
+    for (query, words) in [
+        ("lift=41", "lift: must be a whole number from 1 to 40"),
+        ("days=9-2", "days: the first must not come after the last"),
+    ] {
+        let refused = server.get(&format!("/api/rides/search?{query}"));
+        assert_eq!((refused.status, message(&refused)), (400, words.to_owned()));
+    }
+}
+
+#[test]
+fn an_export_tells_whoever_has_no_key_nothing_that_a_void_could_name() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    let server = lodge.start();
+    let gate = with_a_season(&lodge, &server);
+    let exported = server.get("/api/rides/export.csv?season=2025");
+    assert_eq!(exported.header("content-type"), Some("text/csv; charset=utf-8"));
+    let text = exported.text();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 3_001);
+    let head = "seasonID,resortID,resort,dayID,skierID,time,liftID,rides,vertical,received_at";
+    assert_eq!(lines[0], head);
+    assert!(!text.contains("scan") && !text.contains("void"));
+    let taken_back: Vec<_> = lines.iter().filter(|line| line.contains(",-1,-20,")).collect();
+    assert!(taken_back[0].starts_with("2025,3,Stevens Pass,1,1,1,2,-1,-20,"), "{taken_back:?}");
+    assert_eq!(taken_back.len(), 1);
+    let of_one = server.get("/api/rides/export.csv?season=2025&resort=4").text();
+    assert_eq!(of_one.lines().count(), 1 + 1_500);
+    let missing = server.get("/api/rides/export.csv");
+    assert_eq!((missing.status, message(&missing)), (400, "season: is missing".to_owned()));
+    assert_eq!(server.get("/api/rides/export.csv?season=1999").text().lines().count(), 1);
+
+    let with =
+        |key: &str| server.ask("GET", "/api/rides/export.csv?season=2025").bearer(key).send();
+    let own = with(&gate).text();
+    assert_eq!(own.lines().next(), Some(format!("{head},event,voids").as_str()));
+    let named = |end: &str| own.lines().filter(|line| line.ends_with(end)).count();
+    assert_eq!(
+        named(r#",'=a void,"scan 0, ""gate"" 4""#),
+        1,
+        "no spreadsheet runs what it is called"
+    );
+    assert_eq!(named(r#","scan 1, ""gate"" 4","#), 1);
+    let other = with(&lodge.gate("south", &[])).text();
+    assert!(other.lines().skip(1).all(|line| line.ends_with("Z,,")), "of its own events alone");
+    assert_eq!(with("lodge_gate_x").status, 401);
+}
+
+/// Three thousand rides and a void of one of them, by a gate; its key.
+fn with_a_season(lodge: &Lodge, server: &Server) -> String {
     let line = |n: u64| {
         format!(
             r#"{{"id":"scan {n}, \"gate\" 4","resortID":{},"seasonID":"2025","dayID":{},"skierID":{},"time":{},"liftID":2}}"#,
@@ -468,34 +547,24 @@ fn rides_are_searched_and_exported() {
         )
     };
     let mut lines: Vec<_> = (0..3_000).map(line).collect();
-    lines.push(r#"{"id":"a void","void":"scan 0, \"gate\" 4"}"#.to_owned());
-    let batch = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
-    assert_eq!(batch.body(lines.join("\n")).send().status, 200);
+    lines.push(r#"{"id":"=a void","void":"scan 0, \"gate\" 4"}"#.to_owned());
+    let gate = lodge.gate("north", &[]);
+    let answer = batch_of(server, &lines.join("\n")).bearer(&gate).send();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    gate
+}
 
-    let found = server.get("/api/rides/search?season=2025&by=resort&lift=2&time=1-60").json();
-    assert_eq!(found["read_from"], "rides");
-    let groups = json!([
-        { "resortID": 3, "rides": 749, "vertical": 14_980, "skiers": 2 },
-        { "resortID": 4, "rides": 750, "vertical": 15_000, "skiers": 2 },
-    ]);
-    assert_eq!(found["groups"], groups);
-    let found = server.get("/api/rides/search?season=2025&by=season,resort").json();
-    assert_eq!((&found["read_from"], &found["groups"][1]["skiers"]), (&json!("sums"), &json!(2)));
-    let refused = server.get("/api/rides/search?lift=41");
-    assert_eq!(refused.status, 400);
-    assert_eq!(refused.json()["message"], "lift: must be a whole number from 1 to 40");
-
-    let exported = server.get("/api/rides/export.csv?season=2025");
-    assert_eq!(exported.header("content-type"), Some("text/csv; charset=utf-8"));
-    let text = exported.text();
-    let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines.len(), 1 + 3_001);
-    assert!(lines[0].starts_with("event,gate,seasonID,resortID,resort,dayID"), "{}", lines[0]);
-    let of_void =
-        lines.iter().filter(|line| line.starts_with("a void,0,2025,3,Stevens Pass,1,1,1,2,20,"));
-    assert_eq!(of_void.count(), 1);
-    let of_one = server.get("/api/rides/export.csv?season=2025&resort=4").text();
-    assert_eq!(of_one.lines().count(), 1 + 1_500);
-    assert_eq!(server.get("/api/rides/export.csv").status, 400);
-    assert_eq!(server.get("/api/rides/export.csv?season=1999").text().lines().count(), 1);
+#[test]
+fn nobody_voids_a_ride_without_a_key() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    assert_eq!(batch(&server, &line("a", 7, 10)).0.status, 200);
+    let void = "{\"id\":\"v\",\"void\":\"a\"}\n";
+    let (answer, said) = batch(&server, void);
+    let refused = json!([{ "line": 1, "status": 403, "message": "rides are voided by gates with a key alone" }]);
+    assert_eq!((answer.status, json!(said)), (400, refused));
+    let gate = lodge.gate("north", &[]);
+    let (_, said) = answered(batch_of(&server, void).bearer(&gate).send());
+    assert_eq!(said[0]["status"], 404, "it is none of the gate's: {said:?}");
+    assert_eq!(server.get(DAY).json(), json!(100));
 }

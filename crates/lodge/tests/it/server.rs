@@ -130,6 +130,13 @@ impl Lodge {
         self.admin(&["key", "create", name]).trim().to_owned()
     }
 
+    /// Makes a gate; its key.
+    pub(crate) fn gate(&self, name: &str, more: &[&str]) -> String {
+        let key = self.admin(&[&["gate", "create", name], more].concat()).trim().to_owned();
+        assert!(key.starts_with("lodge_gate_") && key.len() == 54, "{key}");
+        key
+    }
+
     /// The database, opened beside the server to look at it.
     pub(crate) fn database(&self) -> Connection {
         Connection::open(self.data().join("lodge.db")).unwrap()

@@ -1,6 +1,6 @@
 //! A season as CSV.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     body::Bytes,
@@ -8,14 +8,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
-use http::{Uri, header};
+use http::{HeaderMap, Uri, header};
 use lodge_domain::{
     Error, Result,
-    rides::{ResortId, RidePlace, Season, StoredRide},
+    rides::{EventId, GateId, ResortId, RidePlace, Season, StoredRide},
 };
 
 use super::{RidesApp, query};
-use crate::{error::HttpResult, request::Asked};
+use crate::{
+    error::HttpResult,
+    request::{self, Asked},
+};
 
 /// Events that are read at once.
 const PAGE: usize = 2_000;
@@ -23,9 +26,7 @@ const PAGE: usize = 2_000;
 /// How long an export may take; its place is somebody else's then.
 const TIME_MAX: Duration = Duration::from_hours(1);
 
-const HEAD: [&str; 12] = [
-    "event",
-    "gate",
+const COLUMNS: [&str; 10] = [
     "seasonID",
     "resortID",
     "resort",
@@ -33,37 +34,55 @@ const HEAD: [&str; 12] = [
     "skierID",
     "time",
     "liftID",
+    "rides",
     "vertical",
-    "voids",
     "received_at",
 ];
 
-/// A season's rides, and the events that void some of them, as CSV: by resort and day, and there in the order
-/// in which they came.
+/// What a gate is told besides of its own events.
+const COLUMNS_OF_GATES: [&str; 2] = ["event", "voids"];
+
+/// A season's rides as CSV.
+///
+/// By resort and day, and there in the order in which they came. A ride that was void later stays, and is
+/// followed by a line with `rides` -1 and its `vertical` below 0, so that sums come right. With a gate's key
+/// two columns more tell what the gate's own events are called, and which of them they void; there is an
+/// apostrophe before what a spreadsheet would run.
 ///
 /// What is not sent whole is broken off, before the last chunk: where the store fails, where the server stops, and
 /// after an hour.
-#[utoipa::path(get, path = "/api/rides/export.csv", tag = "rides",
+#[utoipa::path(get, path = "/api/rides/export.csv", operation_id = "exportRides", tag = "rides",
     params(("season" = String, Query, example = "2025"), ("resort" = Option<u16>, Query)),
-    responses((status = 200, description = "A head line, and a line for each event", content_type = "text/csv"),
+    responses((status = 200, description = "A head line, and a line for each event", body = String, content_type = "text/csv"),
         (status = 400, description = "A parameter cannot be; the answer says which"),
-        (status = 429, description = "Too many exports go to this address; see Retry-After"), (status = 503, description = "Too many exports are under way; see Retry-After")))]
-pub(super) async fn season_csv(State(app): State<RidesApp>, asked: Asked, uri: Uri) -> HttpResult {
+        (status = 401, description = "The gate's key is not known, or was revoked"),
+        (status = 429, description = "Too many exports go to this address; see Retry-After"),
+        (status = 503, description = "Too many exports are under way; see Retry-After")),
+    security((), ("gate" = [])))]
+pub(super) async fn season_csv(
+    State(app): State<RidesApp>,
+    asked: Asked,
+    headers: HeaderMap,
+    uri: Uri,
+) -> HttpResult {
+    // Whether keys are required of those who send is nothing to those who read.
+    let gate = match request::bearer(&headers) {
+        Some(_) => Some(app.sender(&headers).await?.id()),
+        None => None,
+    };
     let (season, resort) = query::season(uri.query(), &app.rides.mountain)?;
     let place = app.exports.place(asked.client)?;
+    let export = Export { app, gate, season, resort };
     // Before the head is sent, so that what fails at once has its status.
-    let first = page(&app, season, resort, None).await?;
-    let begun = (app, Some((head()?, first)));
-    let pages = stream::try_unfold(begun, move |(app, next)| async move {
+    let first = export.page(None).await?;
+    let begun = (Some((export.head()?, first)), export);
+    let pages = stream::try_unfold(begun, |(next, export)| async move {
         let Some((bytes, after)) = next else { return Ok::<_, Error>(None) };
         let next = match after {
-            Some(Page { lines, last }) => {
-                let after = page(&app, season, resort, Some(last)).await?;
-                Some((lines, after))
-            }
+            Some(Page { lines, last }) => Some((lines, export.page(Some(last)).await?)),
             None => None,
         };
-        Ok(Some((bytes, (app, next))))
+        Ok(Some((bytes, (next, export))))
     });
     let named = format!("attachment; filename=\"rides-{season}.csv\"");
     let headers =
@@ -74,52 +93,89 @@ pub(super) async fn season_csv(State(app): State<RidesApp>, asked: Asked, uri: U
     Ok(response)
 }
 
+/// What is exported, and for whom.
+struct Export {
+    app: RidesApp,
+    /// Whose events are called by their names.
+    gate: Option<GateId>,
+    season: Season,
+    resort: Option<ResortId>,
+}
+
 struct Page {
     lines: Bytes,
     last: RidePlace,
 }
 
-/// The next page, if there is one.
-async fn page(
-    app: &RidesApp,
-    season: Season,
-    resort: Option<ResortId>,
-    after: Option<RidePlace>,
-) -> Result<Option<Page>> {
-    let events = app.rides.season_page(season, resort, after, PAGE).await?;
-    let Some(last) = events.last().map(|event| event.place) else { return Ok(None) };
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    for event in events {
-        write(app, &mut csv, event).map_err(Error::internal)?;
+impl Export {
+    /// The next page, if there is one.
+    async fn page(&self, after: Option<RidePlace>) -> Result<Option<Page>> {
+        let events = self.app.rides.season_page(self.season, self.resort, after, PAGE).await?;
+        let Some(last) = events.last().map(|event| event.place) else { return Ok(None) };
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        for event in &events {
+            self.write(&mut csv, event).map_err(Error::internal)?;
+        }
+        Ok(Some(Page { lines: finished(csv)?, last }))
     }
-    Ok(Some(Page { lines: finished(csv)?, last }))
+
+    fn head(&self) -> Result<Bytes> {
+        let of_gates = if self.gate.is_some() { &COLUMNS_OF_GATES[..] } else { &[] };
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        csv.write_record(COLUMNS.iter().chain(of_gates)).map_err(Error::internal)?;
+        finished(csv)
+    }
+
+    fn write(&self, csv: &mut csv::Writer<Vec<u8>>, event: &StoredRide) -> csv::Result<()> {
+        let StoredRide { gate, id, ride, voids, at, .. } = event;
+        let (on, sign) = (ride.on, if voids.is_some() { -1 } else { 1 });
+        let resort = self.app.rides.mountain.resort_name(on.resort);
+        let mut fields = vec![
+            on.season.to_string(),
+            on.resort.to_string(),
+            harmless(resort).into_owned(),
+            on.day.to_string(),
+            ride.skier.to_string(),
+            ride.minute.to_string(),
+            ride.lift.to_string(),
+            sign.to_string(),
+            (sign * i64::from(ride.vertical)).to_string(),
+            at.to_string(),
+        ];
+        if let Some(own) = self.gate {
+            let is_own = *gate == own;
+            let name = |id: &EventId| harmless(&id.to_string()).into_owned();
+            fields.push(if is_own { name(id) } else { String::new() });
+            fields.push(voids.as_ref().filter(|_| is_own).map(name).unwrap_or_default());
+        }
+        csv.write_record(fields)
+    }
 }
 
-fn head() -> Result<Bytes> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(HEAD).map_err(Error::internal)?;
-    finished(csv)
-}
-
-fn write(app: &RidesApp, csv: &mut csv::Writer<Vec<u8>>, event: StoredRide) -> csv::Result<()> {
-    let StoredRide { gate, id, ride, voids, at, .. } = event;
-    let on = ride.on;
-    csv.write_record([
-        &id.to_string(),
-        &gate.0.to_string(),
-        &on.season.to_string(),
-        &on.resort.to_string(),
-        app.rides.mountain.resort_name(on.resort),
-        &on.day.to_string(),
-        &ride.skier.to_string(),
-        &ride.minute.to_string(),
-        &ride.lift.to_string(),
-        &ride.vertical.to_string(),
-        &voids.map(|id| id.to_string()).unwrap_or_default(),
-        &at.to_string(),
-    ])
+/// Text of others as a spreadsheet is to show it, which would run what begins like a formula.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 fn finished(csv: csv::Writer<Vec<u8>>) -> Result<Bytes> {
     csv.into_inner().map(Bytes::from).map_err(|error| Error::internal(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spreadsheet_runs_nothing_of_what_others_wrote() {
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
+            assert_eq!(harmless(text), format!("'{text}"));
+        }
+        for text in ["", "scan 1", "a=1", "1-2"] {
+            assert_eq!(harmless(text), text);
+        }
+    }
 }
