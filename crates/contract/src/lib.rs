@@ -212,6 +212,7 @@ macro_rules! rides_promises {
             rides::late_events_count_on_their_own_day,
             rides::a_day_on_the_mountain_is_told_at_once,
             rides::the_ledger_counts_every_event,
+            rides::a_season_that_was_added_is_kept_at_its_resort,
             rides::a_search_finds_what_the_rides_say,
             rides::a_season_is_exported_whole_in_pages,
             rides::a_rebuild_finds_nothing_to_put_right,

@@ -320,6 +320,18 @@ fn ride_of(event: &RideEvent) -> Ride {
     *ride
 }
 
+/// Once, beside those in which somebody rode, which are listed by their rides.
+pub async fn a_season_that_was_added_is_kept_at_its_resort(fixture: &RidesFixture) {
+    // Not in the seasons of other tests.
+    let (late, early) = (Season(19_002), Season(19_001));
+    for season in [late, early, late] {
+        fixture.log.add_season(RESORT, season).await.unwrap();
+    }
+    assert_eq!(fixture.log.added_seasons(RESORT).await.unwrap(), [early, late]);
+    assert_eq!(fixture.log.added_seasons(ResortId(4)).await.unwrap(), []);
+    assert!(!fixture.tallies.seasons(RESORT).await.unwrap().contains(&late));
+}
+
 /// Whatever it is filtered and grouped by, with skiers counted and without.
 pub async fn a_search_finds_what_the_rides_say(fixture: &RidesFixture) {
     let season = new_season();

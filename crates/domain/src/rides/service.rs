@@ -1,10 +1,10 @@
 //! What can be done with rides, and under which rules.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    EventId, GateId, Gates, Ledger, Mountain, Passes, Recorded, RideEvent, RideLog, RideSearch,
-    RideTallies, What, ledger::Books,
+    EventId, GateId, Gates, Ledger, Mountain, Passes, Recorded, ResortId, RideEvent, RideLog,
+    RideSearch, RideTallies, Season, What, ledger::Books,
 };
 use crate::{Clock, Random, Result, random::time_ordered_id};
 
@@ -91,6 +91,13 @@ impl Rides {
         in_flight.decided(&recorded);
         let outcome = |(id, recorded)| Outcome { id, recorded };
         Ok(ids.into_iter().zip(recorded).map(outcome).collect())
+    }
+
+    /// The seasons in which somebody rode at a resort, and those that were added, in order.
+    pub async fn seasons(&self, resort: ResortId) -> Result<BTreeSet<Season>> {
+        let ridden = self.tallies.seasons(resort).await?;
+        let added = self.log.added_seasons(resort).await?;
+        Ok(ridden.into_iter().chain(added).collect())
     }
 
     /// Counts events that were refused for what they said, or because there were too many.

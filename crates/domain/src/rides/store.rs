@@ -49,6 +49,12 @@ pub trait RideLog: Send + Sync {
     /// What has come of all events since there is this store.
     async fn ledger(&self) -> Result<ForEver>;
 
+    /// Lists a season of a resort, though nobody has ridden in it. Repeating it changes nothing.
+    async fn add_season(&self, resort: ResortId, season: Season) -> Result<()>;
+
+    /// The seasons that were added to a resort, in order.
+    async fn added_seasons(&self, resort: ResortId) -> Result<Vec<Season>>;
+
     /// Makes all sums anew of the rides, and says which were wrong.
     async fn rebuild(&self) -> Result<Rebuilt>;
 }

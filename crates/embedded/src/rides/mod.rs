@@ -9,6 +9,7 @@ mod record;
 mod recorder;
 mod search;
 mod searches;
+mod seasons;
 mod sums;
 mod write_back;
 
@@ -35,6 +36,7 @@ pub(crate) use self::{
     rebuild::statements as of_rebuilding,
     record::STATEMENTS as OF_EVENTS,
     search::statements as of_searches,
+    seasons::STATEMENTS as OF_SEASONS,
     sums::STATEMENTS as OF_SUMS,
     write_back::{OF_DAYS, OF_PLACES},
 };
@@ -87,6 +89,15 @@ impl RideLog for SqliteRides {
 
     async fn ledger(&self) -> Result<ForEver> {
         self.0.readers.read(read::ledger).await
+    }
+
+    async fn add_season(&self, resort: ResortId, season: Season) -> Result<()> {
+        let add = move |connection: &_| seasons::add(connection, resort, season);
+        self.0.writer.write(App::Rides, add).await
+    }
+
+    async fn added_seasons(&self, resort: ResortId) -> Result<Vec<Season>> {
+        self.0.readers.read(move |connection| seasons::of_resort(connection, resort)).await
     }
 
     async fn rebuild(&self) -> Result<Rebuilt> {

@@ -84,7 +84,8 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(rides::OF_SUMS)
     .chain(rides::OF_DAYS)
     .chain(rides::OF_PLACES)
-    .chain(rides::OF_LEADERS);
+    .chain(rides::OF_LEADERS)
+    .chain(rides::OF_SEASONS);
     queries.extend(texts.map(str::to_owned));
     queries.extend(rides::of_reads());
     queries.extend(rides::of_searches());

@@ -118,6 +118,7 @@ const ROUTES: &[&str] = &[
     "POST /login",
     "POST /login/reset",
     "POST /logout",
+    "POST /resorts/{resortID}/seasons",
     "POST /rides/passes",
     "POST /rides/passes/{skierID}",
     "POST /signup",

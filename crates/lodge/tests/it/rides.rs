@@ -568,3 +568,62 @@ fn nobody_voids_a_ride_without_a_key() {
     assert_eq!(said[0]["status"], 404, "it is none of the gate's: {said:?}");
     assert_eq!(server.get(DAY).json(), json!(100));
 }
+
+#[test]
+fn a_season_is_listed_once_it_was_added_whether_or_not_somebody_rode() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let add = |server: &Server, resort: &str, body: &str| {
+        let ask = server.ask("POST", &format!("/resorts/{resort}/seasons"));
+        ask.header("Content-Type", "application/json").body(body).send()
+    };
+    let seasons = |server: &Server| server.get("/resorts/1/seasons").json();
+    made(&server, DAY, 1, 1);
+    for year in ["2030", "2019", "2019", "2025"] {
+        let answer = add(&server, "1", &json!({ "year": year }).to_string());
+        assert_eq!((answer.status, answer.body.len()), (201, 0), "{answer:?}");
+    }
+    server.kill();
+    let server = lodge.start();
+    assert_eq!(seasons(&server), json!({ "seasons": ["2019", "2025", "2030"] }));
+    assert_eq!(server.get("/resorts/2/seasons").json(), json!({ "seasons": [] }));
+    let page = server.ask("GET", "/rides/resorts/1").browser().send().text();
+    assert!(page.contains("2025") && !page.contains("2030"), "pages show where there are rides");
+
+    let long = format!("{{\"year\":\"2019\"{}}}", " ".repeat(2000));
+    for (resort, body, status, words) in [
+        ("11", r#"{"year":"2019"}"#, 400, "resortID: must be a whole number from 1 to 10"),
+        ("x", r#"{"year":"2019"}"#, 400, "resortID: must be a whole number from 1 to 10"),
+        ("1", "{}", 400, "year: is missing"),
+        ("1", r#"{"year":"0"}"#, 400, "year: must be a whole number from 1 to 9999"),
+        ("1", r#"{"year":2019}"#, 400, "year: invalid type"),
+        ("1", r#"{"year":null}"#, 400, "year: invalid type"),
+        ("1", r#"{"year":"2018","year":"2018"}"#, 400, "duplicate field `year`"),
+        ("1", r#"{"year":"2018","name":"x"}"#, 400, "unknown field `name`"),
+        ("1", "2018", 400, "must be a JSON object"),
+        ("1", &long, 413, "larger"),
+    ] {
+        let answer = add(&server, resort, body);
+        assert_eq!(answer.status, status, "{body}: {answer:?}");
+        assert!(message(&answer).contains(words), "{body}: {answer:?}");
+    }
+    assert_eq!(server.ask("PUT", "/resorts/1/seasons").send().status, 405);
+}
+
+#[test]
+fn seasons_are_added_by_whoever_may_send_rides_there() {
+    let lodge = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true");
+    let server = lodge.start();
+    let gate = lodge.gate("north", &["--resort", "3"]);
+    let add = |resort: u32, key: Option<&str>| {
+        let ask = server.ask("POST", &format!("/resorts/{resort}/seasons"));
+        let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
+        let answer = ask.json(&json!({ "year": "2019" })).send();
+        assert!(answer.status == 201 || !message(&answer).is_empty(), "{answer:?}");
+        answer.status
+    };
+    assert_eq!([add(3, None), add(3, Some("lodge_gate_x")), add(4, Some(&gate))], [401, 401, 403]);
+    assert_eq!(add(3, Some(&gate)), 201);
+    let listed = [3, 4].map(|resort| server.get(&format!("/resorts/{resort}/seasons")).json());
+    assert_eq!(listed, [json!({ "seasons": ["2019"] }), json!({ "seasons": [] })]);
+}

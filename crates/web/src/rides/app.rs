@@ -64,6 +64,11 @@ impl RidesApp {
     /// Lets an event in, if whoever sends it may tell it, and takes it from everybody's share.
     pub(super) fn admit(&self, sender: &Sender, what: &What) -> Result<()> {
         sender.check(what)?;
+        self.take_share()
+    }
+
+    /// Takes one from everybody's share of events.
+    pub(super) fn take_share(&self) -> Result<()> {
         self.site.ride_events.as_ref().map_or(Ok(()), RateLimit::take)
     }
 }

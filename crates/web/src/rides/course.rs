@@ -8,18 +8,19 @@ use axum::{
 use http::{StatusCode, Uri};
 use lodge_domain::{
     Error, Result,
-    rides::{GateId, NewEvent, Outcome, Span, What},
+    rides::{GateId, NewEvent, Outcome, ResortId, Season, Span, What},
 };
 use serde::Deserialize;
 
 use super::{
     RidesApp,
-    app::{event_id, kept},
+    app::{called, event_id, kept},
     dto::{
-        Id, IdJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson, VerticalJson,
+        Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
+        VerticalJson,
     },
     json::{self, given, not_null},
-    number::{self, Number},
+    number::{self, Number, Quoted},
     query::Choice,
 };
 use crate::{
@@ -43,6 +44,14 @@ struct Body {
     time: Option<Number>,
     #[serde(rename = "liftID", default, deserialize_with = "not_null")]
     lift: Option<Number>,
+}
+
+/// A season that is to be listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewSeason {
+    #[serde(default, deserialize_with = "not_null")]
+    year: Option<Quoted>,
 }
 
 /// Record a ride.
@@ -146,13 +155,43 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(ResortsJson { resorts: resorts.collect() }).into_response())
 }
 
-/// The seasons in which somebody rode at a resort.
-#[utoipa::path(get, path = "/resorts/{resortID}/seasons", tag = "course", params(("resortID" = u16, Path)),
+/// The seasons in which somebody rode at a resort, and those that were added.
+#[utoipa::path(get, path = "/resorts/{resortID}/seasons", operation_id = "getResortSeasons", tag = "resorts", params(("resortID" = u16, Path)),
     responses((status = 200, body = SeasonsJson), (status = 400, description = "There is no such resort")))]
 pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort] = number::in_path(uri.path());
     let (resort, _) = app.rides.mountain.resort(resort)?;
-    let seasons = app.rides.tallies.seasons(resort).await?;
+    let seasons = app.rides.seasons(resort).await?;
     let seasons = seasons.iter().map(ToString::to_string).collect();
     Ok(Json(SeasonsJson { seasons }).into_response())
+}
+
+/// List a season of a resort.
+///
+/// Though nobody has ridden in it yet. The same again changes nothing. Whoever may send rides of the resort
+/// may do this.
+#[utoipa::path(post, path = "/resorts/{resortID}/seasons", operation_id = "addSeason", tag = "resorts",
+    request_body = NewSeasonJson, params(("resortID" = u16, Path)),
+    responses((status = 201, description = "It is listed"), (status = 400, description = "Something cannot be, and the answer says what"),
+        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it")),
+    security((), ("gate" = [])))]
+pub(super) async fn add_season(State(app): State<RidesApp>, request: Request) -> HttpResult {
+    let (resort, season) = new_season(&app, request).await?;
+    app.rides.log.add_season(resort, season).await?;
+    Ok(StatusCode::CREATED.into_response())
+}
+
+async fn new_season(app: &RidesApp, request: Request) -> Result<(ResortId, Season), Problem> {
+    let (parts, body) = request.into_parts();
+    let sender = app.sender(&parts.headers).await?;
+    let [resort] = number::in_path(parts.uri.path());
+    let (resort, _) = app.rides.mountain.resort(resort)?;
+    json::is_of_kind(&parts.headers, &["application/json"])?;
+    let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
+    let said: NewSeason = json::object(&held.bytes)?;
+    let season = app.rides.mountain.season(given("year", said.year)?.0);
+    let season = season.map_err(|error| called("year", error))?;
+    sender.check_resort(resort)?;
+    app.take_share()?;
+    Ok((resort, season))
 }

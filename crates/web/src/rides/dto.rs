@@ -118,7 +118,16 @@ pub(super) struct ResortJson<'a> {
     pub(super) id: u16,
 }
 
-/// The seasons in which somebody rode at a resort.
+/// A season that is to be listed.
+#[derive(ToSchema)]
+#[schema(as = NewSeason)]
+#[expect(dead_code, reason = "what it is read into is a number; this describes it")]
+pub(super) struct NewSeasonJson {
+    #[schema(example = "2019")]
+    year: String,
+}
+
+/// The seasons of a resort.
 #[derive(Serialize, ToSchema)]
 pub(super) struct SeasonsJson {
     #[schema(example = json!(["2025"]))]

@@ -50,6 +50,7 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/skiers/{skierID}/vertical", course::vertical)
         .on(Method::GET, "/resorts", course::resorts)
         .on(Method::GET, "/resorts/{resortID}/seasons", course::seasons)
+        .on(Method::POST, "/resorts/{resortID}/seasons", course::add_season)
         .on(Method::POST, "/api/rides", batch::record)
         .on(Method::GET, "/api/rides/ledger", api::ledger)
         .on(Method::GET, "/api/rides/resorts", api::resorts)
