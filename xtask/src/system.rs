@@ -15,12 +15,13 @@ pub(crate) struct Tool {
 }
 
 /// For `cargo xtask test`.
-pub(crate) const FOR_TESTS: [Tool; 5] = [
+pub(crate) const FOR_TESTS: [Tool; 6] = [
     Tool { programs: &["chromium"], package: "chromium" },
     Tool { programs: &["chromedriver"], package: "chromium-driver" },
     Tool { programs: &["exiftool"], package: "libimage-exiftool-perl" },
     Tool { programs: &["node"], package: "nodejs" },
     Tool { programs: &["npm"], package: "npm" },
+    Tool { programs: &["pip3"], package: "python3-pip" },
 ];
 
 /// For `cargo xtask cluster`, and the tests on it.

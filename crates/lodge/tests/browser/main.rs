@@ -6,6 +6,8 @@
 #[path = "../it/client.rs"]
 #[expect(dead_code, reason = "a browser asks for most of what these tests ask")]
 mod client;
+#[path = "../it/installed.rs"]
+mod installed;
 #[path = "../it/provider.rs"]
 #[expect(dead_code, reason = "a browser goes through the provider's pages")]
 mod provider;

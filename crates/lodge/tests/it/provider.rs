@@ -2,13 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{OnceLock, mpsc::channel},
     thread,
-    time::Duration,
 };
 
 use lodge_testbed::Authority;
@@ -17,14 +16,12 @@ use url::Url;
 
 use crate::{
     client::{Answer, Ask},
+    installed::{INSTALL_DEADLINE, installed},
     server::{DEADLINE, Lodge, Process, Server},
 };
 
 /// What the provider knows Lodge by, of characters that must be written in another way in a header.
 pub(crate) const CLIENT_SECRET: &str = "a client's secret: 100 % & more";
-
-/// How long npm may take.
-const INSTALL_DEADLINE: Duration = Duration::from_mins(3);
 
 /// Redirects and pages of a provider that somebody goes through at most.
 const STEPS_MAX: usize = 20;
@@ -59,7 +56,7 @@ impl OpenIdProvider {
     /// Starts one at that port, with keys of its own.
     fn start_at(port: u16, files: &[(&str, PathBuf)]) -> Self {
         let mut process = Command::new("node")
-            .arg(installed().join("provider.mjs"))
+            .arg(folder().join("provider.mjs"))
             .arg(port.to_string())
             .env("CLIENT_SECRET", CLIENT_SECRET)
             .envs(files.iter().cloned())
@@ -153,27 +150,9 @@ fn inline(value: &Value) -> String {
 }
 
 /// The folder with the provider's program and what it needs, as the lock file says.
-fn installed() -> &'static Path {
+fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/provider");
-        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("provider");
-        fs::create_dir_all(&to).unwrap();
-        // One at a time, of those who test at the same time.
-        let lock = File::create(to.join(".lock")).unwrap();
-        lock.lock().unwrap();
-        let same =
-            |name: &str, kept: &str| fs::read(from.join(name)).ok() == fs::read(to.join(kept)).ok();
-        let is_installed = same("package-lock.json", "installed.json");
-        for name in ["package.json", "package-lock.json", "provider.mjs"] {
-            fs::copy(from.join(name), to.join(name)).unwrap();
-        }
-        if !is_installed {
-            install(&to);
-            fs::copy(to.join("package-lock.json"), to.join("installed.json")).unwrap();
-        }
-        to
-    })
+    FOLDER.get_or_init(|| installed("provider", "package-lock.json", install))
 }
 
 fn install(folder: &Path) {

@@ -245,6 +245,10 @@ fn whatever_goes_wrong_is_told_in_a_message() {
         ("GET", "/api/rides/nothing", "", 404),
         ("GET", "/skiers/1/nothing", "", 404),
         ("GET", "/resorts/", "", 404),
+        ("GET", "/skiers", "", 404),
+        ("POST", "/skiers/1/seasons/2025/days/3/skiers/7/rides", "", 404),
+        ("DELETE", "/resorts/1/seasons", "", 405),
+        ("POST", "/skiers/7/vertical", "", 405),
         ("POST", DAY, &long, 413),
     ] {
         let ask = server.ask(method, path).header("Content-Type", "application/json").body(body);

@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
             path: path.to_owned(),
             title: text(&self.operation["summary"]).trim_end_matches('.').to_owned(),
             about: text(&self.operation["description"]),
-            keys: self.keys(),
+            keys: self.keys(method),
             parameters: self.parameters(),
             body: self.fields(body),
             answers: self.answers(),
@@ -100,9 +100,15 @@ impl<'a> Reader<'a> {
         (open, names.map(|name| ways.iter().any(|way| way.get(name).is_some())))
     }
 
-    fn keys(&self) -> &'static str {
-        if let (true, [true]) = self.ways(["gate"]) {
-            return "With a gate's key the ride is the gate's; whether it works without is this deployment's choice.";
+    fn keys(&self, method: &str) -> &'static str {
+        match (self.ways(["gate"]), method) {
+            ((true, [true]), "get") => {
+                return "Nothing is needed; with a gate's key the answer says more of its events.";
+            }
+            ((true, [true]), _) => {
+                return "With a gate's key it is the gate's; whether it works without is this deployment's choice.";
+            }
+            _ => {}
         }
         match self.ways(["api_key", "manage_key", "session"]) {
             (true, [true, true, _]) => {
@@ -134,7 +140,8 @@ impl<'a> Reader<'a> {
     fn answers(&self) -> Vec<Answer> {
         let answers = self.operation["responses"].as_object().into_iter().flatten();
         let answer = |(status, answer): (&String, &'a Value)| {
-            let schema = self.schema_of(answer);
+            // Failures have one form in a whole group, which says so.
+            let schema = self.schema_of(answer).filter(|_| status.as_str() < "400");
             let said = schema.map_or(&Value::Null, |schema| &schema["description"]);
             let media = answer["content"].as_object().and_then(|content| content.keys().next());
             let about =

@@ -13,13 +13,13 @@ use super::{
 use crate::error::HttpResult;
 
 /// What came of all events.
-#[utoipa::path(get, path = "/api/rides/ledger", tag = "rides", responses((status = 200, body = LedgerJson)))]
+#[utoipa::path(get, path = "/api/rides/ledger", operation_id = "getRideLedger", tag = "rides", responses((status = 200, body = LedgerJson)))]
 pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
     Ok(Json(LedgerJson::from(app.rides.ledger().await?)).into_response())
 }
 
 /// The resorts with their lifts.
-#[utoipa::path(get, path = "/api/rides/resorts", operation_id = "lift_tables", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
+#[utoipa::path(get, path = "/api/rides/resorts", operation_id = "getLiftTables", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     let resorts = app.rides.mountain.resorts();
     let resorts = resorts.map(|(id, resort)| LiftTableJson::of(id, resort)).collect();
@@ -27,7 +27,7 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
 }
 
 /// Who went farthest up on a day or in a season.
-#[utoipa::path(get, path = "/api/rides/leaderboard", tag = "rides",
+#[utoipa::path(get, path = "/api/rides/leaderboard", operation_id = "getLeaderboard", tag = "rides",
     params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "Without it, the season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
     responses((status = 200, body = LeadersJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
@@ -38,7 +38,7 @@ pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpRe
 }
 
 /// A day by lift.
-#[utoipa::path(get, path = "/api/rides/lifts", tag = "rides",
+#[utoipa::path(get, path = "/api/rides/lifts", operation_id = "getRidesByLift", tag = "rides",
     params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = u16, Query)),
     responses((status = 200, body = LiftsJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
@@ -48,7 +48,7 @@ pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
 }
 
 /// A day by hour.
-#[utoipa::path(get, path = "/api/rides/hours", tag = "rides",
+#[utoipa::path(get, path = "/api/rides/hours", operation_id = "getRidesByHour", tag = "rides",
     params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = u16, Query)),
     responses((status = 200, body = HoursJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {

@@ -49,16 +49,18 @@ const ANSWER_BYTES: usize = 80;
 /// Record many rides.
 ///
 /// A line of JSON for each event: a ride, or the id of a ride that was none. Each line is answered on its
-/// own, in order: 201 it is stored, 200 it was stored before, 400 it cannot be, 403 the gate's key is for another resort, 404 there is no such ride to
-/// be void, 409 it is void already, 503 it was not taken. Good lines are kept whatever stands beside them.
-/// With ids, the same again is safe. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB unpacked.
-#[utoipa::path(post, path = "/api/rides", tag = "rides",
+/// own, in order: 201 it is stored, 200 it was stored before, 400 it cannot be, 403 the gate's key is for another resort,
+/// or there is none to void a ride with, 404 there is no such ride of the gate's to be void, 409 it is void already,
+/// 503 it was not taken. Good lines are kept whatever stands beside them. With ids, the same again is safe; a
+/// UUID is answered in lower case. An answer is a `LineOutcome`: `line`, `status`, and `id` or `message`. At most
+/// 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB unpacked.
+#[utoipa::path(post, path = "/api/rides", operation_id = "recordRides", tag = "rides",
     request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\":\"gate-4-17\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":21}\n{\"void\":\"gate-4-16\"}\n"),
     params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is packed")),
-    responses((status = 200, description = "Every line is kept", content_type = "application/x-ndjson", body = LineJson),
-        (status = 400, description = "Some lines are not, and their answers say why; or the whole cannot be read", content_type = "application/x-ndjson", body = LineJson),
+    responses((status = 200, description = "Every line is kept", content_type = "application/x-ndjson", body = String),
+        (status = 400, description = "Some lines are not, and their answers say why; or the whole cannot be read", content_type = "application/x-ndjson", body = String),
         (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"),
-        (status = 503, description = "Some lines were not taken: send those again, after Retry-After", content_type = "application/x-ndjson", body = LineJson)),
+        (status = 503, description = "Some lines were not taken: send those again, after Retry-After", content_type = "application/x-ndjson", body = String)),
     security((), ("gate" = [])))]
 pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> HttpResult {
     let (parts, body) = request.into_parts();

@@ -17,7 +17,7 @@ use super::{
     app::{called, event_id, kept},
     dto::{
         Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
-        VerticalJson,
+        VerticalAnswer, VerticalJson,
     },
     json::{self, given, not_null},
     number::{self, Number, Quoted},
@@ -57,12 +57,12 @@ struct NewSeason {
 /// Record a ride.
 ///
 /// The same again under the same `Idempotency-Key` is answered as the first time, and counts once.
-#[utoipa::path(post, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", tag = "course",
+#[utoipa::path(post, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", operation_id = "writeNewLiftRide", tag = "skiers",
     request_body = RideJson,
-    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = u16, Path), ("skierID" = u32, Path),
-        ("Idempotency-Key" = Option<String>, Header, description = "What the event is called, for ever: 1 to 128 printable ASCII characters; without it, an id is made up")),
+    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "What the event is called, for ever: 1 to 128 printable ASCII characters; a UUID is answered in lower case; without it, an id is made up")),
     responses((status = 201, description = "It is stored", body = IdJson), (status = 400, description = "Something cannot be, and the answer says what; or the Idempotency-Key was used for another ride"),
-        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort"),
+        (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it"),
         (status = 503, description = "Try again, with the same Idempotency-Key; see Retry-After")),
     security((), ("gate" = [])))]
 pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpResult {
@@ -98,9 +98,9 @@ async fn read(app: &RidesApp, request: Request) -> Result<(GateId, NewEvent), Pr
 }
 
 /// How many skiers rode at a resort on a day.
-#[utoipa::path(get, path = "/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers", tag = "course",
+#[utoipa::path(get, path = "/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers", operation_id = "getResortSkiersDay", tag = "resorts",
     description = "`/days/` instead of `/day/` does as well.",
-    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = u16, Path)),
+    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1")),
     responses((status = 200, body = ResortDayJson), (status = 400, description = "A number cannot be; the answer says which")))]
 pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day] = number::in_path(uri.path());
@@ -111,9 +111,9 @@ pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpRes
 }
 
 /// How far up a skier went on a day: a bare number.
-#[utoipa::path(get, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", tag = "course",
-    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = u16, Path), ("skierID" = u32, Path)),
-    responses((status = 200, body = u64), (status = 400, description = "A number cannot be; the answer says which"),
+#[utoipa::path(get, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", operation_id = "getSkierDayVertical", tag = "skiers",
+    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path)),
+    responses((status = 200, description = "How far up", body = u64, content_type = "application/json"), (status = 400, description = "A number cannot be; the answer says which"),
         (status = 404, description = "This skier has no ride on that day")))]
 pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day, skier] = number::in_path(uri.path());
@@ -125,9 +125,10 @@ pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResu
 }
 
 /// How far up a skier went, by season; without parameters in all, as a bare number.
-#[utoipa::path(get, path = "/skiers/{skierID}/vertical", tag = "course",
-    params(("skierID" = u32, Path), ("resort" = Option<Vec<u16>>, Query, description = "Only at these resorts"), ("season" = Option<Vec<String>>, Query, description = "Only in these seasons")),
-    responses((status = 200, body = VerticalJson), (status = 400, description = "A number cannot be; the answer says which"),
+#[utoipa::path(get, path = "/skiers/{skierID}/vertical", operation_id = "getSkierResortTotals", tag = "skiers",
+    description = "A list is written with commas, or by naming its parameter again.",
+    params(("skierID" = u32, Path), ("resort" = Option<Vec<u16>>, Query, style = Form, explode, description = "Only at these resorts"), ("season" = Option<Vec<String>>, Query, style = Form, explode, description = "Only in these seasons")),
+    responses((status = 200, body = VerticalAnswer), (status = 400, description = "A number cannot be; the answer says which"),
         (status = 404, description = "This skier has no such ride")))]
 pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [skier] = number::in_path(uri.path());
@@ -139,16 +140,17 @@ pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResul
     if seasons.is_empty() {
         return Err(Error::not_found("this skier has no such ride").into());
     }
-    if !is_chosen {
-        let total: u64 = seasons.iter().map(|season| season.vertical).sum();
-        return Ok(Json(total).into_response());
-    }
-    let resorts = seasons.into_iter().map(Into::into).collect();
-    Ok(Json(VerticalJson { resorts }).into_response())
+    let answer = if is_chosen {
+        let resorts = seasons.into_iter().map(Into::into).collect();
+        VerticalAnswer::Seasons(VerticalJson { resorts })
+    } else {
+        VerticalAnswer::Total(seasons.iter().map(|season| season.vertical).sum())
+    };
+    Ok(Json(answer).into_response())
 }
 
 /// The resorts.
-#[utoipa::path(get, path = "/resorts", tag = "course", responses((status = 200, body = ResortsJson)))]
+#[utoipa::path(get, path = "/resorts", operation_id = "getResorts", tag = "resorts", responses((status = 200, body = ResortsJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     let resorts = app.rides.mountain.resorts();
     let resorts = resorts.map(|(id, resort)| ResortJson { name: &resort.name, id: id.0 });

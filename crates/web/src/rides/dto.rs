@@ -10,8 +10,18 @@ use utoipa::ToSchema;
 
 use crate::error::Problem;
 
+/// Why something was not done.
+#[derive(ToSchema)]
+#[schema(as = ResponseMsg)]
+#[expect(dead_code, reason = "it is written with all other errors; this describes it")]
+pub(super) struct MessageJson {
+    #[schema(example = "liftID: must be a whole number from 1 to 40")]
+    message: String,
+}
+
 /// A ride of the skier and day that the path names.
 #[derive(ToSchema)]
+#[schema(as = LiftRide)]
 #[expect(dead_code, reason = "what it is read into borrows; this describes it")]
 pub(super) struct RideJson {
     /// The minute of the day; 1 is the first.
@@ -33,6 +43,7 @@ impl Serialize for Id<'_> {
 
 /// What an event is called.
 #[derive(Serialize, ToSchema)]
+#[schema(as = StoredEvent)]
 pub(super) struct IdJson<'a> {
     #[schema(value_type = String)]
     pub(super) id: Id<'a>,
@@ -40,6 +51,7 @@ pub(super) struct IdJson<'a> {
 
 /// What came of a line.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LineOutcome)]
 pub(super) struct LineJson<'a> {
     /// Its number; the first is 1.
     line: usize,
@@ -69,6 +81,7 @@ impl<'a> LineJson<'a> {
 
 /// A resort's day.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ResortSkiers)]
 pub(super) struct ResortDayJson<'a> {
     /// The resort's name. The published API calls it so.
     #[schema(example = "Mission Ridge")]
@@ -78,8 +91,20 @@ pub(super) struct ResortDayJson<'a> {
     pub(super) skiers: u64,
 }
 
+/// How far up a skier went.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = SkierVerticalOrTotal)]
+pub(super) enum VerticalAnswer {
+    /// By season.
+    Seasons(VerticalJson),
+    /// In all.
+    Total(u64),
+}
+
 /// A skier's seasons.
 #[derive(Serialize, ToSchema)]
+#[schema(as = SkierVertical)]
 pub(super) struct VerticalJson {
     /// The seasons. The published API calls them so.
     pub(super) resorts: Vec<SeasonJson>,
@@ -87,6 +112,7 @@ pub(super) struct VerticalJson {
 
 /// A skier's season.
 #[derive(Serialize, ToSchema)]
+#[schema(as = SkierSeason)]
 pub(super) struct SeasonJson {
     #[serde(rename = "seasonID")]
     #[schema(example = "2025")]
@@ -104,12 +130,14 @@ impl From<SeasonVertical> for SeasonJson {
 
 /// The resorts.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ResortsList)]
 pub(super) struct ResortsJson<'a> {
     pub(super) resorts: Vec<ResortJson<'a>>,
 }
 
 /// A resort.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Resort)]
 pub(super) struct ResortJson<'a> {
     #[serde(rename = "resortName")]
     #[schema(example = "Mission Ridge")]
@@ -129,6 +157,7 @@ pub(super) struct NewSeasonJson {
 
 /// The seasons of a resort.
 #[derive(Serialize, ToSchema)]
+#[schema(as = SeasonsList)]
 pub(super) struct SeasonsJson {
     #[schema(example = json!(["2025"]))]
     pub(super) seasons: Vec<String>,
@@ -136,12 +165,14 @@ pub(super) struct SeasonsJson {
 
 /// The resorts with their lifts.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LiftTables)]
 pub(super) struct LiftTablesJson<'a> {
     pub(super) resorts: Vec<LiftTableJson<'a>>,
 }
 
 /// A resort with its lifts.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LiftTable)]
 pub(super) struct LiftTableJson<'a> {
     #[serde(rename = "resortID")]
     id: u16,
@@ -164,6 +195,7 @@ impl<'a> LiftTableJson<'a> {
 
 /// A lift.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Lift)]
 pub(super) struct LiftJson<'a> {
     #[serde(rename = "liftID")]
     id: u16,
@@ -175,12 +207,14 @@ pub(super) struct LiftJson<'a> {
 
 /// Who went farthest up.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Leaders)]
 pub(super) struct LeadersJson {
     pub(super) leaders: Vec<LeaderJson>,
 }
 
 /// One of them.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Leader)]
 pub(super) struct LeaderJson {
     /// 1 is the first; of two who went as far, the one with the lower number comes first.
     rank: usize,
@@ -198,12 +232,14 @@ impl LeaderJson {
 
 /// A day by lift.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LiftTallies)]
 pub(super) struct LiftsJson {
     pub(super) lifts: Vec<LiftTallyJson>,
 }
 
 /// A lift's day.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LiftTally)]
 pub(super) struct LiftTallyJson {
     #[serde(rename = "liftID")]
     lift: u16,
@@ -219,12 +255,14 @@ impl From<LiftTally> for LiftTallyJson {
 
 /// A day by hour.
 #[derive(Serialize, ToSchema)]
+#[schema(as = HourTallies)]
 pub(super) struct HoursJson {
     pub(super) hours: Vec<HourTallyJson>,
 }
 
 /// An hour of a day.
 #[derive(Serialize, ToSchema)]
+#[schema(as = HourTally)]
 pub(super) struct HourTallyJson {
     /// 0 to 23.
     hour: u16,
@@ -240,6 +278,7 @@ impl From<HourTally> for HourTallyJson {
 
 /// What came of all events.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Ledger)]
 pub(super) struct LedgerJson {
     /// Of those that this process was sent since it started.
     since_start: ProgressJson,
@@ -249,6 +288,7 @@ pub(super) struct LedgerJson {
 
 /// What this process was sent since it started.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LedgerSinceStart)]
 pub(super) struct ProgressJson {
     /// Taken in: stored, duplicates and in flight together.
     accepted: u64,
@@ -264,6 +304,7 @@ pub(super) struct ProgressJson {
 
 /// All since there is the store.
 #[derive(Serialize, ToSchema)]
+#[schema(as = LedgerForEver)]
 pub(super) struct ForEverJson {
     stored: u64,
     /// Sent again, and the same as before.

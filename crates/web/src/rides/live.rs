@@ -86,7 +86,7 @@ impl From<(ResortId, DayTally)> for LiveResortJson {
 /// Server-sent events: how much was ridden on the newest day, at once and then whenever it has changed, at
 /// most once a second. An event `heartbeat` says no more than that the server is there; there is one every 15
 /// seconds if there is nothing else.
-#[utoipa::path(get, path = "/api/rides/live", tag = "rides",
+#[utoipa::path(get, path = "/api/rides/live", operation_id = "hearRides", tag = "rides",
     responses((status = 200, description = "Each event's `data` is one of these", content_type = "text/event-stream", body = LiveJson),
         (status = 429, description = "Too many listen from this address; see Retry-After"), (status = 503, description = "Too many listen; see Retry-After")))]
 pub(super) async fn live(State(app): State<RidesApp>, asked: Asked) -> HttpResult {

@@ -1,8 +1,15 @@
 //! What the app says of itself in the `OpenAPI` document.
 
-use utoipa::OpenApi;
+use utoipa::{
+    Modify, OpenApi, ToSchema,
+    openapi::{self, Content, Ref, RefOr, Response, path::Operation},
+};
 
-use super::{api, batch, course, export, live, search};
+use super::{
+    api, batch, course,
+    dto::{DimensionJson, LineJson, MessageJson},
+    export, live, search,
+};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -13,6 +20,7 @@ use super::{api, batch, course, export, live, search};
         course::resort_day,
         course::resorts,
         course::seasons,
+        course::add_season,
         batch::record,
         api::leaderboard,
         api::lifts,
@@ -23,14 +31,50 @@ use super::{api, batch, course, export, live, search};
         api::resorts,
         api::ledger
     ),
+    components(schemas(MessageJson, DimensionJson, LineJson)),
+    modifiers(&Failures),
     tags(
-        (name = "course", description = "Lift rides, as the course has published them. Errors are `{\"message\": …}`."),
+        (name = "skiers", description = "Rides of skiers, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /skiers; another method than those here is answered with 405."),
+        (name = "resorts", description = "Resorts and their seasons, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /resorts; another method than those here is answered with 405."),
         (name = "rides", description = "Everything else about lift rides. Errors are `{\"message\": …}`, too.")
     )
 )]
 struct Document;
 
 /// The app's part of the `OpenAPI` document.
-pub(crate) fn document() -> utoipa::openapi::OpenApi {
+pub(crate) fn document() -> openapi::OpenApi {
     Document::openapi()
+}
+
+/// What can fail with every operation, and the form in which it is told.
+struct Failures;
+
+impl Modify for Failures {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        for item in document.paths.paths.values_mut() {
+            [&mut item.get, &mut item.post].into_iter().flatten().for_each(describe);
+        }
+    }
+}
+
+fn describe(operation: &mut Operation) {
+    let responses = &mut operation.responses.responses;
+    let mut also = |status: &str, words: &str| {
+        responses.entry(status.to_owned()).or_insert_with(|| Response::new(words).into());
+    };
+    also("500", "Something went wrong here");
+    also("503", "Try again; see Retry-After");
+    if operation.request_body.is_some() {
+        also("403", "A page of another site sent it");
+        also("408", "The body took too long to arrive");
+        also("413", "The body is larger than is taken here");
+    }
+    let failures = responses.iter_mut().filter(|(status, _)| status.as_str() >= "400");
+    for response in failures.filter_map(|(_, response)| match response {
+        RefOr::T(response) => Some(response),
+        RefOr::Ref(_) => None,
+    }) {
+        let message = Content::new(Some(Ref::from_schema_name(MessageJson::name())));
+        response.content.entry("application/json".to_owned()).or_insert(message.into());
+    }
 }

@@ -1,0 +1,31 @@
+//! What tests need of other languages, at the versions of a lock file.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long it may take to bring it.
+pub(crate) const INSTALL_DEADLINE: Duration = Duration::from_mins(3);
+
+/// The folder in which the files of `tests/<name>` are, and what `install` has brought there, which it does
+/// anew when the lock file has changed.
+pub(crate) fn installed(name: &str, lock_file: &str, install: impl FnOnce(&Path)) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&to).unwrap();
+    // One at a time, of those who test at the same time.
+    let lock = File::create(to.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    for file in fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+    let (wanted, kept) = (to.join(lock_file), to.join("installed"));
+    if fs::read(&wanted).unwrap() != fs::read(&kept).unwrap_or_default() {
+        install(&to);
+        fs::copy(wanted, kept).unwrap();
+    }
+    to
+}
