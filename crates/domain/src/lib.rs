@@ -13,8 +13,10 @@ pub mod patch;
 pub mod random;
 pub mod rides;
 pub mod secret;
+mod tasks;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};
 pub use once::{Attempt, Done};
 pub use random::{OsRandom, Random};
+pub use tasks::Tasks;

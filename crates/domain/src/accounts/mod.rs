@@ -45,7 +45,7 @@ pub use self::{
     new_password::NewPassword,
     nickname::Nickname,
     picture::{PictureDecoder, PictureId, PictureSize, PictureStore, Squares},
-    pictures::{Pictures, Tasks, WithPictures},
+    pictures::{Pictures, WithPictures},
     provider::{
         Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
         ProviderName, Providers,

@@ -6,24 +6,18 @@ use std::{collections::HashSet, future::Future, sync::Arc};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_channel::oneshot;
-use futures_util::{FutureExt, TryStreamExt, future::BoxFuture};
+use futures_util::{FutureExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Account, AccountsClient, Backend, Call, PICTURES_ASKED, PictureDecoder, PictureId, PictureSize,
     PictureStore, Reply, SessionDigest, SignedIn, Squares,
 };
-use crate::{Error, Random, Result};
+use crate::{Error, Random, Result, Tasks};
 
 /// How old a picture is that nobody has, before it is taken for one that nobody will have. It is kept
 /// before an account names it, some seconds at most.
 const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
-
-/// Goes on with what has to come to its end, whether or not whoever asked for it waits.
-pub trait Tasks: Send + Sync {
-    /// Begins one.
-    fn spawn(&self, task: BoxFuture<'static, ()>);
-}
 
 /// The service. Clones share it.
 #[derive(Clone)]

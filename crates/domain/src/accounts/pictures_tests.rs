@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, pin::pin};
 
-use futures_util::{FutureExt, StreamExt, stream, stream::BoxStream};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream, stream::BoxStream};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;

@@ -1,9 +1,12 @@
-//! The books: what was taken in is stored, was stored before, or is on its way.
+//! The books: what was accepted is stored, was stored before, or is on its way; the rest was refused.
+
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::Recorded;
+use super::{Recorded, RideEvent, RideLog};
+use crate::{Result, Tasks, tasks::Finish};
 
 /// What has come of all events since there is the store; counted in the transaction that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -16,22 +19,34 @@ pub struct ForEver {
     pub refused: u64,
 }
 
-/// What this process has taken in since it started.
+impl ForEver {
+    /// Accepted: stored and duplicates together.
+    pub fn accepted(&self) -> u64 {
+        self.stored + self.duplicates
+    }
+}
+
+/// What this process has been sent since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// Taken in: stored, duplicates and in flight together.
+    /// Accepted, which is for good.
     pub accepted: u64,
     /// Stored.
     pub stored: u64,
     /// Sent again, and the same as before.
     pub duplicates: u64,
-    /// On their way to the store.
-    pub in_flight: u64,
-    /// Refused.
+    /// Refused, for whatever reason. Where the store did not say whether it has them, they are here too.
     pub refused: u64,
-    /// Answered with 503, or not at all because whoever asked had gone: some may be stored, and to send
-    /// them again is safe.
-    pub unknown: u64,
+    /// On which the store has not decided: neither accepted nor refused.
+    pub undecided: u64,
+}
+
+impl Progress {
+    /// Accepted, and on their way to the store. There are none where nothing is accepted before it is
+    /// stored.
+    pub fn in_flight(&self) -> u64 {
+        self.accepted - self.stored - self.duplicates
+    }
 }
 
 /// Both.
@@ -43,106 +58,184 @@ pub struct Ledger {
     pub for_ever: ForEver,
 }
 
-/// Counts what a process takes in.
+/// Counts what a process is sent. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Books(Arc<Mutex<Entries>>);
+
 #[derive(Debug, Default)]
-pub(super) struct Books {
-    progress: Mutex<Progress>,
-    /// Refused before they came to the store, and not yet noted there.
-    unnoted: Mutex<u64>,
+struct Entries {
+    progress: Progress,
+    /// Refused elsewhere than in the store, and not yet noted there.
+    unnoted: u64,
 }
 
-/// Events on their way. Dropped before it is known what came of them, it counts them as unknown.
-pub(super) struct InFlight<'a> {
-    books: &'a Books,
+/// Events before the store. If it never says what came of them, they count as refused.
+#[must_use]
+struct Undecided {
+    books: Books,
     events: u64,
 }
 
 impl Books {
-    /// Counts events as taken in.
-    pub(super) fn take_in(&self, events: usize) -> InFlight<'_> {
+    /// Stores events, and counts what came of them also if nobody waits for it any more.
+    pub(super) fn record(
+        &self,
+        log: Arc<dyn RideLog>,
+        tasks: Arc<dyn Tasks>,
+        events: Vec<RideEvent>,
+    ) -> Finish<Result<Vec<Recorded>>> {
+        let undecided = self.take_in(events.len());
+        Finish::new(tasks, async move {
+            let recorded = log.record(events).await;
+            undecided.decided(&recorded);
+            recorded
+        })
+    }
+
+    /// Counts events as undecided.
+    fn take_in(&self, events: usize) -> Undecided {
         let events = events as u64;
-        let mut progress = self.progress.lock();
-        progress.accepted += events;
-        progress.in_flight += events;
-        InFlight { books: self, events }
+        self.0.lock().progress.undecided += events;
+        Undecided { books: self.clone(), events }
     }
 
-    /// Counts events that were refused before they were taken in.
+    /// Counts events that were refused before they came to the store.
     pub(super) fn refuse(&self, events: u64) {
-        self.progress.lock().refused += events;
-        *self.unnoted.lock() += events;
+        let mut entries = self.0.lock();
+        entries.progress.refused += events;
+        entries.unnoted += events;
     }
 
-    /// Those of them that are to be noted in the store.
+    /// Those of the refused that are to be noted in the store.
     pub(super) fn take_unnoted(&self) -> u64 {
-        std::mem::take(&mut *self.unnoted.lock())
+        std::mem::take(&mut self.0.lock().unnoted)
     }
 
     /// Puts them back: they could not be noted.
     pub(super) fn put_back_unnoted(&self, events: u64) {
-        *self.unnoted.lock() += events;
+        self.0.lock().unnoted += events;
     }
 
     pub(super) fn progress(&self) -> Progress {
-        *self.progress.lock()
+        self.0.lock().progress
     }
 }
 
-impl InFlight<'_> {
+impl Undecided {
     /// Counts what came of them.
-    pub(super) fn decided(mut self, recorded: &[Recorded]) {
+    fn decided(mut self, recorded: &Result<Vec<Recorded>>) {
+        let Ok(recorded) = recorded else { return };
         let count = |wanted| recorded.iter().filter(|came| **came == wanted).count() as u64;
         let (stored, duplicates) = (count(Recorded::Stored), count(Recorded::Duplicate));
-        let mut progress = self.books.progress.lock();
-        progress.in_flight -= self.events;
-        progress.accepted -= self.events - stored - duplicates;
+        let events = std::mem::take(&mut self.events);
+        let progress = &mut self.books.0.lock().progress;
+        progress.undecided -= events;
+        progress.accepted += stored + duplicates;
         progress.stored += stored;
         progress.duplicates += duplicates;
-        progress.refused += self.events - stored - duplicates;
-        self.events = 0;
+        progress.refused += events - stored - duplicates;
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for Undecided {
     fn drop(&mut self) {
         if self.events > 0 {
-            let mut progress = self.books.progress.lock();
-            progress.in_flight -= self.events;
-            progress.accepted -= self.events;
-            progress.unknown += self.events;
+            self.books.0.lock().progress.undecided -= self.events;
+            self.books.refuse(self.events);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+    use futures_util::future::BoxFuture;
+    use jiff::Timestamp;
+    use tokio::sync::Semaphore;
+
     use super::{
         Recorded::{Duplicate, OtherEvent, Stored},
         *,
     };
+    use crate::{
+        Error,
+        rides::{EventId, GateId, Rebuilt, What},
+    };
+
+    /// A store that decides when it is let.
+    struct Slow(Semaphore);
+
+    #[async_trait]
+    impl RideLog for Slow {
+        async fn record(&self, events: Vec<RideEvent>) -> Result<Vec<Recorded>> {
+            let leave = self.0.acquire().await.map_err(Error::internal)?;
+            leave.forget();
+            Ok(vec![Stored; events.len()])
+        }
+
+        async fn note_refused(&self, _: u64) -> Result<()> {
+            Ok(())
+        }
+
+        async fn ledger(&self) -> Result<ForEver> {
+            Ok(ForEver::default())
+        }
+
+        async fn rebuild(&self) -> Result<Rebuilt> {
+            Ok(Rebuilt::default())
+        }
+    }
+
+    /// Tasks that wait until somebody does them.
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<BoxFuture<'static, ()>>>);
+
+    impl Tasks for Kept {
+        fn spawn(&self, task: BoxFuture<'static, ()>) {
+            self.0.lock().push(task);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_became_of_an_event_is_counted_also_if_its_sender_has_gone() {
+        let (log, tasks) = (Arc::new(Slow(Semaphore::new(0))), Arc::new(Kept::default()));
+        let books = Books::default();
+        let id = EventId::Text("one".into());
+        let (gate, what, at) = (GateId::NOBODY, What::Void(id.clone()), Timestamp::UNIX_EPOCH);
+        let event = RideEvent { gate, id, what, at };
+        let recording = books.record(log.clone(), tasks.clone(), vec![event]);
+        assert_eq!(books.progress().undecided, 1);
+        drop(recording);
+        assert_eq!(books.progress().undecided, 1);
+        log.0.add_permits(1);
+        let left = std::mem::take(&mut *tasks.0.lock());
+        assert_eq!(left.len(), 1);
+        futures_util::future::join_all(left).await;
+        let stored = Progress { accepted: 1, stored: 1, ..Progress::default() };
+        assert_eq!(books.progress(), stored);
+    }
 
     #[test]
-    fn what_was_accepted_is_stored_was_stored_before_or_is_in_flight() {
+    fn what_is_accepted_stays_so_and_is_stored_was_stored_before_or_is_in_flight() {
         let books = Books::default();
-        let balanced = || {
-            let Progress { accepted, stored, duplicates, in_flight, .. } = books.progress();
-            accepted == stored + duplicates + in_flight
+        let mut accepted = 0;
+        let mut progress = || {
+            let now = books.progress();
+            assert_eq!(now.accepted, now.stored + now.duplicates + now.in_flight(), "{now:?}");
+            assert!(now.accepted >= accepted, "{now:?} after {accepted}");
+            accepted = now.accepted;
+            now
         };
-        let (first, second) = (books.take_in(4), books.take_in(2));
-        assert!(balanced() && books.progress().in_flight == 6);
-        first.decided(&[Stored, Duplicate, OtherEvent, Stored]);
-        assert!(balanced());
-        drop(second);
+        let [first, second, third] = [4, 2, 1].map(|events| books.take_in(events));
+        assert_eq!(progress().undecided, 7);
+        first.decided(&Ok(vec![Stored, Duplicate, OtherEvent, Stored]));
+        assert_eq!((progress().accepted, progress().refused), (3, 1));
+        second.decided(&Err(Error::unavailable("no disk")));
+        drop(third);
         books.refuse(3);
-        let at_last = Progress {
-            accepted: 3,
-            stored: 2,
-            duplicates: 1,
-            in_flight: 0,
-            refused: 4,
-            unknown: 2,
-        };
-        assert_eq!(books.progress(), at_last);
-        assert_eq!((books.take_unnoted(), books.take_unnoted()), (3, 0));
+        let at_last = Progress { accepted: 3, stored: 2, duplicates: 1, refused: 7, undecided: 0 };
+        assert_eq!(progress(), at_last);
+        // The store has counted one of them itself.
+        assert_eq!((books.take_unnoted(), books.take_unnoted()), (6, 0));
     }
 }

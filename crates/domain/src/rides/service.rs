@@ -6,7 +6,7 @@ use super::{
     EventId, GateId, Gates, Ledger, Mountain, Passes, Recorded, ResortId, RideEvent, RideLog,
     RideSearch, RideTallies, Season, What, ledger::Books,
 };
-use crate::{Clock, Random, Result, random::time_ordered_id};
+use crate::{Clock, Random, Result, Tasks, random::time_ordered_id};
 
 /// An event as it came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,7 @@ pub struct Rides {
     pub random: Arc<dyn Random>,
     /// The resorts and the numbers that there are.
     pub mountain: Mountain,
+    tasks: Arc<dyn Tasks>,
     books: Books,
 }
 
@@ -58,13 +59,14 @@ pub struct RideStores {
 }
 
 impl Rides {
-    /// Rides on this mountain, kept there.
+    /// Rides on this mountain, kept there; `tasks` go on with what somebody sent who has gone.
     pub fn new(
         stores: RideStores,
         gates: Gates,
         passes: Passes,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
+        tasks: Arc<dyn Tasks>,
         mountain: Mountain,
     ) -> Self {
         let RideStores { log, tallies, search } = stores;
@@ -77,18 +79,19 @@ impl Rides {
             clock,
             random,
             mountain,
+            tasks,
             books: Books::default(),
         }
     }
 
     /// Stores events together; what came of each, in their order. In the case of an error nothing may be
-    /// known of any of them, and the same again is safe, if they have ids.
+    /// known of any of them, and the same again is safe, if they have ids. What came of them is in the books
+    /// also if nobody waits for it any more.
     pub async fn record(&self, gate: GateId, new: Vec<NewEvent>) -> Result<Vec<Outcome>> {
         let events: Vec<_> = new.into_iter().map(|new| self.complete(gate, new)).collect();
         let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
-        let in_flight = self.books.take_in(events.len());
-        let recorded = self.log.record(events).await?;
-        in_flight.decided(&recorded);
+        let (log, tasks) = (Arc::clone(&self.log), Arc::clone(&self.tasks));
+        let recorded = self.books.record(log, tasks, events).await?;
         let outcome = |(id, recorded)| Outcome { id, recorded };
         Ok(ids.into_iter().zip(recorded).map(outcome).collect())
     }

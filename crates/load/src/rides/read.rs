@@ -128,6 +128,8 @@ struct Ledger {
 struct SinceStart {
     #[serde(default)]
     in_flight: u64,
+    #[serde(default)]
+    undecided: u64,
 }
 
 #[derive(Deserialize)]
@@ -141,7 +143,8 @@ pub(crate) fn stored(plan: &Arc<RidesPlan>) -> Result<Option<u64>> {
     loop {
         let ledger = ask::<Ledger>(plan, vec![LEDGER_PATH.to_owned()])?.pop().flatten();
         let Some(ledger) = ledger else { return Ok(None) };
-        let in_flight = ledger.since_start.in_flight;
+        let SinceStart { in_flight, undecided } = ledger.since_start;
+        let in_flight = in_flight + undecided;
         if in_flight == 0 {
             return Ok(Some(ledger.for_ever.stored));
         }

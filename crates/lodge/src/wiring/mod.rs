@@ -9,6 +9,7 @@ mod engine;
 mod pictures;
 mod providers;
 mod rides;
+mod tasks;
 pub(crate) mod tiers;
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
@@ -17,7 +18,7 @@ use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
 use lodge_domain::{
-    Clock, OsRandom, Random, SystemClock,
+    Clock, OsRandom, Random, SystemClock, Tasks,
     accounts::{
         AccountStore, Accounts, AccountsClient, AccountsSettings, Backend, IdentityStore,
         NoProviders, Pictures, SessionStore,
@@ -37,6 +38,7 @@ use lodge_embedded::{
 use lodge_web::{Apps, Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
 
+use self::tasks::Tracked;
 pub(crate) use self::{
     cluster::{moving, probe},
     engine::Engine,
@@ -68,6 +70,8 @@ pub(crate) struct Services {
     pub(crate) clock: Arc<dyn Clock>,
     secret: InstallationSecret,
     cache: Arc<CachedLinks>,
+    /// What goes on when whoever asked for it has gone.
+    tasks: Arc<Tracked>,
     behind: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
@@ -99,9 +103,7 @@ impl Services {
 
     /// Waits for what was begun and goes on, when nobody is answered any more.
     pub(crate) async fn finish(&self) {
-        if let Some(pictures) = &self.pictures {
-            pictures.finish().await;
-        }
+        self.tasks.finish().await;
     }
 
     /// The way to accounts, if they are served.
@@ -165,10 +167,15 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         settings: accounts_settings(config),
     };
     let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
-    let pictures = config.answers_for_accounts().then(|| pictures::open(config)).transpose()?;
+    let tasks = Tracked::here();
+    let pictures = config
+        .answers_for_accounts()
+        .then(|| pictures::open(config, Arc::clone(&tasks)))
+        .transpose()?;
     let backend = stack(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
     let rides = ports.rides.filter(|_| config.answers_for_rides()).map(|of_rides| {
-        Arc::new(rides::service(of_rides, &config.rides, &ports.secret, &clock, &random))
+        let tasks = Arc::clone(&tasks) as Arc<dyn Tasks>;
+        Arc::new(rides::service(of_rides, &config.rides, &ports.secret, &clock, &random, tasks))
     });
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
@@ -184,6 +191,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         clock,
         secret,
         cache,
+        tasks,
         behind,
     })
 }

@@ -3,25 +3,17 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use anyhow::{Context, Result};
-use futures_util::future::BoxFuture;
 use lodge_domain::{
     OsRandom,
-    accounts::{
-        AccountsClient, Backend, PictureDecoder, PictureStore, Pictures, Tasks, WithPictures,
-    },
+    accounts::{AccountsClient, Backend, PictureDecoder, PictureStore, Pictures, WithPictures},
 };
 use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures};
-use tokio::{runtime::Handle, time::timeout};
-use tokio_util::task::TaskTracker;
 
+use super::tasks::Tracked;
 use crate::config::Config;
-
-/// How long what was begun may take to come to its end when the server stops.
-const LAST_TASKS: Duration = Duration::from_secs(10);
 
 /// What decodes pictures, what keeps them, and what goes on with them.
 #[derive(Clone)]
@@ -31,12 +23,11 @@ pub(super) struct Parts {
     tasks: Arc<Tracked>,
 }
 
-/// Opens the folder, in the runtime that what goes on runs in.
-pub(super) fn open(config: &Config) -> Result<Parts> {
+/// Opens the folder; what goes on does so among `tasks`.
+pub(super) fn open(config: &Config, tasks: Arc<Tracked>) -> Result<Parts> {
     let store = open_folder(&folder(config))?;
     let decoder = DecoderProcess::new(DecoderOptions::new(this_program()?));
-    let tasks = Tracked { tracker: TaskTracker::new(), runtime: Handle::current() };
-    Ok(Parts { decoder: Arc::new(decoder), store: Arc::new(store), tasks: Arc::new(tasks) })
+    Ok(Parts { decoder: Arc::new(decoder), store: Arc::new(store), tasks })
 }
 
 /// Whether pictures can be kept, where this process keeps them; what there is to say about it.
@@ -71,37 +62,12 @@ fn this_program() -> Result<PathBuf> {
 impl Parts {
     /// The accounts, with their pictures beside them.
     pub(super) fn with(&self, backend: Arc<dyn Backend>) -> WithPictures {
-        WithPictures { backend, store: Arc::clone(&self.store), tasks: self.tasks() }
+        WithPictures { backend, store: Arc::clone(&self.store), tasks: self.tasks.clone() }
     }
 
     /// The service over them.
     pub(super) fn service(&self, accounts: AccountsClient) -> Pictures {
-        let Self { decoder, store, .. } = self.clone();
-        Pictures { accounts, decoder, store, random: Arc::new(OsRandom), tasks: self.tasks() }
-    }
-
-    /// Waits for what was begun, when nothing begins any more.
-    pub(super) async fn finish(&self) {
-        self.tasks.tracker.close();
-        if timeout(LAST_TASKS, self.tasks.tracker.wait()).await.is_err() {
-            tracing::warn!("what was begun with pictures has not come to its end in time");
-        }
-    }
-
-    fn tasks(&self) -> Arc<dyn Tasks> {
-        Arc::clone(&self.tasks) as Arc<dyn Tasks>
-    }
-}
-
-/// Tasks for which the process waits before it ends. They run beside the connections' lanes, which end
-/// before.
-struct Tracked {
-    tracker: TaskTracker,
-    runtime: Handle,
-}
-
-impl Tasks for Tracked {
-    fn spawn(&self, task: BoxFuture<'static, ()>) {
-        self.tracker.spawn_on(task, &self.runtime);
+        let Self { decoder, store, tasks } = self.clone();
+        Pictures { accounts, decoder, store, random: Arc::new(OsRandom), tasks }
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use lodge_domain::{
-    Clock, Random,
+    Clock, Random, Tasks,
     rides::{
         GateStore, Gates, Lift, LiftId, Mountain, PassCodes, PassStore, Passes, Ranges, Resort,
         ResortId, RideStores, Rides,
@@ -27,12 +27,13 @@ pub(super) fn service(
     secret: &InstallationSecret,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn Random>,
+    tasks: Arc<dyn Tasks>,
 ) -> Rides {
     let RidePorts { stores, gates, passes } = ports;
     let (clock, random) = (Arc::clone(clock), Arc::clone(random));
     let gates = Gates::new(gates, Arc::clone(&clock), Arc::clone(&random), config.keys_required);
     let passes = Passes::new(passes, Arc::clone(&clock), PassCodes::new(secret.clone()));
-    Rides::new(stores, gates, passes, clock, random, mountain(config))
+    Rides::new(stores, gates, passes, clock, random, tasks, mountain(config))
 }
 
 fn mountain(config: &RidesConfig) -> Mountain {

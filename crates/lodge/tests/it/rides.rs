@@ -415,16 +415,16 @@ fn the_ledger_balances_and_outlives_the_process() {
     assert_eq!(ride(&server, DAY, 0, 1).status, 400);
     assert_eq!(server.get("/skiers/0/vertical").status, 400, "a question is no event");
     let ledger = server.get("/api/rides/ledger").json();
-    let since_start = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "in_flight": 0, "refused": 3, "unknown": 0 });
+    let since_start = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "in_flight": 0, "refused": 3, "undecided": 0 });
     assert_eq!(ledger["since_start"], since_start);
-    let for_ever = json!({ "stored": 2, "duplicates": 1, "refused": 3 });
+    let for_ever = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "refused": 3 });
     eventually_true("what was refused is noted", || {
         server.get("/api/rides/ledger").json()["for_ever"] == for_ever
     });
     assert_eq!(ride(&server, DAY, 0, 1).status, 400);
     assert_eq!(server.stop(), Some(0));
     let ledger = lodge.start().get("/api/rides/ledger").json();
-    let for_ever = json!({ "stored": 2, "duplicates": 1, "refused": 4 });
+    let for_ever = json!({ "accepted": 3, "stored": 2, "duplicates": 1, "refused": 4 });
     assert_eq!(ledger["for_ever"], for_ever, "the last is noted before the end");
     assert_eq!(ledger["since_start"]["refused"], 0);
 }

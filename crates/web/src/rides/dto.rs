@@ -290,22 +290,25 @@ pub(super) struct LedgerJson {
 #[derive(Serialize, ToSchema)]
 #[schema(as = LedgerSinceStart)]
 pub(super) struct ProgressJson {
-    /// Taken in: stored, duplicates and in flight together.
+    /// Stored, duplicates and in flight together.
     accepted: u64,
     stored: u64,
     /// Sent again, and the same as before.
     duplicates: u64,
-    /// On their way to the store.
+    /// Accepted, and on their way to the store; none where nothing is accepted before it is stored.
     in_flight: u64,
+    /// For what they said, or with 503.
     refused: u64,
-    /// Answered with 503, or not at all: some may be stored.
-    unknown: u64,
+    /// Neither accepted nor refused yet.
+    undecided: u64,
 }
 
 /// All since there is the store.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LedgerForEver)]
 pub(super) struct ForEverJson {
+    /// Stored and duplicates together.
+    accepted: u64,
     stored: u64,
     /// Sent again, and the same as before.
     duplicates: u64,
@@ -315,11 +318,13 @@ pub(super) struct ForEverJson {
 
 impl From<Ledger> for LedgerJson {
     fn from(Ledger { since_start, for_ever }: Ledger) -> Self {
-        let Progress { accepted, stored, duplicates, in_flight, refused, unknown } = since_start;
-        let since_start =
-            ProgressJson { accepted, stored, duplicates, in_flight, refused, unknown };
+        let (in_flight, accepted) = (since_start.in_flight(), for_ever.accepted());
         let ForEver { stored, duplicates, refused } = for_ever;
-        Self { since_start, for_ever: ForEverJson { stored, duplicates, refused } }
+        let for_ever = ForEverJson { accepted, stored, duplicates, refused };
+        let Progress { accepted, stored, duplicates, refused, undecided } = since_start;
+        let since_start =
+            ProgressJson { accepted, stored, duplicates, in_flight, refused, undecided };
+        Self { since_start, for_ever }
     }
 }
 
