@@ -295,8 +295,22 @@ fn verification(found: &Verification, out: &mut impl Write) -> io::Result<()> {
             )?;
         }
     }
+    let [asked, unknown] = [found.asked_again, found.unknown].map(thousands);
+    if found.asked_again + found.unknown > 0 {
+        writeln!(
+            out,
+            "           of unknown outcome: {asked} events sent once more, {unknown} still unknown"
+        )?;
+    }
     for example in &found.examples {
         writeln!(out, "for example: {example}")?;
     }
-    writeln!(out, "{}", if found.clean() { "VERIFIED" } else { "NOT AS ACKNOWLEDGED" })
+    match (found.right(), found.unknown) {
+        (true, 0) => writeln!(out, "VERIFIED"),
+        (true, _) => writeln!(
+            out,
+            "NOT VERIFIED: {unknown} events may be stored or not; what was acknowledged is counted once, and at most these besides"
+        ),
+        (false, _) => writeln!(out, "NOT AS ACKNOWLEDGED"),
+    }
 }

@@ -220,7 +220,8 @@ impl Batches {
             let replayed = line.status == Ok(LINE_REPLAYED) && line.tries == 1;
             tally.events.new_as_replayed += u64::from(replayed);
             if let Some(verticals) = &self.verticals {
-                tally.sum(&line.ride, verticals.of(&line.ride), line.outcome);
+                let event = (line.id, line.ride);
+                tally.sum(event, verticals.of(&line.ride), line.outcome);
             }
         }
         let kept = own

@@ -136,8 +136,9 @@ pub struct RidesPostCommand {
     pub repeat_percent: f64,
 
     /// Prove that every acknowledged event was counted once: the vertical of every skier's day that the run
-    /// touched, the skiers of every resort's day, and what the ledger says was stored. The day must be one
-    /// that nobody has used, and nobody else may record rides meanwhile. Exit code 1 when anything differs
+    /// touched, the skiers of every resort's day, and what the ledger says was stored. Events of unknown
+    /// outcome are sent once more, under their ids. The day must be one that nobody has used, and nobody
+    /// else may record rides meanwhile. Exit code 1 when anything differs, or an outcome stays unknown
     #[arg(long)]
     pub verify: bool,
 }

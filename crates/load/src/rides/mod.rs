@@ -12,6 +12,7 @@ mod plan;
 mod post;
 mod read;
 mod request;
+mod resolve;
 mod ride;
 mod tally;
 mod verify;

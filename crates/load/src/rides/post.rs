@@ -70,12 +70,12 @@ impl Posts {
         }
     }
 
-    fn note(&self, ride: &Ride, came: &Settled, tally: &mut Tally) {
+    fn note(&self, event: (Uuid, Ride), came: &Settled, tally: &mut Tally) {
         tally.note(came.outcome);
         tally.events.retries += u64::from(came.tries - 1);
         tally.events.new_as_replayed += u64::from(came.replayed && came.tries == 1);
         if let Some(verticals) = &self.verticals {
-            tally.sum(ride, verticals.of(ride), came.outcome);
+            tally.sum(event, verticals.of(&event.1), came.outcome);
         }
     }
 
@@ -114,7 +114,7 @@ impl Work for Posts {
         self.plan.requests.post(id, &ride, &mut seat.wire.request);
         let came = self.send(seat, scratch).await;
         let (done, cost) = (Instant::now(), seat.wire.take_cost());
-        self.note(&ride, &came, &mut hand.borrow_mut());
+        self.note((id, ride), &came, &mut hand.borrow_mut());
         if came.outcome == WriteOutcome::Acknowledged && self.repeat_share > 0.0 {
             if seat.own.recent.len() == RECENT_MAX {
                 seat.own.recent.pop_front();

@@ -3,8 +3,13 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use uuid::Uuid;
+
 use super::ride::{Place, Ride};
 use crate::ledger::WriteOutcome;
+
+/// The most events of unknown outcome that one thread, or a run, remembers; about 50 MiB.
+const DOUBTFUL_MAX: usize = 1_000_000;
 
 /// Verticals of one skier's day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,12 +77,22 @@ pub(crate) enum Repeat {
     Unanswered,
 }
 
-/// Everything that one thread, or a run, has to remember.
+/// An event of which nobody knows whether it was stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Doubtful {
+    pub(crate) id: Uuid,
+    pub(crate) ride: Ride,
+    pub(crate) vertical: u64,
+}
+
+/// Everything that one thread, or a run, has to remember. All but the events is filled only when the run is to
+/// be verified.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) events: Events,
-    /// Filled only when the run is to be verified.
     pub(crate) days: HashMap<Place, Sums>,
+    /// Those whose outcome is unknown, as far as there are not too many.
+    pub(crate) doubtful: Vec<Doubtful>,
 }
 
 impl Tally {
@@ -89,8 +104,8 @@ impl Tally {
         }
     }
 
-    /// Remembers what the ride is worth that had this outcome.
-    pub(crate) fn sum(&mut self, ride: &Ride, vertical: u64, outcome: WriteOutcome) {
+    /// Remembers what the event is worth that had this outcome.
+    pub(crate) fn sum(&mut self, (id, ride): (Uuid, Ride), vertical: u64, outcome: WriteOutcome) {
         if outcome == WriteOutcome::Refused {
             return;
         }
@@ -100,6 +115,23 @@ impl Tally {
             sums.sure = true;
         } else {
             sums.unknown += vertical;
+            if self.doubtful.len() < DOUBTFUL_MAX {
+                self.doubtful.push(Doubtful { id, ride, vertical });
+            }
+        }
+    }
+
+    /// Takes an event out of doubt: it is stored, or never was and never will be.
+    pub(crate) fn resolve(&mut self, event: &Doubtful, stored: bool) {
+        let sums = self.days.entry(event.ride.place).or_default();
+        sums.unknown -= event.vertical;
+        self.events.unknown -= 1;
+        if stored {
+            sums.acknowledged += event.vertical;
+            sums.sure = true;
+            self.events.acknowledged += 1;
+        } else {
+            self.events.refused += 1;
         }
     }
 
@@ -114,6 +146,8 @@ impl Tally {
 
     pub(crate) fn merge(&mut self, other: Self) {
         self.events.merge(&other.events);
+        let room = DOUBTFUL_MAX - self.doubtful.len();
+        self.doubtful.extend(other.doubtful.into_iter().take(room));
         if self.days.is_empty() {
             self.days = other.days;
             return;
@@ -150,15 +184,30 @@ mod tests {
     fn doubt_widens_the_bounds_and_a_refusal_does_not() {
         use WriteOutcome::{Acknowledged, Refused, Unknown};
         let (mut one, mut other) = (Tally::default(), Tally::default());
-        one.sum(&ride(1, 1), 10, Acknowledged);
-        one.sum(&ride(1, 2), 30, Unknown);
-        other.sum(&ride(1, 1), 20, Acknowledged);
-        other.sum(&ride(1, 1), 40, Unknown);
-        other.sum(&ride(2, 9), 50, Refused);
+        let note = |of: &mut Tally, ride, vertical, outcome| {
+            of.note(outcome);
+            of.sum((Uuid::nil(), ride), vertical, outcome);
+        };
+        note(&mut one, ride(1, 1), 10, Acknowledged);
+        note(&mut one, ride(1, 2), 30, Unknown);
+        note(&mut other, ride(1, 1), 20, Acknowledged);
+        note(&mut other, ride(1, 1), 40, Unknown);
+        note(&mut other, ride(2, 9), 50, Refused);
         one.merge(other);
-        let bounds = |resort, skier| one.days.get(&Place { resort, skier }).map(|day| day.bounds());
-        assert_eq!([bounds(1, 1), bounds(1, 2), bounds(2, 9)], [Some(30..=70), Some(0..=30), None]);
+        let bounds = |of: &Tally| {
+            let places = [(1, 1), (1, 2), (2, 9)].map(|(resort, skier)| Place { resort, skier });
+            places.map(|place| of.days.get(&place).map(|day| day.bounds()))
+        };
+        assert_eq!(bounds(&one), [Some(30..=70), Some(0..=30), None]);
         let skiers = one.skiers(3);
         assert_eq!([skiers[&1], skiers[&2], skiers[&3]], [(1, 2), (0, 0), (0, 0)]);
+
+        let [first, second] = one.doubtful[..] else { panic!("{:?}", one.doubtful) };
+        one.resolve(&first, true);
+        one.resolve(&second, false);
+        assert_eq!(bounds(&one), [Some(30..=30), Some(30..=30), None]);
+        assert_eq!(one.skiers(1)[&1], (2, 2));
+        let Events { acknowledged, refused, unknown, .. } = one.events;
+        assert_eq!((acknowledged, refused, unknown), (3, 2, 0));
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::plan::RidesPlan;
 use super::read::{day_skiers, stored};
+use super::resolve::ask_again;
 use super::ride::{Place, Verticals};
 use super::tally::{Events, Sums, Tally};
 use crate::batch::{Batch, Reply, Verdict, run_batch};
@@ -43,6 +44,10 @@ pub(crate) struct Verification {
     pub(crate) resorts_wrong: u64,
     /// `None` if the server keeps none.
     pub(crate) ledger: Option<LedgerFound>,
+    /// Events of unknown outcome that were sent once more after the run, to learn it.
+    pub(crate) asked_again: u64,
+    /// Those whose outcome nobody knows nevertheless.
+    pub(crate) unknown: u64,
     /// Some of what is wrong or unreadable, in words.
     pub(crate) examples: Vec<String>,
 }
@@ -62,8 +67,13 @@ impl LedgerFound {
 }
 
 impl Verification {
-    /// Whether everything is as acknowledged.
+    /// Whether everything is as acknowledged, and nothing is left in doubt.
     pub(crate) fn clean(&self) -> bool {
+        self.right() && self.unknown == 0
+    }
+
+    /// Whether what was acknowledged is counted, and no more than what is in doubt besides.
+    pub(crate) fn right(&self) -> bool {
         self.skier_days_wrong + self.skier_days_unreadable + self.resorts_wrong == 0
             && self.ledger.is_none_or(LedgerFound::right)
     }
@@ -76,8 +86,17 @@ impl Verification {
 }
 
 /// Looks at everything that the run touched on a day that nobody had used before it.
-pub(crate) fn verify(plan: &Arc<RidesPlan>, before: &Before, tally: Tally) -> Result<Verification> {
+pub(crate) fn verify(
+    plan: &Arc<RidesPlan>,
+    before: &Before,
+    mut tally: Tally,
+) -> Result<Verification> {
+    let asked_again = tally.doubtful.len() as u64;
+    let doubtful = std::mem::take(&mut tally.doubtful);
+    look_again(doubtful, Vec::is_empty, |doubtful| ask_again(plan, doubtful, &mut tally))?;
     let mut found = Verification {
+        asked_again,
+        unknown: tally.events.unknown,
         skier_days: tally.days.len() as u64,
         // Waits until what is acknowledged is stored, so it comes before what is counted.
         ledger: check_ledger(plan, before, &tally.events)?,
@@ -89,7 +108,7 @@ pub(crate) fn verify(plan: &Arc<RidesPlan>, before: &Before, tally: Tally) -> Re
     Ok(found)
 }
 
-/// Asks `look` for what differs, and again while something does.
+/// Asks `look` for what differs after a while, and again while something does.
 fn look_again<T>(
     mut differing: T,
     none: fn(&T) -> bool,

@@ -300,7 +300,50 @@ fn an_event_of_unknown_outcome_may_be_there_or_not() {
     ran.is("/events/retries", unknown * 5.0);
     let stored = u32::try_from(rides.count()).unwrap();
     ran.is("/verification/ledger/stored", f64::from(stored));
-    assert_eq!(ran.outcome, Outcome::Sound, "{}", ran.text);
+    ran.is("/verification/asked_again", unknown);
+    ran.is("/verification/unknown", unknown);
+    ran.is("/verification/skier_days_wrong", 0.0);
+    assert!(ran.text.contains("\nNOT VERIFIED: ") && !ran.text.contains("\nVERIFIED"));
+    assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1), "{}", ran.text);
+}
+
+#[test]
+fn events_of_unknown_outcome_are_asked_for_until_it_is_known() {
+    for command in ["rides --first-threads 0 --threads 5", "rides-batch --lines 10 -c 5"] {
+        let seen: Mutex<HashMap<String, u32>> = Mutex::default();
+        let unanswered: Mutex<HashSet<Vec<u8>>> = Mutex::default();
+        let (address, rides) = rides(move |request, rides| {
+            if request.path == "/api/rides" && request.method == "POST" {
+                let mut unanswered = unanswered.lock().unwrap();
+                let is_new = unanswered.len() < 5 && unanswered.insert(request.body.clone());
+                return (is_new || unanswered.contains(&request.body)).then(|| {
+                    // Half of it is stored.
+                    rides.batch(request, |index| index % 2 == 0);
+                    Reply::Body(503, "", Vec::new())
+                });
+            }
+            let key = request.headers.get("idempotency-key")?;
+            let tries = {
+                let mut seen = seen.lock().unwrap();
+                let times = seen.entry(key.clone()).or_default();
+                *times += 1;
+                *times
+            };
+            let stays_silent = key.ends_with(['0', '1', '2', '3']);
+            (stays_silent && tries <= 6).then(|| {
+                if key.ends_with(['0', '1']) {
+                    rides.serve(request);
+                }
+                Reply::Close
+            })
+        });
+        let ran = ride_load(address, &format!("{command} -n 100 --verify"));
+        assert!(ran.number("/verification/asked_again") > 0.0, "{}", ran.text);
+        ran.is("/verification/unknown", 0.0);
+        ran.is("/verification/ledger/least", 100.0);
+        assert!(ran.text.contains("\nVERIFIED\n"), "{}", ran.text);
+        assert_eq!((ran.outcome, rides.count()), (Outcome::Sound, 100), "{}", ran.text);
+    }
 }
 
 #[test]
