@@ -13,8 +13,20 @@ const NAME_MAX: usize = 64;
 /// The most events a second that can be told apart from no limit.
 const EVENTS_PER_SECOND_MAX: u32 = 1_000_000;
 
-/// Minutes of a day.
+/// Days of a season, and minutes of a day.
+const DAYS_MAX: u16 = 366;
 const MINUTES_MAX: u16 = 1440;
+
+/// The last season that is written with four digits.
+const SEASON_MAX: u16 = 9999;
+
+/// The most skiers whose numbers are printed on passes.
+const SKIERS_MAX: u32 = 100_000_000;
+
+/// Resorts, lifts of one, and lifts of all together: these are in memory, and in one answer.
+const RESORTS_MAX: usize = 1_000;
+const LIFTS_MAX: u16 = 1_000;
+const LIFTS_IN_ALL_MAX: usize = 50_000;
 
 /// Those of the course's clients, by number, from 1 on.
 const RESORTS: [&str; 10] = [
@@ -90,33 +102,45 @@ pub(super) fn check(config: &Config) -> Result<()> {
         bail!("rides.events_per_second must be {EVENTS_PER_SECOND_MAX} or less; 0 is no limit");
     }
     let [first, last] = rides.seasons;
-    if first > last {
-        bail!("rides.seasons must be the first season and the last one, such as [2020, 2030]");
+    if first == 0 || first > last || last > SEASON_MAX {
+        bail!(
+            "rides.seasons must be the first season and the last one, from 1 to {SEASON_MAX}, such as [2020, 2030]"
+        );
     }
-    let positive = [
-        ("days_max", u32::from(rides.days_max)),
-        ("minutes_max", u32::from(rides.minutes_max)),
-        ("skiers_max", rides.skiers_max),
-        ("lifts_max", u32::from(rides.lifts_max)),
+    let most = [
+        ("days_max", u32::from(rides.days_max), u32::from(DAYS_MAX)),
+        ("minutes_max", u32::from(rides.minutes_max), u32::from(MINUTES_MAX)),
+        ("skiers_max", rides.skiers_max, SKIERS_MAX),
+        ("lifts_max", u32::from(rides.lifts_max), u32::from(LIFTS_MAX)),
     ];
-    if let Some((key, _)) = positive.iter().find(|(_, value)| *value == 0) {
-        bail!("rides.{key} must be at least 1");
+    if let Some((key, _, most)) = most.iter().find(|(_, value, most)| !(1..=*most).contains(value))
+    {
+        bail!("rides.{key} must be from 1 to {most}");
     }
-    if rides.minutes_max > MINUTES_MAX {
-        bail!("rides.minutes_max must be {MINUTES_MAX} or less: a day has no more");
+    check_resorts(&rides.resorts)?;
+    let lifts = rides.resorts.iter().map(|resort| match resort.lifts.len() {
+        0 => usize::from(rides.lifts_max),
+        named => named,
+    });
+    let lifts: usize = lifts.sum();
+    if lifts > LIFTS_IN_ALL_MAX {
+        bail!("rides.resorts have {lifts} lifts together, and may have {LIFTS_IN_ALL_MAX}");
     }
-    check_resorts(&rides.resorts)
+    Ok(())
 }
 
 fn check_resorts(resorts: &[ResortConfig]) -> Result<()> {
-    if resorts.is_empty() {
-        bail!("rides.resorts must name at least one resort");
+    if !(1..=RESORTS_MAX).contains(&resorts.len()) {
+        bail!("rides.resorts must name 1 to {RESORTS_MAX} resorts");
     }
     let mut ids = HashSet::new();
     for (place, resort) in resorts.iter().enumerate() {
         let key = format!("rides.resorts[{place}]");
         check_id(&key, resort.id, &mut ids)?;
         check_name(&key, &resort.name)?;
+        if resort.lifts.len() > usize::from(LIFTS_MAX) {
+            bail!("{key}.lifts may be at most {LIFTS_MAX}");
+        }
         let mut ids = HashSet::new();
         for (place, lift) in resort.lifts.iter().enumerate() {
             let key = format!("{key}.lifts[{place}]");
@@ -165,11 +189,16 @@ mod tests {
         for (toml, key) in [
             ("events_per_second = 4000000000", "rides.events_per_second"),
             ("seasons = [2026, 2025]", "rides.seasons"),
+            ("seasons = [0, 2025]", "rides.seasons"),
+            ("seasons = [1, 10000]", "rides.seasons"),
             ("days_max = 0", "rides.days_max"),
+            ("days_max = 367", "rides.days_max must be from 1 to 366"),
             ("minutes_max = 0", "rides.minutes_max"),
             ("minutes_max = 1441", "rides.minutes_max"),
             ("skiers_max = 0", "rides.skiers_max"),
+            ("skiers_max = 100000001", "rides.skiers_max"),
             ("lifts_max = 0", "rides.lifts_max"),
+            ("lifts_max = 1001", "rides.lifts_max must be from 1 to 1000"),
             ("resorts = []", "rides.resorts"),
             ("resorts = [{ id = 0, name = \"x\" }]", "rides.resorts[0].id"),
             (
@@ -194,5 +223,29 @@ mod tests {
             let error = refused(toml);
             assert!(error.starts_with(key), "{toml}: {error}");
         }
+    }
+
+    #[test]
+    fn no_more_resorts_and_lifts_are_taken_than_fit_into_one_answer() {
+        let resorts = |count: u16, lifts: &str| {
+            let resort = |id| format!("{{ id = {id}, name = \"x\"{lifts} }}");
+            format!("resorts = [{}]", (1..=count).map(resort).collect::<Vec<_>>().join(", "))
+        };
+        let lift = |id| format!("{{ id = {id}, vertical = 1 }}");
+        let lifts = |count: u16| {
+            format!(", lifts = [{}]", (1..=count).map(lift).collect::<Vec<_>>().join(", "))
+        };
+        for (toml, said) in [
+            (resorts(1_001, ""), "rides.resorts must name 1 to 1000 resorts"),
+            (resorts(1, &lifts(1_001)), "rides.resorts[0].lifts may be at most 1000"),
+            (resorts(51, &lifts(1_000)), "rides.resorts have 51000 lifts together"),
+            (format!("lifts_max = 60\n{}", resorts(1_000, "")), "rides.resorts have 60000 lifts"),
+        ] {
+            let error = refused(&toml);
+            assert!(error.starts_with(said), "{said}: {error}");
+        }
+        let most = format!("lifts_max = 50\n{}", resorts(1_000, ""));
+        let rides = most.parse::<toml::Table>().unwrap().try_into::<RidesConfig>().unwrap();
+        check(&Config { rides, ..Config::default() }).unwrap();
     }
 }
