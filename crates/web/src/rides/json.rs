@@ -23,7 +23,13 @@ pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
     }
     serde_json::from_slice(json).or_else(|_| {
         let mut json = serde_json::Deserializer::from_slice(json);
-        let read = serde_path_to_error::deserialize(&mut json).map_err(|error| error.to_string());
+        let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let path = error.path().to_string();
+            let said = short(&error.into_inner().to_string());
+            // A field that there is not is named by what is said of it.
+            let is_known = path != "." && path.len() <= FIELD_BYTES_MAX;
+            if is_known { format!("{path}: {said}") } else { said }
+        });
         let read =
             read.and_then(|read| json.end().map(|()| read).map_err(|error| error.to_string()));
         read.map_err(|error| {
@@ -44,6 +50,22 @@ where
 /// A field, or a parameter, that has to be there.
 pub(super) fn given<T>(field: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| Error::invalid(field, "is missing"))
+}
+
+/// The longest name of a field that there is, in bytes.
+const FIELD_BYTES_MAX: usize = 16;
+
+/// The longest part of what somebody sent that they are told again, in characters, with a few words.
+const ECHO_MAX: usize = 48;
+
+/// What the parser said; of what it repeats only the beginning, so that an answer is not as long as what it is
+/// about.
+fn short(said: &str) -> String {
+    let (repeated, expected) = said.rfind(", expected").map_or((said, ""), |at| said.split_at(at));
+    match repeated.char_indices().nth(ECHO_MAX) {
+        None => said.to_owned(),
+        Some((end, _)) => format!("{}…{expected}", &repeated[..end]),
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +96,20 @@ mod tests {
         ] {
             let error = object::<Name>(json.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(word), "{json}: {error}");
+        }
+    }
+
+    #[test]
+    fn of_what_is_wrong_only_the_beginning_is_told_again() {
+        let long = "ä".repeat(400);
+        for (json, word) in [
+            (format!("{{\"{long}\":1}}"), "unknown field `ää"),
+            (format!("{{\"{}, expected\":1}}", "ä".repeat(400)), "unknown field `ää"),
+            (format!("{{\"name\":{{\"{long}\":1}}}}"), "name: invalid type: map"),
+        ] {
+            let error = object::<Name>(json.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(word) && error.contains(", expected "), "{error}");
+            assert!(error.chars().count() < 260, "{error}");
         }
     }
 
