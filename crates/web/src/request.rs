@@ -145,6 +145,12 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     Some(token.map_or("", |(_, token)| token.trim()))
 }
 
+/// Whom a request's limits count for.
+pub(crate) fn client(parts: &Parts) -> Result<Client, Error> {
+    let client = parts.extensions.get::<Client>();
+    client.copied().ok_or_else(|| Error::internal("a request without a client"))
+}
+
 const NO_SESSIONS: Error = Error::unauthenticated("there are no accounts here to sign in to");
 
 impl<S: Send + Sync> FromRequestParts<S> for Asked

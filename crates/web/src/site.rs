@@ -83,6 +83,8 @@ pub struct SiteSettings {
     pub ride_events_per_second: u32,
     /// Connections at once; a tenth of them may be streams.
     pub connections_max: usize,
+    /// Events about rides that one address may send a minute without a gate's key; 0 is no limit.
+    pub rides_per_minute: u32,
 }
 
 /// What handlers work with.
@@ -106,6 +108,7 @@ pub struct Site {
     pub(crate) checks: Option<AddressLimit>,
     pub(crate) pictures: Option<AddressLimit>,
     pub(crate) ride_events: Option<RateLimit>,
+    pub(crate) ride_senders: Option<AddressLimit>,
     /// Room for bodies that are on their way, in KiB.
     pub(crate) body_room: Arc<Semaphore>,
     /// The same for pictures.
@@ -132,6 +135,7 @@ impl Site {
             checks: AddressLimit::per_minute(CHECKS_PER_MINUTE),
             pictures: AddressLimit::per_minute(settings.pictures_per_minute),
             ride_events: RateLimit::per_second(settings.ride_events_per_second),
+            ride_senders: AddressLimit::per_minute(settings.rides_per_minute),
             picture_room: Semaphore::new(LONGEST_PICTURES * settings.picture_kib_max),
             body_room: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
             end: CancellationToken::new(),
@@ -378,7 +382,8 @@ fn log_problem(problem: &Problem, method: &Method, path: &str, id: &RequestId) {
     let status = problem.status.as_u16();
     if problem.status == StatusCode::INTERNAL_SERVER_ERROR {
         tracing::error!(request_id = %id, %method, path, status, cause, "request failed");
-    } else if problem.status.is_server_error() {
+    // One without a cause is a limit that does what it is for.
+    } else if problem.status.is_server_error() && problem.cause.is_some() {
         tracing::warn!(request_id = %id, %method, path, status, cause, "request refused");
     } else {
         tracing::debug!(request_id = %id, %method, path, status, cause, "request refused");

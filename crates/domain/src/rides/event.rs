@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::Ride;
@@ -21,6 +22,34 @@ pub enum EventId {
     Uuid(Uuid),
     /// Anything else, 1 to 128 printable ASCII characters.
     Text(Box<str>),
+}
+
+/// Calls the events of a batch by the key under which it was sent and the numbers of their lines: sent again
+/// under that key, it has the same ones.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchKey([u8; 16]);
+
+impl BatchKey {
+    /// The id of the event in a line, the first of which is 1. Those of one batch lie side by side, which makes
+    /// them quick to store; no id that somebody makes up is likely to be among them.
+    pub fn event(self, line: u16) -> EventId {
+        let Self(mut bytes) = self;
+        bytes[14..].copy_from_slice(&line.to_be_bytes());
+        EventId::Uuid(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+    }
+}
+
+impl FromStr for BatchKey {
+    type Err = Error;
+
+    /// Of 1 to 128 printable ASCII characters, as an id.
+    fn from_str(key: &str) -> Result<Self> {
+        key.parse::<EventId>()?;
+        let digest = Sha256::new().chain_update(b"batch of rides\0").chain_update(key).finalize();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        Ok(Self(bytes))
+    }
 }
 
 impl FromStr for EventId {
@@ -98,6 +127,19 @@ pub struct RideEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_a_batch_is_called_by_its_key_and_number() {
+        let key = |key: &str| key.parse::<BatchKey>().unwrap();
+        let id = |of: &str, line| key(of).event(line);
+        assert_eq!(id("day 9", 1), id("day 9", 1));
+        let ids = [id("day 9", 1), id("day 9", 2), id("day 9", 257), id("day 10", 1)];
+        assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), 4);
+        assert!(ids.iter().all(|id| matches!(id, EventId::Uuid(id) if id.get_version_num() == 8)));
+        for text in ["", "ä", "a\nb", &"x".repeat(129)] {
+            assert!(text.parse::<BatchKey>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn an_id_is_a_uuid_or_any_printable_text() {

@@ -159,7 +159,7 @@ mod tests {
     };
     use crate::{
         Error,
-        rides::{EventId, GateId, Rebuilt, What},
+        rides::{EventId, GateId, Rebuilt, ResortId, Season, What},
     };
 
     /// A store that decides when it is let.
@@ -179,6 +179,14 @@ mod tests {
 
         async fn ledger(&self) -> Result<ForEver> {
             Ok(ForEver::default())
+        }
+
+        async fn add_season(&self, _: ResortId, _: Season) -> Result<()> {
+            Ok(())
+        }
+
+        async fn added_seasons(&self, _: ResortId) -> Result<Vec<Season>> {
+            Ok(Vec::new())
         }
 
         async fn rebuild(&self) -> Result<Rebuilt> {

@@ -14,7 +14,7 @@ mod tally;
 mod views;
 
 pub use self::{
-    event::{EventId, GateId, RideEvent, What},
+    event::{BatchKey, EventId, GateId, RideEvent, What},
     gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
     ledger::{ForEver, Ledger, Progress},
     mountain::{Lift, Mountain, Ranges, Resort},

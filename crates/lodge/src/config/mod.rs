@@ -113,6 +113,7 @@ pub(crate) struct Limits {
     pub(crate) sign_ups_per_minute: u32,
     pub(crate) attempts_per_minute: u32,
     pub(crate) pictures_per_minute: u32,
+    pub(crate) rides_per_minute: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -245,6 +246,7 @@ impl Default for Limits {
             sign_ups_per_minute: 10,
             attempts_per_minute: 20,
             pictures_per_minute: 10,
+            rides_per_minute: 0,
         }
     }
 }

@@ -265,6 +265,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         picture_kib_max: config.accounts.picture_kib_max,
         ride_events_per_second: config.rides.events_per_second,
         connections_max: connection_limits(config).connections_max,
+        rides_per_minute: config.limits.rides_per_minute,
     };
     let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
     Site::new(

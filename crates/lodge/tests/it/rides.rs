@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Answer, Ask, Wire},
-    server::{Lodge, Server, eventually, eventually_true},
+    server::{Lodge, Server, eventually_true},
 };
 
 const DAY: &str = "/skiers/1/seasons/2025/days/3/skiers/7";
@@ -385,24 +385,119 @@ fn a_batch_that_cannot_be_read_is_refused_whole() {
 }
 
 #[test]
-fn past_the_limit_events_are_refused_and_counted() {
-    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "10");
+fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
+    let lodge = Lodge::new();
     let server = lodge.start();
-    let lines: String = (0..200).map(|number| line(&format!("g{number}"), 7, 1)).collect();
-    let (answer, said) = batch(&server, &lines);
-    assert_eq!(answer.status, 503, "{answer:?}");
-    assert!(answer.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
-    let with = |status: u64| said.iter().filter(|line| line["status"] == status).count() as u64;
-    assert!(with(201) > 0 && with(503) > 0 && with(201) + with(503) == 200, "{said:?}");
-    assert_eq!(said[0]["status"], 201);
-    let refused = eventually("a ride is refused", || {
-        let answer = ride(&server, DAY, 1, 1);
-        (answer.status == 503).then_some(answer)
-    });
+    let ride = line("", 7, 10).replace("\"id\":\"\",", "");
+    let send = |server: &Server, key: &str, lines: &str| {
+        let ask = server.ask("POST", "/api/rides").once(key);
+        answered(ask.header("Content-Type", "application/x-ndjson").body(lines).send())
+    };
+    let statuses = |said: &[Value]| {
+        said.iter().map(|line| line["status"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let lines = format!("{ride}{ride}\n{}{ride}", line("own", 7, 10));
+    let (_, first) = send(&server, "day 3", &lines);
+    assert_eq!(statuses(&first), [201, 201, 201, 201]);
+    assert_eq!(first[2]["id"], "own");
+    server.kill();
+    let server = lodge.start();
+    let (answer, again) = send(&server, "day 3", &lines);
+    assert_eq!((answer.status, statuses(&again)), (200, vec![200; 4]));
+    assert_eq!(answer.header("idempotency-replayed"), Some("true"));
+    let ids = |said: &[Value]| said.iter().map(|line| line["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&again), ids(&first));
+    assert_eq!(server.get(DAY).json(), json!(400));
+
+    let (answer, other) = send(&server, "day 3", &ride.replace("\"time\":4", "\"time\":5"));
+    assert_eq!(answer.status, 400);
+    let said = other[0]["message"].as_str().unwrap();
+    assert!(said.starts_with("Idempotency-Key: was given to another event"), "{said}");
+    assert_eq!(
+        statuses(&send(&server, "day 4", &ride).1),
+        [201],
+        "under another key it is another"
+    );
+    let long = "x".repeat(129);
+    for key in ["", "ä", &long] {
+        let answer = server.ask("POST", "/api/rides").once(key).body(&*ride).send();
+        assert!(answer.status == 400 && message(&answer).starts_with("Idempotency-Key"), "{key}");
+    }
+    assert_eq!(server.get(DAY).json(), json!(500));
+}
+
+#[test]
+fn an_answer_is_not_as_long_as_what_it_refuses() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let line = format!("{{\"{}\":1}}\n", "\\u0001".repeat(165));
+    let (answer, said) = batch(&server, &line.repeat(2_000));
+    assert_eq!((answer.status, said.len()), (400, 2_000));
+    assert!(answer.body.len() < line.len() * 2_000, "{} bytes", answer.body.len());
+    assert!(said.iter().all(|line| line["message"].as_str().unwrap().chars().count() < 300));
+    let (answer, said) = batch(&server, &"{}\n".repeat(10_000));
+    assert_eq!((answer.status, said.len()), (400, 10_000));
+    assert_eq!(server.get("/api/rides/ledger").json()["since_start"]["refused"], 12_000);
+}
+
+#[test]
+fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log() {
+    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100");
+    let server = lodge.start();
+    let lines = |of: &str, count: u32| {
+        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
+    };
+    let (answer, said) = batch(&server, &lines("a", 900));
+    assert_eq!((answer.status, said.len()), (200, 900), "it is let in whole");
+    let refused = ride(&server, DAY, 1, 1);
+    let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!(refused.status == 503 && (2..=9).contains(&after), "{refused:?}");
+    let ask = server.ask("POST", "/api/rides").body(lines("b", 10));
+    let refused = ask.send();
+    assert_eq!(refused.status, 503, "or not at all: {refused:?}");
     assert!(refused.header("retry-after").is_some() && !message(&refused).is_empty());
+    assert_eq!(ride(&server, DAY, 0, 1).status, 400, "what is wrong is told whether there is room");
+    let too_many = server.ask("POST", "/api/rides").body(lines("c", 1_001)).send();
+    assert!(too_many.status == 400 && message(&too_many).contains("at most 1000 lines"));
+    let since_start = &server.get("/api/rides/ledger").json()["since_start"];
+    assert_eq!((&since_start["accepted"], &since_start["refused"]), (&json!(900), &json!(1_013)));
+    let limited = server.metric("lodge_rides_limited_total");
+    assert!((limited - 1_012.0).abs() < 0.5, "{limited}");
+    assert!(!server.log().contains("\"WARN\""), "{}", server.log());
+}
+
+#[test]
+fn after_a_batch_the_others_are_let_in_again() {
+    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "1000");
+    let server = lodge.start();
+    let lines: String = (0..300).map(|number| line(&format!("a{number}"), 7, 1)).collect();
+    assert_eq!(batch(&server, &lines).0.status, 200);
     eventually_true("there is room again", || ride(&server, DAY, 1, 1).status == 201);
-    let bad = ride(&server, DAY, 0, 1);
-    assert_eq!(bad.status, 400, "what is wrong is told whether there is room or not");
+}
+
+#[test]
+fn an_address_may_be_limited_where_it_has_no_gates_key() {
+    let lodge = Lodge::new().with("LODGE_LIMITS_RIDES_PER_MINUTE", "5");
+    let server = lodge.start();
+    let key = lodge.admin(&["gate", "create", "north"]).trim().to_owned();
+    let from = |address: &str, lines: &str| {
+        let ask = server.ask("POST", "/api/rides").header("X-Forwarded-For", address);
+        ask.body(lines)
+    };
+    let lines = |of: &str, count: u32| {
+        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
+    };
+    let too_many = from("192.0.2.1", &lines("a", 6)).send();
+    assert!(too_many.status == 400 && message(&too_many).contains("at most 5 lines"));
+    assert_eq!(from("192.0.2.1", &lines("a", 4)).send().status, 200);
+    let refused = from("192.0.2.1", &lines("b", 2)).send();
+    assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
+    let one = || server.ask("POST", DAY).header("X-Forwarded-For", "192.0.2.1");
+    let one = || one().json(&json!({ "time": 1, "liftID": 1 })).send().status;
+    assert_eq!([one(), one()], [201, 429]);
+    assert_eq!(from("192.0.2.2", &lines("c", 5)).send().status, 200, "others have their own");
+    assert_eq!(from("192.0.2.1", &lines("d", 9)).bearer(&key).send().status, 200);
+    assert_eq!(batch(&server, &lines("e", 9)).0.status, 200, "this machine is not limited");
 }
 
 #[test]

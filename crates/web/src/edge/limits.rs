@@ -1,15 +1,23 @@
 //! Limits: per client address, for what is costly or can be abused; and for everybody together.
 
-use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    num::NonZeroU32,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use governor::{
     DefaultDirectRateLimiter, Quota,
     clock::{Clock, DefaultClock},
 };
+use http::StatusCode;
 use lodge_domain::{Error, Result};
 use moka::{policy::EvictionPolicy, sync::Cache};
+use parking_lot::Mutex;
 
 use super::address::Client;
+use crate::error::Problem;
 
 /// Addresses that are remembered at once; past that the longest unseen is forgotten.
 const ADDRESSES_MAX: u64 = 100_000;
@@ -37,11 +45,18 @@ impl AddressLimit {
 
     /// Takes one from the client's share, or says when there is one again.
     pub fn take(&self, client: Client) -> Result<()> {
-        self.take_many(client, 1)
+        // A share is never less than one.
+        self.take_many(client, 1, |_| Error::internal("a share of nothing"))
     }
 
-    /// Takes `count`; more than a whole share is never to be had.
-    pub fn take_many(&self, client: Client, count: u32) -> Result<()> {
+    /// Takes `count`, all of them or none. More than a whole share is never to be had: `too_many` says so,
+    /// of how many there are in one.
+    pub fn take_many(
+        &self,
+        client: Client,
+        count: u32,
+        too_many: impl FnOnce(u32) -> Error,
+    ) -> Result<()> {
         let (Some(address), Some(count)) = (client.limited_by(), NonZeroU32::new(count)) else {
             return Ok(());
         };
@@ -52,41 +67,57 @@ impl AddressLimit {
             Ok(Err(until)) => {
                 Err(Error::TooMany { retry_after: until.wait_time_from(self.clock.now()) })
             }
-            Err(_) => Err(Error::invalid(
-                "links",
-                format!("may be at most {} at once without an API key", self.quota.burst_size()),
-            )),
+            Err(_) => Err(too_many(self.quota.burst_size().get())),
         }
     }
 }
 
-/// Parts of a second whose share everybody may take at once.
-const BURST_PER_SECOND: u32 = 10;
+/// How much of what was not taken may be taken later: this time's share.
+const SAVED: Duration = Duration::from_millis(100);
 
-/// Lets everybody together do a thing so often a second (GCRA), a tenth of a second's share at once.
+/// How long the rest may be kept out by those that are let in at once, in seconds.
+const AHEAD_MAX_S: u32 = 10;
+
+/// Lets everybody together do a thing so often a second, a tenth of a second's share at once if it was not
+/// taken before. Whoever comes with many, while one may come, gets in with all of them, and nobody else until
+/// their time has passed: so neither those who come with many nor those who come with one wait for ever, as
+/// with a limiter that lets in at once what it has saved and no more.
 pub struct RateLimit {
-    limiter: DefaultDirectRateLimiter,
-    clock: DefaultClock,
+    per_second: NonZeroU32,
+    /// When the share of all that were let in has passed.
+    free_at: Mutex<Option<Instant>>,
 }
 
 impl RateLimit {
     /// A limit of `per_second`; with 0 nothing is limited.
     pub fn per_second(per_second: u32) -> Option<Self> {
-        let share = NonZeroU32::new(per_second)?;
-        let burst = NonZeroU32::new(per_second / BURST_PER_SECOND).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(share).allow_burst(burst);
-        Some(Self {
-            limiter: DefaultDirectRateLimiter::direct(quota),
-            clock: DefaultClock::default(),
-        })
+        Some(Self { per_second: NonZeroU32::new(per_second)?, free_at: Mutex::default() })
     }
 
-    /// Takes one, or says when there is one again.
-    pub fn take(&self) -> Result<()> {
-        self.limiter.check().map_err(|until| Error::Unavailable {
-            retry_after: until.wait_time_from(self.clock.now()),
-            cause: "more is asked for than the operator lets in".into(),
-        })
+    /// The most that are let in at once.
+    pub fn most(&self) -> u32 {
+        self.per_second.get().saturating_mul(AHEAD_MAX_S)
+    }
+
+    /// Takes `count`, all of them or none; or says when there will be one again. That somebody is refused is
+    /// what the limit is for, and no cause for the log.
+    pub fn take(&self, count: u32) -> Result<(), Problem> {
+        self.take_at(count, Instant::now())
+    }
+
+    fn take_at(&self, count: u32, now: Instant) -> Result<(), Problem> {
+        let saved = now.checked_sub(SAVED).unwrap_or(now);
+        let mut free_at = self.free_at.lock();
+        let from = free_at.map_or(saved, |free_at| free_at.max(saved));
+        if from >= now {
+            let detail = "more is sent than is let in; try again shortly";
+            let retry_after = Some(from - now);
+            let refused = Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail);
+            return Err(Problem { retry_after, ..refused });
+        }
+        let share = u64::from(count) * 1_000_000_000 / u64::from(self.per_second.get());
+        *free_at = Some(from + Duration::from_nanos(share));
+        Ok(())
     }
 }
 
@@ -103,19 +134,43 @@ mod tests {
     fn more_than_a_whole_share_at_once_is_refused() {
         let limit = AddressLimit::per_minute(3).unwrap();
         let client = Client::Remote("192.0.2.1".parse().unwrap());
-        assert!(matches!(limit.take_many(client, 4), Err(Error::Invalid { .. })));
-        limit.take_many(client, 3).unwrap();
-        assert!(matches!(limit.take_many(client, 1), Err(Error::TooMany { .. })));
+        let take = |count| {
+            limit.take_many(client, count, |most| Error::invalid("body", format!("{most} lines")))
+        };
+        assert_eq!(take(4).unwrap_err().to_string(), "body: 3 lines");
+        take(3).unwrap();
+        assert!(matches!(take(1), Err(Error::TooMany { .. })));
     }
 
     #[test]
-    fn everybody_together_takes_a_tenth_of_a_second_at_once() {
+    fn everybody_together_gets_the_rate_and_a_tenth_of_a_second_at_once() {
         let limit = RateLimit::per_second(20).unwrap();
-        // More than two if the test itself is held up.
-        let taken = (0..1_000).take_while(|_| limit.take().is_ok()).count();
-        assert!((2..1_000).contains(&taken), "{taken}");
-        assert!(RateLimit::per_second(1).unwrap().take().is_ok());
+        let begun = Instant::now();
+        let taken_at = |ms| {
+            let now = begun + Duration::from_millis(ms);
+            (0..1_000).take_while(|_| limit.take_at(1, now).is_ok()).count()
+        };
+        assert_eq!(taken_at(0), 2);
+        let refused = limit.take_at(1, begun).unwrap_err();
+        assert_eq!((refused.status.as_u16(), refused.cause), (503, None));
+        assert_eq!((1..=10_000).map(taken_at).sum::<usize>(), 10 * 20);
+        assert_eq!(taken_at(60_000), 2, "no more is saved up");
         assert!(RateLimit::per_second(0).is_none());
+    }
+
+    #[test]
+    fn many_are_let_in_together_and_the_others_when_their_time_has_passed() {
+        let limit = RateLimit::per_second(20).unwrap();
+        let begun = Instant::now();
+        let take = |count, ms| limit.take_at(count, begun + Duration::from_millis(ms));
+        take(100, 0).unwrap();
+        for (count, ms) in [(1, 0), (1, 4_900), (100, 4_900)] {
+            let after = take(count, ms).unwrap_err().retry_after;
+            assert_eq!(after, Some(Duration::from_millis(4_900 - ms)), "{count} at {ms}");
+        }
+        take(1, 4_901).unwrap();
+        take(100, 4_951).unwrap();
+        assert_eq!(limit.most(), 200);
     }
 
     #[test]

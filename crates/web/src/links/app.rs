@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 use lodge_domain::{
-    Attempt, Result,
+    Attempt, Error, Result,
     links::{Caller, Edit, Links},
 };
 
@@ -39,7 +39,10 @@ impl LinksApp {
         match (&self.site.creations, caller) {
             (None, _) | (_, Caller::Owner(_)) => Ok(()),
             (Some(_), _) if self.links.knows(attempt).await? => Ok(()),
-            (Some(limit), _) => limit.take_many(client, count),
+            (Some(limit), _) => limit.take_many(client, count, |most| {
+                let reason = format!("may be at most {most} at once without an API key");
+                Error::invalid("links", reason)
+            }),
         }
     }
 

@@ -6,21 +6,26 @@ use axum::extract::FromRef;
 use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
-    rides::{EXPORTS_MAX, EventId, Recorded, Rides, Sender, What},
+    rides::{EXPORTS_MAX, EventId, Recorded, Rides, Sender},
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::live::Live;
 use crate::{
     Site,
     edge::{
-        limits::RateLimit,
+        address::Client,
         stream::{Bounds, Streams},
     },
+    error::Problem,
     request,
 };
 
-/// All batches together that are on their way at one time, in KiB of memory.
+/// The header that names an event, or a batch, in errors.
+pub(super) const KEY: &str = "Idempotency-Key";
+
+/// All batches together that are on their way at one time, from the first of their body to the last of their
+/// answer, in KiB of memory.
 const BATCHES_KIB_MAX: usize = 128 * 1024;
 
 /// Exports that one address may have under way.
@@ -31,7 +36,7 @@ const EXPORTS_PER_ADDRESS: usize = 2;
 pub(crate) struct RidesApp {
     pub(crate) site: Arc<Site>,
     pub(crate) rides: Arc<Rides>,
-    /// Room for batches, in KiB.
+    /// Room for batches, in KiB. Nobody waits for it: who waits holds what others wait for.
     pub(super) batch_room: Arc<Semaphore>,
     /// What changes.
     pub(super) live: Arc<Live>,
@@ -61,16 +66,40 @@ impl RidesApp {
         self.rides.gates.authenticate(request::bearer(headers)).await
     }
 
-    /// Lets an event in, if whoever sends it may tell it, and takes it from everybody's share.
-    pub(super) fn admit(&self, sender: &Sender, what: &What) -> Result<()> {
-        sender.check(what)?;
-        self.take_share()
+    /// Takes room for a batch.
+    pub(super) fn batch_room(&self, kib: u32) -> Result<OwnedSemaphorePermit> {
+        let room = Arc::clone(&self.batch_room).try_acquire_many_owned(kib);
+        room.map_err(|_| Error::unavailable("too many batches are on their way"))
     }
 
-    /// Takes one from everybody's share of events.
-    pub(super) fn take_share(&self) -> Result<()> {
-        self.site.ride_events.as_ref().map_or(Ok(()), RateLimit::take)
+    /// Lets in events that somebody sends, all of them or none: first by the share of their address, if they
+    /// have no key, so that what one of them has too much of is not taken from everybody's.
+    pub(super) fn admit(
+        &self,
+        client: Client,
+        sender: &Sender,
+        events: u32,
+    ) -> Result<(), Problem> {
+        if let (Some(limit), Sender::Nobody) = (&self.site.ride_senders, sender) {
+            let whose = "a minute without a gate's key";
+            limit.take_many(client, events, |most| too_many_lines(most, whose))?;
+        }
+        let Some(limit) = &self.site.ride_events else { return Ok(()) };
+        if events > limit.most() {
+            return Err(too_many_lines(limit.most(), "here").into());
+        }
+        limit.take(events)
     }
+
+    /// Counts events that were refused because there were too many.
+    pub(super) fn refuse_limited(&self, events: u32) {
+        metrics::counter!("lodge_rides_limited_total").increment(events.into());
+        self.rides.refuse(events.into());
+    }
+}
+
+fn too_many_lines(most: u32, whose: &str) -> Error {
+    Error::invalid("body", format!("must be at most {most} lines {whose}"))
 }
 
 /// An event's id, of which `field` is the caller's name.

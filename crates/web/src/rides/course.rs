@@ -8,13 +8,13 @@ use axum::{
 use http::{StatusCode, Uri};
 use lodge_domain::{
     Error, Result,
-    rides::{GateId, NewEvent, Outcome, ResortId, Season, Span, What},
+    rides::{NewEvent, Outcome, ResortId, Season, Sender, Span, What},
 };
 use serde::Deserialize;
 
 use super::{
     RidesApp,
-    app::{called, event_id, kept},
+    app::{KEY, called, event_id, kept},
     dto::{
         Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
         VerticalAnswer, VerticalJson,
@@ -25,16 +25,13 @@ use super::{
 };
 use crate::{
     answers,
-    edge::idempotency,
+    edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    request::Whole,
+    request::{self, Whole},
 };
 
 /// The longest body of a ride, in bytes: twenty times what it needs.
 const RIDE_BYTES_MAX: usize = 1024;
-
-/// The header that names an event, in errors.
-const KEY: &str = "Idempotency-Key";
 
 /// A ride, where the path says whose and when.
 #[derive(Deserialize)]
@@ -63,10 +60,13 @@ struct NewSeason {
         ("Idempotency-Key" = Option<String>, Header, description = "What the event is called, for ever: 1 to 128 printable ASCII characters; a UUID is answered in lower case; without it, an id is made up")),
     responses((status = 201, description = "It is stored", body = IdJson), (status = 400, description = "Something cannot be, and the answer says what; or the Idempotency-Key was used for another ride"),
         (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it"),
+        (status = 429, description = "This address has sent too many without a gate's key: try again, after Retry-After"),
         (status = 503, description = "Try again, with the same Idempotency-Key; see Retry-After")),
     security((), ("gate" = [])))]
 pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpResult {
-    let (gate, event) = read(&app, request).await.inspect_err(|_| app.rides.refuse(1))?;
+    let (client, sender, event) = read(&app, request).await.inspect_err(|_| app.rides.refuse(1))?;
+    app.admit(client, &sender, 1).inspect_err(|_| app.refuse_limited(1))?;
+    let gate = sender.id();
     let outcome = app.rides.record(gate, vec![event]).await?.pop();
     let Some(Outcome { id, recorded }) = outcome else {
         return Err(Error::internal("an event without an outcome").into());
@@ -76,8 +76,9 @@ pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpR
     Ok(answers::marked(answer, before))
 }
 
-async fn read(app: &RidesApp, request: Request) -> Result<(GateId, NewEvent), Problem> {
+async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEvent), Problem> {
     let (parts, body) = request.into_parts();
+    let client = request::client(&parts)?;
     let sender = app.sender(&parts.headers).await?;
     let mountain = &app.rides.mountain;
     let [resort, season, day, skier] = number::in_path(parts.uri.path());
@@ -93,8 +94,8 @@ async fn read(app: &RidesApp, request: Request) -> Result<(GateId, NewEvent), Pr
     let (time, lift) = (given("time", said.time)?.0, given("liftID", said.lift)?.0);
     let ride = mountain.ride(on, skier, time, lift)?;
     let what = What::Ride(ride);
-    app.admit(&sender, &what)?;
-    Ok((sender.id(), NewEvent { id, what }))
+    sender.check(&what)?;
+    Ok((client, sender, NewEvent { id, what }))
 }
 
 /// How many skiers rode at a resort on a day.
@@ -185,6 +186,7 @@ pub(super) async fn add_season(State(app): State<RidesApp>, request: Request) ->
 
 async fn new_season(app: &RidesApp, request: Request) -> Result<(ResortId, Season), Problem> {
     let (parts, body) = request.into_parts();
+    let client = request::client(&parts)?;
     let sender = app.sender(&parts.headers).await?;
     let [resort] = number::in_path(parts.uri.path());
     let (resort, _) = app.rides.mountain.resort(resort)?;
@@ -194,6 +196,6 @@ async fn new_season(app: &RidesApp, request: Request) -> Result<(ResortId, Seaso
     let season = app.rides.mountain.season(given("year", said.year)?.0);
     let season = season.map_err(|error| called("year", error))?;
     sender.check_resort(resort)?;
-    app.take_share()?;
+    app.admit(client, &sender, 1)?;
     Ok((resort, season))
 }

@@ -54,7 +54,7 @@ pub(super) struct IdJson<'a> {
 #[schema(as = LineOutcome)]
 pub(super) struct LineJson<'a> {
     /// Its number; the first is 1.
-    line: usize,
+    line: u16,
     /// 201, 200, 400, 403, 404, 409 or 503.
     status: u16,
     /// What the event is called, if it is kept.
@@ -68,12 +68,12 @@ pub(super) struct LineJson<'a> {
 
 impl<'a> LineJson<'a> {
     /// Of a line whose event is kept.
-    pub(super) fn kept(line: usize, status: StatusCode, id: &'a EventId) -> Self {
+    pub(super) fn kept(line: u16, status: StatusCode, id: &'a EventId) -> Self {
         Self { line, status: status.as_u16(), id: Some(Id(id)), message: None }
     }
 
     /// Of a line whose event is not.
-    pub(super) fn refused(line: usize, problem: &'a Problem) -> Self {
+    pub(super) fn refused(line: u16, problem: &'a Problem) -> Self {
         let message = Some(problem.detail.as_str());
         Self { line, status: problem.status.as_u16(), id: None, message }
     }

@@ -2,19 +2,19 @@
 
 use lodge_domain::{
     Error, Result,
-    rides::{Mountain, NewEvent, What},
+    rides::{BatchKey, Mountain, NewEvent, What},
 };
 use serde::Deserialize;
 
 use super::{
-    app::event_id,
+    app::{KEY, event_id},
     json::{self, given, not_null},
     number::{Number, Quoted, Text},
 };
 use crate::error::Problem;
 
-/// Lines in a batch: some tenths of a second of the store's time.
-const LINES_MAX: usize = 10_000;
+/// Lines in a batch: some tenths of a second of the store's time. Their numbers fit into an event's id.
+const LINES_MAX: u16 = 10_000;
 
 /// The longest line, in bytes: several times what a ride with the longest id needs.
 const LINE_BYTES_MAX: usize = 1024;
@@ -30,7 +30,9 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) struct Line {
     /// Its number; the first is 1.
-    pub(super) number: usize,
+    pub(super) number: u16,
+    /// What its sender calls the id of its event: a field of the line, or the header that names the batch.
+    pub(super) called: &'static str,
     /// Why it is not among the events.
     pub(super) refused: Option<Box<Problem>>,
 }
@@ -84,29 +86,49 @@ impl EventJson<'_> {
     }
 }
 
+/// Lines with their numbers, also those that are empty.
+fn numbered(body: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    // What follows the last line's end is no line.
+    let body = body.strip_suffix(b"\n").unwrap_or(body);
+    (1..=LINES_MAX + 1).zip(body.split(|byte| *byte == b'\n'))
+}
+
+/// How many lines there are that are not empty.
+pub(super) fn count(body: &[u8]) -> Result<u16> {
+    let mut count = 0;
+    for (number, line) in numbered(body) {
+        if number > LINES_MAX {
+            return Err(Error::invalid("body", format!("must be at most {LINES_MAX} lines")));
+        }
+        count += u16::from(!line.trim_ascii().is_empty());
+    }
+    Ok(count)
+}
+
 impl Batch {
-    /// Reads all lines. `admit` is asked for every good one whether what it says may come in.
+    /// Reads all lines, which were counted before. Events that have no id get theirs by `key`, if there is one.
+    /// `check` is asked of every good line whether its sender may say so.
     pub(super) fn read(
         body: &[u8],
         mountain: &Mountain,
-        admit: impl Fn(&What) -> Result<()>,
-    ) -> Result<Self> {
+        key: Option<BatchKey>,
+        check: impl Fn(&What) -> Result<()>,
+    ) -> Self {
         let mut batch = Self::default();
-        // What follows the last line's end is no line.
-        let body = body.strip_suffix(b"\n").unwrap_or(body);
-        for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
-            if index == LINES_MAX {
-                return Err(Error::invalid("body", format!("must be at most {LINES_MAX} lines")));
-            }
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let event = event(line, mountain).and_then(|event| admit(&event.what).map(|()| event));
-            let refused = event.map(|event| batch.events.push(event)).err();
-            let refused = refused.map(|error| Box::new(Problem::from(error)));
-            batch.lines.push(Line { number: index + 1, refused });
+        for (number, line) in numbered(body).filter(|(_, line)| !line.trim_ascii().is_empty()) {
+            let event = event(line, mountain).and_then(|event| check(&event.what).map(|()| event));
+            let mut called = "id";
+            let refused = event.map(|mut event| {
+                if let (None, Some(key)) = (&event.id, key) {
+                    event.id = Some(key.event(number));
+                    called = KEY;
+                }
+                batch.events.push(event);
+            });
+            let refused = refused.err().map(|error| Box::new(Problem::from(error)));
+            batch.lines.push(Line { number, called, refused });
         }
-        Ok(batch)
+        batch
     }
 
     /// How many lines are not among the events.
@@ -125,18 +147,16 @@ fn event(line: &[u8], mountain: &Mountain) -> Result<NewEvent> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use lodge_domain::rides::EventId;
 
     use super::*;
     use crate::rides::samples;
 
     fn read(body: &str) -> Batch {
-        Batch::read(body.as_bytes(), &samples::mountain(), |_| Ok(())).unwrap()
+        Batch::read(body.as_bytes(), &samples::mountain(), None, |_| Ok(()))
     }
 
-    fn refusals(batch: &Batch) -> Vec<(usize, &str)> {
+    fn refusals(batch: &Batch) -> Vec<(u16, &str)> {
         let refusal = |line: &'_ Line| line.refused.as_ref().map(|_| line.number);
         let numbers = batch.lines.iter().filter_map(refusal);
         let texts = batch.lines.iter().filter_map(|line| Some(&*line.refused.as_ref()?.detail));
@@ -204,32 +224,48 @@ mod tests {
             let [(1, text)] = refusals(&batch)[..] else { panic!("{line} is taken") };
             assert!(words.iter().all(|word| text.contains(word)), "{line}: {text}");
         }
-        let not_utf_8 =
-            Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), |_| Ok(())).unwrap();
+        let not_utf_8 = Batch::read(b"{\"id\":\"\xff\"}", &samples::mountain(), None, |_| Ok(()));
         assert_eq!(not_utf_8.refused(), 1);
     }
 
     #[test]
     fn ten_thousand_lines_are_a_batch_and_one_more_is_not() {
         let lines = |count| format!("{RIDE}\n").repeat(count);
+        assert_eq!(count(lines(10_000).as_bytes()).unwrap(), 10_000);
         assert_eq!(read(&lines(10_000)).events.len(), 10_000);
-        let too_many = Batch::read(lines(10_001).as_bytes(), &samples::mountain(), |_| Ok(()));
-        assert!(too_many.unwrap_err().to_string().contains("10000 lines"));
+        let too_many = count(lines(10_001).as_bytes()).unwrap_err().to_string();
+        assert!(too_many.contains("10000 lines"), "{too_many}");
+        assert!(count("\n".repeat(10_001).as_bytes()).is_err());
+        assert_eq!(count(b"\n{}\n \r\nx\n\n").unwrap(), 2);
         assert!(read("").lines.is_empty() && read("\n\n").lines.is_empty());
     }
 
     #[test]
-    fn only_good_lines_ask_to_be_let_in() {
-        let asked = Cell::new(0);
-        let body = format!("{RIDE}\nbad\n{RIDE}\n{RIDE}");
-        let admit = |_: &What| {
-            asked.set(asked.get() + 1);
-            if asked.get() == 2 { Err(Error::unavailable("full")) } else { Ok(()) }
+    fn what_a_sender_may_not_say_is_not_among_the_events() {
+        let body = format!("{RIDE}\nbad\n{{\"void\":\"a\"}}\n{RIDE}");
+        let check = |what: &What| match what {
+            What::Ride(_) => Ok(()),
+            What::Void(_) => Err(Error::forbidden("no voids")),
         };
-        let batch = Batch::read(body.as_bytes(), &samples::mountain(), admit).unwrap();
-        assert_eq!((asked.get(), batch.events.len()), (3, 2));
+        let batch = Batch::read(body.as_bytes(), &samples::mountain(), None, check);
+        assert_eq!((batch.events.len(), batch.refused()), (2, 2));
         let refused = batch.lines.iter().filter_map(|line| line.refused.as_ref());
         let statuses: Vec<_> = refused.map(|problem| problem.status.as_u16()).collect();
-        assert_eq!(statuses, [400, 503]);
+        assert_eq!(statuses, [400, 403]);
+    }
+
+    #[test]
+    fn lines_without_an_id_are_called_by_the_key_and_their_numbers() {
+        let named = RIDE.replacen('{', "{\"id\":\"a\",", 1);
+        let body = format!("{RIDE}\n\n{named}\nbad\n{RIDE}\n");
+        let ids = |key: &str| {
+            let key = Some(key.parse().unwrap());
+            let batch = Batch::read(body.as_bytes(), &samples::mountain(), key, |_| Ok(()));
+            batch.events.into_iter().map(|event| event.id.unwrap()).collect::<Vec<_>>()
+        };
+        let key: BatchKey = "day 9".parse().unwrap();
+        assert_eq!(ids("day 9"), [key.event(1), EventId::Text("a".into()), key.event(5)]);
+        assert_ne!(ids("day 10")[0], ids("day 9")[0]);
+        assert_eq!(ids("day 10")[1], ids("day 9")[1]);
     }
 }
