@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io,
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -11,7 +12,7 @@ use std::{
 
 use rusqlite::Connection;
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
@@ -20,77 +21,185 @@ use crate::{
 };
 
 const KILLS: usize = 20;
-const GATES: usize = 40;
+const SENDERS: usize = 40;
 const SKIERS: u32 = 60;
 
-/// Of how many acknowledged rides one is sent again.
+/// One of so many senders has no gate's key.
+const WITHOUT_KEY: usize = 4;
+
+/// Of how many parcels one is a batch, and of how many acknowledged ones one is sent again.
+const BATCH: usize = 3;
 const AGAIN: usize = 10;
 
-/// A ride as a gate knows it.
+/// Rides of a batch.
+const RIDES: usize = 6;
+
+/// What a gate tells.
 #[derive(Debug, Clone)]
-struct Scan {
-    id: String,
-    day: u32,
-    skier: u32,
-    lift: u32,
+enum What {
+    Ride { day: u32, skier: u32, lift: u32 },
+    Void(String),
 }
 
-impl Scan {
-    fn new(gate: usize, number: usize) -> Self {
-        let number = u32::try_from(gate * 7_919 + number).unwrap();
+/// An event as its sender knows it; without an id, until it is acknowledged, where the batch has a key.
+#[derive(Debug, Clone)]
+struct Event {
+    id: Option<String>,
+    what: What,
+}
+
+/// What goes out together: a ride by the published API, or a batch.
+#[derive(Debug, Clone)]
+enum Parcel {
+    Ride(Event),
+    Batch { key: String, events: Vec<Event> },
+}
+
+/// What the server said of a parcel.
+struct Said {
+    /// With their ids.
+    acknowledged: Vec<Event>,
+    /// Whether all were known before.
+    known: bool,
+    refused: Vec<String>,
+}
+
+impl Event {
+    fn ride(sender: usize, number: usize) -> Self {
+        let number = u32::try_from(sender * 7_919 + number).unwrap();
         let (day, skier, lift) = (number % 2 + 1, number % SKIERS + 1, number % 40 + 1);
-        Self { id: Uuid::now_v7().to_string(), day, skier, lift }
+        Self { id: Some(new_id()), what: What::Ride { day, skier, lift } }
     }
 
-    fn send(&self, server: &Server, wire: &mut Wire) -> std::io::Result<Answer> {
-        let path = format!("/skiers/3/seasons/2025/days/{}/skiers/{}", self.day, self.skier);
-        let ride = json!({ "time": 100, "liftID": self.lift });
-        server.ask("POST", &path).once(&self.id).json(&ride).on(wire)
+    fn line(&self) -> String {
+        let mut line = match &self.what {
+            What::Ride { day, skier, lift } => {
+                json!({ "resortID": 3, "seasonID": "2025", "dayID": day, "skierID": skier, "time": 100, "liftID": lift })
+            }
+            What::Void(of) => json!({ "void": of }),
+        };
+        if let Some(id) = &self.id {
+            line["id"] = json!(id);
+        }
+        line.to_string()
     }
 }
 
-/// A gate: what it has not heard of yet it sends again, to the next server.
+fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+impl Parcel {
+    fn send(&self, server: &Server, key: Option<&str>, wire: &mut Wire) -> io::Result<Said> {
+        let ask = |path: &str, once: &str| {
+            let ask = server.ask("POST", path).once(once);
+            key.map_or(ask.clone(), |key| ask.bearer(key))
+        };
+        match self {
+            Self::Ride(event) => {
+                let What::Ride { day, skier, lift } = event.what else { panic!("{event:?}") };
+                let path = format!("/skiers/3/seasons/2025/days/{day}/skiers/{skier}");
+                let ask = ask(&path, event.id.as_ref().unwrap());
+                let answer = ask.json(&json!({ "time": 100, "liftID": lift })).on(wire)?;
+                let known = answer.header("idempotency-replayed").is_some();
+                let (acknowledged, refused) = match answer.status {
+                    201 => (vec![event.clone()], Vec::new()),
+                    _ => (Vec::new(), vec![format!("{answer:?}")]),
+                };
+                Ok(Said { acknowledged, known, refused })
+            }
+            Self::Batch { key, events } => {
+                let lines = events.iter().map(Event::line).collect::<Vec<_>>().join("\n");
+                let answer = ask("/api/rides", key).body(lines).on(wire)?;
+                Ok(said(&answer, events))
+            }
+        }
+    }
+}
+
+fn said(answer: &Answer, events: &[Event]) -> Said {
+    let text = answer.text();
+    let lines: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(lines.len(), events.len(), "{answer:?}");
+    let known = lines.iter().all(|line| line["status"] == 200);
+    let mut said = Said { acknowledged: Vec::new(), known, refused: Vec::new() };
+    for (event, line) in events.iter().zip(&lines) {
+        match line["id"].as_str() {
+            Some(id) => {
+                let id = Some(id.to_owned());
+                said.acknowledged.push(Event { id, ..event.clone() });
+            }
+            None => said.refused.push(line.to_string()),
+        }
+    }
+    said
+}
+
+/// Whoever sends: what it has not heard of yet it sends again, to the next server.
 #[derive(Default)]
-struct Gate {
-    acknowledged: Vec<Scan>,
-    unheard: Option<Scan>,
+struct Sender {
+    key: Option<String>,
+    acknowledged: Vec<Event>,
+    parcels: usize,
     sent: usize,
-}
-
-/// Whether a gate sends a ride again under the id that it had.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ids {
-    Kept,
-    MadeAnew,
-}
-
-#[test]
-fn twenty_kills_under_retrying_gates_count_every_acknowledged_ride_once() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let acknowledged = ride_through_kills(&lodge, KILLS, Ids::Kept);
-    assert!(acknowledged.len() > KILLS * 100, "{}", acknowledged.len());
-    assert_eq!(miscounted(&lodge, &acknowledged), Vec::<String>::new());
+    /// Rides that were acknowledged and may be taken back.
+    standing: Vec<String>,
+    unheard: Option<Parcel>,
+    /// What came otherwise than it must.
+    wrong: Vec<String>,
 }
 
 #[test]
-fn the_count_is_seen_to_be_wrong_where_rides_are_not_deduplicated() {
+fn twenty_kills_under_retrying_gates_count_every_acknowledged_event_once() {
     let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let acknowledged = ride_through_kills(&lodge, 1, Ids::MadeAnew);
-    assert_ne!(miscounted(&lodge, &acknowledged), Vec::<String>::new());
+    let senders = ride_through_kills(&lodge, KILLS);
+    let events: Vec<_> = senders.iter().flat_map(|sender| &sender.acknowledged).collect();
+    let voids = events.iter().filter(|event| matches!(event.what, What::Void(_))).count();
+    assert!(events.len() > KILLS * 200 && voids > KILLS, "{} and {voids}", events.len());
+    let wrong: Vec<_> = senders.iter().flat_map(|sender| &sender.wrong).collect();
+    assert_eq!(wrong, Vec::<&String>::new());
+    assert_eq!(miscounted(&lodge, &events), Vec::<String>::new());
 }
 
-/// Kills one server after the other while gates send to it; then lets them send what they have not heard of.
-/// What was acknowledged, all of it.
-fn ride_through_kills(lodge: &Lodge, kills: usize, ids: Ids) -> Vec<Scan> {
-    let gates: Vec<_> = (0..GATES).map(|_| Mutex::new(Gate::default())).collect();
+/// The store gives up each id as soon as it has it, and so knows nothing again.
+#[test]
+fn the_count_is_seen_to_be_wrong_where_the_server_does_not_know_events_again() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    assert_eq!(lodge.start().stop(), Some(0));
+    let forgets = "CREATE TRIGGER forgets AFTER INSERT ON rides
+        BEGIN UPDATE rides SET event = randomblob(16) WHERE row = new.row; END";
+    lodge.database().execute_batch(forgets).unwrap();
+    let senders = ride_through_kills(&lodge, 1);
+    let events: Vec<_> = senders.iter().flat_map(|sender| &sender.acknowledged).collect();
+    let wrong = miscounted(&lodge, &events);
+    let stored: usize = lodge
+        .database()
+        .query_row("SELECT count(*) FROM rides", [], |row| row.get::<_, i64>(0))
+        .unwrap()
+        .try_into()
+        .unwrap();
+    assert!(stored > events.len(), "{stored} stored, {} acknowledged", events.len());
+    assert!(wrong.iter().any(|wrong| wrong.starts_with("/skiers/")), "{wrong:?}");
+}
+
+/// Kills one server after the other while senders send to it; then lets them send what they have not heard of.
+fn ride_through_kills(lodge: &Lodge, kills: usize) -> Vec<Sender> {
+    assert_eq!(lodge.start().stop(), Some(0), "it makes its folder");
+    let key = lodge.admin(&["gate", "create", "north"]).trim().to_owned();
+    let sender = |number: usize| {
+        let key = (!number.is_multiple_of(WITHOUT_KEY)).then(|| key.clone());
+        Mutex::new(Sender { key, ..Sender::default() })
+    };
+    let senders: Vec<_> = (0..SENDERS).map(sender).collect();
     for round in 0..=kills {
         let server = lodge.start();
         // Each time at another moment of the writer's groups; the last one lives.
         let left = (round < kills).then(|| AtomicUsize::new(110 + 37 * round));
         thread::scope(|scope| {
-            for (number, gate) in gates.iter().enumerate() {
+            for (number, sender) in senders.iter().enumerate() {
                 let (server, left) = (&server, left.as_ref());
-                scope.spawn(move || gate.lock().unwrap().send(number, server, left, ids));
+                scope.spawn(move || sender.lock().unwrap().send(number, server, left));
             }
         });
         match left {
@@ -98,78 +207,109 @@ fn ride_through_kills(lodge: &Lodge, kills: usize, ids: Ids) -> Vec<Scan> {
             None => assert_eq!(server.stop(), Some(0)),
         }
     }
-    gates.into_iter().flat_map(|gate| gate.into_inner().unwrap().acknowledged).collect()
+    senders.into_iter().map(|sender| sender.into_inner().unwrap()).collect()
 }
 
-impl Gate {
-    /// Sends rides until the server dies, which the last of those that are `left` brings about; where none
+impl Sender {
+    /// Sends parcels until the server dies, which the last of those that are `left` brings about; where none
     /// are, only what is unheard of.
-    fn send(&mut self, number: usize, server: &Server, left: Option<&AtomicUsize>, ids: Ids) {
+    fn send(&mut self, number: usize, server: &Server, left: Option<&AtomicUsize>) {
         let Ok(mut wire) = Wire::connect(server.address) else { return };
         loop {
-            let mut scan = match (self.unheard.take(), left) {
-                (Some(scan), _) => scan,
-                (None, Some(_)) => {
-                    self.sent += 1;
-                    Scan::new(number, self.sent)
-                }
+            let parcel = match (self.unheard.take(), left) {
+                (Some(parcel), _) => parcel,
+                (None, Some(_)) => self.next(number),
                 (None, None) => return,
             };
-            let Ok(answer) = scan.send(server, &mut wire) else {
-                if ids == Ids::MadeAnew {
-                    scan.id = Uuid::now_v7().to_string();
-                }
-                self.unheard = Some(scan);
+            let Ok(said) = parcel.send(server, self.key.as_deref(), &mut wire) else {
+                self.unheard = Some(parcel);
                 return;
             };
-            assert_eq!(answer.status, 201, "{answer:?}");
-            self.acknowledged.push(scan.clone());
-            if self.acknowledged.len().is_multiple_of(AGAIN) {
-                if ids == Ids::MadeAnew {
-                    scan.id = Uuid::now_v7().to_string();
+            self.keep(said.acknowledged);
+            self.wrong.extend(said.refused);
+            self.parcels += 1;
+            if (self.parcels + number).is_multiple_of(AGAIN) {
+                let again = parcel.send(server, self.key.as_deref(), &mut wire);
+                if again.is_ok_and(|said| !said.known) {
+                    self.wrong.push(format!("not known again: {parcel:?}"));
                 }
-                let again = scan.send(server, &mut wire);
-                let replayed = |answer: &Answer| answer.header("idempotency-replayed").is_some();
-                assert!(
-                    again.is_err() || ids == Ids::MadeAnew || again.is_ok_and(|a| replayed(&a))
-                );
             }
             if left.is_some_and(|left| left.fetch_sub(1, Ordering::SeqCst) == 1) {
                 server.signal(Signal::KILL);
             }
         }
     }
+
+    /// A ride; or rides and, with a key, voids of earlier ones, every other time without ids.
+    fn next(&mut self, number: usize) -> Parcel {
+        let mut ride = || {
+            self.sent += 1;
+            Event::ride(number, self.sent)
+        };
+        if !(self.parcels + number).is_multiple_of(BATCH) {
+            return Parcel::Ride(ride());
+        }
+        let mut events: Vec<_> = (0..RIDES).map(|_| ride()).collect();
+        if self.key.is_some() {
+            let voids = self.standing.drain(..self.standing.len().min(2));
+            events.extend(voids.map(|of| Event { id: Some(new_id()), what: What::Void(of) }));
+        }
+        if self.parcels.is_multiple_of(2) {
+            for event in &mut events {
+                event.id = None;
+            }
+        }
+        Parcel::Batch { key: new_id(), events }
+    }
+
+    fn keep(&mut self, events: Vec<Event>) {
+        let rides = events.iter().filter(|event| matches!(event.what, What::Ride { .. }));
+        self.standing.extend(rides.filter_map(|event| event.id.clone()));
+        self.acknowledged.extend(events);
+    }
 }
 
-/// What the server counts otherwise than the gates do.
-fn miscounted(lodge: &Lodge, acknowledged: &[Scan]) -> Vec<String> {
+/// What the server counts otherwise than the senders do.
+fn miscounted(lodge: &Lodge, acknowledged: &[&Event]) -> Vec<String> {
     let mut wrong = Vec::new();
     let server = lodge.start();
+    let void: BTreeSet<_> = acknowledged
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Void(of) => Some(of),
+            What::Ride { .. } => None,
+        })
+        .collect();
     let mut verticals: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    for scan in acknowledged {
-        *verticals.entry((scan.day, scan.skier)).or_default() += scan.lift * 10;
+    for event in acknowledged {
+        if let What::Ride { day, skier, lift } = event.what
+            && !event.id.as_ref().is_some_and(|id| void.contains(id))
+        {
+            *verticals.entry((day, skier)).or_default() += lift * 10;
+        }
     }
-    let mut compare = |path: &str, expected: &str| {
-        let said = server.get(path).text();
-        if said != expected {
-            wrong.push(format!("{path}: {said} instead of {expected}"));
+    let mut compare = |path: &str, expected: Option<u32>| {
+        let answer = server.get(path);
+        let said = (answer.status == 200).then(|| answer.text());
+        if said != expected.map(|vertical| vertical.to_string()) {
+            wrong.push(format!("{path}: {answer:?} instead of {expected:?}"));
         }
     };
-    for ((day, skier), vertical) in &verticals {
-        let path = format!("/skiers/3/seasons/2025/days/{day}/skiers/{skier}");
-        compare(&path, &vertical.to_string());
-    }
     for skier in 1..=SKIERS {
-        let of_skier = verticals.iter().filter(|((_, whose), _)| *whose == skier);
-        let total: u32 = of_skier.map(|(_, vertical)| vertical).sum();
-        compare(&format!("/skiers/{skier}/vertical"), &total.to_string());
+        let of_day = |day| verticals.get(&(day, skier)).copied();
+        for day in 1..=2 {
+            let path = format!("/skiers/3/seasons/2025/days/{day}/skiers/{skier}");
+            compare(&path, of_day(day));
+        }
+        let total = [1, 2].into_iter().filter_map(of_day).reduce(|one, other| one + other);
+        compare(&format!("/skiers/{skier}/vertical"), total);
     }
     let ledger = server.get("/api/rides/ledger").json();
     if ledger["for_ever"]["stored"] != json!(acknowledged.len()) {
         wrong.push(format!("{ledger}"));
     }
     assert_eq!(server.stop(), Some(0));
-    let ids: BTreeSet<_> = acknowledged.iter().map(|scan| scan.id.clone()).collect();
+    let ids: BTreeSet<_> = acknowledged.iter().filter_map(|event| event.id.clone()).collect();
     if ids_stored(&lodge.database()) != ids {
         wrong.push("other events are stored than were acknowledged".to_owned());
     }
