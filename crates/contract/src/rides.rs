@@ -490,12 +490,10 @@ pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
         let ride = Ride { on, ..ride(season, day, skier, 100, lift) };
         record(fixture, &event(ride)).await;
     }
+    let there = || [2, 4, 9].map(ResortId).to_vec();
     let told = async |day: Option<u16>, lifts| {
-        let day = fixture
-            .tallies
-            .mountain_day(vec![RESORT], Some(season), day.map(Day), lifts)
-            .await
-            .unwrap();
+        let day =
+            fixture.tallies.mountain_day(there(), Some(season), day.map(Day), lifts).await.unwrap();
         day.unwrap()
     };
     let third = told(Some(3), 3).await;
@@ -514,8 +512,7 @@ pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
     let empty = told(Some(4), 9).await;
     assert_eq!((empty.before, empty.after), (Some(Day(3)), Some(Day(5))));
     assert_eq!((empty.total, empty.resorts, empty.lifts), (DayTally::default(), vec![], vec![]));
-    let nobody =
-        fixture.tallies.mountain_day(vec![RESORT], Some(new_season()), None, 9).await.unwrap();
+    let nobody = fixture.tallies.mountain_day(there(), Some(new_season()), None, 9).await.unwrap();
     assert_eq!(nobody, None);
 }
 
