@@ -7,6 +7,7 @@ use std::{
     net::TcpStream,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -28,7 +29,9 @@ pub(crate) struct Scratch(PathBuf);
 impl Scratch {
     /// A new folder.
     pub(crate) fn new() -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("lodge-bench-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(format!("lodge-bench-{process}-{number}"));
         fs::create_dir_all(&folder)?;
         Ok(Self(folder))
     }

@@ -14,7 +14,7 @@ use super::crew::{Seat, Turn, Work};
 use super::plan::RidesPlan;
 use super::ride::{Ids, Ride, Verticals};
 use super::tally::{Repeat, Tally};
-use super::wire::{Asked, worth_retrying};
+use super::wire::{Asked, RETRIES, worth_retrying};
 use crate::connection::Scratch;
 use crate::control::Control;
 use crate::ledger::WriteOutcome;
@@ -195,7 +195,7 @@ impl Batches {
             let asked = seat.wire.ask(scratch).await;
             settle(&mut seat.own.lines, &asked, seat.wire.answered().body());
             let open = seat.own.lines.iter().any(Line::open);
-            if !open || !asked.pause(tries, &mut seat.rng, &self.control).await {
+            if !open || !asked.pause(tries, RETRIES, &mut seat.rng, &self.control).await {
                 return (asked, tries);
             }
             // Packed once without an error, so it will be again.

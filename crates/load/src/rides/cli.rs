@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::wire::RETRIES;
 use crate::cli::{parse_duration, parse_rate};
 
 /// `lodge load rides…`.
@@ -129,6 +130,10 @@ pub struct RidesPostCommand {
     /// With --rate: stop sending after this long, like 500ms, 10s, 2m, 1h, and not after --events
     #[arg(long, short = 'd', value_name = "TIME", value_parser = parse_duration, requires = "rate")]
     pub duration: Option<Duration>,
+
+    /// How often an event is sent again, with the same id, while it is answered with 5xx or not at all
+    #[arg(long, value_name = "N", default_value_t = RETRIES, value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub retries: u32,
 
     /// Send so many percent of the acknowledged events once more on purpose, under the same id: they must
     /// be answered as replayed and change nothing. They are in no figure

@@ -182,6 +182,7 @@ fn record(
             plan: Arc::clone(plan),
             control: control.clone(),
             verticals: verticals.cloned(),
+            retries: command.retries,
             repeat_share: command.repeat_percent / 100.0,
         };
         let crewed = crew(plan, control, (name, stage), flow, work)?;

@@ -30,6 +30,8 @@ pub(crate) struct Posts {
     pub(crate) control: Control,
     /// Known when the run is to be verified.
     pub(crate) verticals: Option<Arc<Verticals>>,
+    /// How often an event is sent again while it is not settled.
+    pub(crate) retries: u32,
     /// The part of the acknowledged events that are sent once more, 0 to 1.
     pub(crate) repeat_share: f64,
 }
@@ -62,7 +64,9 @@ impl Posts {
             let result = asked.expect(RECORDED);
             // An event that may have been stored once stays in doubt, whatever a later try comes to.
             outcome = outcome.max(asked.outcome(result));
-            if worth_retrying(result) && asked.pause(tries, &mut seat.rng, &self.control).await {
+            if worth_retrying(result)
+                && asked.pause(tries, self.retries, &mut seat.rng, &self.control).await
+            {
                 continue;
             }
             let replayed = result.is_ok() && seat.wire.answered().replayed();

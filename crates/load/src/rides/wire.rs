@@ -11,8 +11,10 @@ use crate::http1::Decoder;
 use crate::ledger::WriteOutcome;
 use crate::record::ErrorKind;
 
-/// How often one event is tried: once, and 5 times more.
-pub(crate) const TRIES_MAX: u32 = 6;
+/// How often an event is sent again, if nothing else is asked for: as the course's client does.
+pub(crate) const RETRIES: u32 = 5;
+/// The longest pause before a further try, but for what the server asks for.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// The longest pause before the second try; it doubles with each.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
 /// The longest time that a `Retry-After` is obeyed.
@@ -46,11 +48,17 @@ impl Asked {
     }
 
     /// Waits before the next try, if there is to be one after `tried`; false: there is none.
-    pub(crate) async fn pause(&self, tried: u32, rng: &mut SmallRng, control: &Control) -> bool {
-        if tried >= TRIES_MAX || control.stopped() {
+    pub(crate) async fn pause(
+        &self,
+        tried: u32,
+        retries: u32,
+        rng: &mut SmallRng,
+        control: &Control,
+    ) -> bool {
+        if tried > retries || control.stopped() {
             return false;
         }
-        let longest = PAUSE_FIRST * (1 << (tried - 1));
+        let longest = (PAUSE_FIRST * (1 << (tried - 1))).min(PAUSE_MAX);
         let asked_for = self.retry_after_s.map(Duration::from_secs);
         // From half of it on, at random: who failed together does not come back together.
         let pause = longest.mul_f64(rng.random_range(0.5..1.0))

@@ -1,6 +1,7 @@
 //! Lift rides: recorded one by one and many at a time, and asked for.
 
 mod growth;
+mod overload;
 mod reads;
 mod writes;
 
@@ -29,7 +30,7 @@ pub(crate) struct RidesOptions {
     /// To see that it works: one short run of each on few rides. Its figures mean nothing.
     #[arg(long)]
     quick: bool,
-    /// Only the part of this name: single, batches, open-loop, reads, busy-reads, growth.
+    /// Only the part of this name: single, batches, open-loop, reads, busy-reads, growth, overload.
     #[arg(long)]
     only: Option<String>,
 }
@@ -63,13 +64,14 @@ type Part = fn(&RidesOptions) -> Result<()>;
 pub(crate) fn run(options: &RidesOptions) -> Result<()> {
     process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
     let options = options.settled();
-    let parts: [(&str, Part); 6] = [
+    let parts: [(&str, Part); 7] = [
         ("single", writes::single),
         ("batches", writes::batches),
         ("open-loop", writes::open_loop),
         ("reads", reads::alone),
         ("busy-reads", reads::beside_posting),
         ("growth", growth::grown),
+        ("overload", overload::overload),
     ];
     let mut not_kept = Vec::new();
     for (name, part) in parts {
@@ -86,7 +88,13 @@ pub(crate) fn run(options: &RidesOptions) -> Result<()> {
 
 /// Rides alone, on a folder of the scratch.
 fn start(scratch: &Scratch) -> Result<Running> {
-    servers::start_lodge_with(scratch, "rides", &[("LODGE_APPS", "rides".to_owned())])
+    start_with(scratch, &[])
+}
+
+/// The same with these settings.
+fn start_with(scratch: &Scratch, settings: &[(&str, String)]) -> Result<Running> {
+    let settings = [&[("LODGE_APPS", "rides".to_owned())], settings].concat();
+    servers::start_lodge_with(scratch, "rides", &settings)
 }
 
 /// A run of `lodge load` for the options' seconds; its report.
