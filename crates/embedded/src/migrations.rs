@@ -44,5 +44,6 @@ pub(crate) fn run(connection: &mut Connection) -> Result<()> {
         transaction.pragma_update(None, "user_version", step)?;
         transaction.commit()?;
     }
-    Ok(())
+    // However much was changed, the log begins empty.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
