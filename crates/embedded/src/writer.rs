@@ -257,7 +257,7 @@ impl Groups {
                 continue;
             }
             let start = (self.now)();
-            let ran = self.run_one(&mut *job);
+            let ran = self.run_one(&mut *job, done.is_empty());
             self.turns.charge(app, (self.now)().duration_since(start));
             done.push(job);
             if let Err(error) = ran {
@@ -274,19 +274,26 @@ impl Groups {
         }
     }
 
-    /// Runs one request under a savepoint; fails if that ended the whole group's transaction.
-    fn run_one(&self, job: &mut dyn Job) -> Result<(), Shared> {
-        self.statement("SAVEPOINT request").map_err(shared)?;
+    /// Runs one request under a savepoint; fails if that ended the whole group's transaction. The first needs
+    /// none, for which SQLite would keep a copy of every page that it changes: it is undone with the transaction.
+    fn run_one(&self, job: &mut dyn Job, is_first: bool) -> Result<(), Shared> {
+        if !is_first {
+            self.statement("SAVEPOINT request").map_err(shared)?;
+        }
         if job.run(&self.connection) {
-            return self.statement("RELEASE request").map_err(shared);
+            let release = if is_first { Ok(()) } else { self.statement("RELEASE request") };
+            return release.map_err(shared);
         }
         // A full disk or a failed read makes SQLite end the transaction by itself.
         if self.connection.is_autocommit() {
             return Err(Shared::because("the database ended the transaction"));
         }
-        self.statement("ROLLBACK TO request")
-            .and_then(|()| self.statement("RELEASE request"))
-            .map_err(shared)
+        let undo = if is_first {
+            ["ROLLBACK", "BEGIN IMMEDIATE"]
+        } else {
+            ["ROLLBACK TO request", "RELEASE request"]
+        };
+        undo.iter().try_for_each(|sql| self.statement(sql)).map_err(shared)
     }
 
     fn statement(&self, sql: &str) -> rusqlite::Result<()> {
