@@ -1,6 +1,6 @@
 //! What the app's handlers work with.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use axum::extract::FromRef;
 use http::HeaderMap;
@@ -31,9 +31,12 @@ const BATCHES_KIB_MAX: usize = 128 * 1024;
 /// Exports that one address may have under way.
 const EXPORTS_PER_ADDRESS: usize = 2;
 
-/// The service, and the site that it is served on.
+/// The service, and the site that it is served on; every request has a clone.
 #[derive(Clone)]
-pub(crate) struct RidesApp {
+pub(crate) struct RidesApp(Arc<Parts>);
+
+/// What there is one of.
+pub(crate) struct Parts {
     pub(crate) site: Arc<Site>,
     pub(crate) rides: Arc<Rides>,
     /// Room for batches, in KiB. Nobody waits for it: who waits holds what others wait for.
@@ -42,6 +45,14 @@ pub(crate) struct RidesApp {
     pub(super) live: Arc<Live>,
     /// Places for exports.
     pub(super) exports: Arc<Streams>,
+}
+
+impl Deref for RidesApp {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
 }
 
 impl FromRef<RidesApp> for Arc<Site> {
@@ -58,7 +69,7 @@ impl RidesApp {
         let exports = Bounds { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
         let exports = Arc::new(Streams::new("export", exports, site.end.clone()));
         let batch_room = Arc::new(Semaphore::new(BATCHES_KIB_MAX));
-        Self { site, rides, batch_room, live, exports }
+        Self(Arc::new(Parts { site, rides, batch_room, live, exports }))
     }
 
     /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.
