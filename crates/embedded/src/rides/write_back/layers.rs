@@ -68,7 +68,8 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
         found
     }
 
-    /// Writes what comes after `after`, at most `limit`; the last, and how many are left of `limit`.
+    /// Writes what comes after `after`, but for what this work has written already, at most `limit`; the last,
+    /// and how many are left of `limit`.
     pub(super) fn write_part<E>(
         &self,
         own: &mut Changes<K, V>,
@@ -80,9 +81,11 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
         let part = self.newest(own, (begin, Bound::Unbounded), limit);
         let left = limit - part.len();
         for (key, value) in part {
-            write(key, value)?;
-            own.written.insert(key, value);
             after = Some(key);
+            if own.written.get(&key) != Some(&value) {
+                write(key, value)?;
+                own.written.insert(key, value);
+            }
         }
         Ok((after, left))
     }
