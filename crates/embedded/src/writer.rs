@@ -275,7 +275,7 @@ impl Groups {
     }
 
     /// Runs one request under a savepoint; fails if that ended the whole group's transaction. The first needs
-    /// none, for which SQLite would keep a copy of every page that it changes: it is undone with the transaction.
+    /// none, for which the database would keep a copy of every page that it changes: it is undone with the transaction.
     fn run_one(&self, job: &mut dyn Job, is_first: bool) -> Result<(), Shared> {
         if !is_first {
             self.statement("SAVEPOINT request").map_err(shared)?;
