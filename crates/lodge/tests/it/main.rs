@@ -37,6 +37,7 @@ mod providers;
 mod redirects;
 mod revocation;
 mod rides;
+mod rides_batches;
 mod rides_crash;
 mod rides_export;
 mod rides_live;

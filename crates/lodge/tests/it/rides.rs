@@ -1,18 +1,16 @@
-//! Lift rides: the course's published API, batches, and what is asked of many rides.
+//! Lift rides: the course's published API, and what is asked of many rides.
 
-use std::io::Write as _;
-
-use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Answer, Ask, Wire},
+    client::{Answer, Wire},
+    rides_batches::{answered, batch, batch_of, line},
     server::{Lodge, Server, eventually_true},
 };
 
-const DAY: &str = "/skiers/1/seasons/2025/days/3/skiers/7";
+pub(crate) const DAY: &str = "/skiers/1/seasons/2025/days/3/skiers/7";
 
-fn ride(server: &Server, path: &str, time: u32, lift: u32) -> Answer {
+pub(crate) fn ride(server: &Server, path: &str, time: u32, lift: u32) -> Answer {
     server.ask("POST", path).json(&json!({ "time": time, "liftID": lift })).send()
 }
 
@@ -21,36 +19,8 @@ fn made(server: &Server, path: &str, time: u32, lift: u32) {
     assert_eq!(answer.status, 201, "{path}: {answer:?}");
 }
 
-fn batch_of(server: &Server, lines: &str) -> Ask {
-    let ask = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
-    ask.body(lines)
-}
-
-fn batch(server: &Server, lines: &str) -> (Answer, Vec<Value>) {
-    answered(batch_of(server, lines).send())
-}
-
-fn answered(answer: Answer) -> (Answer, Vec<Value>) {
-    assert_eq!(answer.header("content-type"), Some("application/x-ndjson"), "{answer:?}");
-    let text = answer.text();
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    (answer, lines)
-}
-
-fn line(id: &str, skier: u32, lift: u32) -> String {
-    format!(
-        "{{\"id\":\"{id}\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":3,\"skierID\":{skier},\"time\":4,\"liftID\":{lift}}}\n"
-    )
-}
-
-fn gzip(plain: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(plain).unwrap();
-    encoder.finish().unwrap()
-}
-
 /// What a refusal says, which is a message and nothing else.
-fn message(answer: &Answer) -> String {
+pub(crate) fn message(answer: &Answer) -> String {
     assert_eq!(answer.header("content-type"), Some("application/json"), "{answer:?}");
     let said = answer.json();
     assert_eq!(said.as_object().map(serde_json::Map::len), Some(1), "{said}");
@@ -269,235 +239,6 @@ fn whatever_goes_wrong_is_told_in_a_message() {
 
     let page = server.ask("GET", "/nothing").browser().send();
     assert!(page.text().starts_with("<!doctype html>"), "others get what they got");
-}
-
-#[test]
-fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let gate = lodge.gate("north", &[]);
-    let batch =
-        |server: &Server, lines: &str| answered(batch_of(server, lines).bearer(&gate).send());
-    let last = line("d", 8, 4);
-    let lines = [
-        &line("a", 7, 10),
-        "\r\n",
-        &line("b", 7, 41),
-        "nonsense\n",
-        &line("a", 7, 10),
-        &line("a", 7, 11),
-        "{\"id\":\"c\",\"void\":\"a\"}\n",
-        "{\"id\":\"c\",\"void\":\"a\"}\n",
-        "{\"void\":\"a\"}\n",
-        "{\"void\":\"z\"}\n",
-        last.trim_end(),
-    ];
-    let (answer, said) = batch(&server, &lines.concat());
-    assert_eq!(answer.status, 400, "{answer:?}");
-    let statuses: Vec<_> = said
-        .iter()
-        .map(|line| (line["line"].as_u64().unwrap(), line["status"].as_u64().unwrap()))
-        .collect();
-    let expected = [
-        (1, 201),
-        (3, 400),
-        (4, 400),
-        (5, 200),
-        (6, 400),
-        (7, 201),
-        (8, 200),
-        (9, 409),
-        (10, 404),
-        (11, 201),
-    ];
-    assert_eq!(statuses, expected, "{said:?}");
-    assert_eq!(said[0], json!({ "line": 1, "status": 201, "id": "a" }));
-    let wrong = json!({ "line": 3, "status": 400, "message": "liftID: must be a whole number from 1 to 40" });
-    assert_eq!(said[1], wrong);
-    server.kill();
-    let server = lodge.start();
-    assert_eq!(server.get("/skiers/1/seasons/2025/days/3/skiers/8").json(), json!(40));
-    assert_eq!(server.get(DAY).status, 404, "its only ride is void");
-
-    let (answer, said) = batch(&server, &line("d", 8, 4));
-    assert_eq!((answer.status, &said[0]["status"]), (200, &json!(200)), "all of it is kept");
-    let (answer, said) = batch(&server, "");
-    assert_eq!((answer.status, said.len()), (200, 0));
-}
-
-#[test]
-fn a_batch_may_be_packed() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let lines = |of: &str| {
-        let lines = (0..2_000u32).map(|number| line(&format!("{of}{number}"), number + 1, 1));
-        lines.collect::<String>().into_bytes()
-    };
-    let zstd = |plain: &[u8]| zstd::encode_all(plain, 3).unwrap();
-    for (packing, body) in [("gzip", gzip(&lines("g"))), ("zstd", zstd(&lines("z")))] {
-        for (kind, status) in [
-            ("application/x-ndjson", 201),
-            ("application/jsonl", 200),
-            ("application/json-lines; charset=utf-8", 200),
-            ("application/json", 200),
-        ] {
-            let ask = server.ask("POST", "/api/rides").header("Content-Encoding", packing);
-            let (answer, said) = answered(ask.header("Content-Type", kind).body(&*body).send());
-            assert_eq!((answer.status, said.len()), (200, 2_000));
-            assert!(said.iter().all(|line| line["status"] == status), "{packing} {kind}");
-        }
-    }
-    assert_eq!(server.get("/resorts/1/seasons/2025/day/3/skiers").json()["numSkiers"], 2_000);
-}
-
-#[test]
-fn a_batch_that_cannot_be_read_is_refused_whole() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let before = server.memory_peak_bytes();
-    let good = line("a", 7, 10).into_bytes();
-    let zeros = vec![b'\n'; 200 << 20];
-    let bombs = [gzip(&zeros), zstd::encode_all(&*zeros, 1).unwrap()];
-    drop(zeros);
-    let too_many = line("a", 7, 10).repeat(10_001).into_bytes();
-    let too_large = vec![b'x'; (2 << 20) + 1];
-    let cut_off = &gzip(&good)[..20];
-    for (packing, kind, body, status) in [
-        ("gzip", "application/x-ndjson", &bombs[0][..], 400),
-        ("zstd", "application/x-ndjson", &bombs[1], 400),
-        ("gzip", "application/x-ndjson", cut_off, 400),
-        ("gzip", "application/x-ndjson", &good, 400),
-        ("zstd", "application/x-ndjson", &good, 400),
-        ("br", "application/x-ndjson", &good, 400),
-        ("identity", "text/plain", &good, 400),
-        ("identity", "application/x-ndjson", &too_many, 400),
-        ("identity", "application/x-ndjson", &too_large, 413),
-    ] {
-        let ask = server.ask("POST", "/api/rides").header("Content-Encoding", packing);
-        let answer = ask.header("Content-Type", kind).body(body).send();
-        assert_eq!(answer.status, status, "{packing} {kind}: {answer:?}");
-        assert!(!message(&answer).is_empty());
-    }
-    let grown = server.memory_peak_bytes() - before;
-    assert!(grown < 64 << 20, "{grown} bytes");
-    assert_eq!(server.get("/api/rides/ledger").json()["since_start"]["refused"], 9);
-    assert_eq!(server.get(DAY).status, 404);
-}
-
-#[test]
-fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let ride = line("", 7, 10).replace("\"id\":\"\",", "");
-    let send = |server: &Server, key: &str, lines: &str| {
-        let ask = server.ask("POST", "/api/rides").once(key);
-        answered(ask.header("Content-Type", "application/x-ndjson").body(lines).send())
-    };
-    let statuses = |said: &[Value]| {
-        said.iter().map(|line| line["status"].as_u64().unwrap()).collect::<Vec<_>>()
-    };
-    let lines = format!("{ride}{ride}\n{}{ride}", line("own", 7, 10));
-    let (_, first) = send(&server, "day 3", &lines);
-    assert_eq!(statuses(&first), [201, 201, 201, 201]);
-    assert_eq!(first[2]["id"], "own");
-    server.kill();
-    let server = lodge.start();
-    let (answer, again) = send(&server, "day 3", &lines);
-    assert_eq!((answer.status, statuses(&again)), (200, vec![200; 4]));
-    assert_eq!(answer.header("idempotency-replayed"), Some("true"));
-    let ids = |said: &[Value]| said.iter().map(|line| line["id"].clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&again), ids(&first));
-    assert_eq!(server.get(DAY).json(), json!(400));
-
-    let (answer, other) = send(&server, "day 3", &ride.replace("\"time\":4", "\"time\":5"));
-    assert_eq!(answer.status, 400);
-    let said = other[0]["message"].as_str().unwrap();
-    assert!(said.starts_with("Idempotency-Key: was given to another event"), "{said}");
-    assert_eq!(
-        statuses(&send(&server, "day 4", &ride).1),
-        [201],
-        "under another key it is another"
-    );
-    let long = "x".repeat(129);
-    for key in ["", "ä", &long] {
-        let answer = server.ask("POST", "/api/rides").once(key).body(&*ride).send();
-        assert!(answer.status == 400 && message(&answer).starts_with("Idempotency-Key"), "{key}");
-    }
-    assert_eq!(server.get(DAY).json(), json!(500));
-}
-
-#[test]
-fn an_answer_is_not_as_long_as_what_it_refuses() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let line = format!("{{\"{}\":1}}\n", "\\u0001".repeat(165));
-    let (answer, said) = batch(&server, &line.repeat(2_000));
-    assert_eq!((answer.status, said.len()), (400, 2_000));
-    assert!(answer.body.len() < line.len() * 2_000, "{} bytes", answer.body.len());
-    assert!(said.iter().all(|line| line["message"].as_str().unwrap().chars().count() < 300));
-    let (answer, said) = batch(&server, &"{}\n".repeat(10_000));
-    assert_eq!((answer.status, said.len()), (400, 10_000));
-    assert_eq!(server.get("/api/rides/ledger").json()["since_start"]["refused"], 12_000);
-}
-
-#[test]
-fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log() {
-    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100");
-    let server = lodge.start();
-    let lines = |of: &str, count: u32| {
-        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
-    };
-    let (answer, said) = batch(&server, &lines("a", 900));
-    assert_eq!((answer.status, said.len()), (200, 900), "it is let in whole");
-    let refused = ride(&server, DAY, 1, 1);
-    let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
-    assert!(refused.status == 503 && (2..=9).contains(&after), "{refused:?}");
-    let ask = server.ask("POST", "/api/rides").body(lines("b", 10));
-    let refused = ask.send();
-    assert_eq!(refused.status, 503, "or not at all: {refused:?}");
-    assert!(refused.header("retry-after").is_some() && !message(&refused).is_empty());
-    assert_eq!(ride(&server, DAY, 0, 1).status, 400, "what is wrong is told whether there is room");
-    let too_many = server.ask("POST", "/api/rides").body(lines("c", 1_001)).send();
-    assert!(too_many.status == 400 && message(&too_many).contains("at most 1000 lines"));
-    let since_start = &server.get("/api/rides/ledger").json()["since_start"];
-    assert_eq!((&since_start["accepted"], &since_start["refused"]), (&json!(900), &json!(1_013)));
-    let limited = server.metric("lodge_rides_limited_total");
-    assert!((limited - 1_012.0).abs() < 0.5, "{limited}");
-    assert!(!server.log().contains("\"WARN\""), "{}", server.log());
-}
-
-#[test]
-fn after_a_batch_the_others_are_let_in_again() {
-    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "1000");
-    let server = lodge.start();
-    let lines: String = (0..300).map(|number| line(&format!("a{number}"), 7, 1)).collect();
-    assert_eq!(batch(&server, &lines).0.status, 200);
-    eventually_true("there is room again", || ride(&server, DAY, 1, 1).status == 201);
-}
-
-#[test]
-fn an_address_may_be_limited_where_it_has_no_gates_key() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_RIDES_PER_MINUTE", "5");
-    let server = lodge.start();
-    let key = lodge.admin(&["gate", "create", "north"]).trim().to_owned();
-    let from = |address: &str, lines: &str| {
-        let ask = server.ask("POST", "/api/rides").header("X-Forwarded-For", address);
-        ask.body(lines)
-    };
-    let lines = |of: &str, count: u32| {
-        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
-    };
-    let too_many = from("192.0.2.1", &lines("a", 6)).send();
-    assert!(too_many.status == 400 && message(&too_many).contains("at most 5 lines"));
-    assert_eq!(from("192.0.2.1", &lines("a", 4)).send().status, 200);
-    let refused = from("192.0.2.1", &lines("b", 2)).send();
-    assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
-    let one = || server.ask("POST", DAY).header("X-Forwarded-For", "192.0.2.1");
-    let one = || one().json(&json!({ "time": 1, "liftID": 1 })).send().status;
-    assert_eq!([one(), one()], [201, 429]);
-    assert_eq!(from("192.0.2.2", &lines("c", 5)).send().status, 200, "others have their own");
-    assert_eq!(from("192.0.2.1", &lines("d", 9)).bearer(&key).send().status, 200);
-    assert_eq!(batch(&server, &lines("e", 9)).0.status, 200, "this machine is not limited");
 }
 
 #[test]

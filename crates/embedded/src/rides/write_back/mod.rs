@@ -1,8 +1,8 @@
 //! Sums that stay in memory until there are many to be written together: skiers' days, and places among the
 //! leaders.
 //!
-//! A ride changes one skier's day and places, and the next ride another's, on other pages of the tables:
-//! written at once, those pages were most of what a ride cost. The rides themselves are on the disk before
+//! A ride changes one skier's day and places, and the next ride another's, on other pages of the tables, all
+//! of which a group would write. The rides themselves are on the disk before
 //! anybody is answered, one after the other; so these sums may be written later, with their neighbours. What
 //! was not written when the process ended is made again of the rides when the file is opened: a skier's day
 //! says up to which ride it counts, so that no ride counts twice, and a place follows from the days.
