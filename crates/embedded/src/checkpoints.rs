@@ -40,14 +40,17 @@ pub(crate) struct Checkpoints {
     done: Condvar,
     /// The log's length after the last commit, in bytes.
     length: AtomicU64,
-    /// Its length when a checkpoint was last asked for; the writer's own.
-    asked_at: AtomicU64,
     lengths: Lengths,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     asked: Option<Kind>,
+    running: bool,
+    /// The log's length when a checkpoint was last asked for.
+    asked_at: u64,
+    /// From which length on the log is to start anew.
+    restart_at: u64,
     /// Those for which the writer waits that have ended.
     restarts_ended: u64,
     stopped: bool,
@@ -59,16 +62,46 @@ enum Kind {
     Restart,
 }
 
+impl State {
+    /// What the log needs now that it is so long.
+    fn due(&mut self, length: u64, lengths: &Lengths) -> Option<Kind> {
+        // It may have been started anew since.
+        self.asked_at = self.asked_at.min(length);
+        let grown = length - self.asked_at;
+        let due = if length >= lengths.max {
+            Some(Kind::Restart)
+        } else if length < self.restart_at {
+            (grown >= lengths.passive).then_some(Kind::Passive)
+        } else if self.asked_at < self.restart_at {
+            // Before the one for which the writer waits, so that it finds little left to carry.
+            Some(Kind::Passive)
+        } else {
+            let is_idle = self.asked.is_none() && !self.running;
+            (is_idle || grown >= lengths.restart / 4).then_some(Kind::Restart)
+        };
+        if due.is_some() {
+            self.asked_at = length;
+        }
+        due
+    }
+}
+
 impl Checkpoints {
     /// A thread to be; [`Self::start`] starts it.
     pub(crate) fn new(lengths: Lengths) -> Arc<Self> {
-        let (length, asked_at) = (AtomicU64::new(0), AtomicU64::new(0));
+        let state = State {
+            asked: None,
+            running: false,
+            asked_at: 0,
+            restart_at: lengths.restart,
+            restarts_ended: 0,
+            stopped: false,
+        };
         Arc::new(Self {
-            state: Mutex::default(),
+            state: Mutex::new(state),
             wake: Condvar::new(),
             done: Condvar::new(),
-            length,
-            asked_at,
+            length: AtomicU64::new(0),
             lengths,
         })
     }
@@ -96,33 +129,30 @@ impl Checkpoints {
     /// Called by the writer before each group: asks for a checkpoint if one is due, waits for it if the
     /// log is long, and fails if the log may not grow any more.
     pub(crate) fn make_room(&self) -> Result<(), Shared> {
-        let length = self.length.load(Ordering::Relaxed);
-        // The log may have been started anew since.
-        let asked_at = self.asked_at.load(Ordering::Relaxed).min(length);
-        // A reader may have held up the last restart; the writer does not wait for it at every group.
-        let step = match length {
-            _ if length >= self.lengths.max => 0,
-            _ if length >= self.lengths.restart => self.lengths.restart / 4,
-            _ => self.lengths.passive,
-        };
-        if length < self.lengths.passive || length - asked_at < step {
-            self.asked_at.store(asked_at, Ordering::Relaxed);
-            return Ok(());
-        }
-        self.asked_at.store(length, Ordering::Relaxed);
         let mut state = self.state.lock();
-        if length < self.lengths.restart {
-            state.asked.get_or_insert(Kind::Passive);
-            self.wake.notify_one();
-            return Ok(());
+        match state.due(self.length(), &self.lengths) {
+            None => {}
+            Some(Kind::Passive) => {
+                state.asked.get_or_insert(Kind::Passive);
+                self.wake.notify_one();
+            }
+            Some(Kind::Restart) => {
+                self.restart(&mut state);
+                let (length, restart) = (self.length(), self.lengths.restart);
+                // A reader may have held it up; the writer does not wait for it at every group.
+                state.restart_at = if length < restart { restart } else { length + restart / 4 };
+            }
         }
-        self.restart(&mut state);
-        if self.length.load(Ordering::Relaxed) >= self.lengths.max {
+        if self.length() >= self.lengths.max {
             return Err(Shared::because(
                 "the write-ahead log is at its greatest length, and a long read keeps it from starting anew",
             ));
         }
         Ok(())
+    }
+
+    fn length(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
     }
 
     fn restart(&self, state: &mut MutexGuard<'_, State>) {
@@ -154,7 +184,9 @@ impl Checkpoints {
                 self.wake.wait(&mut state);
                 continue;
             };
+            state.running = true;
             MutexGuard::unlocked(&mut state, || self.checkpoint(connection, kind));
+            state.running = false;
             if kind == Kind::Restart {
                 state.restarts_ended += 1;
                 self.done.notify_all();
@@ -187,10 +219,7 @@ impl Checkpoints {
     fn log_failure(&self, ran: rusqlite::Result<Progress>) {
         match ran {
             Ok(Progress { busy: true }) => {
-                tracing::debug!(
-                    length_bytes = self.length.load(Ordering::Relaxed),
-                    "a reader held up a checkpoint"
-                );
+                tracing::debug!(length_bytes = self.length(), "a reader held up a checkpoint");
             }
             Ok(_) => {}
             Err(error) => tracing::error!(%error, "a checkpoint failed"),
@@ -207,4 +236,37 @@ fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Progress>
     connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
         Ok(Progress { busy: row.get::<_, i64>(0)? != 0 })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTHS: Lengths = Lengths { passive: 4, restart: 64, max: 1_000 };
+
+    fn ready() -> Arc<Checkpoints> {
+        Checkpoints::new(LENGTHS)
+    }
+
+    #[test]
+    fn a_long_log_is_carried_before_the_writer_waits_for_it_to_start_anew() {
+        let checkpoints = ready();
+        let mut state = checkpoints.state.lock();
+        assert_eq!(state.due(63, &LENGTHS), Some(Kind::Passive));
+        assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));
+        state.running = true;
+        assert_eq!(state.due(70, &LENGTHS), None);
+        state.running = false;
+        assert_eq!(state.due(71, &LENGTHS), Some(Kind::Restart));
+    }
+
+    #[test]
+    fn the_writer_waits_in_the_end_however_long_a_checkpoint_takes() {
+        let checkpoints = ready();
+        let mut state = checkpoints.state.lock();
+        assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));
+        state.running = true;
+        assert_eq!(state.due(79, &LENGTHS), None);
+        assert_eq!(state.due(80, &LENGTHS), Some(Kind::Restart));
+    }
 }

@@ -71,7 +71,9 @@ impl Engine {
         let failed = |source| OpenError::Database { file: file.clone(), source };
         let no_thread = |source| OpenError::File { path: file.clone(), source };
 
-        let mut main = folder.open_database(options.page_cache_bytes, options.wal_restart_bytes)?;
+        // To cut the log's file takes milliseconds: not at every turn, in which it grows a little longer.
+        let wal_kept_bytes = 2 * options.wal_restart_bytes;
+        let mut main = folder.open_database(options.page_cache_bytes, wal_kept_bytes)?;
         let secret = secret(&main).map_err(failed)?;
         let page_bytes: u64 = main
             .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))
