@@ -4,9 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lodge_domain::{Error, Result};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
-use crate::failure::{Failure, Shared};
+use crate::{
+    answers::{Answers, Reply},
+    failure::{Failure, Shared},
+};
 
 /// A request, whatever it answers with.
 pub(crate) trait Job: Send {
@@ -14,27 +16,27 @@ pub(crate) trait Job: Send {
     fn is_abandoned(&self) -> bool;
     /// Runs it, and says whether it succeeded.
     fn run(&mut self, connection: &Connection) -> bool;
-    /// Answers with what it came to, or with `lost`: what happened to it and others together.
-    fn answer(self: Box<Self>, lost: Option<&Shared>);
+    /// Adds what it came to, or `lost`: what happened to it and others together.
+    fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers);
 }
 
 /// A request of one type.
 pub(crate) struct Request<T, W> {
     work: Option<W>,
     outcome: Option<Result<T>>,
-    reply: oneshot::Sender<Result<T>>,
+    reply: Reply<T>,
 }
 
 impl<T, W> Request<T, W> {
     /// A request whose answer goes to `reply`.
-    pub(crate) fn new(work: W, reply: oneshot::Sender<Result<T>>) -> Self {
+    pub(crate) fn new(work: W, reply: Reply<T>) -> Self {
         Self { work: Some(work), outcome: None, reply }
     }
 }
 
 impl<T, W> Job for Request<T, W>
 where
-    T: Send,
+    T: Send + 'static,
     W: FnOnce(&Connection) -> Result<T, Failure> + Send,
 {
     fn is_abandoned(&self) -> bool {
@@ -53,7 +55,7 @@ where
         succeeded
     }
 
-    fn answer(self: Box<Self>, lost: Option<&Shared>) {
+    fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
         let outcome = match (lost, self.outcome) {
             (None, Some(outcome)) => outcome,
             (None, None) => {
@@ -62,7 +64,6 @@ where
             // Refusals too: they may rest on what a neighbour wrote, which is gone.
             (Some(lost), _) => Err(Error::unavailable(lost.clone())),
         };
-        // Whoever asked may have gone.
-        drop(self.reply.send(outcome));
+        answers.add(self.reply, outcome);
     }
 }

@@ -4,6 +4,7 @@
 //! the file. An async caller waits for an answer, never for a disk.
 
 mod accounts;
+mod answers;
 mod backup;
 mod cache;
 mod checkpoints;

@@ -11,9 +11,9 @@ use std::{
 use lodge_domain::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
 use crate::{
+    answers::{Answers, Reply},
     connection,
     failure::{Failure, NotTaken},
     folder::OpenError,
@@ -88,7 +88,7 @@ impl Readers {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::channel();
         self.queue.push(Box::new(Request::new(work, reply)))?;
         answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("readers"))))
     }
@@ -113,7 +113,9 @@ fn answer_all(queue: &Queue, connection: &mut Connection, time_max: Option<Durat
             tracing::error!(%error, "a search has no bound");
         }
         job.run(connection);
-        job.answer(None);
+        let mut answers = Answers::default();
+        job.answer(None, &mut answers);
+        answers.send();
     }
 }
 

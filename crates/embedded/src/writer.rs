@@ -12,9 +12,9 @@ use std::{
 use lodge_domain::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
 use crate::{
+    answers::{Answers, Reply},
     checkpoints::Checkpoints,
     failure::{Failure, NotTaken, Shared, from_sqlite},
     job::{Job, Request},
@@ -117,7 +117,7 @@ impl Writer {
         app: App,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::channel();
         self.submit(app, Box::new(Request::new(work, reply)))?;
         answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
     }
@@ -198,9 +198,7 @@ impl Groups {
             if let Err(error) = &outcome {
                 tracing::error!(%error, requests = done.len(), "a group of writes was not committed");
             }
-            for job in done {
-                job.answer(outcome.as_ref().err());
-            }
+            answer(done, outcome.as_ref().err());
         }
     }
 
@@ -309,10 +307,16 @@ impl Groups {
     }
 
     fn refuse_all(&mut self, why: &Shared) {
-        for job in self.taken.iter_mut().flat_map(|queue| queue.drain(..)) {
-            job.answer(Some(why));
-        }
+        answer(self.taken.iter_mut().flat_map(|queue| queue.drain(..)), Some(why));
     }
+}
+
+fn answer(jobs: impl IntoIterator<Item = Box<dyn Job>>, lost: Option<&Shared>) {
+    let mut answers = Answers::default();
+    for job in jobs {
+        job.answer(lost, &mut answers);
+    }
+    answers.send();
 }
 
 fn shared(error: rusqlite::Error) -> Shared {

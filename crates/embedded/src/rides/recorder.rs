@@ -13,13 +13,13 @@ use lodge_domain::{
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
 use super::{
     record,
     write_back::{Work, WriteBack},
 };
 use crate::{
+    answers::{Answers, Reply},
     failure::{Failure, NotTaken, Shared},
     job::{Job, Request},
     writer::{App, Writer},
@@ -51,7 +51,7 @@ struct Waiting {
 /// Somebody who waits for an answer.
 struct Caller {
     events: Vec<RideEvent>,
-    reply: oneshot::Sender<Result<Vec<Recorded>>>,
+    reply: Reply<Vec<Recorded>>,
 }
 
 impl Recorder {
@@ -71,7 +71,7 @@ impl Recorder {
         writer: &Writer,
         work: impl FnOnce(&Connection, &mut Work<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::channel();
         let write_back = Arc::clone(&self.0.write_back);
         let of_work = Arc::clone(&write_back);
         let work = move |connection: &_| {
@@ -91,7 +91,7 @@ impl Recorder {
         writer: &Writer,
         events: Vec<RideEvent>,
     ) -> Result<Vec<Recorded>> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::channel();
         self.push(writer, Caller { events, reply })?;
         answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
     }
@@ -161,7 +161,7 @@ impl Job for Together {
         self.outcome.is_ok()
     }
 
-    fn answer(mut self: Box<Self>, lost: Option<&Shared>) {
+    fn answer(mut self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
         if self.callers.is_empty() {
             // It was refused before it ran, and whoever it would have worked for with it.
             self.take();
@@ -178,8 +178,7 @@ impl Job for Together {
                 Ok(recorded) => Ok(recorded.take(caller.events.len()).collect()),
                 Err(failed) => Err(failed.told()),
             };
-            // Whoever asked may have gone.
-            drop(caller.reply.send(answer));
+            answers.add(caller.reply, answer);
         }
     }
 }
@@ -199,9 +198,9 @@ impl Job for WithSums {
         self.work.run(connection)
     }
 
-    fn answer(self: Box<Self>, lost: Option<&Shared>) {
+    fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
         self.write_back.settle(lost);
-        self.work.answer(lost);
+        self.work.answer(lost, answers);
     }
 }
 

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use super::{groups::Barrier, is_unavailable};
 use crate::{
+    answers::Reply,
     checkpoints::{Checkpoints, Lengths},
     failure::Failure,
     job::Request,
@@ -73,7 +74,7 @@ impl Timed {
             then();
             Ok(())
         };
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::channel();
         self.writer.submit(app, Box::new(Request::new(work, reply))).unwrap();
         answer
     }
