@@ -38,8 +38,8 @@ async fn the_log_stays_short_under_steady_writes() {
     let (engine, _folder) = open(&options());
     for number in 0..400 {
         write_much(&engine, number).await.unwrap();
-        // It is looked at every 64 KiB, and a group may go past it by what it writes itself.
-        assert!(length(&engine) < (256 + 64 + 32) << 10, "{}", length(&engine));
+        // A quarter may come while a checkpoint is under way, and what two groups write, with their frames.
+        assert!(length(&engine) < (256 + 64 + 48) << 10, "{}", length(&engine));
     }
 }
 
