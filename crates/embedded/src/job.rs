@@ -16,6 +16,10 @@ pub(crate) trait Job: Send {
     fn is_abandoned(&self) -> bool;
     /// Runs it, and says whether it succeeded.
     fn run(&mut self, connection: &Connection) -> bool;
+    /// Whether it is to be run once more, in another way, after it failed and was undone.
+    fn another_way(&mut self) -> bool {
+        false
+    }
     /// Adds what it came to, or `lost`: what happened to it and others together.
     fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers);
 }

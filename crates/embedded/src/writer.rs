@@ -275,13 +275,22 @@ impl Groups {
     /// Runs one request under a savepoint; fails if that ended the whole group's transaction. The first needs
     /// none, for which the database would keep a copy of every page that it changes: it is undone with the transaction.
     fn run_one(&self, job: &mut dyn Job, is_first: bool) -> Result<(), Shared> {
-        if !is_first {
-            self.statement("SAVEPOINT request").map_err(shared)?;
+        loop {
+            if !is_first {
+                self.statement("SAVEPOINT request").map_err(shared)?;
+            }
+            if job.run(&self.connection) {
+                let release = if is_first { Ok(()) } else { self.statement("RELEASE request") };
+                return release.map_err(shared);
+            }
+            self.undo(is_first)?;
+            if !job.another_way() {
+                return Ok(());
+            }
         }
-        if job.run(&self.connection) {
-            let release = if is_first { Ok(()) } else { self.statement("RELEASE request") };
-            return release.map_err(shared);
-        }
+    }
+
+    fn undo(&self, is_first: bool) -> Result<(), Shared> {
         // A full disk or a failed read makes SQLite end the transaction by itself.
         if self.connection.is_autocommit() {
             return Err(Shared::because("the database ended the transaction"));

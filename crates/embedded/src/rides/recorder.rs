@@ -4,6 +4,7 @@
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
+    slice,
     sync::Arc,
 };
 
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     answers::{Answers, Reply},
-    failure::{Failure, NotTaken, Shared},
+    failure::{Failure, NotTaken, Shared, from_sqlite},
     job::{Job, Request},
     writer::{App, Writer},
 };
@@ -131,16 +132,44 @@ impl Waiting {
 struct Together {
     inner: Arc<Inner>,
     callers: Vec<Caller>,
-    outcome: Result<Vec<Recorded>>,
+    /// What came of each caller's events.
+    outcomes: Vec<Result<Vec<Recorded>>>,
+    /// They failed together: each caller's are stored, or not, without the others'.
+    apart: bool,
 }
 
 impl Together {
     fn new(inner: &Arc<Inner>) -> Self {
-        Self { inner: Arc::clone(inner), callers: Vec::new(), outcome: Ok(Vec::new()) }
+        Self { inner: Arc::clone(inner), callers: Vec::new(), outcomes: Vec::new(), apart: false }
     }
 
     fn take(&mut self) {
         self.callers.append(&mut self.inner.waiting.lock().take());
+    }
+
+    fn record(&self, connection: &Connection, callers: &[Caller]) -> Result<Vec<Recorded>> {
+        let events = callers.iter().flat_map(|caller| &caller.events);
+        let record = || record::record(connection, &self.inner.write_back, events);
+        // A defect must not end the thread that serves all.
+        match catch_unwind(AssertUnwindSafe(record)) {
+            Ok(outcome) => outcome.map_err(Error::from),
+            Err(_) => Err(Error::internal("storing rides panicked")),
+        }
+    }
+
+    fn together(&self, connection: &Connection) -> Result<Vec<Result<Vec<Recorded>>>> {
+        let mut recorded = self.record(connection, &self.callers)?.into_iter();
+        let of_each = |caller: &Caller| Ok(recorded.by_ref().take(caller.events.len()).collect());
+        Ok(self.callers.iter().map(of_each).collect())
+    }
+
+    fn alone(&self, connection: &Connection, caller: &Caller) -> Result<Vec<Recorded>> {
+        let statement = |sql| connection.execute_batch(sql).map_err(from_sqlite);
+        statement("SAVEPOINT caller")?;
+        let recorded = self.record(connection, slice::from_ref(caller));
+        let end = if recorded.is_ok() { "" } else { "ROLLBACK TO caller;" };
+        statement(&format!("{end} RELEASE caller"))?;
+        recorded
     }
 }
 
@@ -150,15 +179,20 @@ impl Job for Together {
     }
 
     fn run(&mut self, connection: &Connection) -> bool {
+        if self.apart {
+            let alone = |caller| self.alone(connection, caller);
+            self.outcomes = self.callers.iter().map(alone).collect();
+            return !connection.is_autocommit();
+        }
         self.take();
-        let events = self.callers.iter().flat_map(|caller| &caller.events);
-        let record = || record::record(connection, &self.inner.write_back, events);
-        // A defect must not end the thread that serves all.
-        self.outcome = match catch_unwind(AssertUnwindSafe(record)) {
-            Ok(outcome) => outcome.map_err(Error::from),
-            Err(_) => Err(Error::internal("storing rides panicked")),
-        };
-        self.outcome.is_ok()
+        let together = self.together(connection);
+        let succeeded = together.is_ok();
+        self.outcomes = together.unwrap_or_else(|error| vec![Err(error)]);
+        succeeded
+    }
+
+    fn another_way(&mut self) -> bool {
+        !std::mem::replace(&mut self.apart, true) && self.callers.len() > 1
     }
 
     fn answer(mut self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
@@ -167,16 +201,13 @@ impl Job for Together {
             self.take();
         }
         self.inner.write_back.settle(lost);
-        let outcome = std::mem::replace(&mut self.outcome, Ok(Vec::new()));
-        let mut outcome = match (outcome, lost) {
-            (_, Some(lost)) => Err(Failed { is_defect: false, why: lost.clone() }),
-            (Err(error), None) => Err(Failed::of(error)),
-            (Ok(recorded), None) => Ok(recorded.into_iter()),
-        };
+        let mut outcomes = std::mem::take(&mut self.outcomes).into_iter();
         for caller in std::mem::take(&mut self.callers) {
-            let answer = match &mut outcome {
-                Ok(recorded) => Ok(recorded.take(caller.events.len()).collect()),
-                Err(failed) => Err(failed.told()),
+            let outcome =
+                outcomes.next().unwrap_or_else(|| Err(Error::internal("nothing came of rides")));
+            let answer = match lost {
+                Some(lost) => Err(Error::unavailable(lost.clone())),
+                None => outcome,
             };
             answers.add(caller.reply, answer);
         }
@@ -201,23 +232,6 @@ impl Job for WithSums {
     fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
         self.write_back.settle(lost);
         self.work.answer(lost, answers);
-    }
-}
-
-/// An error that many callers are told.
-struct Failed {
-    is_defect: bool,
-    why: Shared,
-}
-
-impl Failed {
-    fn of(error: Error) -> Self {
-        Self { is_defect: matches!(error, Error::Internal(_)), why: Shared(Arc::new(error)) }
-    }
-
-    fn told(&self) -> Error {
-        let why = self.why.clone();
-        if self.is_defect { Error::internal(why) } else { Error::unavailable(why) }
     }
 }
 

@@ -5,6 +5,7 @@ mod log;
 mod plans;
 mod readers;
 mod rides;
+mod rides_apart;
 mod turns;
 
 use lodge_contract::samples::{RESERVED, chosen, fresh, link};

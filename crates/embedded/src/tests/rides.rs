@@ -26,9 +26,10 @@ use crate::{
     writer::App,
 };
 
-const ON: ResortDay = ResortDay { season: Season(2025), resort: ResortId(3), day: Day(9) };
+pub(super) const ON: ResortDay =
+    ResortDay { season: Season(2025), resort: ResortId(3), day: Day(9) };
 
-fn event(skier: u32) -> RideEvent {
+pub(super) fn event(skier: u32) -> RideEvent {
     let (skier, minute, lift) = (SkierId(skier), Minute(61), LiftId(4));
     let ride = Ride { on: ON, skier, minute, lift, vertical: 40 };
     let at = lodge_contract::samples::BEGIN;
@@ -37,7 +38,7 @@ fn event(skier: u32) -> RideEvent {
 }
 
 /// Holds the writer until the returned barrier's second step.
-async fn held(engine: &Arc<Engine>) -> Barrier {
+pub(super) async fn held(engine: &Arc<Engine>) -> Barrier {
     let (barrier, of_writer) = (Barrier::default(), Arc::clone(engine));
     let inside = barrier.clone();
     tokio::spawn(async move {
@@ -52,7 +53,7 @@ async fn held(engine: &Arc<Engine>) -> Barrier {
     barrier
 }
 
-async fn waiting(engine: &Engine, requests: usize) {
+pub(super) async fn waiting(engine: &Engine, requests: usize) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while engine.writer.waiting(App::Rides) != requests {
         assert!(Instant::now() < deadline, "{requests} requests do not wait");
