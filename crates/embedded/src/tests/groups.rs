@@ -34,6 +34,22 @@ impl Barrier {
     }
 }
 
+/// Holds the writer until the returned barrier's second step.
+pub(super) async fn held(engine: &Arc<Engine>) -> Barrier {
+    let (barrier, of_writer) = (Barrier::default(), Arc::clone(engine));
+    let inside = barrier.clone();
+    tokio::spawn(async move {
+        let hold = move |_: &Connection| {
+            inside.set(0);
+            inside.wait(1);
+            Ok(())
+        };
+        of_writer.writer.write(App::Links, hold).await
+    });
+    barrier.reached(0).await;
+    barrier
+}
+
 type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
 
 fn work(work: impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static) -> Work {
@@ -63,17 +79,7 @@ fn ask(engine: &Arc<Engine>, work: Work) -> JoinHandle<Result<()>> {
 
 /// Runs all of `works` in one group, and says what each was answered.
 async fn in_one_group(engine: &Arc<Engine>, works: Vec<Work>) -> Vec<Result<()>> {
-    let barrier = Barrier::default();
-    let holding = barrier.clone();
-    let first = ask(
-        engine,
-        work(move |_| {
-            holding.set(0);
-            holding.wait(1);
-            Ok(())
-        }),
-    );
-    barrier.reached(0).await;
+    let barrier = held(engine).await;
     let mut asked = Vec::new();
     for work in works {
         let before = engine.writer.waiting(App::Links);
@@ -83,7 +89,6 @@ async fn in_one_group(engine: &Arc<Engine>, works: Vec<Work>) -> Vec<Result<()>>
         }
     }
     barrier.set(1);
-    first.await.unwrap().unwrap();
     let mut answers = Vec::new();
     for asked in asked {
         answers.push(asked.await.unwrap());

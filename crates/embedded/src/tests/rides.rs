@@ -18,7 +18,7 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use rusqlite::Connection;
 use uuid::Uuid;
 
-use super::{groups::Barrier, is_unavailable, open};
+use super::{groups::held, is_unavailable, open};
 use crate::{
     Options,
     engine::Engine,
@@ -35,22 +35,6 @@ pub(super) fn event(skier: u32) -> RideEvent {
     let at = lodge_contract::samples::BEGIN;
     let id = EventId::Uuid(Uuid::now_v7());
     RideEvent { gate: GateId::NOBODY, id, what: What::Ride(ride), at }
-}
-
-/// Holds the writer until the returned barrier's second step.
-pub(super) async fn held(engine: &Arc<Engine>) -> Barrier {
-    let (barrier, of_writer) = (Barrier::default(), Arc::clone(engine));
-    let inside = barrier.clone();
-    tokio::spawn(async move {
-        let hold = move |_: &Connection| {
-            inside.set(0);
-            inside.wait(1);
-            Ok(())
-        };
-        of_writer.writer.write(App::Links, hold).await
-    });
-    barrier.reached(0).await;
-    barrier
 }
 
 pub(super) async fn waiting(engine: &Engine, requests: usize) {

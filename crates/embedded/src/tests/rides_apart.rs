@@ -9,8 +9,9 @@ use lodge_domain::{
 use rusqlite::Connection;
 
 use super::{
+    groups::held,
     open,
-    rides::{ON, event, held, waiting},
+    rides::{ON, event, waiting},
 };
 use crate::{Options, engine::Engine, rides::SqliteRides, writer::App};
 
