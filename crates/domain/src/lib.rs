@@ -19,4 +19,4 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};
 pub use once::{Attempt, Done};
 pub use random::{OsRandom, Random};
-pub use tasks::Tasks;
+pub use tasks::{Finish, Tasks};

@@ -17,17 +17,14 @@ pub trait Tasks: Send + Sync {
 
 /// Work that is done where it is asked for, and handed to [`Tasks`] only if it is let go of before its end:
 /// nothing moves between threads while whoever asked stays.
-pub(crate) struct Finish<T: Send + 'static> {
+pub struct Finish<T: Send + 'static> {
     work: Option<BoxFuture<'static, T>>,
     tasks: Arc<dyn Tasks>,
 }
 
 impl<T: Send + 'static> Finish<T> {
     /// Brings `work` to its end.
-    pub(crate) fn new(
-        tasks: Arc<dyn Tasks>,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Self {
+    pub fn new(tasks: Arc<dyn Tasks>, work: impl Future<Output = T> + Send + 'static) -> Self {
         Self { work: Some(work.boxed()), tasks }
     }
 }

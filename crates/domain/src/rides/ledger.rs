@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::{Recorded, RideEvent, RideLog};
-use crate::{Result, Tasks, tasks::Finish};
+use crate::{Finish, Result, Tasks};
 
 /// What has come of all events since there is the store; counted in the transaction that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

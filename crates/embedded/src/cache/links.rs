@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
-    Attempt, Done, Error, Result,
+    Attempt, Done, Error, Finish, Result, Tasks,
     links::{
         Candidate, ChangeFeed, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
         Replaced, Short, TakenClick,
@@ -17,7 +17,7 @@ use lodge_domain::{
 use quick_cache::{Weighter, sync::Cache};
 use tokio::sync::Semaphore;
 
-use super::{epochs::Epochs, finish::Finish, flights::Flights, following::Hearing};
+use super::{epochs::Epochs, finish::WhereDropped, flights::Flights, following::Hearing};
 
 /// Lookups, and writes, that may go to the store at once; further ones are refused.
 const LOOKUPS_MAX: usize = 1_024;
@@ -34,6 +34,7 @@ pub struct CachedLinks {
     cache: Arc<Entries>,
     flights: Flights<Short, Option<Arc<Link>>>,
     writes: Arc<Semaphore>,
+    tasks: Arc<dyn Tasks>,
     feed: Option<Arc<dyn ChangeFeed>>,
 }
 
@@ -92,7 +93,7 @@ impl CachedLinks {
         let (feed, hearing) = others.unzip();
         let cache = Arc::new(Entries { links, epochs: Epochs::new(), hearing });
         let (flights, writes) = (Flights::new(LOOKUPS_MAX), Arc::new(Semaphore::new(WRITES_MAX)));
-        Self { store, cache, flights, writes, feed }
+        Self { store, cache, flights, writes, tasks: Arc::new(WhereDropped), feed }
     }
 
     /// Forgets what others change, for as long as it is polled; at once done where nobody else writes.
@@ -132,7 +133,7 @@ impl CachedLinks {
             }
             outcome
         };
-        Finish::new(to_its_end)
+        Finish::new(Arc::clone(&self.tasks), to_its_end)
     }
 }
 
