@@ -67,6 +67,9 @@ impl State {
     fn due(&mut self, length: u64, lengths: &Lengths) -> Option<Kind> {
         // It may have been started anew since.
         self.asked_at = self.asked_at.min(length);
+        if length < lengths.restart {
+            self.restart_at = lengths.restart;
+        }
         let grown = length - self.asked_at;
         let due = if length >= lengths.max {
             Some(Kind::Restart)
@@ -138,9 +141,8 @@ impl Checkpoints {
             }
             Some(Kind::Restart) => {
                 self.restart(&mut state);
-                let (length, restart) = (self.length(), self.lengths.restart);
                 // A reader may have held it up; the writer does not wait for it at every group.
-                state.restart_at = if length < restart { restart } else { length + restart / 4 };
+                state.restart_at = self.length() + self.lengths.restart / 4;
             }
         }
         if self.length() >= self.lengths.max {
@@ -258,6 +260,18 @@ mod tests {
         assert_eq!(state.due(70, &LENGTHS), None);
         state.running = false;
         assert_eq!(state.due(71, &LENGTHS), Some(Kind::Restart));
+    }
+
+    #[test]
+    fn after_a_long_read_the_log_is_as_short_as_before() {
+        let checkpoints = ready();
+        let mut state = checkpoints.state.lock();
+        state.restart_at = 500;
+        // The reader has gone, and the log has started anew by itself.
+        assert_eq!(state.due(1, &LENGTHS), None);
+        assert_eq!(state.due(63, &LENGTHS), Some(Kind::Passive));
+        assert_eq!(state.due(64, &LENGTHS), Some(Kind::Passive));
+        assert_eq!(state.due(65, &LENGTHS), Some(Kind::Restart));
     }
 
     #[test]
