@@ -6,8 +6,8 @@ use lodge_domain::{Error, Result};
 use rusqlite::Connection;
 
 use crate::{
-    answers::{Answers, Reply},
     failure::{Failure, Shared},
+    replies::{Replies, Reply},
 };
 
 /// A request, whatever it answers with.
@@ -21,7 +21,7 @@ pub(crate) trait Job: Send {
         false
     }
     /// Adds what it came to, or `lost`: what happened to it and others together.
-    fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers);
+    fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies);
 }
 
 /// A request of one type.
@@ -59,7 +59,7 @@ where
         succeeded
     }
 
-    fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
+    fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
         let outcome = match (lost, self.outcome) {
             (None, Some(outcome)) => outcome,
             (None, None) => {
@@ -68,6 +68,6 @@ where
             // Refusals too: they may rest on what a neighbour wrote, which is gone.
             (Some(lost), _) => Err(Error::unavailable(lost.clone())),
         };
-        answers.add(self.reply, outcome);
+        replies.add(self.reply, outcome);
     }
 }

@@ -4,7 +4,6 @@
 //! the file. An async caller waits for an answer, never for a disk.
 
 mod accounts;
-mod answers;
 mod backup;
 mod cache;
 mod checkpoints;
@@ -23,6 +22,7 @@ mod options;
 mod outcomes;
 mod passwords;
 mod readers;
+mod replies;
 mod rides;
 #[cfg(test)]
 mod tests;
@@ -143,7 +143,7 @@ impl Embedded {
         self.0.keep_mode(mode).await
     }
 
-    /// Answers when a reader and the writer have had their turn: the engine works.
+    /// Replies when a reader and the writer have had their turn: the engine works.
     pub async fn ping(&self) -> Result<()> {
         self.0.ping().await
     }
@@ -161,7 +161,7 @@ impl Embedded {
         tidy::tidy(&self.0, now, reserved).await
     }
 
-    /// Answers what waits, carries the log into the file, ends the threads and lets the folder go.
+    /// Replies what waits, carries the log into the file, ends the threads and lets the folder go.
     /// From then on every request is [`Error::Unavailable`].
     pub async fn close(&self) -> Result<()> {
         let engine = Arc::clone(&self.0);

@@ -13,11 +13,11 @@ use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
 use crate::{
-    answers::{Answers, Reply},
     connection,
     failure::{Failure, NotTaken},
     folder::OpenError,
     job::{Job, Request},
+    replies::{Replies, Reply},
 };
 
 /// The way to the reading threads.
@@ -113,9 +113,9 @@ fn answer_all(queue: &Queue, connection: &mut Connection, time_max: Option<Durat
             tracing::error!(%error, "a search has no bound");
         }
         job.run(connection);
-        let mut answers = Answers::default();
-        job.answer(None, &mut answers);
-        answers.send();
+        let mut replies = Replies::default();
+        job.answer(None, &mut replies);
+        replies.send();
     }
 }
 

@@ -25,17 +25,19 @@ impl<T: Send + 'static> Reply<T> {
     }
 }
 
-/// Answers that become known together. To answer one after the other from here would be a system call each,
+/// Answers that become known together. To send one after the other from here would be a system call each,
 /// with which a runtime is woken by another thread; so each runtime is woken once, for all that wait on it.
 #[derive(Default)]
-pub(crate) struct Answers {
-    of_homes: Vec<(Handle, Vec<Sending>)>,
+pub(crate) struct Replies {
+    of_homes: Vec<(Handle, Bundle)>,
 }
 
-/// One of them, on the way.
-type Sending = Box<dyn FnOnce() + Send>;
+/// Answers for one runtime. They are sent where this is dropped: there, or here if it has ended, because
+/// whoever waits may have moved to another.
+#[derive(Default)]
+struct Bundle(Vec<Box<dyn FnOnce() + Send>>);
 
-impl Answers {
+impl Replies {
     pub(crate) fn add<T: Send + 'static>(&mut self, reply: Reply<T>, answer: Result<T>) {
         let Reply { to, home } = reply;
         // Whoever asked may have gone.
@@ -43,23 +45,27 @@ impl Answers {
         let Some(home) = home else { return send() };
         let known = self.of_homes.iter_mut().find(|(known, _)| known.id() == home.id());
         match known {
-            Some((_, sending)) => sending.push(Box::new(send)),
-            None => self.of_homes.push((home, vec![Box::new(send)])),
+            Some((_, bundle)) => bundle.0.push(Box::new(send)),
+            None => self.of_homes.push((home, Bundle(vec![Box::new(send)]))),
         }
     }
 
     /// Has them sent, those of each runtime there.
     pub(crate) fn send(self) {
-        for (home, sending) in self.of_homes {
-            let all = move || sending.into_iter().for_each(|send| send());
-            home.spawn(async move { all() });
+        for (home, bundle) in self.of_homes {
+            home.spawn(async move { drop(bundle) });
         }
+    }
+}
+
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(|send| send());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::Error;
     use tokio::runtime::{Builder, Runtime};
 
     use super::*;
@@ -68,19 +74,23 @@ mod tests {
         Builder::new_current_thread().build().unwrap()
     }
 
+    fn asked_on(runtime: &Runtime) -> (Reply<u8>, Receiver<Result<u8>>) {
+        runtime.block_on(async { Reply::channel() })
+    }
+
     #[test]
     fn answers_find_their_way_to_every_runtime_and_to_where_there_is_none() {
         let (one, other) = (runtime(), runtime());
-        let asked = |on: &Runtime| on.block_on(async { Reply::<u8>::channel() });
-        let mut answers = Answers::default();
+        let mut replies = Replies::default();
         let mut waiting = Vec::new();
         for (number, home) in [(0, Some(&one)), (1, Some(&other)), (2, Some(&one)), (3, None)] {
-            let (reply, answer) = home.map_or_else(Reply::channel, asked);
-            answers.add(reply, Ok(number));
+            let (reply, answer) = home.map_or_else(Reply::channel, asked_on);
+            replies.add(reply, Ok(number));
             waiting.push((number, home, answer));
         }
-        assert_eq!(answers.of_homes.iter().map(|(_, sent)| sent.len()).collect::<Vec<_>>(), [2, 1]);
-        answers.send();
+        let of_each: Vec<usize> = replies.of_homes.iter().map(|(_, sent)| sent.0.len()).collect();
+        assert_eq!(of_each, [2, 1]);
+        replies.send();
         for (number, home, answer) in waiting {
             let told = home.unwrap_or(&one).block_on(answer).unwrap();
             assert_eq!(told.unwrap(), number);
@@ -88,13 +98,24 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_runtime_that_has_ended_is_dropped() {
+    fn whoever_moved_away_from_a_runtime_that_ended_is_answered() {
         let ended = runtime();
-        let (reply, answer) = ended.block_on(async { Reply::<u8>::channel() });
+        let (reply, answer) = asked_on(&ended);
         drop(ended);
-        let mut answers = Answers::default();
-        answers.add(reply, Err(Error::not_found("nothing")));
-        answers.send();
-        answer.blocking_recv().unwrap_err();
+        let mut replies = Replies::default();
+        replies.add(reply, Ok(1));
+        replies.send();
+        assert_eq!(runtime().block_on(answer).unwrap().unwrap(), 1);
+    }
+
+    #[test]
+    fn whoever_moved_away_from_a_runtime_that_ends_meanwhile_is_answered() {
+        let ends = runtime();
+        let (reply, answer) = asked_on(&ends);
+        let mut replies = Replies::default();
+        replies.add(reply, Ok(1));
+        replies.send();
+        drop(ends);
+        assert_eq!(runtime().block_on(answer).unwrap().unwrap(), 1);
     }
 }

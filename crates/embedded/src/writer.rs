@@ -14,10 +14,10 @@ use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
 use crate::{
-    answers::{Answers, Reply},
     checkpoints::Checkpoints,
     failure::{Failure, NotTaken, Shared, from_sqlite},
     job::{Job, Request},
+    replies::{Replies, Reply},
     turns::Turns,
 };
 
@@ -321,11 +321,11 @@ impl Groups {
 }
 
 fn answer(jobs: impl IntoIterator<Item = Box<dyn Job>>, lost: Option<&Shared>) {
-    let mut answers = Answers::default();
+    let mut replies = Replies::default();
     for job in jobs {
-        job.answer(lost, &mut answers);
+        job.answer(lost, &mut replies);
     }
-    answers.send();
+    replies.send();
 }
 
 fn shared(error: rusqlite::Error) -> Shared {

@@ -18,10 +18,10 @@ use tokio::sync::oneshot;
 
 use super::{groups::Barrier, is_unavailable};
 use crate::{
-    answers::Reply,
     checkpoints::{Checkpoints, Lengths},
     failure::Failure,
     job::Request,
+    replies::Reply,
     writer::{App, Limits, Writer},
 };
 
