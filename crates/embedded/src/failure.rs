@@ -70,6 +70,8 @@ pub(crate) enum NotTaken {
     Full(&'static str),
     #[error("the data folder is closed, or its {0} has failed")]
     Closed(&'static str),
+    #[error("the queue of the database's {0} is full, or the data folder is closed")]
+    FullOrClosed(&'static str),
 }
 
 impl Shared {

@@ -20,9 +20,9 @@ use super::{
     write_back::{Work, WriteBack},
 };
 use crate::{
-    answers::{Answers, Reply},
     failure::{Failure, NotTaken, Shared, from_sqlite},
     job::{Job, Request},
+    replies::{Replies, Reply},
     writer::{App, Writer},
 };
 
@@ -93,13 +93,18 @@ impl Recorder {
         events: Vec<RideEvent>,
     ) -> Result<Vec<Recorded>> {
         let (reply, answer) = Reply::channel();
-        self.push(writer, Caller { events, reply })?;
-        answer.await.unwrap_or_else(|_| Err(Error::unavailable(NotTaken::Closed("writer"))))
+        self.push(Caller { events, reply })?;
+        // Refused, it is dropped, and with it one caller, who need not be this one: another's piece of work
+        // may have taken this one's events.
+        let refused = writer.submit(App::Rides, Box::new(Together::new(&self.0))).err();
+        answer.await.unwrap_or_else(|_| {
+            Err(refused.unwrap_or_else(|| Error::unavailable(NotTaken::FullOrClosed("rides"))))
+        })
     }
 
     /// Each caller brings a piece of work; the first to run does that of all, and for the others there is
     /// nothing left.
-    fn push(&self, writer: &Writer, caller: Caller) -> Result<()> {
+    fn push(&self, caller: Caller) -> Result<()> {
         let mut waiting = self.0.waiting.lock();
         if waiting.events + caller.events.len() > EVENTS_MAX {
             return Err(Error::unavailable(NotTaken::Full(App::Rides.name())));
@@ -107,9 +112,7 @@ impl Recorder {
         waiting.events += caller.events.len();
         waiting.callers.push_back(caller);
         waiting.coming += 1;
-        drop(waiting);
-        // Refused, it is dropped, and with it the caller that it came for.
-        writer.submit(App::Rides, Box::new(Together::new(&self.0)))
+        Ok(())
     }
 }
 
@@ -195,7 +198,7 @@ impl Job for Together {
         !std::mem::replace(&mut self.apart, true) && self.callers.len() > 1
     }
 
-    fn answer(mut self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
+    fn answer(mut self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
         if self.callers.is_empty() {
             // It was refused before it ran, and whoever it would have worked for with it.
             self.take();
@@ -209,7 +212,7 @@ impl Job for Together {
                 Some(lost) => Err(Error::unavailable(lost.clone())),
                 None => outcome,
             };
-            answers.add(caller.reply, answer);
+            replies.add(caller.reply, answer);
         }
     }
 }
@@ -229,9 +232,9 @@ impl Job for WithSums {
         self.work.run(connection)
     }
 
-    fn answer(self: Box<Self>, lost: Option<&Shared>, answers: &mut Answers) {
+    fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies) {
         self.write_back.settle(lost);
-        self.work.answer(lost, answers);
+        self.work.answer(lost, replies);
     }
 }
 
