@@ -68,22 +68,6 @@ async fn rides_that_come_together_change_each_sum_once() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_when_the_writer_ends() {
-    let (engine, _folder) =
-        open(&Options { close_wait: Duration::from_millis(1), ..Options::default() });
-    let barrier = held(&engine).await;
-    let rides = SqliteRides(Arc::clone(&engine));
-    let caller = tokio::spawn(async move { rides.record(vec![event(1)]).await });
-    waiting(&engine, 1).await;
-    engine.writer.close();
-    let rides = SqliteRides(Arc::clone(&engine));
-    assert!(is_unavailable(&rides.record(vec![event(2)]).await));
-    barrier.set(1);
-    // What waited before it was closed is still done.
-    assert_eq!(caller.await.unwrap().unwrap(), [Recorded::Stored]);
-}
-
-#[tokio::test]
 async fn rides_past_the_queue_are_refused() {
     let (engine, _folder) = open(&Options { queue_per_app: 2, ..Options::default() });
     let barrier = held(&engine).await;
