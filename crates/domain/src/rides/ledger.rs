@@ -15,7 +15,7 @@ pub struct ForEver {
     pub stored: u64,
     /// Sent again, and the same as before.
     pub duplicates: u64,
-    /// Refused. Those that never reached the store are noted there a little later.
+    /// Refused. Those that were refused before they came to the store are noted there a little later.
     pub refused: u64,
 }
 

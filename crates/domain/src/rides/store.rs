@@ -34,9 +34,9 @@ pub struct Rebuilt {
     pub differences: Vec<(String, u64)>,
 }
 
-/// Keeps what gates tell under the ids of the events, for ever. The sums that [`RideTallies`] reads change
-/// in the same transaction, and only for what was new. Whatever a method answers with `Ok` survives the
-/// loss of the process.
+/// Keeps what gates tell under the ids of the events, for ever. What [`RideTallies`] reads has changed when an
+/// event is answered, and only for what was new; it is summed in the same transaction, or can be summed again
+/// of what is stored. Whatever a method answers with `Ok` survives the loss of the process.
 #[async_trait]
 pub trait RideLog: Send + Sync {
     /// Stores events, in their order, each once; what came of each. In the case of an error nothing may be

@@ -32,7 +32,8 @@ CREATE TABLE skier_days (
     PRIMARY KEY (skier, season, resort, day)
 ) STRICT, WITHOUT ROWID;
 
--- The other sums: each changes in the transaction that stores the rides that it is a sum of.
+-- The other sums: each changes in the transaction that stores the rides that it is a sum of, but for the
+-- leaders, which follow from skiers' days.
 -- Day 0 is the whole season. Of the skiers those are among the leaders who went as far up as the floor
 -- says, or farther; without a floor all are.
 CREATE TABLE resort_days (
