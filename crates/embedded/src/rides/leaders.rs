@@ -22,16 +22,16 @@ pub(super) const KEPT: u32 = 1_000;
 /// anew. So it has enough to show, whoever of them is hidden.
 pub(super) const LEFT_MIN: usize = LEADERS_MAX + HIDDEN_MAX;
 
-const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
+pub(super) const READ: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
     WHERE season = ?1 AND resort = ?2 AND day = ?3";
-const WRITE: &str = "INSERT OR REPLACE INTO resort_days \
+pub(super) const WRITE: &str = "INSERT OR REPLACE INTO resort_days \
     (season, resort, day, rides, vertical, skiers, leaders, floor_vertical, floor_skier) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 pub(super) const ALL: &str =
     "SELECT skier, vertical FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const IS_HIDDEN: &str = "SELECT 1 FROM passes WHERE skier = ?1 AND hidden";
 const CUT: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3 \
     AND (vertical < ?4 OR vertical = ?4 AND skier > ?5)";
-const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
+pub(super) const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 
 /// Walks through all skiers; only after many voids.
 const ANEW: &str = "INSERT INTO leaders (season, resort, day, vertical, skier) \

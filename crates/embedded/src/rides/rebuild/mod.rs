@@ -20,7 +20,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use lodge_domain::rides::SkierId;
 
 use self::{says::Sums, skiers::Days};
-use super::{SqliteRides, write_back::Work};
+use super::{
+    SqliteRides,
+    write_back::{Work, last_row},
+};
 use crate::{failure::Failure, writer::App};
 
 /// Rows that are read at once.
@@ -103,7 +106,7 @@ pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt
 
 /// The last ride, and every day of which anything is stored but skiers' days.
 fn seasons(connection: &Connection) -> Result<(i64, Seasons), Failure> {
-    let (last_row, mut seasons) = (skiers::last_row(connection)?, Seasons::new());
+    let (last_row, mut seasons) = (last_row(connection)?, Seasons::new());
     for sql in NEXT {
         let (mut next, mut after) = (connection.prepare_cached(sql)?, (0, 0, 0));
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
@@ -179,6 +182,8 @@ impl Rebuild<'_> {
             if !is_all {
                 continue;
             }
+            // Apart from what follows, in which what is newer is written at once.
+            self.rides.write_sums().await?;
             let check = check.clone();
             let in_group = move |connection: &_, work: &mut Work<'_>| {
                 let is_all = sums.read_on(connection, piece)?;
@@ -198,7 +203,7 @@ impl Rebuild<'_> {
     async fn check_ledger(&mut self) -> Result<()> {
         let (before, began_at) = (self.before, self.began_at);
         let check = move |connection: &Connection| {
-            let expected = before + skiers::last_row(connection)? - began_at;
+            let expected = before + last_row(connection)? - began_at;
             let stored: i64 = connection.prepare_cached(STORED)?.query_row([], |row| row.get(0))?;
             if stored != expected {
                 connection.prepare_cached(SET_STORED)?.execute([expected])?;

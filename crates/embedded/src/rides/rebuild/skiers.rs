@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lodge_domain::{
     Result,
-    rides::{Day, ResortDay, ResortId, Season, SkierId, Tally},
+    rides::{Day, ResortDay, ResortId, Season, SkierId},
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -16,7 +16,7 @@ use crate::{
     failure::Failure,
     rides::{
         sums::Delta,
-        write_back::{DayState, Work},
+        write_back::{DayState, Work, last_row},
     },
 };
 
@@ -24,13 +24,10 @@ const WALK: &str = "SELECT skier, season, resort, day, rides, vertical, up_to FR
     WHERE (skier, season, resort, day) > (?1, ?2, ?3, ?4) ORDER BY skier, season, resort, day LIMIT ?5";
 const ONE: &str = "SELECT skier, season, resort, day, rides, vertical, up_to FROM skier_days \
     WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
-const SET: &str = "INSERT OR REPLACE INTO skier_days (skier, season, resort, day, rides, vertical, up_to) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-const LAST_ROW: &str = "SELECT coalesce(max(row), 0) FROM rides";
 
 /// For the test of plans.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 4] = [WALK, ONE, SET, LAST_ROW];
+pub(crate) const STATEMENTS: [&str; 2] = [WALK, ONE];
 
 /// A row, whatever stands there.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,10 +77,6 @@ pub(super) async fn walk<T: Send + 'static>(
         let Some(last) = last else { return Ok(state) };
         after = last;
     }
-}
-
-pub(super) fn last_row(connection: &Connection) -> Result<i64, Failure> {
-    Ok(connection.prepare_cached(LAST_ROW)?.query_row([], |row| row.get(0))?)
 }
 
 /// What the rides of some days say, and who seems to be otherwise.
@@ -145,25 +138,9 @@ pub(super) fn check(
         let found = one.query_row(key, read).optional()?;
         let stored = found.map_or_else(Stored::default, |(_, stored)| stored);
         if !stored.is(sum, last_row) {
-            correct(connection, work, *skier, on, sum.tally(), last_row)?;
+            work.put_right(*skier, DayState { on, tally: sum.tally(), up_to: last_row })?;
             wrong += 1;
         }
     }
     Ok(wrong)
-}
-
-/// Sets it for readers at once, and for whoever has a newer one in memory.
-fn correct(
-    connection: &Connection,
-    work: &mut Work<'_>,
-    skier: SkierId,
-    on: ResortDay,
-    tally: Tally,
-    last_row: i64,
-) -> rusqlite::Result<()> {
-    let (season, resort, day) = (on.season.0, on.resort.0, on.day.0);
-    let row = (skier.0, season, resort, day, tally.rides, tally.vertical, last_row);
-    connection.prepare_cached(SET)?.execute(row)?;
-    work.set(skier, DayState { on, tally, up_to: last_row });
-    Ok(())
 }

@@ -13,19 +13,12 @@ use crate::{
     failure::Failure,
     rides::{
         day_number,
-        leaders::{KEPT, LEFT_MIN, replace_places},
+        leaders::{self, KEPT, LEFT_MIN, replace_places},
         sums::Delta,
         write_back::{Places, Work},
     },
 };
 
-const BOARD: &str = "SELECT rides, vertical, skiers, leaders, floor_vertical, floor_skier FROM resort_days \
-    WHERE season = ?1 AND resort = ?2 AND day = ?3";
-const SET_BOARD: &str = "INSERT OR REPLACE INTO resort_days \
-    (season, resort, day, rides, vertical, skiers, leaders, floor_vertical, floor_skier) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-const LEADERS: &str =
-    "SELECT skier, vertical FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
-const CLEAR: &str = "DELETE FROM leaders WHERE season = ?1 AND resort = ?2 AND day = ?3";
 const LEAD: &str =
     "INSERT INTO leaders (season, resort, day, vertical, skier) VALUES (?1, ?2, ?3, ?4, ?5)";
 
@@ -52,19 +45,8 @@ const HOURS: Parts = Parts {
 
 /// For the test of plans.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 11] = [
-    BOARD,
-    SET_BOARD,
-    LEADERS,
-    CLEAR,
-    LEAD,
-    LIFTS.read,
-    LIFTS.clear,
-    LIFTS.add,
-    HOURS.read,
-    HOURS.clear,
-    HOURS.add,
-];
+pub(crate) const STATEMENTS: [&str; 7] =
+    [LEAD, LIFTS.read, LIFTS.clear, LIFTS.add, HOURS.read, HOURS.clear, HOURS.add];
 
 /// Compares a day or a season, but for the skiers' days, and puts it right.
 pub(super) fn check(
@@ -134,7 +116,7 @@ impl Board {
                 floor: (row.get(4)?, row.get(5)?),
             })
         };
-        let found = connection.prepare_cached(BOARD)?.query_row(key, read).optional()?;
+        let found = connection.prepare_cached(leaders::READ)?.query_row(key, read).optional()?;
         Ok(found.unwrap_or_default())
     }
 
@@ -179,7 +161,7 @@ fn check_board(
         replace_places(work, sums.span, &leaders);
     }
     if board != stored {
-        connection.prepare_cached(SET_BOARD)?.execute(params![
+        connection.prepare_cached(leaders::WRITE)?.execute(params![
             key.0,
             key.1,
             key.2,
@@ -202,7 +184,7 @@ fn leaders(
 ) -> rusqlite::Result<Vec<Place>> {
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let mut leaders: BTreeMap<i64, i64> =
-        connection.prepare_cached(LEADERS)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+        connection.prepare_cached(leaders::ALL)?.query_map(key, read)?.collect::<Result<_, _>>()?;
     for (skier, place) in newer {
         match place {
             Some(vertical) => leaders.insert(skier.0.into(), vertical.cast_signed()),
@@ -225,7 +207,7 @@ fn set_leaders(
     let kept = KEPT as usize;
     places.sort_unstable_by_key(in_order);
     places.truncate(kept);
-    connection.prepare_cached(CLEAR)?.execute(key)?;
+    connection.prepare_cached(leaders::CLEAR)?.execute(key)?;
     let mut lead = connection.prepare_cached(LEAD)?;
     for (vertical, skier) in &places {
         lead.execute((key.0, key.1, key.2, vertical, skier))?;

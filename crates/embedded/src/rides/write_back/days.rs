@@ -33,7 +33,7 @@ pub(super) fn set_written_to(connection: &Connection, row: i64) -> rusqlite::Res
 }
 
 /// The last ride that is stored.
-pub(super) fn last_row(connection: &Connection) -> rusqlite::Result<i64> {
+pub(in crate::rides) fn last_row(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(LAST_ROW)?.query_row([], |row| row.get(0))
 }
 

@@ -21,7 +21,10 @@ use rusqlite::Connection;
 use self::layers::Layers;
 #[cfg(test)]
 pub(crate) use self::{days::STATEMENTS as OF_DAYS, places::STATEMENTS as OF_PLACES};
-pub(super) use self::{days::read, work::Work};
+pub(super) use self::{
+    days::{last_row, read},
+    work::Work,
+};
 use crate::failure::Shared;
 
 /// When these sums are written.

@@ -64,7 +64,19 @@ impl<'c> Work<'c> {
         Ok(states.into_values().collect())
     }
 
-    /// Changes a skier's day, or puts it right.
+    /// Puts a skier's day right, for readers at once, and for whoever has a newer one in memory.
+    pub(in crate::rides) fn put_right(
+        &mut self,
+        skier: SkierId,
+        state: DayState,
+    ) -> rusqlite::Result<()> {
+        let mut set = self.connection.prepare_cached(days::SET)?;
+        days::write(&mut set, skier, state)?;
+        self.set(skier, state);
+        Ok(())
+    }
+
+    /// Changes a skier's day.
     pub(in crate::rides) fn set(&mut self, skier: SkierId, state: DayState) {
         self.days.changed.insert((skier, state.on), state);
         self.all_written = false;
