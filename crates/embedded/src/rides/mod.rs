@@ -58,6 +58,17 @@ impl SqliteRides {
         self.0.readers.read(days).await
     }
 
+    /// Writes those days of these skiers that are newer in memory.
+    async fn write_days_of(&self, skiers: &[SkierId]) -> Result<()> {
+        let is_newer = |skier: &SkierId| !self.0.rides.write_back().days_of(*skier).is_empty();
+        let newer: Vec<SkierId> = skiers.iter().copied().filter(is_newer).collect();
+        if newer.is_empty() {
+            return Ok(());
+        }
+        let write = move |_: &_, work: &mut write_back::Work<'_>| Ok(work.write_days_of(&newer)?);
+        self.0.rides.write(&self.0.writer, write).await
+    }
+
     /// Writes all sums that are newer in memory now, a part at a time.
     async fn write_sums(&self) -> Result<()> {
         if self.0.rides.write_back().is_empty() {
@@ -159,9 +170,12 @@ impl RideTallies for SqliteRides {
     }
 
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>> {
-        // Before the disk is read: what is written meanwhile is in both.
-        let newer = self.0.rides.write_back().places_on(span);
-        let shown = move |connection: &_| leaders::shown(connection, span, limit, newer);
+        let engine = Arc::clone(&self.0);
+        let shown = move |connection: &_| {
+            // Before the disk is read: what is written meanwhile is in both.
+            let newer = engine.rides.write_back().places_on(span);
+            leaders::shown(connection, span, limit, newer)
+        };
         self.0.readers.read(shown).await
     }
 
@@ -184,7 +198,11 @@ impl RideSearch for SqliteRides {
         let searches = &self.0.searches;
         let place = searches.take_place()?;
         if search::reads_skier_days(&query) {
-            searches.round(self.write_sums()).await?;
+            if query.skiers.is_empty() {
+                searches.round(self.write_sums()).await?;
+            } else {
+                self.write_days_of(&query.skiers).await?;
+            }
         }
         searches.read(place, move |connection| search::search(connection, &query)).await
     }

@@ -267,7 +267,7 @@ async fn searches_that_come_at_once_have_skiers_days_written_once() {
     let rides = SqliteRides(Arc::clone(&engine));
     rides.record(vec![event(7)]).await.unwrap();
     let barrier = held(&engine).await;
-    let mut searches: Vec<_> = (0..4).map(|_| rides.search(of_skier(7))).collect();
+    let mut searches: Vec<_> = (0..4).map(|_| rides.search(by_skier())).collect();
     for search in &mut searches {
         assert!(matches!(poll!(search), Poll::Pending));
     }
@@ -278,8 +278,25 @@ async fn searches_that_come_at_once_have_skiers_days_written_once() {
     }
     // Nothing is newer, so nothing is to be written: the search ends while the writer is held.
     let barrier = held(&engine).await;
-    assert_eq!(rides.search(of_skier(7)).await.unwrap().groups.len(), 1);
+    assert_eq!(rides.search(by_skier()).await.unwrap().groups.len(), 1);
     barrier.set(1);
+}
+
+#[tokio::test]
+async fn a_search_for_some_skiers_writes_their_days_alone() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    rides.record((1..=9).map(event).collect()).await.unwrap();
+    let found = rides.search(of_skier(7)).await.unwrap().groups;
+    assert_eq!(found[0].tally.rides, 1);
+    let written = |connection: &Connection| {
+        let mut skiers = connection.prepare("SELECT skier FROM skier_days")?;
+        Ok(skiers.query_map([], |row| row.get(0))?.collect::<Result<Vec<u32>, _>>()?)
+    };
+    assert_eq!(engine.readers.read(written).await.unwrap(), [7]);
+    rides.record((1..=9).map(event).collect()).await.unwrap();
+    assert_eq!(rides.search(of_skier(7)).await.unwrap().groups[0].tally.rides, 2);
+    assert_eq!(rides.rebuild().await.unwrap().differences, []);
 }
 
 fn of_skier(skier: u32) -> RideQuery {

@@ -30,6 +30,23 @@ impl<K, V> Default for Changes<K, V> {
     }
 }
 
+impl<K: Ord + Copy, V: PartialEq + Copy> Changes<K, V> {
+    /// Writes these, but for what this work has written already.
+    pub(super) fn write<E>(
+        &mut self,
+        values: BTreeMap<K, V>,
+        mut write: impl FnMut(K, V) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (key, value) in values {
+            if self.written.get(&key) != Some(&value) {
+                write(key, value)?;
+                self.written.insert(key, value);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
     pub(super) fn new(newer: BTreeMap<K, V>) -> Self {
         Self { committed: RwLock::new(newer), group: Mutex::default() }
@@ -75,18 +92,13 @@ impl<K: Ord + Copy, V: PartialEq + Copy> Layers<K, V> {
         own: &mut Changes<K, V>,
         mut after: Option<K>,
         limit: usize,
-        mut write: impl FnMut(K, V) -> Result<(), E>,
+        write: impl FnMut(K, V) -> Result<(), E>,
     ) -> Result<(Option<K>, usize), E> {
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
         let part = self.newest(own, (begin, Bound::Unbounded), limit);
         let left = limit - part.len();
-        for (key, value) in part {
-            after = Some(key);
-            if own.written.get(&key) != Some(&value) {
-                write(key, value)?;
-                own.written.insert(key, value);
-            }
-        }
+        after = part.last_key_value().map(|(key, _)| *key).or(after);
+        own.write(part, write)?;
         Ok((after, left))
     }
 

@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, Connection};
 
 use super::{
     After, DayKey, DayState, Place, PlaceKey, Places, Progress, Round, Thresholds, WriteBack, days,
-    keys_in_season, keys_on, layers::Changes, places,
+    keys_in_season, keys_of, keys_on, layers::Changes, places,
 };
 
 /// What one piece of work does to them. Dropped before it is staged, it has done nothing.
@@ -105,6 +105,16 @@ impl<'c> Work<'c> {
             self.begin_round()?;
         }
         self.go_on(4 * changed + 1).map(drop)
+    }
+
+    /// Writes those days of these skiers that are newer.
+    pub(in crate::rides) fn write_days_of(&mut self, skiers: &[SkierId]) -> rusqlite::Result<()> {
+        let mut set = self.connection.prepare_cached(days::SET)?;
+        for skier in skiers {
+            let newer = self.sums.days.newest(&self.days, keys_of(*skier), usize::MAX);
+            self.days.write(newer, |(skier, _), state| days::write(&mut set, skier, state))?;
+        }
+        Ok(())
     }
 
     /// Writes a part of all that are newer; true when those are written that were newer when the first part
