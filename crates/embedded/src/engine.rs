@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lodge_domain::{links::Mode, rides::EXPORTS_MAX, secret::InstallationSecret};
+use lodge_domain::{
+    links::Mode,
+    rides::{EXPORTS_MAX, SEARCHES_MAX},
+    secret::InstallationSecret,
+};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
@@ -23,9 +27,6 @@ use crate::{
     rides::{Recorder, Searches, Thresholds, WriteBack},
     writer::{App, Limits, Writer},
 };
-
-/// Searches that wait for the one under way: more could not be answered in a request's time.
-const SEARCHES_MAX: usize = 4;
 
 /// How long a search may take.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(3);
@@ -112,9 +113,8 @@ impl Engine {
         let readers = Readers::start(&file, size, &readers_alive)?;
         let one = readers::Size { threads: 1, ..size };
         let scans = Readers::start(&file, one, &readers_alive)?;
-        let places = SEARCHES_MAX + 1;
-        let few = readers::Size { queue: places, time_max: Some(SEARCH_TIME_MAX), ..one };
-        let searches = Searches::new(Readers::start(&file, few, &readers_alive)?, places);
+        let few = readers::Size { queue: SEARCHES_MAX, time_max: Some(SEARCH_TIME_MAX), ..one };
+        let searches = Searches::new(Readers::start(&file, few, &readers_alive)?, SEARCHES_MAX);
         // Some pages may wait that nobody wants any more.
         let pages = readers::Size { queue: 2 * EXPORTS_MAX, ..one };
         let exports = Readers::start(&file, pages, &readers_alive)?;

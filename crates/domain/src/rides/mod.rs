@@ -23,7 +23,7 @@ pub use self::{
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
     search::{
         Dimension, EXPORTS_MAX, GROUPS_MAX, ReadFrom, RideGroup, RidePlace, RideQuery, RideSearch,
-        RidesFound, StoredRide,
+        RidesFound, SEARCHES_MAX, StoredRide,
     },
     service::{NewEvent, Outcome, RideStores, Rides},
     store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},

@@ -15,6 +15,9 @@ pub const GROUPS_MAX: usize = 10_000;
 /// Exports of a season that are under way at once; each reads a page at a time.
 pub const EXPORTS_MAX: usize = 4;
 
+/// Searches that are under way at once, or wait.
+pub const SEARCHES_MAX: usize = 5;
+
 /// What rides can be told apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

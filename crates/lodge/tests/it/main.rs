@@ -43,6 +43,7 @@ mod rides_export;
 mod rides_live;
 mod rides_pages;
 mod rides_rebuild;
+mod rides_search;
 mod secrecy;
 mod seeding;
 mod server;

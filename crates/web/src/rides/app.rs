@@ -6,7 +6,7 @@ use axum::extract::FromRef;
 use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
-    rides::{EXPORTS_MAX, EventId, Recorded, Rides, Sender},
+    rides::{EXPORTS_MAX, EventId, Recorded, Rides, SEARCHES_MAX, Sender},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -31,6 +31,9 @@ const BATCHES_KIB_MAX: usize = 128 * 1024;
 /// Exports that one address may have under way.
 const EXPORTS_PER_ADDRESS: usize = 2;
 
+/// Searches for one address at once: so many that two clients there leave places for others.
+const SEARCHES_PER_ADDRESS: usize = 2;
+
 /// The service, and the site that it is served on; every request has a clone.
 #[derive(Clone)]
 pub(crate) struct RidesApp(Arc<Parts>);
@@ -45,6 +48,8 @@ pub(crate) struct Parts {
     pub(super) live: Arc<Live>,
     /// Places for exports.
     pub(super) exports: Arc<Streams>,
+    /// Places for searches.
+    pub(super) searches: Arc<Streams>,
 }
 
 impl Deref for RidesApp {
@@ -68,8 +73,10 @@ impl RidesApp {
         let live = Arc::new(Live::until(site.end.clone(), listeners));
         let exports = Bounds { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
         let exports = Arc::new(Streams::new("export", exports, site.end.clone()));
+        let searches = Bounds { places: SEARCHES_MAX, per_address: SEARCHES_PER_ADDRESS };
+        let searches = Arc::new(Streams::new("search", searches, site.end.clone()));
         let batch_room = Arc::new(Semaphore::new(BATCHES_KIB_MAX));
-        Self(Arc::new(Parts { site, rides, batch_room, live, exports }))
+        Self(Arc::new(Parts { site, rides, batch_room, live, exports, searches }))
     }
 
     /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.

@@ -16,7 +16,7 @@ use super::{
     number,
     query::{add, add_all, pairs},
 };
-use crate::error::HttpResult;
+use crate::{error::HttpResult, request::Asked};
 
 /// Groups if the caller does not say how many.
 const GROUPS_DEFAULT: usize = 1_000;
@@ -34,9 +34,11 @@ const GROUPS_DEFAULT: usize = 1_000;
         ("skiers" = Option<bool>, Query, description = "false: different skiers are not counted"),
         ("limit" = Option<u16>, Query, description = "1 to 10,000 groups; 1,000 if absent")),
     responses((status = 200, body = FoundJson), (status = 400, description = "A parameter cannot be; the answer says which"),
-        (status = 503, description = "It took too long; ask for less")))]
-pub(super) async fn search(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
+        (status = 429, description = "Too many searches of this address are under way; see Retry-After"),
+        (status = 503, description = "It took too long: ask for less; or too many are under way: see Retry-After")))]
+pub(super) async fn search(State(app): State<RidesApp>, asked: Asked, uri: Uri) -> HttpResult {
     let query = parse(uri.query(), &app.rides.mountain)?;
+    let _place = app.searches.place(asked.client)?;
     let by = query.by.clone();
     let found = app.rides.search.search(query).await?;
     Ok(Json(FoundJson::of(&by, &found)).into_response())
