@@ -205,6 +205,7 @@ macro_rules! rides_promises {
             rides::an_event_is_stored_once,
             rides::a_repetition_is_known_though_the_lift_has_changed,
             rides::ids_of_one_gate_are_none_of_anothers,
+            rides::a_key_of_a_batch_is_for_one_body,
             rides::a_void_takes_a_ride_back_once,
             rides::concurrent_repetitions_count_once,
             rides::the_sums_are_those_of_the_rides,

@@ -6,9 +6,10 @@ use std::{
 };
 
 use lodge_domain::rides::{
-    Breakdown, Day, DayTally, Dimension, EventId, ForEver, GROUPS_MAX, GateId, HourTally,
-    LEADERS_MAX, Leader, LiftId, LiftTally, Minute, Recorded, ResortDay, ResortId, Ride, RideEvent,
-    RideGroup, RideQuery, Season, SeasonVertical, SkierDay, SkierId, Span, Tally, What,
+    BatchKey, Breakdown, Day, DayTally, Dimension, EventId, ForEver, GROUPS_MAX, GateId, HourTally,
+    LEADERS_MAX, Leader, LiftId, LiftTally, Minute, NamedBatch, Recorded, ResortDay, ResortId,
+    Ride, RideEvent, RideGroup, RideQuery, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
+    What,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use uuid::Uuid;
@@ -99,6 +100,36 @@ pub async fn ids_of_one_gate_are_none_of_anothers(fixture: &RidesFixture) {
         assert_eq!(record(fixture, &of_another).await, Recorded::NothingToVoid);
     }
     assert_eq!(rides_of_season(fixture, season).await, 6);
+}
+
+/// A gate's: nothing is stored of another body under it, also not what has ids of its own.
+pub async fn a_key_of_a_batch_is_for_one_body(fixture: &RidesFixture) {
+    let season = new_season();
+    let key: BatchKey = Uuid::now_v7().to_string().parse().unwrap();
+    let rides = [1, 2]
+        .map(|line| RideEvent { id: key.event(line), ..event(ride(season, 1, 7, 100 + line, 4)) });
+    let (batch, other) = (NamedBatch::of(key, b"a body"), NamedBatch::of(key, b"another"));
+    let record = async |batch, events: &[RideEvent]| {
+        fixture.log.record_batch(batch, events.to_vec()).await.unwrap()
+    };
+    assert_eq!(record(other, &[]).await, [], "what has no event takes no key");
+    assert_eq!(record(batch, &rides).await, [Recorded::Stored; 2]);
+    assert_eq!(record(batch, &rides).await, [Recorded::Duplicate; 2]);
+    let own = event(ride(season, 1, 7, 200, 4));
+    let third = RideEvent { id: key.event(3), ..event(ride(season, 1, 7, 300, 4)) };
+    let [first, _] = rides.clone();
+    let shifted = [own.clone(), first, void(&rides[1]), third];
+    assert_eq!(record(other, &shifted).await, [Recorded::KeyReused; 4]);
+    assert_eq!(rides_of_season(fixture, season).await, 2);
+    assert_eq!(record(batch, &rides).await, [Recorded::Duplicate; 2]);
+
+    let own = [own];
+    let another_key = Uuid::now_v7().to_string().parse().unwrap();
+    let under_another = NamedBatch::of(another_key, b"another");
+    assert_eq!(record(under_another, &own).await, [Recorded::Stored]);
+    let of_another = own.map(|event| RideEvent { gate: GateId(4), ..event });
+    assert_eq!(record(other, &of_another).await, [Recorded::Stored]);
+    assert_eq!(rides_of_season(fixture, season).await, 4);
 }
 
 /// And leaves no trace of the skier in the sums if it was the only one.
@@ -524,14 +555,20 @@ pub async fn the_ledger_counts_every_event(fixture: &RidesFixture) {
     let other = RideEvent { what: What::Ride(ride(season, 1, 7, 101, 4)), ..first.clone() };
     let together = vec![first.clone(), first.clone(), other, void(&first), first.clone()];
     fixture.log.record(together).await.unwrap();
+    let key = Uuid::now_v7().to_string().parse().unwrap();
+    for (body, minutes) in [("a body", 1..=1), ("another", 2..=4)] {
+        let rides = minutes.map(|minute| event(ride(season, 1, 7, minute, 4))).collect();
+        let batch = NamedBatch::of(key, body.as_bytes());
+        fixture.log.record_batch(batch, rides).await.unwrap();
+    }
     fixture.log.note_refused(10).await.unwrap();
     let after = fixture.log.ledger().await.unwrap();
     let expected = ForEver {
-        stored: before.stored + 2,
+        stored: before.stored + 3,
         duplicates: before.duplicates + 2,
-        refused: before.refused + 11,
+        refused: before.refused + 14,
     };
-    assert_eq!((after, after.accepted()), (expected, before.accepted() + 4));
+    assert_eq!((after, after.accepted()), (expected, before.accepted() + 5));
 }
 
 /// The sums are right, and it says so; what it read is at least what was stored here.

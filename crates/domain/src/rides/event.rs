@@ -26,7 +26,7 @@ pub enum EventId {
 
 /// Calls the events of a batch by the key under which it was sent and the numbers of their lines: sent again
 /// under that key, it has the same ones.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchKey([u8; 16]);
 
 impl BatchKey {
@@ -36,6 +36,11 @@ impl BatchKey {
         let Self(mut bytes) = self;
         bytes[14..].copy_from_slice(&line.to_be_bytes());
         EventId::Uuid(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+    }
+
+    /// What a store knows it by.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
     }
 }
 
@@ -89,6 +94,23 @@ impl fmt::Display for EventId {
             Self::Uuid(uuid) => uuid.fmt(f),
             Self::Text(text) => text.fmt(f),
         }
+    }
+}
+
+/// A batch that was sent under a key, which is its body's for ever: its events are called by their lines, and
+/// in another body the same line would be another event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedBatch {
+    /// The key.
+    pub key: BatchKey,
+    /// A digest of the body, however it came packed.
+    pub digest: [u8; 32],
+}
+
+impl NamedBatch {
+    /// The batch that this body is.
+    pub fn of(key: BatchKey, body: &[u8]) -> Self {
+        Self { key, digest: Sha256::digest(body).into() }
     }
 }
 

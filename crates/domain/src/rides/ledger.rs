@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{Recorded, RideEvent, RideLog};
+use super::{NamedBatch, Recorded, RideEvent, RideLog};
 use crate::{Finish, Result, Tasks};
 
 /// What has come of all events since there is the store; counted in the transaction that decides.
@@ -82,11 +82,15 @@ impl Books {
         &self,
         log: Arc<dyn RideLog>,
         tasks: Arc<dyn Tasks>,
+        batch: Option<NamedBatch>,
         events: Vec<RideEvent>,
     ) -> Finish<Result<Vec<Recorded>>> {
         let undecided = self.take_in(events.len());
         Finish::new(tasks, async move {
-            let recorded = log.record(events).await;
+            let recorded = match batch {
+                Some(batch) => log.record_batch(batch, events).await,
+                None => log.record(events).await,
+            };
             undecided.decided(&recorded);
             recorded
         })
@@ -173,6 +177,14 @@ mod tests {
             Ok(vec![Stored; events.len()])
         }
 
+        async fn record_batch(
+            &self,
+            _: NamedBatch,
+            events: Vec<RideEvent>,
+        ) -> Result<Vec<Recorded>> {
+            self.record(events).await
+        }
+
         async fn note_refused(&self, _: u64) -> Result<()> {
             Ok(())
         }
@@ -211,7 +223,7 @@ mod tests {
         let id = EventId::Text("one".into());
         let (gate, what, at) = (GateId::NOBODY, What::Void(id.clone()), Timestamp::UNIX_EPOCH);
         let event = RideEvent { gate, id, what, at };
-        let recording = books.record(log.clone(), tasks.clone(), vec![event]);
+        let recording = books.record(log.clone(), tasks.clone(), None, vec![event]);
         assert_eq!(books.progress().undecided, 1);
         drop(recording);
         assert_eq!(books.progress().undecided, 1);

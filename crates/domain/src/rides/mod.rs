@@ -14,7 +14,7 @@ mod tally;
 mod views;
 
 pub use self::{
-    event::{BatchKey, EventId, GateId, RideEvent, What},
+    event::{BatchKey, EventId, GateId, NamedBatch, RideEvent, What},
     gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
     ledger::{ForEver, Ledger, Progress},
     mountain::{Lift, Mountain, Ranges, Resort},

@@ -3,10 +3,10 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    EventId, GateId, Gates, Ledger, Mountain, Passes, Recorded, ResortId, RideEvent, RideLog,
-    RideSearch, RideTallies, Season, What, ledger::Books,
+    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Recorded, ResortId, RideEvent,
+    RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
 };
-use crate::{Clock, Random, Result, Tasks, random::time_ordered_id};
+use crate::{Clock, Error, Random, Result, Tasks, random::time_ordered_id};
 
 /// An event as it came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,12 +86,21 @@ impl Rides {
 
     /// Stores events together; what came of each, in their order. In the case of an error nothing may be
     /// known of any of them, and the same again is safe, if they have ids. What came of them is in the books
-    /// also if nobody waits for it any more.
-    pub async fn record(&self, gate: GateId, new: Vec<NewEvent>) -> Result<Vec<Outcome>> {
+    /// also if nobody waits for it any more. Of a `batch` whose key was used for another body nothing is
+    /// stored: [`Error::KeyReused`].
+    pub async fn record(
+        &self,
+        gate: GateId,
+        batch: Option<NamedBatch>,
+        new: Vec<NewEvent>,
+    ) -> Result<Vec<Outcome>> {
         let events: Vec<_> = new.into_iter().map(|new| self.complete(gate, new)).collect();
         let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
         let (log, tasks) = (Arc::clone(&self.log), Arc::clone(&self.tasks));
-        let recorded = self.books.record(log, tasks, events).await?;
+        let recorded = self.books.record(log, tasks, batch, events).await?;
+        if recorded.contains(&Recorded::KeyReused) {
+            return Err(Error::KeyReused);
+        }
         let outcome = |(id, recorded)| Outcome { id, recorded };
         Ok(ids.into_iter().zip(recorded).map(outcome).collect())
     }

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Breakdown, Day, DayTally, ForEver, Leader, MountainDay, ResortDay, ResortId, RideEvent, Season,
-    SeasonVertical, SkierDay, SkierId, Span, Tally,
+    Breakdown, Day, DayTally, ForEver, Leader, MountainDay, NamedBatch, ResortDay, ResortId,
+    RideEvent, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
 };
 use crate::Result;
 
@@ -23,6 +23,8 @@ pub enum Recorded {
     NothingToVoid,
     /// What it voids is void by another event; nothing changed.
     VoidAlready,
+    /// The key of its batch was used for another body; nothing of the batch is stored.
+    KeyReused,
 }
 
 /// What was found to be otherwise than the rides say.
@@ -42,6 +44,14 @@ pub trait RideLog: Send + Sync {
     /// Stores events, in their order, each once; what came of each. In the case of an error nothing may be
     /// known of any of them, and the same again is safe.
     async fn record(&self, events: Vec<RideEvent>) -> Result<Vec<Recorded>>;
+
+    /// The same for the events of a batch, all of one gate, unless the gate used its key for another body:
+    /// then each of them is [`Recorded::KeyReused`]. Whose the key is changes with them, or not at all.
+    async fn record_batch(
+        &self,
+        batch: NamedBatch,
+        events: Vec<RideEvent>,
+    ) -> Result<Vec<Recorded>>;
 
     /// Counts events that were refused before they came here.
     async fn note_refused(&self, events: u64) -> Result<()>;

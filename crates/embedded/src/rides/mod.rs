@@ -19,9 +19,9 @@ use async_trait::async_trait;
 use lodge_domain::{
     Result,
     rides::{
-        Breakdown, Day, DayTally, ForEver, Leader, MountainDay, Rebuilt, Recorded, ResortDay,
-        ResortId, RideEvent, RideLog, RidePlace, RideQuery, RideSearch, RideTallies, RidesFound,
-        Season, SeasonVertical, SkierDay, SkierId, Span, StoredRide, Tally,
+        Breakdown, Day, DayTally, ForEver, Leader, MountainDay, NamedBatch, Rebuilt, Recorded,
+        ResortDay, ResortId, RideEvent, RideLog, RidePlace, RideQuery, RideSearch, RideTallies,
+        RidesFound, Season, SeasonVertical, SkierDay, SkierId, Span, StoredRide, Tally,
     },
 };
 
@@ -90,7 +90,15 @@ impl SqliteRides {
 #[async_trait]
 impl RideLog for SqliteRides {
     async fn record(&self, events: Vec<RideEvent>) -> Result<Vec<Recorded>> {
-        self.0.rides.record(&self.0.writer, events).await
+        self.0.rides.record(&self.0.writer, None, events).await
+    }
+
+    async fn record_batch(
+        &self,
+        batch: NamedBatch,
+        events: Vec<RideEvent>,
+    ) -> Result<Vec<Recorded>> {
+        self.0.rides.record(&self.0.writer, Some(batch), events).await
     }
 
     async fn note_refused(&self, events: u64) -> Result<()> {

@@ -1,8 +1,10 @@
 //! Stores events, and has the sums follow what was new.
 
+use std::iter;
+
 use lodge_domain::rides::{
-    Day, EventId, GateId, LiftId, Minute, Recorded, ResortDay, ResortId, Ride, RideEvent, Season,
-    SkierId, What,
+    Day, EventId, GateId, LiftId, Minute, NamedBatch, Recorded, ResortDay, ResortId, Ride,
+    RideEvent, Season, SkierId, What,
 };
 use rusqlite::{
     CachedStatement, Connection, OptionalExtension, Row, ToSql,
@@ -19,17 +21,19 @@ const INSERT: &str = "INSERT INTO rides (gate, event, season, resort, day, skier
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (gate, event) DO NOTHING";
 const FIND: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids FROM rides WHERE gate = ?1 AND event = ?2";
 const IS_VOID: &str = "SELECT 1 FROM rides WHERE gate = ?1 AND voids = ?2";
+const NAME: &str = "INSERT INTO ride_batches (gate, key, digest) VALUES (?1, ?2, ?3) ON CONFLICT (gate, key) DO NOTHING";
+const IS_NAMED: &str = "SELECT 1 FROM ride_batches WHERE gate = ?1 AND key = ?2 AND digest = ?3";
 const COUNT: &str = "UPDATE ride_ledger SET stored = stored + ?1, duplicates = duplicates + ?2, refused = refused + ?3 WHERE one = 1";
 
 /// What is asked of the database here and in [`super::sums`], for the test of plans.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 4] = [INSERT, FIND, IS_VOID, COUNT];
+pub(crate) const STATEMENTS: [&str; 6] = [INSERT, FIND, IS_VOID, NAME, IS_NAMED, COUNT];
 
-/// Stores events, in their order; what came of each.
+/// Stores what callers sent, each some events or a batch, in their order; what came of each event.
 pub(super) fn record<'e>(
     connection: &Connection,
     write_back: &WriteBack,
-    events: impl Iterator<Item = &'e RideEvent>,
+    sent: impl Iterator<Item = (Option<NamedBatch>, &'e [RideEvent])>,
 ) -> Result<Vec<Recorded>, Failure> {
     let mut log = Log {
         connection,
@@ -38,8 +42,10 @@ pub(super) fn record<'e>(
         is_void: connection.prepare_cached(IS_VOID)?,
         changes: Changes::default(),
     };
-    let recorded: Vec<Recorded> =
-        events.map(|event| log.store(event)).collect::<rusqlite::Result<_>>()?;
+    let mut recorded = Vec::new();
+    for (batch, events) in sent {
+        log.store_all(batch, events, &mut recorded)?;
+    }
     let mut work = Work::new(connection, write_back)?;
     log.changes.apply(connection, &mut work)?;
     let count = |wanted| recorded.iter().filter(|came| **came == wanted).count();
@@ -67,6 +73,31 @@ struct Log<'c> {
 }
 
 impl Log<'_> {
+    fn store_all(
+        &mut self,
+        batch: Option<NamedBatch>,
+        events: &[RideEvent],
+        recorded: &mut Vec<Recorded>,
+    ) -> rusqlite::Result<()> {
+        if let (Some(batch), Some(first)) = (batch, events.first())
+            && !self.name(first.gate, &batch)?
+        {
+            recorded.extend(iter::repeat_n(Recorded::KeyReused, events.len()));
+            return Ok(());
+        }
+        for event in events {
+            recorded.push(self.store(event)?);
+        }
+        Ok(())
+    }
+
+    /// False if the gate has given another body that key.
+    fn name(&self, gate: GateId, batch: &NamedBatch) -> rusqlite::Result<bool> {
+        let row = (gate.0, batch.key.as_bytes(), batch.digest);
+        Ok(self.connection.prepare_cached(NAME)?.execute(row)? > 0
+            || self.connection.prepare_cached(IS_NAMED)?.exists(row)?)
+    }
+
     fn store(&mut self, event: &RideEvent) -> rusqlite::Result<Recorded> {
         match &event.what {
             What::Ride(ride) => self.store_ride(event, ride),

@@ -10,7 +10,7 @@ use std::{
 
 use lodge_domain::{
     Error, Result,
-    rides::{Recorded, RideEvent},
+    rides::{NamedBatch, Recorded, RideEvent},
 };
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -51,6 +51,7 @@ struct Waiting {
 
 /// Somebody who waits for an answer.
 struct Caller {
+    batch: Option<NamedBatch>,
     events: Vec<RideEvent>,
     reply: Reply<Vec<Recorded>>,
 }
@@ -90,10 +91,11 @@ impl Recorder {
     pub(crate) async fn record(
         &self,
         writer: &Writer,
+        batch: Option<NamedBatch>,
         events: Vec<RideEvent>,
     ) -> Result<Vec<Recorded>> {
         let (reply, answer) = Reply::channel();
-        self.push(Caller { events, reply })?;
+        self.push(Caller { batch, events, reply })?;
         // Refused, it is dropped, and with it one caller, who need not be this one: another's piece of work
         // may have taken this one's events.
         let refused = writer.submit(App::Rides, Box::new(Together::new(&self.0))).err();
@@ -151,8 +153,8 @@ impl Together {
     }
 
     fn record(&self, connection: &Connection, callers: &[Caller]) -> Result<Vec<Recorded>> {
-        let events = callers.iter().flat_map(|caller| &caller.events);
-        let record = || record::record(connection, &self.inner.write_back, events);
+        let sent = callers.iter().map(|caller| (caller.batch, &*caller.events));
+        let record = || record::record(connection, &self.inner.write_back, sent);
         // A defect must not end the thread that serves all.
         match catch_unwind(AssertUnwindSafe(record)) {
             Ok(outcome) => outcome.map_err(Error::from),

@@ -6,6 +6,7 @@ mod plans;
 mod readers;
 mod rides;
 mod rides_apart;
+mod rides_batches;
 mod rides_ends;
 mod turns;
 

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{Options, engine::Engine, rides::SqliteRides, writer::App};
 
-const DAMAGED: u32 = 7;
+pub(super) const DAMAGED: u32 = 7;
 
 /// Makes the day of one skier one that cannot be read.
-async fn damage(engine: &Engine) {
+pub(super) async fn damage(engine: &Engine) {
     let damage = |connection: &Connection| {
         let sql = "INSERT INTO skier_days (skier, season, resort, day, rides, vertical, up_to) VALUES (?1, ?2, ?3, ?4, -1, -1, 0)";
         connection.execute(sql, (DAMAGED, ON.season.0, ON.resort.0, ON.day.0))?;

@@ -141,5 +141,6 @@ pub(super) fn kept(recorded: Recorded, field: &'static str) -> Result<bool> {
         Recorded::OtherEvent => Err(Error::invalid(field, "was given to another event before")),
         Recorded::NothingToVoid => Err(Error::not_found("there is no such ride to be void")),
         Recorded::VoidAlready => Err(Error::conflict("this ride is void already")),
+        Recorded::KeyReused => Err(Error::KeyReused),
     }
 }

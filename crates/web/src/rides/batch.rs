@@ -72,9 +72,9 @@ const PART_BYTES: usize = 16 * 1024;
 #[utoipa::path(post, path = "/api/rides", operation_id = "recordRides", tag = "rides",
     request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\":\"gate-4-17\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":21}\n{\"void\":\"gate-4-16\"}\n"),
     params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is packed"),
-        ("Idempotency-Key" = Option<String>, Header, description = "What the batch is called, for ever: 1 to 128 printable ASCII characters. An event without an id gets one that is made of it and of the line's number: so that the batch can be sent again, whole")),
+        ("Idempotency-Key" = Option<String>, Header, description = "What the batch is called, for ever: 1 to 128 printable ASCII characters. An event without an id gets one that is made of it and of the line's number: so that the batch can be sent again, whole, and nothing else under that key")),
     responses((status = 200, description = "Every line is kept", content_type = "application/x-ndjson", body = String),
-        (status = 400, description = "Some lines are not, and their answers say why; or the whole cannot be read", content_type = "application/x-ndjson", body = String),
+        (status = 400, description = "Some lines are not, and their answers say why; or the whole cannot be read, or the Idempotency-Key was used for another body and nothing is kept", content_type = "application/x-ndjson", body = String),
         (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"),
         (status = 429, description = "This address has sent too many without a gate's key: send the whole again, after Retry-After"),
         (status = 503, description = "Good lines, or the whole, were not taken: send it again, after Retry-After", content_type = "application/x-ndjson", body = String)),
@@ -89,21 +89,31 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     // How many lines it would have been nobody knows.
     let (head, sent) = whole.await.inspect_err(|_: &Problem| app.rides.refuse(1))?;
     let (gate, at_once) = (head.sender.id(), head.is_small(&sent.bytes));
-    let is_named = head.key.is_some();
     let (worker, bytes) = (app.clone(), sent.bytes.clone());
     let (batch, room) = run(at_once, move || head.batch(&worker, &bytes)).await??;
-    let Batch { lines, events } = batch;
+    let Batch { lines, events, named } = batch;
     drop(sent);
-    let outcomes =
-        if events.is_empty() { Ok(Vec::new()) } else { app.rides.record(gate, events).await };
+    let outcomes = if events.is_empty() {
+        Ok(Vec::new())
+    } else {
+        app.rides.record(gate, named, events).await
+    };
+    if matches!(outcomes, Err(Error::KeyReused)) {
+        return Err(key_reused());
+    }
     let outcomes = outcomes.map_err(|error| {
         let problem = Problem::from(error);
         tracing::warn!(cause = problem.cause.as_deref(), "a batch of rides was not stored");
         problem
     });
     let told = run(at_once, move || Answers::to(&lines, &outcomes)).await?;
-    let replayed = is_named && told.nothing_new;
+    let replayed = named.is_some() && told.nothing_new;
     Ok(answers::marked(told.into_response(room), replayed))
+}
+
+/// Where the others of this API say 422, those of rides say 400.
+fn key_reused() -> Problem {
+    Problem { status: StatusCode::BAD_REQUEST, ..Error::KeyReused.into() }
 }
 
 /// Runs work here, or on a thread for what takes longer.

@@ -67,7 +67,7 @@ pub(super) async fn ride(State(app): State<RidesApp>, request: Request) -> HttpR
     let (client, sender, event) = read(&app, request).await.inspect_err(|_| app.rides.refuse(1))?;
     app.admit(client, &sender, 1).inspect_err(|_| app.refuse_limited(1))?;
     let gate = sender.id();
-    let outcome = app.rides.record(gate, vec![event]).await?.pop();
+    let outcome = app.rides.record(gate, None, vec![event]).await?.pop();
     let Some(Outcome { id, recorded }) = outcome else {
         return Err(Error::internal("an event without an outcome").into());
     };

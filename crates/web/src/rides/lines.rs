@@ -2,7 +2,7 @@
 
 use lodge_domain::{
     Error, Result,
-    rides::{BatchKey, Mountain, NewEvent, What},
+    rides::{BatchKey, Mountain, NamedBatch, NewEvent, What},
 };
 use serde::Deserialize;
 
@@ -24,6 +24,8 @@ const LINE_BYTES_MAX: usize = 1024;
 pub(super) struct Batch {
     pub(super) lines: Vec<Line>,
     pub(super) events: Vec<NewEvent>,
+    /// What it is called, if it came under a key.
+    pub(super) named: Option<NamedBatch>,
 }
 
 /// A line that was read.
@@ -114,7 +116,8 @@ impl Batch {
         key: Option<BatchKey>,
         check: impl Fn(&What) -> Result<()>,
     ) -> Self {
-        let mut batch = Self::default();
+        let named = key.map(|key| NamedBatch::of(key, body));
+        let mut batch = Self { named, ..Self::default() };
         for (number, line) in numbered(body).filter(|(_, line)| !line.trim_ascii().is_empty()) {
             let event = event(line, mountain).and_then(|event| check(&event.what).map(|()| event));
             let mut called = "id";
