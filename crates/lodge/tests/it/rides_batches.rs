@@ -261,6 +261,30 @@ fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log(
 }
 
 #[test]
+fn lines_that_are_wrong_keep_nobody_out() {
+    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100");
+    let server = lodge.start();
+    let lines = |of: &str, count: u32| {
+        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
+    };
+    let wrong = "nonsense\n".repeat(2_000);
+    let (answer, said) = batch(&server, &wrong);
+    assert_eq!((answer.status, said.len()), (400, 2_000), "each is told what is wrong with it");
+    let (answer, said) = batch(&server, &(wrong.clone() + &line("a", 7, 1)));
+    assert_eq!((answer.status, &said[2_000]["status"]), (400, &json!(201)));
+    assert_eq!(ride(&server, DAY, 1, 1).status, 201);
+    assert_eq!(batch(&server, &lines("b", 900)).0.status, 200);
+    assert_eq!(ride(&server, DAY, 1, 1).status, 503);
+    assert_eq!(batch(&server, &wrong).0.status, 400, "for what is wrong no room is needed");
+    let refused = batch_of(&server, &(wrong + &lines("c", 2))).send();
+    assert!(refused.status == 503 && !message(&refused).is_empty(), "{refused:?}");
+    let since_start = &server.get("/api/rides/ledger").json()["since_start"];
+    assert_eq!((&since_start["accepted"], &since_start["refused"]), (&json!(902), &json!(8_003)));
+    let limited = server.metric("lodge_rides_limited_total");
+    assert!((limited - 3.0).abs() < 0.5, "{limited}");
+}
+
+#[test]
 fn after_a_batch_the_others_are_let_in_again() {
     let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "1000");
     let server = lodge.start();
@@ -283,6 +307,8 @@ fn an_address_may_be_limited_where_it_has_no_gates_key() {
     };
     let too_many = from("192.0.2.1", &lines("a", 6)).send();
     assert!(too_many.status == 400 && message(&too_many).contains("at most 5 lines"));
+    let wrong = from("192.0.2.1", &"nonsense\n".repeat(9));
+    assert_eq!(answered(wrong.send()).1.len(), 9, "what is wrong takes no share");
     assert_eq!(from("192.0.2.1", &lines("a", 4)).send().status, 200);
     let refused = from("192.0.2.1", &lines("b", 2)).send();
     assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");

@@ -68,7 +68,7 @@ const PART_BYTES: usize = 16 * 1024;
 /// 503 it was not taken. Good lines are kept whatever stands beside them. With ids, or under an
 /// `Idempotency-Key`, the same again is safe; a UUID is answered in lower case. An answer is a `LineOutcome`:
 /// `line`, `status`, and `id` or `message`. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB unpacked;
-/// fewer, where a limit lets in no more at once: a batch is let in whole, or not at all.
+/// fewer good ones, where a limit lets in no more at once: they are let in together, or not at all.
 #[utoipa::path(post, path = "/api/rides", operation_id = "recordRides", tag = "rides",
     request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\":\"gate-4-17\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":21}\n{\"void\":\"gate-4-16\"}\n"),
     params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is packed"),
@@ -153,7 +153,7 @@ impl Head {
             && body.split(|byte| *byte == b'\n').take(most + 1).count() <= most
     }
 
-    /// Unpacks and reads a body, if all of its lines are let in; with the room that they have.
+    /// Unpacks and reads a body, if all of its events are let in; with the room that its lines have.
     fn batch(&self, app: &RidesApp, body: &[u8]) -> Result<(Batch, OwnedSemaphorePermit), Problem> {
         let counted = || {
             let unpacking = if self.packing == Packing::Plain { 0 } else { UNPACKING_KIB };
@@ -162,15 +162,23 @@ impl Head {
             Ok((lines::count(&body)?, body, unpacking))
         };
         let (count, body, _unpacking) = counted().inspect_err(|_: &Error| app.rides.refuse(1))?;
-        let let_in = || {
-            let room = app.batch_room(u32::from(count) * LINE_KIB)?;
-            app.admit(self.client, &self.sender, count.into()).map(|()| room)
-        };
-        let room = let_in().inspect_err(|_| app.refuse_limited(count.into()))?;
+        let room = app.batch_room(u32::from(count) * LINE_KIB);
+        let room = room.inspect_err(|_| app.refuse_limited(count.into()))?;
         let check = |what: &_| self.sender.check(what);
         let batch = Batch::read(&body, &app.rides.mountain, self.key, check);
         app.rides.refuse(batch.refused());
+        self.admit(app, &batch)?;
         Ok((batch, room))
+    }
+
+    /// Lets in the events of a batch that was read: lines that are wrong take nobody's share.
+    fn admit(&self, app: &RidesApp, batch: &Batch) -> Result<(), Problem> {
+        let events = u32::try_from(batch.events.len()).unwrap_or(u32::MAX);
+        if events == 0 {
+            return Ok(());
+        }
+        let admitted = app.admit(self.client, &self.sender, events);
+        admitted.inspect_err(|_| app.refuse_limited(events))
     }
 }
 
