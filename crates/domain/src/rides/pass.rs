@@ -23,8 +23,8 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Characters of a code, of five bits each. Fifty bits are not to be guessed where tries are limited.
 const CODE_LENGTH: usize = 10;
 
-/// A code as it is printed on a pass: two groups of five. Read with or without the hyphen, in capitals or not,
-/// the letter O as 0, and I and L as 1.
+/// A code as it is printed on a pass: two groups of five. Read with or without the hyphen, or with spaces or other
+/// dashes; in capitals or not, the letter O as 0, and I and L as 1.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PassCode([u8; CODE_LENGTH]);
 
@@ -49,7 +49,7 @@ impl FromStr for PassCode {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let typed = text.trim().bytes().filter(|byte| *byte != b'-').map(read);
+        let typed = text.chars().filter(|typed| !is_between(*typed)).map(read);
         // One too many is enough to know that it is none.
         let code: Option<Vec<u8>> = typed.take(CODE_LENGTH + 1).collect();
         code.and_then(|code| code.try_into().ok()).map(Self).ok_or_else(|| {
@@ -58,8 +58,13 @@ impl FromStr for PassCode {
     }
 }
 
-fn read(byte: u8) -> Option<u8> {
-    let meant = match byte.to_ascii_uppercase() {
+/// Whether it only keeps the groups apart: a space or a dash, of any length.
+fn is_between(typed: char) -> bool {
+    typed.is_whitespace() || matches!(typed, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}')
+}
+
+fn read(typed: char) -> Option<u8> {
+    let meant = match u8::try_from(typed).ok()?.to_ascii_uppercase() {
         b'O' => b'0',
         b'I' | b'L' => b'1',
         other => other,
@@ -265,10 +270,19 @@ mod tests {
     fn a_code_is_read_as_people_type_it() {
         let code: PassCode = "0123A-BCXYZ".parse().unwrap();
         assert_eq!(code.to_string(), "0123A-BCXYZ");
-        for typed in ["0123ABCXYZ", "o123a-bcxyz", " OL23a-BcXyZ\n", "0-i-2-3-a-b-c-x-y-z"] {
+        for typed in [
+            "0123ABCXYZ",
+            "o123a-bcxyz",
+            " OL23a-BcXyZ\n",
+            "0-i-2-3-a-b-c-x-y-z",
+            "0123a bcxyz",
+            "0123a\u{a0}\u{2013}\u{a0}bcxyz",
+            "0123a\u{2011}bcx\u{2212}yz",
+        ] {
             assert_eq!(typed.parse::<PassCode>().unwrap(), code, "{typed}");
         }
-        for typed in ["", "0123A-BCXY", "0123A-BCXYZ0", "0123A BCXYZ", "0123A-BCXYU", "0123A-BCXYé"]
+        for typed in
+            ["", " - ", "0123A-BCXY", "0123A-BCXYZ0", "0123A_BCXYZ", "0123A-BCXYU", "0123A-BCXYé"]
         {
             assert!(typed.parse::<PassCode>().is_err(), "{typed}");
         }

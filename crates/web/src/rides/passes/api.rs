@@ -48,7 +48,7 @@ impl From<Pass> for PassJson {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClaimPass {
-    /// What is printed on the pass, in capitals or not, with the hyphen or without.
+    /// What is printed on the pass, in capitals or not, with the hyphen or without; a space or another dash will do.
     #[schema(example = "CA4FT-PA5XM")]
     code: String,
 }
