@@ -25,7 +25,7 @@ const DOCS_BYTES_MAX: u64 = 100_000;
 const TABS_MAX: usize = 60;
 
 async fn every_page_fits_a_telephone_weighs_little_and_asks_nobody_else(scripts: Scripts) {
-    let scene = Scene::begin(scripts).await;
+    let scene = Scene::begin_on(tour::installation(), scripts).await;
     let browser = &scene.browser;
     browser.on_a_telephone().await;
     browser.without_cache().await;

@@ -3,7 +3,28 @@
 use lodge_contract::pictures::files;
 use serde_json::json;
 
-use crate::{rides::ride, scene::Scene};
+use crate::{
+    rides::ride,
+    scene::Scene,
+    server::{Lodge, text},
+};
+
+/// One whose lifts are called what people call lifts, and one as long as a name can be.
+pub(crate) fn installation() -> Lodge {
+    let lodge = Lodge::new();
+    let resorts = (1..=10).map(|id| match id {
+        5 => json!({"id": id, "name": "Home", "lifts": [
+            {"id": 1, "name": "Magic Carpet Beginners", "vertical": 50},
+            {"id": 2, "vertical": 100},
+            {"id": 40, "name": "N".repeat(64), "vertical": 300},
+        ]}),
+        _ => json!({"id": id, "name": "A resort of some words"}),
+    });
+    let file = lodge.file("lodge.toml");
+    let rides = json!({"resorts": resorts.collect::<Vec<_>>()});
+    std::fs::write(&file, toml::to_string(&json!({"rides": rides})).unwrap()).unwrap();
+    lodge.with("LODGE_CONFIG", text(&file))
+}
 
 /// Leads the browser to every page and looks at each.
 pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
@@ -196,6 +217,7 @@ async fn rides(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
         ("/rides?season=2025&day=3", "the mountain on another day"),
         ("/rides/resorts/4?season=2025&day=150", "a resort"),
         ("/rides/resorts/4?season=2025&day=1", "a resort where nobody rode"),
+        ("/rides/resorts/5?season=2025&day=144", "a resort whose lifts have names"),
         ("/rides/leaderboard", "leaders"),
         ("/rides/leaderboard?resort=4&season=2025&day=150", "leaders of a day"),
         ("/rides/leaderboard?season=x&day=x", "leaders, wrong"),

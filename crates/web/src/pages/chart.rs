@@ -1,5 +1,8 @@
 //! Bar charts: numbers in, shapes and labels out.
 
+/// The most bars of which each has its label: more have too little room side by side.
+const LABELLED_MAX: usize = 5;
+
 /// A bar's place in the drawing, 10 units wide and 100 high.
 pub(crate) struct Bar {
     /// Left edge.
@@ -65,27 +68,30 @@ impl Chart {
         self.top / 2
     }
 
-    /// The label in the middle.
-    pub(crate) fn middle(&self) -> &str {
-        self.bars.get(self.bars.len() / 2).map_or("", |bar| &bar.label)
+    /// Whether every bar has its label below it.
+    pub(crate) fn labels_all(&self) -> bool {
+        self.bars.len() <= LABELLED_MAX
     }
 
-    /// The label at the left end.
-    pub(crate) fn first(&self) -> &str {
-        self.bars.first().map_or("", |bar| &bar.label)
-    }
-
-    /// The label at the right end.
-    pub(crate) fn last(&self) -> &str {
-        self.bars.last().map_or("", |bar| &bar.label)
+    /// The labels below the bars: of all, or of those at both ends and in the middle.
+    pub(crate) fn labels(&self) -> Vec<&str> {
+        let bars: Vec<&Bar> = match &self.bars[..] {
+            [first, .., last] if !self.labels_all() => {
+                vec![first, &self.bars[self.bars.len() / 2], last]
+            }
+            all => all.iter().collect(),
+        };
+        bars.into_iter().map(|bar| &*bar.label).collect()
     }
 }
 
-/// The least round even number that is not below `most`: 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, …
+/// The least round number that is not below `most` and has a whole half: 2, 4, 6, 8, 10, 20, 30, 40, 50, 60, 80,
+/// 100, 150, 200, 250, 300, …
 fn nice_top(most: u64) -> u64 {
     let mut unit = 1;
     loop {
-        if let Some(top) = [2, 4, 6, 8, 10].map(|n| n * unit).into_iter().find(|top| *top >= most) {
+        let tops = [2, 3, 4, 5, 6, 8, 10, 15, 20, 25].map(|n| n * unit);
+        if let Some(top) = tops.into_iter().find(|top| *top >= most && top.is_multiple_of(2)) {
             return top;
         }
         unit *= 10;
@@ -118,9 +124,12 @@ mod tests {
     #[test]
     fn the_top_is_round_and_can_be_halved() {
         assert_eq!(
-            [0, 1, 2, 3, 7, 9, 11, 95, 101].map(nice_top),
-            [2, 2, 2, 4, 8, 10, 20, 100, 200]
+            [0, 1, 2, 3, 7, 9, 11, 95, 101, 221, 251, 1_000_001].map(nice_top),
+            [2, 2, 2, 4, 8, 10, 20, 100, 150, 250, 300, 1_500_000]
         );
+        for most in 20..10_000 {
+            assert!(nice_top(most) < most * 2, "{most} would leave half of the chart empty");
+        }
     }
 
     #[test]
@@ -146,12 +155,31 @@ mod tests {
     #[test]
     fn a_chart_may_be_empty_or_have_one_bar() {
         let empty = chart(&[]);
-        assert_eq!((empty.width(), empty.first(), empty.middle(), empty.last()), (0, "", "", ""));
+        assert_eq!((empty.width(), empty.labels()), (0, vec![]));
         assert!(!drawn(&[]).contains("<rect"));
         let one = chart(&[("1", 7)]);
         let bar = &one.bars[0];
         assert_eq!((one.width(), one.top, bar.x, bar.y, bar.height), (10, 8, 0, 13, 87));
-        assert_eq!((one.first(), one.middle(), one.last()), ("1", "1", "1"));
+        assert_eq!(one.labels(), ["1"]);
         assert_eq!(drawn(&[("1", 7)]).matches("class=\"bar\"").count(), 1);
+    }
+
+    #[test]
+    fn a_label_stands_below_its_own_bar_and_none_stands_there_twice() {
+        let few = ["Carpet", "Lift 2", "Quad"].map(|label| (label, 1));
+        assert_eq!(chart(&few).labels(), ["Carpet", "Lift 2", "Quad"]);
+        assert_eq!(chart(&few[..2]).labels(), ["Carpet", "Lift 2"]);
+        assert!(drawn(&few).contains("<div class=\"along all\""));
+        let many = ["1", "2", "3", "4", "5", "6"].map(|label| (label, 1));
+        assert_eq!(chart(&many[..5]).labels().len(), 5);
+        assert_eq!(chart(&many).labels(), ["1", "4", "6"]);
+        assert!(drawn(&many).contains("<div class=\"along\""));
+    }
+
+    #[test]
+    fn a_name_that_is_shortened_can_be_had_whole() {
+        let html = drawn(&[("North Face Express Quad", 1), ("Lift 2", 0)]);
+        assert!(html.contains("<title>North Face Express Quad: 1</title>"), "{html}");
+        assert!(html.contains("<th scope=\"row\">North Face Express Quad</th>"), "{html}");
     }
 }

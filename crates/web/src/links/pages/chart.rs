@@ -102,7 +102,7 @@ mod tests {
         );
         let heights: Vec<_> =
             chart.bars.iter().map(|bar| (bar.label.as_str(), bar.height)).collect();
-        assert_eq!(heights, [("30 Jan 22:00", 0), ("30 Jan 23:00", 50), ("31 Jan 00:00", 1)]);
-        assert_eq!(chart.top, 2_000_000);
+        assert_eq!(heights, [("30 Jan 22:00", 0), ("30 Jan 23:00", 66), ("31 Jan 00:00", 1)]);
+        assert_eq!(chart.top, 1_500_000);
     }
 }

@@ -22,13 +22,19 @@ const DAYS_MAX: usize = 70;
 /// Days of a week.
 const WEEK: usize = 7;
 
-/// A resort's day by hour, the empty ones too.
+/// The fewest hours that a chart has.
+const HOURS_MIN: u16 = 4;
+
+/// A resort's day by hour, from the first to the last with rides, the empty ones between them too.
 pub(super) fn by_hour(breakdown: &Breakdown) -> Chart {
     let rides = |hour: u16| {
         let found = breakdown.hours.iter().find(|tally| tally.hour.0 == hour);
         found.map_or(0, |HourTally { tally, .. }| tally.rides)
     };
-    let bars: Vec<_> = (0..HOURS).map(|hour| (format!("{hour:02}:00"), rides(hour))).collect();
+    let ridden = || breakdown.hours.iter().map(|tally| tally.hour.0);
+    let first = ridden().min().unwrap_or_default().min(HOURS - HOURS_MIN);
+    let last = ridden().max().unwrap_or_default().max(first + HOURS_MIN - 1);
+    let bars: Vec<_> = (first..=last).map(|hour| (format!("{hour:02}:00"), rides(hour))).collect();
     let words = Words { title: "Rides by hour", along: "Hour from", up: "Rides" };
     let summary = of_rides(&bars, "most in the hour from");
     Chart::of("hours", words, bars, summary)
@@ -114,15 +120,25 @@ mod tests {
         ridden.map(|bar| (bar.label.as_str(), bar.value)).collect()
     }
 
+    fn ends(chart: &Chart) -> (usize, &str, &str) {
+        let [first, .., last] = &chart.bars[..] else { panic!("too few bars") };
+        (chart.bars.len(), &first.label, &last.label)
+    }
+
     #[test]
-    fn a_day_has_all_of_its_hours() {
-        let hours = [(8, 2), (9, 2)]
-            .map(|(hour, rides)| HourTally { hour: Hour(hour), tally: tally(rides) });
-        let chart = by_hour(&Breakdown { hours: hours.to_vec(), lifts: vec![] });
-        assert_eq!((chart.bars.len(), chart.first(), chart.last()), (24, "00:00", "23:00"));
-        assert_eq!(labels(&chart), [("08:00", 2), ("09:00", 2)]);
-        assert_eq!(chart.summary, "4 rides; most in the hour from 08:00: 2.");
-        assert_eq!(by_hour(&Breakdown::default()).summary, "0 rides.");
+    fn a_day_has_its_hours_from_the_first_to_the_last_with_rides() {
+        let day = |hours: &[u16]| {
+            let hour = |hour: &u16| HourTally { hour: Hour(*hour), tally: tally(2) };
+            by_hour(&Breakdown { hours: hours.iter().map(hour).collect(), lifts: vec![] })
+        };
+        let chart = day(&[8, 9, 16]);
+        assert_eq!(ends(&chart), (9, "08:00", "16:00"));
+        assert_eq!(labels(&chart), [("08:00", 2), ("09:00", 2), ("16:00", 2)]);
+        assert_eq!(chart.summary, "6 rides; most in the hour from 08:00: 2.");
+        assert_eq!(ends(&day(&[8])), (4, "08:00", "11:00"), "one bar alone would fill it");
+        assert_eq!(ends(&day(&[22, 23])), (4, "20:00", "23:00"));
+        assert_eq!(ends(&day(&[0, 23])), (24, "00:00", "23:00"));
+        assert_eq!(day(&[]).summary, "0 rides.");
     }
 
     #[test]
@@ -145,17 +161,17 @@ mod tests {
     #[test]
     fn a_single_day_stands_among_others_and_a_long_season_is_drawn_by_week() {
         let one = season([3]);
-        assert_eq!((one.bars.len(), one.first(), one.last()), (14, "1", "14"));
+        assert_eq!(ends(&one), (14, "1", "14"));
         assert_eq!(one.summary, "100 up; farthest on day 3: 100.");
         let late = season([366]);
-        assert_eq!((late.bars.len(), late.first()), (14, "353"));
+        assert_eq!(ends(&late), (14, "353", "366"));
         assert_eq!(season([]).bars.len(), 14);
         let twice = season([5, 5]);
         assert_eq!(labels(&twice), [("5", 200)]);
         let long = season(1..=366);
-        assert_eq!((long.bars.len(), long.first()), (53, "1–7"));
-        assert_eq!((long.last(), long.bars[52].value), ("365–366", 200));
-        assert_eq!(season(1..=71).last(), "71", "a week of one day");
+        assert_eq!(ends(&long), (53, "1–7", "365–366"));
+        assert_eq!(long.bars[52].value, 200);
+        assert_eq!(ends(&season(1..=71)).2, "71", "a week of one day");
         assert_eq!(long.summary, "36,600 up; farthest on days 1–7: 700.");
     }
 }
