@@ -32,5 +32,10 @@ fn passes_are_listed_and_claimed() {
     let html = rendered(&passes, &FormErrors::about("code", EVIL));
     assert!(html.contains("value=\"show\"") && html.contains("value=\"hide\""));
     assert!(html.contains("id=\"code-error\""));
+    for (before, _) in html.match_indices("value=\"release\"") {
+        let asked = html[..before].rsplit_once("<details").unwrap().1;
+        assert!(!asked.contains("</details>"), "one click gives a pass back: {html}");
+    }
+    assert_eq!(html.matches("value=\"release\"").count(), PASSES_MAX);
     assert!(rendered(&[], &FormErrors::default()).contains("No pass yet"));
 }
