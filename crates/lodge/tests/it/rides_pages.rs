@@ -162,7 +162,7 @@ fn a_skier_is_found_by_number() {
 }
 
 #[test]
-fn a_resort_that_is_configured_no_more_keeps_its_number_and_has_no_page() {
+fn a_resort_that_is_configured_no_more_is_shown_by_its_number() {
     let lodge = Lodge::new().with("LODGE_APPS", "rides");
     let server = lodge.start();
     for resort in [1, 2] {
@@ -173,10 +173,15 @@ fn a_resort_that_is_configured_no_more_keeps_its_number_and_has_no_page() {
     std::fs::write(&file, "[rides]\nresorts = [{ id = 1, name = \"North\" }]\n").unwrap();
     let lodge = lodge.with("LODGE_CONFIG", text(&file));
     let server = lodge.start();
-    has(&page(&server, "/rides"), &["<th scope=\"row\">Resort 2</th>", "Resort 2</span>"]);
+    let link =
+        "<th scope=\"row\"><a href=\"/rides/resorts/2?season=2025&amp;day=3\">Resort 2</a></th>";
+    has(&page(&server, "/rides"), &[link, "Resort 2</span>"]);
     has(&page(&server, "/rides"), &["<strong data-count=\"rides\">2<", ">North</a>"]);
-    has(&page(&server, "/rides/skiers/7"), &["<th scope=\"row\">Resort 2</th>", ">North</a>"]);
-    assert_eq!(asked(&server, "/rides/resorts/2").status, 404);
+    has(&page(&server, "/rides/skiers/7"), &[link, ">North</a>"]);
+    let gone = page(&server, "/rides/resorts/2");
+    has(&gone, &["<h1>Resort 2</h1>", "1 ride; most by Lift 10: 1."]);
+    assert!(!gone.contains("/rides/leaderboard"), "it cannot be asked for: {gone}");
+    assert_eq!(asked(&server, "/rides/resorts/3").status, 404, "nobody rode there");
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod skier;
 #[cfg(test)]
 mod samples;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use http::Method;
 use lodge_domain::{
@@ -58,10 +58,17 @@ impl When {
     }
 }
 
-/// The resort that a path names.
-fn resort_of<'a>(mountain: &'a Mountain, segment: &str) -> Result<(ResortId, &'a Resort)> {
-    let found = mountain.resort(number::digits(segment));
-    found.map_err(|_| Error::not_found("there is no such resort"))
+const NO_RESORT: Error = Error::not_found("there is no such resort");
+
+/// The resort that a path names; one that is not in the configuration has its number for a name, and no lifts.
+fn resort_of<'a>(mountain: &'a Mountain, segment: &str) -> Result<(ResortId, Cow<'a, Resort>)> {
+    let number = number::digits(segment);
+    if let Ok((id, resort)) = mountain.resort(number) {
+        return Ok((id, Cow::Borrowed(resort)));
+    }
+    let id = u16::try_from(number).map(ResortId).map_err(|_| NO_RESORT)?;
+    let name = resort_name(mountain, id).into_owned();
+    Ok((id, Cow::Owned(Resort { name, lifts: BTreeMap::new() })))
 }
 
 /// What people call a resort; those that have left the configuration have their number.
@@ -72,7 +79,7 @@ fn resort_name(mountain: &Mountain, id: ResortId) -> Cow<'_, str> {
     }
 }
 
-/// Whether a resort has a page.
+/// Whether a resort is in the configuration.
 fn is_known(mountain: &Mountain, id: ResortId) -> bool {
     mountain.resort(id.0.into()).is_ok()
 }

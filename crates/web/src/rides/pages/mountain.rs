@@ -10,7 +10,7 @@ use lodge_domain::{
     rides::{LiftTally, Mountain, MountainDay, ResortId},
 };
 
-use super::{When, is_known, lift_name, resort_name};
+use super::{When, lift_name, resort_name};
 use crate::{
     error::HttpResult,
     pages::{self, Navigation, errors::FormErrors},
@@ -42,10 +42,6 @@ impl MountainPage<'_> {
 
     fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
         resort_name(self.mountain, *id.borrow())
-    }
-
-    fn is_known(&self, id: impl Borrow<ResortId>) -> bool {
-        is_known(self.mountain, *id.borrow())
     }
 
     fn lift_name(&self, resort: impl Borrow<ResortId>, tally: &LiftTally) -> String {

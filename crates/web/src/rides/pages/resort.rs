@@ -5,7 +5,7 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::rides::{Day, DayTally, Leader, Resort, ResortId, ResortView, Season};
 
-use super::{When, bars, resort_of};
+use super::{NO_RESORT, When, bars, is_known, resort_of};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart},
@@ -21,6 +21,8 @@ const LEADERS_SHOWN: usize = 10;
 pub(super) struct ResortPage<'a> {
     pub(super) id: ResortId,
     pub(super) resort: &'a Resort,
+    /// Whether it is in the configuration: else leaderboards cannot be asked for it.
+    pub(super) is_known: bool,
     /// The seasons in which somebody rode here.
     pub(super) seasons: &'a [Season],
     /// `None` if nobody has ridden here in any, or in the one that was asked for.
@@ -57,7 +59,12 @@ pub(super) async fn show(
     let (id, resort) = resort_of(mountain, &segment)?;
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
     let (seasons, view) = app.rides.resort_view(id, season, day, LEADERS_SHOWN).await?;
-    let shown = view.map(|view| Shown::of(view, resort));
-    let page = ResortPage { id, resort, seasons: &seasons, shown: shown.as_ref() };
+    let is_known = is_known(mountain, id);
+    if !is_known && seasons.is_empty() {
+        return Err(NO_RESORT.into());
+    }
+    let shown = view.map(|view| Shown::of(view, &resort));
+    let (resort, shown) = (&*resort, shown.as_ref());
+    let page = ResortPage { id, resort, is_known, seasons: &seasons, shown };
     Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }

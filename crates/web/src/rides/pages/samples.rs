@@ -88,7 +88,7 @@ fn the_mountain() {
     let line = "aria-live=\"polite\" aria-atomic=\"true\" data-live=\"9999-366\"";
     assert!(newest.contains(line) && newest.contains("data-lost hidden"), "{newest}");
     assert!(newest.contains("/assets/rides.js?") && newest.contains("1,234,567,890,123"));
-    assert!(newest.contains("<th scope=\"row\">Resort 11</th>"), "a name, and no link: {newest}");
+    assert!(newest.contains("day=366\">Resort 11</a></th>"), "it has its number: {newest}");
     assert!(newest.contains("href=\"/rides/passes\""), "{newest}");
     shown.newest = (SEASON, Day(367));
     let older = page(Some(&shown), false);
@@ -113,7 +113,7 @@ fn a_resort() {
     };
     let seasons = [Season(9998), SEASON];
     let page = |shown: Option<&resort::Shown>, seasons, bytes_max| {
-        rendered(&ResortPage { id, resort, seasons, shown }, bytes_max)
+        rendered(&ResortPage { id, resort, is_known: true, seasons, shown }, bytes_max)
     };
     let whole = shown(TOTAL, (1..=366).map(Day).collect());
     let html = page(Some(&whole), &seasons[..], Some(LONGEST_BYTES_MAX));
@@ -133,6 +133,11 @@ fn leaders_of_a_season_or_a_day() {
     let page = |errors: &FormErrors, span, leaders: &[Leader]| {
         let mountain = &mountain;
         rendered(&LeaderboardPage { mountain, form: &form, errors, span, leaders }, None)
+    assert!(html.contains(">All leaders</a>"), "{html}");
+    let gone =
+        ResortPage { id, resort, is_known: false, seasons: &seasons[..], shown: Some(&whole) };
+    let gone = rendered(&gone, Some(LONGEST_BYTES_MAX));
+    assert!(!gone.contains("/rides/leaderboard"), "it cannot be asked for: {gone}");
     };
     let good = FormErrors::default();
     let span = Span { season: SEASON, resort: ResortId(1), day: Some(Day(366)) };
@@ -170,7 +175,7 @@ fn a_skier() {
     assert_eq!(longest.rows[0].day, Day(366), "the newest first");
     let html = page(Some(&longest), &seasons[..]);
     assert!(html.contains("<meta name=\"robots\" content=\"noindex\">"), "{html}");
-    assert!(html.contains("<th scope=\"row\">Resort 11</th>"), "a name, and no link: {html}");
+    assert!(html.contains("\">Resort 11</a></th>"), "it has its number: {html}");
     assert!(html.contains("Vertical by week") && html.contains("3610 older"), "{html}");
     let short = page(Some(&season(1)), &seasons[..1]);
     assert!(short.contains("Vertical by day") && !short.contains("older"), "{short}");

@@ -14,7 +14,7 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{When, bars, is_known, resort_name};
+use super::{When, bars, resort_name};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart, errors::FormErrors, go_to},
@@ -39,10 +39,6 @@ pub(super) struct SkierPage<'a> {
 impl SkierPage<'_> {
     fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
         resort_name(self.mountain, *id.borrow())
-    }
-
-    fn is_known(&self, id: impl Borrow<ResortId>) -> bool {
-        is_known(self.mountain, *id.borrow())
     }
 }
 
