@@ -529,7 +529,9 @@ pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
     };
     let third = told(Some(3), 3).await;
     assert_eq!((third.season, third.day), (season, Day(3)));
-    assert_eq!((third.before, third.after), (Some(Day(1)), Some(Day(5))));
+    assert_eq!((third.before(), third.after()), (Some(Day(1)), Some(Day(5))));
+    assert_eq!(third.days, [1, 3, 5].map(Day), "each once, wherever somebody rode");
+    assert!(third.seasons.contains(&season) && third.seasons.is_sorted(), "{third:?}");
     let resorts = third.resorts.iter().map(|(id, of)| (id.0, of.tally.rides, of.skiers));
     assert_eq!(resorts.collect::<Vec<_>>(), [(2, 3, 2), (4, 2, 2)]);
     assert_eq!((third.total.tally.rides, third.total.skiers), (5, 4));
@@ -539,9 +541,9 @@ pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
     assert_eq!(lifts.collect::<Vec<_>>(), [(2, 4, 2), (2, 1, 1), (4, 2, 1)]);
 
     let last = told(None, 0).await;
-    assert_eq!((last.day, last.before, last.after), (Day(5), Some(Day(3)), None));
+    assert_eq!((last.day, last.before(), last.after()), (Day(5), Some(Day(3)), None));
     let empty = told(Some(4), 9).await;
-    assert_eq!((empty.before, empty.after), (Some(Day(3)), Some(Day(5))));
+    assert_eq!((empty.before(), empty.after()), (Some(Day(3)), Some(Day(5))));
     assert_eq!((empty.total, empty.resorts, empty.lifts), (DayTally::default(), vec![], vec![]));
     let nobody = fixture.tallies.mountain_day(there(), Some(new_season()), None, 9).await.unwrap();
     assert_eq!(nobody, None);

@@ -17,10 +17,10 @@ pub struct MountainDay {
     pub day: Day,
     /// The newest day on which somebody rode anywhere.
     pub newest: (Season, Day),
-    /// The last day before this one, in the season, on which somebody rode.
-    pub before: Option<Day>,
-    /// The first after it.
-    pub after: Option<Day>,
+    /// The days of the season on which somebody rode, in order.
+    pub days: Vec<Day>,
+    /// The seasons in which somebody rode at one of the resorts that were asked for, in order.
+    pub seasons: Vec<Season>,
     /// All resorts together. Whoever rode at two of them counts as a skier of each.
     pub total: DayTally,
     /// The resorts, by number.
@@ -34,6 +34,16 @@ impl MountainDay {
     /// Whether there is none that is newer.
     pub fn is_newest(&self) -> bool {
         (self.season, self.day) == self.newest
+    }
+
+    /// The last day before this one, in the season, on which somebody rode.
+    pub fn before(&self) -> Option<Day> {
+        self.days.iter().rev().find(|day| **day < self.day).copied()
+    }
+
+    /// The first after it.
+    pub fn after(&self) -> Option<Day> {
+        self.days.iter().find(|day| **day > self.day).copied()
     }
 }
 

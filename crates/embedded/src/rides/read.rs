@@ -1,6 +1,6 @@
 //! Reads sums of rides.
 
-use std::{cmp::Reverse, iter};
+use std::{cmp::Reverse, collections::BTreeSet, iter};
 
 use lodge_domain::rides::{
     Breakdown, Day, DayTally, ForEver, Hour, HourTally, LiftId, LiftTally, MountainDay, ResortDay,
@@ -133,6 +133,15 @@ pub(super) fn seasons(connection: &Connection, resort: ResortId) -> Result<Vec<S
     Ok(statement.query_map([resort.0], read)?.collect::<Result<_, _>>()?)
 }
 
+/// A look-up for each resort: no index has the seasons alone.
+fn seasons_of_all(connection: &Connection, resorts: &[ResortId]) -> Result<Vec<Season>, Failure> {
+    let mut all = BTreeSet::new();
+    for resort in resorts {
+        all.extend(seasons(connection, *resort)?);
+    }
+    Ok(all.into_iter().collect())
+}
+
 pub(super) fn breakdown(connection: &Connection, on: ResortDay) -> Result<Breakdown, Failure> {
     let key = (on.season.0, on.resort.0, on.day.0);
     let lift = |row: &Row<'_>| Ok(LiftTally { lift: LiftId(row.get(0)?), tally: tally(row, 1)? });
@@ -159,15 +168,15 @@ pub(super) fn mountain_day(
     let read = |row: &Row<'_>| Ok((ResortId(row.get(4)?), Day(row.get(3)?), day_tally(row)?));
     let mut statement = moment.prepare_cached(SEASON)?;
     let days = statement.query_map([season.0], read)?.collect::<rusqlite::Result<Vec<_>>>()?;
-    let numbers = || days.iter().map(|(_, day, _)| *day);
-    let last = if season == newest.0 { Some(newest.1) } else { numbers().max() };
+    let numbers: BTreeSet<Day> = days.iter().map(|(_, day, _)| *day).collect();
+    let last = if season == newest.0 { Some(newest.1) } else { numbers.last().copied() };
     let Some(day) = day.or(last) else { return Ok(None) };
     let mut whole = MountainDay {
         season,
         day,
         newest,
-        before: numbers().filter(|other| *other < day).max(),
-        after: numbers().filter(|other| *other > day).min(),
+        days: numbers.into_iter().collect(),
+        seasons: seasons_of_all(&moment, resorts)?,
         total: DayTally::default(),
         resorts: Vec::new(),
         lifts: Vec::new(),

@@ -394,6 +394,23 @@ async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
     assert_eq!(newest().await, Some((2025, 10)));
 }
 
+#[tokio::test]
+async fn the_mountain_knows_every_season_of_its_resorts_once() {
+    let (engine, _folder) = open(&Options::default());
+    let rides = SqliteRides(Arc::clone(&engine));
+    let on = |season, resort| ResortDay {
+        season: Season(season),
+        resort: ResortId(resort),
+        day: Day(1),
+    };
+    let only_ride = ride_on(on(2022, 3));
+    let ridden = [on(2025, 3), on(2024, 4), on(2025, 4), on(2023, 8)].map(ride_on);
+    rides.record([&ridden[..], &[only_ride.clone(), void(&only_ride)]].concat()).await.unwrap();
+    let here = [3, 4].map(ResortId).to_vec();
+    let day = rides.mountain_day(here, Some(Season(2024)), None, 0).await.unwrap().unwrap();
+    assert_eq!(day.seasons, [2024, 2025].map(Season));
+}
+
 async fn sums(rides: &SqliteRides, season: Span) -> String {
     let day = (rides.total(ON.into()).await, rides.leaders(ON.into(), 50).await);
     let whole = (rides.total(season).await, rides.leaders(season, 50).await);

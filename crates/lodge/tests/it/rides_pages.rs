@@ -92,9 +92,14 @@ fn the_mountain_shows_the_newest_day_or_any() {
     assert_eq!(page(&server, "/rides?season=2025&day=3"), newest);
     assert_eq!(page(&server, "/rides?season=&day="), newest, "an empty field asks for nothing");
     let older = page(&server, "/rides?season=2025&day=2");
-    has(&older, &["Season 2025</p>", "The mountain on day 2", "rel=\"next\""]);
+    has(&older, &["Season 2025 · ", "The mountain on day 2", "rel=\"next\""]);
     assert!(!older.contains("rides.js") && !older.contains("rel=\"prev\""));
-    has(&page(&server, "/rides?season=2024"), &["Season 2024</p>", "on day 9"]);
+    let last = page(&server, "/rides?season=2024");
+    has(&last, &["Season 2024 · <a href=\"/rides\">The newest day</a></p>", "on day 9"]);
+    for shown in [&newest, &older, &last] {
+        has(shown, &["href=\"?season=2024\">2024</a>", "href=\"?season=2025\">2025</a>"]);
+    }
+    has(&older, &["href=\"?season=2025&amp;day=2\" aria-current=\"page\">2</a>", "day=3\">3</a>"]);
     has(&page(&server, "/rides?day=77"), &["on day 77", "Nobody rode on this day."]);
 }
 

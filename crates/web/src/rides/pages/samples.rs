@@ -71,8 +71,8 @@ fn the_mountain() {
         season: SEASON,
         day: Day(366),
         newest: (SEASON, Day(366)),
-        before: Some(Day(1)),
-        after: Some(Day(366)),
+        days: (1..=366).map(Day).collect(),
+        seasons: (1..=50).map(Season).chain([SEASON]).collect(),
         total: TOTAL,
         resorts: numbers.clone().map(|resort| (resort, TOTAL)).collect(),
         lifts: numbers.skip(1).map(most).collect(),
@@ -82,13 +82,17 @@ fn the_mountain() {
         let mountain = &mountain;
         let page =
             MountainPage { mountain, shown, example: EVIL, typed: EVIL, errors: &good, has_passes };
-        rendered(&page, None)
+        rendered(&page, Some(LONGEST_BYTES_MAX))
     };
     let newest = page(Some(&shown), true);
     let line = "aria-live=\"polite\" aria-atomic=\"true\" data-live=\"9999-366\"";
     assert!(newest.contains(line) && newest.contains("data-lost hidden"), "{newest}");
     assert!(newest.contains("/assets/rides.js?") && newest.contains("1,234,567,890,123"));
     assert!(newest.contains("day=366\">Resort 11</a></th>"), "it has its number: {newest}");
+    assert!(newest.contains("href=\"?season=9999&amp;day=366\" aria-current=\"page\">366</a>"));
+    assert!(newest.contains("href=\"?season=50\">50</a>"), "{newest}");
+    let back = "<a href=\"/rides\">The newest day</a>";
+    assert!(!newest.contains(back), "{newest}");
     assert!(newest.contains("href=\"/rides/passes\""), "{newest}");
     shown.newest = (SEASON, Day(367));
     let older = page(Some(&shown), false);
@@ -104,6 +108,9 @@ fn a_resort() {
     let (id, resort) = mountain.resort(10).unwrap();
     let shown = |total, days| resort::Shown {
         season: SEASON,
+    assert!(older.contains(back), "{older}");
+    shown.seasons = vec![SEASON];
+    assert!(!page(Some(&shown), false).contains("Seasons</h2>"), "one is no choice");
         day: Day(200),
         total,
         hours: bars::by_hour(&breakdown()),
