@@ -107,6 +107,11 @@ impl Gates {
         Self { store, clock, random, keys_required }
     }
 
+    /// Whether nobody sends without a key.
+    pub fn are_keys_required(&self) -> bool {
+        self.keys_required
+    }
+
     /// Makes a gate and returns its token, the only time that it can be had.
     pub async fn create(&self, name: &str, resort: Option<ResortId>) -> Result<(Gate, String)> {
         let name = keys::parse_name(name)?;

@@ -48,23 +48,47 @@ fn has(page: &str, parts: &[&str]) {
     }
 }
 
+/// The command on the page.
+fn example(page: &str) -> String {
+    let (_, example) = page.split_once("<pre><code>").unwrap();
+    let example = example.split_once("</code>").unwrap().0;
+    example.replace("&#39;", "'").replace("&#34;", "\"")
+}
+
+/// Does what the command would do.
+fn run(server: &Server, example: &str) {
+    let (command, body) = example.strip_suffix('\'').unwrap().split_once(" -d '").unwrap();
+    let mut parts = command.split(" -H '");
+    let url = parts.next().unwrap().strip_prefix("curl ").unwrap();
+    let path = url.strip_prefix(&format!("http://{}", server.address)).unwrap();
+    let mut ask = server.ask("POST", path).body(body);
+    for header in parts {
+        let (name, value) = header.strip_suffix('\'').unwrap().split_once(": ").unwrap();
+        ask = ask.header(name, value);
+    }
+    let sent = ask.send();
+    assert_eq!(sent.status, 201, "{example}: {sent:?}");
+}
+
+#[test]
+fn where_keys_are_required_the_example_works_with_one() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides").with("LODGE_RIDES_KEYS_REQUIRED", "true");
+    let server = lodge.start();
+    let empty = page(&server, "/rides");
+    has(&empty, &["<code>lodge admin gate create NAME</code>"]);
+    let key = lodge.gate("north", &[]);
+    run(&server, &example(&empty).replace("Bearer KEY", &format!("Bearer {key}")));
+    has(&page(&server, "/rides"), &["The mountain on day 1"]);
+}
+
 #[test]
 fn the_example_of_an_empty_mountain_works_as_it_is_copied() {
     let lodge = Lodge::new().with("LODGE_APPS", "rides");
     let server = lodge.start();
     let empty = page(&server, "/");
     has(&empty, &["Nobody has ridden yet."]);
-    let (_, example) = empty.split_once("<pre><code>").unwrap();
-    let example = example.split_once("</code>").unwrap().0;
-    let example = example.replace("&#39;", "'").replace("&#34;", "\"");
-    let [curl, header, " -d ", body, ""] = example.split('\'').collect::<Vec<_>>()[..] else {
-        panic!("{example}")
-    };
-    let url = curl.strip_prefix("curl ").and_then(|rest| rest.strip_suffix(" -H ")).unwrap();
-    let path = url.strip_prefix(&format!("http://{}", server.address)).unwrap();
-    let (name, value) = header.split_once(": ").unwrap();
-    let sent = server.ask("POST", path).header(name, value).body(body).send();
-    assert_eq!(sent.status, 201, "{example}: {sent:?}");
+    assert!(!empty.contains("Bearer"), "nobody needs a key: {empty}");
+    run(&server, &example(&empty));
     has(
         &page(&server, "/rides"),
         &["The mountain on day 1", ", the newest day", "<strong data-count=\"rides\">1<"],

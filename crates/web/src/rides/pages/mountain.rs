@@ -26,6 +26,8 @@ pub(super) struct MountainPage<'a> {
     pub(super) shown: Option<&'a MountainDay>,
     /// A command that sends a ride.
     pub(super) example: &'a str,
+    /// Whether it needs a gate's key.
+    pub(super) keys_required: bool,
     /// What the form to find a skier holds.
     pub(super) typed: &'a str,
     /// What is wrong with it.
@@ -63,10 +65,12 @@ pub(super) async fn show(
         return Err(Error::not_found("nobody rode in this season").into());
     }
     let Navigation { accounts: has_passes, .. } = app.site.navigation;
+    let keys_required = app.rides.gates.are_keys_required();
     let page = MountainPage {
         mountain,
         shown: shown.as_ref(),
-        example: &example(mountain, &asked),
+        example: &example(mountain, keys_required, &asked),
+        keys_required,
         typed: "",
         errors: &FormErrors::default(),
         has_passes,
@@ -75,7 +79,7 @@ pub(super) async fn show(
 }
 
 /// A command of numbers that there are; what is put into it needs no quoting.
-pub(super) fn example(mountain: &Mountain, asked: &Asked) -> String {
+pub(super) fn example(mountain: &Mountain, keys_required: bool, asked: &Asked) -> String {
     let ranges = mountain.ranges();
     let year = asked.at.strftime("%Y").to_string().parse().unwrap_or(*ranges.seasons.start());
     let season = year.clamp(*ranges.seasons.start(), *ranges.seasons.end());
@@ -86,5 +90,6 @@ pub(super) fn example(mountain: &Mountain, asked: &Asked) -> String {
     let (day, skier) = (ranges.days.start(), ranges.skiers.start());
     let path = format!("/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}");
     let body = format!("{{\"time\":{},\"liftID\":{lift}}}", ranges.minutes.start());
-    format!("curl {}{path} -H 'Content-Type: application/json' -d '{body}'", asked.base_url)
+    let key = if keys_required { " -H 'Authorization: Bearer KEY'" } else { "" };
+    format!("curl {}{path}{key} -H 'Content-Type: application/json' -d '{body}'", asked.base_url)
 }

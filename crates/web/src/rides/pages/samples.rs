@@ -79,9 +79,15 @@ fn the_mountain() {
     };
     let good = FormErrors::default();
     let page = |shown: Option<&MountainDay>, has_passes| {
-        let mountain = &mountain;
-        let page =
-            MountainPage { mountain, shown, example: EVIL, typed: EVIL, errors: &good, has_passes };
+        let page = MountainPage {
+            mountain: &mountain,
+            shown,
+            example: EVIL,
+            keys_required: has_passes,
+            typed: EVIL,
+            errors: &good,
+            has_passes,
+        };
         rendered(&page, Some(LONGEST_BYTES_MAX))
     };
     let newest = page(Some(&shown), true);
@@ -98,8 +104,13 @@ fn the_mountain() {
     let older = page(Some(&shown), false);
     assert!(!older.contains("rides.js") && !older.contains("aria-live"), "it does not change");
     assert!(!older.contains("/rides/passes"), "there are none: {older}");
+    assert!(older.contains(back), "{older}");
+    shown.seasons = vec![SEASON];
+    assert!(!page(Some(&shown), false).contains("Seasons</h2>"), "one is no choice");
     let empty = page(None, false);
     assert!(empty.contains("Nobody has ridden yet.") && empty.contains("rides.js"), "{empty}");
+    assert!(!empty.contains("lodge admin gate create"), "{empty}");
+    assert!(page(None, true).contains("lodge admin gate create"), "nobody sends without a key");
 }
 
 #[test]
@@ -108,9 +119,6 @@ fn a_resort() {
     let (id, resort) = mountain.resort(10).unwrap();
     let shown = |total, days| resort::Shown {
         season: SEASON,
-    assert!(older.contains(back), "{older}");
-    shown.seasons = vec![SEASON];
-    assert!(!page(Some(&shown), false).contains("Seasons</h2>"), "one is no choice");
         day: Day(200),
         total,
         hours: bars::by_hour(&breakdown()),
@@ -125,6 +133,11 @@ fn a_resort() {
     let whole = shown(TOTAL, (1..=366).map(Day).collect());
     let html = page(Some(&whole), &seasons[..], Some(LONGEST_BYTES_MAX));
     assert_eq!(html.matches("role=\"img\"").count(), 2);
+    assert!(html.contains(">All leaders</a>"), "{html}");
+    let gone =
+        ResortPage { id, resort, is_known: false, seasons: &seasons[..], shown: Some(&whole) };
+    let gone = rendered(&gone, Some(LONGEST_BYTES_MAX));
+    assert!(!gone.contains("/rides/leaderboard"), "it cannot be asked for: {gone}");
     assert_eq!(html.matches("aria-current=\"page\"").count(), 1);
     let nothing = page(Some(&shown(DayTally::default(), vec![])), &seasons[..], None);
     assert!(nothing.contains("Nobody rode here on this day.") && !nothing.contains("role=\"img\""));
@@ -140,11 +153,6 @@ fn leaders_of_a_season_or_a_day() {
     let page = |errors: &FormErrors, span, leaders: &[Leader]| {
         let mountain = &mountain;
         rendered(&LeaderboardPage { mountain, form: &form, errors, span, leaders }, None)
-    assert!(html.contains(">All leaders</a>"), "{html}");
-    let gone =
-        ResortPage { id, resort, is_known: false, seasons: &seasons[..], shown: Some(&whole) };
-    let gone = rendered(&gone, Some(LONGEST_BYTES_MAX));
-    assert!(!gone.contains("/rides/leaderboard"), "it cannot be asked for: {gone}");
     };
     let good = FormErrors::default();
     let span = Span { season: SEASON, resort: ResortId(1), day: Some(Day(366)) };
