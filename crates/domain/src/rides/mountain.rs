@@ -1,6 +1,9 @@
 //! The resorts, their lifts, and the numbers that there are.
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+};
 
 use super::{Day, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId};
 use crate::{Error, Result};
@@ -79,9 +82,8 @@ impl Mountain {
             self.resorts.get_key_value(&ResortId(number)).map(|(id, resort)| (*id, resort))
         });
         found.ok_or_else(|| {
-            let (first, last) = (self.resorts.first_key_value(), self.resorts.last_key_value());
-            let ends = first.zip(last).map_or((0, 0), |((first, _), (last, _))| (first.0, last.0));
-            Error::invalid("resortID", not_within(ends.0, ends.1))
+            let numbers = self.resorts.keys().map(|id| id.0);
+            Error::invalid("resortID", not_among(numbers, "there is no resort of this number"))
         })
     }
 
@@ -115,8 +117,8 @@ impl Mountain {
         let lifts = || self.resorts.values().flat_map(|resort| resort.lifts.keys());
         let found = lifts().find(|lift| u64::from(lift.0) == number);
         found.copied().ok_or_else(|| {
-            let ends = lifts().min().zip(lifts().max()).map_or((0, 0), |(min, max)| (min.0, max.0));
-            Error::invalid("liftID", not_within(ends.0, ends.1))
+            let numbers: BTreeSet<_> = lifts().map(|lift| lift.0).collect();
+            Error::invalid("liftID", not_among(numbers, "there is no lift of this number"))
         })
     }
 
@@ -129,15 +131,13 @@ impl Mountain {
     /// A ride, whose vertical the resort's table says.
     pub fn ride(&self, on: ResortDay, skier: SkierId, time: u64, lift: u64) -> Result<Ride> {
         let minute = self.minute(time)?;
-        let lifts = self.resorts.get(&on.resort).map(|resort| &resort.lifts);
-        let found = lifts.and_then(|lifts| {
-            let number = LiftId(u16::try_from(lift).ok()?);
-            lifts.get(&number).map(|lift| (number, lift.vertical))
-        });
+        let (_, resort) = self.resort(on.resort.0.into())?;
+        let number = u16::try_from(lift).ok().map(LiftId);
+        let found = number.and_then(|number| Some((number, resort.lifts.get(&number)?.vertical)));
         let (lift, vertical) = found.ok_or_else(|| {
-            let ends = lifts.and_then(|all| all.first_key_value().zip(all.last_key_value()));
-            let ends = ends.map_or((0, 0), |((first, _), (last, _))| (first.0, last.0));
-            Error::invalid("liftID", not_within(ends.0, ends.1))
+            let numbers = resort.lifts.keys().map(|lift| lift.0);
+            let reason = not_among(numbers, "there is no lift of this number at this resort");
+            Error::invalid("liftID", reason)
         })?;
         Ok(Ride { on, skier, minute, lift, vertical })
     }
@@ -149,6 +149,21 @@ where
 {
     let found = T::try_from(number).ok().filter(|number| range.contains(number));
     found.ok_or_else(|| Error::invalid(field, not_within(*range.start(), *range.end())))
+}
+
+/// Why a number is none of these, which are in order: where none is left out between them, by the first and
+/// the last.
+fn not_among<I>(numbers: I, otherwise: &str) -> String
+where
+    I: IntoIterator<Item = u16, IntoIter: DoubleEndedIterator + ExactSizeIterator>,
+{
+    let mut numbers = numbers.into_iter();
+    let count = numbers.len();
+    let ends = numbers.next().map(|first| (first, numbers.next_back().unwrap_or(first)));
+    match ends {
+        Some((first, last)) if usize::from(last - first) + 1 == count => not_within(first, last),
+        _ => otherwise.to_owned(),
+    }
 }
 
 fn not_within<T: std::fmt::Display>(first: T, last: T) -> String {
@@ -198,5 +213,36 @@ mod tests {
         ] {
             assert_eq!(refused.unwrap_err().to_string(), text);
         }
+    }
+
+    #[test]
+    fn where_numbers_are_left_out_no_range_is_named_that_would_hold_them() {
+        let lifts = |numbers: &[u16]| Resort {
+            name: "A".to_owned(),
+            lifts: Resort::with_numbered_lifts(String::new(), 1..=77)
+                .lifts
+                .into_iter()
+                .filter(|(lift, _)| numbers.contains(&lift.0))
+                .collect(),
+        };
+        let resorts = [(1, lifts(&[1, 2, 77])), (2, lifts(&[5])), (11, lifts(&[]))];
+        let resorts = resorts.map(|(number, resort)| (ResortId(number), resort));
+        let mountain = Mountain::new(resorts.into(), course().ranges);
+        let ride = |resort, lift| {
+            let on = mountain.resort_day(resort, 2025, 1).unwrap();
+            mountain.ride(on, SkierId(1), 1, lift).map(drop)
+        };
+        for (refused, text) in [
+            (mountain.resort(4).map(drop), "resortID: there is no resort of this number"),
+            (mountain.resort(12).map(drop), "resortID: there is no resort of this number"),
+            (ride(1, 3), "liftID: there is no lift of this number at this resort"),
+            (ride(1, 78), "liftID: there is no lift of this number at this resort"),
+            (ride(2, 6), "liftID: must be a whole number from 5 to 5"),
+            (ride(11, 1), "liftID: there is no lift of this number at this resort"),
+            (mountain.lift(3).map(drop), "liftID: there is no lift of this number"),
+        ] {
+            assert_eq!(refused.unwrap_err().to_string(), text);
+        }
+        assert!(ride(1, 77).is_ok() && mountain.lift(5).is_ok());
     }
 }
