@@ -26,8 +26,8 @@ pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
         let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let path = error.path().to_string();
             let said = short(&error.into_inner().to_string());
-            // A field that there is not is named by what is said of it.
-            let is_known = path != "." && path.len() <= FIELD_BYTES_MAX;
+            // A field that there is not is named by what is said of it; one that was not read to its end is `?`.
+            let is_known = path != "." && !path.contains('?') && path.len() <= FIELD_BYTES_MAX;
             if is_known { format!("{path}: {said}") } else { said }
         });
         let read =
@@ -93,9 +93,12 @@ mod tests {
             ("{\"name\":\"x\",\"name\":\"x\"}", "duplicate field `name`"),
             ("{\"name\":\"x\"}{}", "trailing characters"),
             ("{\"name\":", "EOF"),
+            ("{\"name\"", "here: EOF"),
+            ("{\"na", "here: EOF"),
+            ("{", "here: EOF"),
         ] {
             let error = object::<Name>(json.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(word), "{json}: {error}");
+            assert!(error.contains(word) && !error.contains('?'), "{json}: {error}");
         }
     }
 
