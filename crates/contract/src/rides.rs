@@ -6,10 +6,10 @@ use std::{
 };
 
 use lodge_domain::rides::{
-    BatchKey, Breakdown, Day, DayTally, Dimension, EventId, ForEver, GROUPS_MAX, GateId, HourTally,
-    LEADERS_MAX, Leader, LiftId, LiftTally, Minute, NamedBatch, Recorded, ResortDay, ResortId,
-    Ride, RideEvent, RideGroup, RideQuery, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
-    What,
+    BatchKey, Breakdown, Day, DayTally, Dimension, EventId, ForEver, GROUPS_MAX, GateId,
+    GroupOrder, HourTally, LEADERS_MAX, Leader, LiftId, LiftTally, Minute, NamedBatch, Recorded,
+    ResortDay, ResortId, Ride, RideEvent, RideGroup, RideQuery, Season, SeasonVertical, SkierDay,
+    SkierId, Span, Tally, What,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use uuid::Uuid;
@@ -387,7 +387,9 @@ pub async fn a_search_finds_what_the_rides_say(fixture: &RidesFixture) {
     for _ in 0..400 {
         let query = any_query(&mut random, season);
         let found = fixture.search.search(query.clone()).await.unwrap();
-        assert_eq!(found.groups, model.search(&query), "{query:?} from {:?}", found.read_from);
+        let (groups, more) = model.search(&query);
+        assert_eq!(found.groups, groups, "{query:?} from {:?}", found.read_from);
+        assert_eq!(found.more, more, "{query:?}");
         *read_from.entry(format!("{:?}", found.read_from)).or_insert(0) += 1;
     }
     assert!(read_from.len() == 2, "{read_from:?}");
@@ -420,11 +422,13 @@ fn any_query(random: &mut StdRng, season: Season) -> RideQuery {
     if random.random_bool(0.1) {
         query.limit = 3;
     }
+    query.order =
+        [GroupOrder::Numbers, GroupOrder::Rides, GroupOrder::Vertical][random.random_range(0..3)];
     query
 }
 
 impl Model {
-    fn search(&self, query: &RideQuery) -> Vec<RideGroup> {
+    fn search(&self, query: &RideQuery) -> (Vec<RideGroup>, bool) {
         let is_among = |ride: &Ride| {
             (query.resorts.is_empty() || query.resorts.contains(&ride.on.resort))
                 && query.days.as_ref().is_none_or(|days| days.contains(&ride.on.day))
@@ -441,7 +445,15 @@ impl Model {
             let DayTally { tally, skiers } = Self::total(&rides);
             RideGroup { key, tally, skiers: query.count_skiers.then_some(skiers) }
         };
-        groups.into_iter().map(group).take(query.limit).collect()
+        let mut groups: Vec<_> = groups.into_iter().map(group).collect();
+        groups.sort_by_key(|group| match query.order {
+            GroupOrder::Numbers => 0,
+            GroupOrder::Rides => u64::MAX - group.tally.rides,
+            GroupOrder::Vertical => u64::MAX - group.tally.vertical,
+        });
+        let more = groups.len() > query.limit;
+        groups.truncate(query.limit);
+        (groups, more)
     }
 }
 

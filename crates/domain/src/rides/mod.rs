@@ -22,8 +22,8 @@ pub use self::{
     pass::{Claimed, PASSES_MAX, Pass, PassCode, PassCodes, PassStore, Passes},
     ride::{Day, Hour, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Span},
     search::{
-        Dimension, EXPORTS_MAX, GROUPS_MAX, ReadFrom, RideGroup, RidePlace, RideQuery, RideSearch,
-        RidesFound, SEARCHES_MAX, StoredRide,
+        Dimension, EXPORTS_MAX, GROUPS_MAX, GroupOrder, ReadFrom, RideGroup, RidePlace, RideQuery,
+        RideSearch, RidesFound, SEARCHES_MAX, StoredRide,
     },
     service::{NewEvent, Outcome, RideStores, Rides},
     store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},

@@ -64,6 +64,30 @@ impl FromStr for Dimension {
     }
 }
 
+/// Which groups come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupOrder {
+    /// Those with the lowest numbers, in the order of [`RideQuery::by`].
+    #[default]
+    Numbers,
+    /// Those with the most rides; where there are as many, the lowest numbers.
+    Rides,
+    /// Those that go farthest up; where they go as far, the lowest numbers.
+    Vertical,
+}
+
+impl FromStr for GroupOrder {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "rides" => Ok(Self::Rides),
+            "vertical" => Ok(Self::Vertical),
+            _ => Err(Error::invalid("order", "must be rides or vertical")),
+        }
+    }
+}
+
 /// Which rides, and how they are told apart. What is empty or `None` leaves nothing out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RideQuery {
@@ -83,7 +107,9 @@ pub struct RideQuery {
     pub by: Vec<Dimension>,
     /// Whether the different skiers of each group are to be counted, which takes longer.
     pub count_skiers: bool,
-    /// At most so many groups, the first in the order of `by`; 1 to [`GROUPS_MAX`].
+    /// Which groups come first.
+    pub order: GroupOrder,
+    /// At most so many groups, the first in that order; 1 to [`GROUPS_MAX`].
     pub limit: usize,
 }
 
@@ -113,6 +139,8 @@ pub enum ReadFrom {
 pub struct RidesFound {
     /// The groups, in order; those without a ride left out.
     pub groups: Vec<RideGroup>,
+    /// Whether there are more than were asked for.
+    pub more: bool,
     /// Where they were read.
     pub read_from: ReadFrom,
 }

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use lodge_domain::rides::{
-    Dimension, GateId, Minute, ReadFrom, ResortId, RideGroup, RidePlace, RideQuery, RidesFound,
-    Season, StoredRide, Tally,
+    Dimension, GateId, GroupOrder, Minute, ReadFrom, ResortId, RideGroup, RidePlace, RideQuery,
+    RidesFound, Season, StoredRide, Tally,
 };
 use rusqlite::{Connection, Row, params_from_iter};
 
@@ -140,7 +140,8 @@ fn statement(query: &RideQuery) -> (Table, String, Vec<i64>) {
         None => {}
     }
     let keys: Vec<_> = query.by.iter().map(|dimension| table.column(*dimension)).collect();
-    numbers.push(i64::try_from(query.limit).unwrap_or(i64::MAX));
+    // One more, which tells whether there are more.
+    numbers.push(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1));
     (table, sql(query, table, &keys, &conditions.join(" AND ")), numbers)
 }
 
@@ -150,23 +151,34 @@ fn sql(query: &RideQuery, table: Table, keys: &[&str], conditions: &str) -> Stri
         keys.iter().enumerate().map(|(n, key)| format!("{key} AS key{n}")).collect();
     let names: Vec<String> = (0..keys.len()).map(|n| format!("key{n}")).collect();
     let group_by = clause("GROUP BY", &names);
-    let order_by = clause("ORDER BY", &names);
-    let sums = [format!("SUM({rides}) AS rides_sum"), format!("SUM({vertical}) AS vertical_sum")];
+    let most = match query.order {
+        GroupOrder::Numbers => None,
+        GroupOrder::Rides => Some("rides_of_group DESC".to_owned()),
+        GroupOrder::Vertical => Some("vertical_of_group DESC".to_owned()),
+    };
+    let order: Vec<String> = most.into_iter().chain(names.iter().cloned()).collect();
+    let order_by = clause("ORDER BY", &order);
+    let sums = [
+        format!("SUM({rides}) AS rides_of_group"),
+        format!("SUM({vertical}) AS vertical_of_group"),
+    ];
     if !(query.count_skiers && matches!(table, Table::Skiers | Table::Rides)) {
         let skiers = if query.count_skiers { "SUM(skiers)" } else { "NULL" };
         let columns = [&columns_as_keys[..], &sums, &[skiers.to_owned()]].concat().join(", ");
         return format!(
-            "SELECT {columns} FROM {name} WHERE {conditions} {group_by} HAVING rides_sum > 0 {order_by} LIMIT ?"
+            "SELECT {columns} FROM {name} WHERE {conditions} {group_by} HAVING rides_of_group > 0 {order_by} LIMIT ?"
         );
     }
     // First by skier, so that those whose rides are all void are none.
+    let sums = [format!("SUM({rides}) AS rides_sum"), format!("SUM({vertical}) AS vertical_sum")];
     let inner = [&columns_as_keys[..], &["skier AS who".to_owned()], &sums].concat().join(", ");
     let by_skier = clause("GROUP BY", &[&names[..], &["who".to_owned()]].concat());
-    let of_all = ["SUM(rides_sum) AS rides_of_all", "SUM(vertical_sum)", "COUNT(*)"];
+    let of_all =
+        ["SUM(rides_sum) AS rides_of_group", "SUM(vertical_sum) AS vertical_of_group", "COUNT(*)"];
     let outer = [&names[..], &of_all.map(str::to_owned)].concat().join(", ");
     format!(
         "SELECT {outer} FROM (SELECT {inner} FROM {name} WHERE {conditions} {by_skier} HAVING rides_sum > 0) \
-        {group_by} HAVING rides_of_all > 0 {order_by} LIMIT ?"
+        {group_by} HAVING rides_of_group > 0 {order_by} LIMIT ?"
     )
 }
 
@@ -188,9 +200,12 @@ pub(super) fn search(connection: &Connection, query: &RideQuery) -> Result<Rides
         Ok(RideGroup { key, tally, skiers: row.get(keys + 2)? })
     };
     let mut statement = connection.prepare_cached(&sql)?;
-    let groups = statement.query_map(params_from_iter(numbers), read)?.collect::<Result<_, _>>()?;
+    let rows = statement.query_map(params_from_iter(numbers), read)?;
+    let mut groups = rows.collect::<Result<Vec<_>, _>>()?;
+    let more = groups.len() > query.limit;
+    groups.truncate(query.limit);
     let read_from = if table == Table::Rides { ReadFrom::Rides } else { ReadFrom::Sums };
-    Ok(RidesFound { groups, read_from })
+    Ok(RidesFound { groups, more, read_from })
 }
 
 pub(super) fn page(

@@ -328,6 +328,10 @@ fn rides_are_searched() {
     });
     assert_eq!(first["groups"].as_array().map(Vec::len), Some(6));
     assert!(others.iter().all(|other| *other == first), "{others:?}");
+    assert_eq!(first.get("more"), None, "these are all");
+    let most = "/api/rides/search?season=2025&by=resort&lift=2&time=1-60&order=vertical&limit=1";
+    let found = server.get(most).json();
+    assert_eq!((&found["groups"], &found["more"]), (&json!([groups[1]]), &json!(true)));
     for (query, words) in [
         ("lift=41", "lift: must be a whole number from 1 to 40"),
         ("days=9-2", "days: the first must not come after the last"),

@@ -345,7 +345,8 @@ impl<'a> FoundJson<'a> {
             ReadFrom::Sums => ReadFromJson::Sums,
             ReadFrom::Rides => ReadFromJson::Rides,
         };
-        Self { groups: Groups { by, groups: &found.groups }, read_from }
+        let more = found.more.then_some(true);
+        Self { groups: Groups { by, groups: &found.groups }, more, read_from }
     }
 }
 
@@ -361,6 +362,10 @@ enum ReadFromJson {
 /// Groups, each written out where it is: there may be thousands.
 struct Groups<'a> {
     by: &'a [Dimension],
+    /// true if there are more than these, else absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    more: Option<bool>,
     groups: &'a [RideGroup],
 }
 

@@ -11,7 +11,6 @@ use lodge_domain::{
 
 use super::{
     RidesApp,
-    app::called,
     dto::{DimensionJson, FoundJson},
     number,
     query::{add, add_all, pairs},
@@ -28,11 +27,12 @@ const GROUPS_DEFAULT: usize = 1_000;
 #[utoipa::path(get, path = "/api/rides/search", operation_id = "searchRides", tag = "rides",
     params(("resort" = Option<Vec<u16>>, Query, style = Form, explode), ("season" = Option<Vec<String>>, Query, style = Form, explode, example = json!(["2025"])),
         ("days" = Option<String>, Query, description = "A day, or the first and the last", example = "1-10"),
-        ("time" = Option<String>, Query, description = "A minute, or the first and the last", example = "61-120"),
+        ("time" = Option<String>, Query, description = "A minute, or the first and the last", example = "181-240"),
         ("lift" = Option<Vec<u16>>, Query, style = Form, explode), ("skier" = Option<Vec<u32>>, Query, style = Form, explode),
         ("by" = Option<Vec<DimensionJson>>, Query, style = Form, explode, description = "What the rides of a group have in common", example = json!(["resort", "day"])),
         ("skiers" = Option<bool>, Query, description = "false: different skiers are not counted"),
-        ("limit" = Option<u16>, Query, description = "1 to 10,000 groups; 1,000 if absent")),
+        ("order" = Option<String>, Query, description = "`rides` or `vertical`: those with the most first; if absent, those with the lowest numbers, in the order of `by`"),
+        ("limit" = Option<u16>, Query, description = "1 to 10,000 groups; 1,000 if absent. If there are more, the answer says so")),
     responses((status = 200, body = FoundJson), (status = 400, description = "A parameter cannot be; the answer says which"),
         (status = 429, description = "Too many searches of this address are under way; see Retry-After"),
         (status = 503, description = "It took too long: ask for less; or too many are under way: see Retry-After")))]
@@ -81,14 +81,15 @@ fn take(
         "time" => parsed.minutes = Some(range(name, value, |number| mountain.minute(number))?),
         "by" => add_dimensions(&mut parsed.by, value)?,
         "skiers" => parsed.count_skiers = truth(value)?,
+        "order" => parsed.order = value.parse()?,
         _ => parsed.limit = limit(number::digits(value))?,
     }
     Ok(())
 }
 
 /// What a query may hold.
-const NAMES: [&str; 9] =
-    ["resort", "season", "days", "time", "lift", "skier", "by", "skiers", "limit"];
+const NAMES: [&str; 10] =
+    ["resort", "season", "days", "time", "lift", "skier", "by", "skiers", "order", "limit"];
 
 /// Those of them that name any number of things.
 const LISTS: [&str; 5] = ["resort", "season", "lift", "skier", "by"];
@@ -99,7 +100,15 @@ fn range<T: PartialOrd>(
     value: &str,
     of: impl Fn(u64) -> Result<T>,
 ) -> Result<RangeInclusive<T>> {
-    let of = |text| of(number::digits(text)).map_err(|error| called(name, error));
+    let of = |text| {
+        of(number::digits(text)).map_err(|error| match error {
+            Error::Invalid { reason, .. } => {
+                let ways = "or the first and the last with a hyphen between them";
+                Error::invalid(name, format!("{reason}, {ways}"))
+            }
+            other => other,
+        })
+    };
     let (first, last) = value.split_once('-').unwrap_or((value, value));
     let (first, last) = (of(first)?, of(last)?);
     if first > last {
@@ -127,7 +136,7 @@ fn limit(number: u64) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::rides::{Day, LiftId, Minute, ResortId, Season, SkierId};
+    use lodge_domain::rides::{Day, GroupOrder, LiftId, Minute, ResortId, Season, SkierId};
 
     use super::*;
     use crate::rides::samples::mountain;
@@ -136,7 +145,7 @@ mod tests {
     fn a_search_is_read_from_its_query() {
         let parse = |query| parse(Some(query), &mountain()).unwrap();
         let query = parse(
-            "resort=1&resort=3&season=2025&days=2-9&time=61-120&lift=4&skier=7&by=resort%2Cday&skiers=false&limit=5",
+            "resort=1&resort=3&season=2025&days=2-9&time=61-120&lift=4&skier=7&by=resort%2Cday&skiers=false&order=vertical&limit=5",
         );
         let expected = RideQuery {
             resorts: vec![ResortId(1), ResortId(3)],
@@ -147,6 +156,7 @@ mod tests {
             skiers: vec![SkierId(7)],
             by: vec![Dimension::Resort, Dimension::Day],
             count_skiers: false,
+            order: GroupOrder::Vertical,
             limit: 5,
         };
         assert_eq!(query, expected);
@@ -164,23 +174,30 @@ mod tests {
 
     #[test]
     fn what_a_search_cannot_hold_is_named() {
+        const DAYS: &str = "days: must be a whole number from 1 to 366, or the first and the last with a hyphen between them";
         for (query, words) in [
             ("resort=11", "resort: must be a whole number from 1 to 10"),
-            ("days=0-4", "days: must be a whole number from 1 to 366"),
-            ("days=1-", "days: must be a whole number from 1 to 366"),
+            ("days=0-4", DAYS),
+            ("days=1-", DAYS),
+            ("days=3,7", DAYS),
+            ("days=1-2-3", DAYS),
             ("days=9-2", "days: the first must not come after the last"),
             ("time=2-1", "time: the first must not come after the last"),
             ("lift=1,,2", "lift: must be a whole number from 1 to 40"),
-            ("time=1-1441", "time: must be a whole number from 1 to 1440"),
+            (
+                "time=1-1441",
+                "time: must be a whole number from 1 to 1440, or the first and the last with a hyphen between them",
+            ),
             ("lift=41", "lift: must be a whole number from 1 to 40"),
             ("skier=x", "skier: must be a whole number from 1 to 100000"),
             ("by=resort,month", "by: must be of season, resort, day, hour, lift, skier"),
             ("skiers=maybe", "skiers: must be true or false"),
+            ("order=skiers", "order: must be rides or vertical"),
             ("limit=10001", "limit: must be a whole number from 1 to 10000"),
             ("days=1&days=2", "days: was given twice"),
             (
                 "x=1",
-                "query: may hold only resort, season, days, time, lift, skier, by, skiers, limit",
+                "query: may hold only resort, season, days, time, lift, skier, by, skiers, order, limit",
             ),
         ] {
             let refused = parse(Some(query), &mountain()).unwrap_err();
