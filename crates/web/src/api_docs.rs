@@ -15,6 +15,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use lodge_domain::Error;
 use moka::sync::Cache;
+use serde_json::Value;
 use utoipa::openapi::{
     Components, InfoBuilder, OpenApi, OpenApiBuilder, RefOr, Schema, ServerBuilder,
     path::Parameter,
@@ -22,8 +23,14 @@ use utoipa::openapi::{
     security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
-use self::outline::{Group, groups, prose};
-use crate::{Site, error::HttpResult, pages, request::Asked, routes::Routes};
+use self::outline::{Group, groups, keys, keys_used, prose};
+use crate::{
+    Site,
+    error::HttpResult,
+    pages::{self, Navigation},
+    request::Asked,
+    routes::Routes,
+};
 
 pub(crate) fn routes() -> Routes<ApiDocs> {
     Routes::default().on(Method::GET, "/api/openapi.json", openapi).on(
@@ -44,6 +51,9 @@ pub(crate) struct ApiDocs {
     pages: Cache<String, Bytes>,
 }
 
+/// Where a body of lines says what each of them is, of which the schema of the whole knows nothing.
+pub(crate) const LINE_SCHEMA: &str = "x-line-schema";
+
 /// Addresses for which the page is kept.
 const PAGES_MAX: u64 = 16;
 
@@ -60,6 +70,14 @@ impl FromRef<ApiDocs> for Arc<Site> {
     }
 }
 
+/// What can open an operation.
+const KEYS: [(&str, &str); 4] = [
+    ("api_key", "An API key: `lodge_…`, made with `lodge admin key`."),
+    ("manage_key", "The key to one link: `manage_…`, told when the link was made."),
+    ("gate", "A gate's key: `lodge_gate_…`, made with `lodge admin gate`."),
+    ("session", "The token of a session: `session_…`, told when somebody signs in."),
+];
+
 fn whole(parts: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     let info = InfoBuilder::new()
         .title("Lodge")
@@ -70,13 +88,10 @@ fn whole(parts: impl IntoIterator<Item = OpenApi>) -> OpenApi {
         document.merge(part);
     }
     complete(&mut document);
+    let described = serde_json::to_value(&document).unwrap_or_default();
+    let used = keys_used(&described);
     let components = document.components.get_or_insert_with(Components::new);
-    for (name, description) in [
-        ("api_key", "An API key: lodge_…, made with lodge admin key."),
-        ("manage_key", "The key to one link: manage_…, told when the link was made."),
-        ("gate", "A gate's key: lodge_gate_…, made with lodge admin gate."),
-        ("session", "The token of a session: session_…, told when somebody signs in."),
-    ] {
+    for (name, description) in KEYS.into_iter().filter(|(name, _)| used.contains(name)) {
         components.add_security_scheme(name, bearer(description));
     }
     document
@@ -128,7 +143,16 @@ async fn openapi(State(docs): State<ApiDocs>, asked: Asked) -> Response {
 #[template(path = "api_docs.html")]
 struct DocsPage<'a> {
     base_url: &'a str,
-    groups: &'a [Group],
+    apps: Navigation,
+    /// What is said of each key.
+    keys: Vec<String>,
+    groups: Vec<Group>,
+}
+
+impl<'a> DocsPage<'a> {
+    fn of(document: &Value, apps: Navigation, base_url: &'a str) -> Self {
+        Self { base_url, apps, keys: keys(document), groups: groups(document, base_url) }
+    }
 }
 
 /// `GET /api/docs`.
@@ -138,8 +162,7 @@ async fn docs(State(docs): State<ApiDocs>, asked: Asked) -> HttpResult {
         return Ok(Html(html).into_response());
     }
     let document = serde_json::to_value(&*docs.document).map_err(Error::internal)?;
-    let groups = groups(&document, &base_url);
-    let page = DocsPage { base_url: &base_url, groups: &groups };
+    let page = DocsPage::of(&document, docs.site.navigation, &base_url);
     let html = Bytes::from(pages::rendered(&page, docs.site.navigation)?);
     docs.pages.insert(base_url, html.clone());
     Ok(Html(html).into_response())
@@ -155,15 +178,68 @@ mod tests {
     #[test]
     fn the_page_tells_of_every_operation() {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
-        let groups = groups(&document, "https://go.example");
-        let page = DocsPage { base_url: "https://go.example", groups: &groups };
-        let html = pages::rendered(&page, pages::check::EVERYTHING).unwrap();
-        check::sound_within(&html, 100_000);
+        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
+        let html = pages::rendered(&page, check::EVERYTHING).unwrap();
+        check::sound_within(&html, 120_000);
         let paths = document["paths"].as_object().unwrap();
         let operations: usize =
             paths.values().map(|methods| methods.as_object().unwrap().len()).sum();
         assert_eq!(html.matches("<article").count(), operations);
         assert!(html.contains("https://go.example/api/links") && html.contains("PUT"));
+    }
+
+    #[test]
+    fn the_introduction_speaks_of_the_apps_that_are_on() {
+        let rides = Navigation { links: false, accounts: false, rides: true };
+        let of = |documents: Vec<OpenApi>, apps| {
+            let document = serde_json::to_value(whole(documents)).unwrap();
+            let page = DocsPage::of(&document, apps, "https://go.example");
+            let html = pages::rendered(&page, apps).unwrap();
+            html.split_once("</dl>").unwrap().0.to_owned()
+        };
+        let alone = of(vec![crate::rides::document()], rides);
+        for word in ["<code>lodge_gate_…</code>", "<code>message</code>", "A ride's key"] {
+            assert!(alone.contains(word), "no {word} in {alone}");
+        }
+        for word in ["manage_", "session_", "admin key", "problem+json", "short", "bulk"] {
+            assert!(!alone.contains(word), "{word} in {alone}");
+        }
+        let links = Navigation { links: true, rides: false, ..rides };
+        let links = of(vec![crate::links::document()], links);
+        for word in ["gate", "ride"] {
+            assert!(!links.contains(word), "{word} in {links}");
+        }
+        let all = of(crate::site::documents().into(), check::EVERYTHING);
+        for word in
+            ["lodge_gate_…", "manage_…", "session_…", "problem+json", "message", "A ride's key"]
+        {
+            assert!(all.contains(word), "no {word} in {all}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_written_and_what_comes_back_is_on_the_page() {
+        let document = serde_json::to_value(whole([crate::rides::document()])).unwrap();
+        let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
+        let html = pages::rendered(&page, check::EVERYTHING).unwrap();
+        for part in [
+            "the first and the last; such as <code>1-10</code>",
+            "in common: <code>season</code>, <code>resort</code>, <code>day</code>, <code>hour</code>",
+            "of which each was read: <code>sums</code>, <code>rides</code></dd>",
+            "<code>groups[].seasonID</code>",
+            "<code>leaders[].rank</code>",
+            "<code>resorts[].lifts[].vertical</code>",
+            "<code>since_start.in_flight</code>",
+            "<code>void</code> string</dt>",
+            "<code>line</code> integer, required</dt>",
+            "--data-binary @-",
+            "{&#34;void&#34;:&#34;gate-4-16&#34;}\nEND",
+            "Errors are <code>{&#34;message&#34;: …}</code>",
+            "/<wbr>resorts/<wbr>{resortID}/<wbr>seasons<wbr>",
+        ] {
+            assert!(html.contains(part), "no {part} in {html}");
+        }
+        assert!(!html.contains('`'), "raw marks of code");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod account_pages;
 mod accounts;
 mod api;
+mod api_docs;
 mod backup;
 mod bad_input;
 mod blocklist;

@@ -237,7 +237,7 @@ pub(super) async fn exported(app: &AccountsApp, session: SessionDigest) -> HttpR
 }
 
 /// What everybody may know of an account.
-#[utoipa::path(get, path = "/api/users/{username}", tag = "accounts", params(("username" = String, Path)),
+#[utoipa::path(get, path = "/api/users/{username}", tag = "accounts", params(("username" = String, Path, example = "ann")),
     responses((status = 200, body = UserJson), (status = 404, description = "There is no such account")))]
 pub(crate) async fn user(State(app): State<AccountsApp>, Segment(segment): Segment) -> HttpResult {
     let name = Username::parse(&segment);

@@ -1,6 +1,10 @@
 //! The `OpenAPI` document as a page shows it: groups of operations, with fields and an example each.
 
+use std::{collections::HashSet, iter};
+
 use serde_json::Value;
+
+use super::LINE_SCHEMA;
 
 /// Operations that belong together.
 pub(super) struct Group {
@@ -39,6 +43,20 @@ pub(super) struct Answer {
     pub(super) status: String,
     pub(super) about: String,
     pub(super) fields: Vec<Field>,
+}
+
+/// Which keys open anything.
+pub(super) fn keys_used(document: &Value) -> HashSet<&str> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
+    let ways = operations.filter_map(|(_, operation)| operation["security"].as_array()).flatten();
+    ways.flat_map(|way| way.as_object().into_iter().flatten()).map(|(name, _)| &**name).collect()
+}
+
+/// What is said of each key.
+pub(super) fn keys(document: &Value) -> Vec<String> {
+    let schemes = document["components"]["securitySchemes"].as_object().into_iter().flatten();
+    schemes.map(|(_, scheme)| text(&scheme["description"])).collect()
 }
 
 /// The groups in the order of their tags, operations in the order of their paths.
@@ -89,7 +107,7 @@ impl<'a> Reader<'a> {
             parameters: self.parameters(),
             body: self.fields(body),
             answers: self.answers(),
-            curl: self.curl(path, method, body, base_url),
+            curl: self.curl(path, method, base_url),
         }
     }
 
@@ -127,14 +145,43 @@ impl<'a> Reader<'a> {
     }
 
     fn parameters(&self) -> Vec<Field> {
-        let parameters = self.operation["parameters"].as_array().into_iter().flatten();
-        let field = |parameter: &Value| Field {
+        let field = |parameter: &'a Value| Field {
             name: text(&parameter["name"]),
             kind: text(&parameter["in"]),
             required: parameter["required"] == true,
-            about: text(&parameter["description"]),
+            about: self.about_parameter(parameter),
         };
-        parameters.map(field).collect()
+        self.all_parameters().map(field).collect()
+    }
+
+    fn all_parameters(&self) -> impl Iterator<Item = &'a Value> {
+        self.operation["parameters"].as_array().into_iter().flatten()
+    }
+
+    /// What is said of a parameter, and how it is written.
+    fn about_parameter(&self, parameter: &'a Value) -> String {
+        let example = written(&parameter["example"]).map(|example| format!("such as `{example}`"));
+        let said = self.about(&parameter["description"], &parameter["schema"]);
+        let parts = [Some(said).filter(|said| !said.is_empty()), example];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// What is said of something, and which values there are if they have names.
+    fn about(&self, said: &'a Value, schema: &'a Value) -> String {
+        let schema = self.resolve(self.item(schema).unwrap_or(schema));
+        let names = schema["enum"].as_array().into_iter().flatten();
+        let names = names.map(|name| format!("`{}`", text(name))).collect::<Vec<_>>().join(", ");
+        let said = text(said);
+        match (said.trim_end_matches('.'), names.as_str()) {
+            (_, "") => said,
+            ("", names) => names.to_owned(),
+            (said, names) => format!("{said}: {names}"),
+        }
+    }
+
+    /// What an array is of.
+    fn item(&self, schema: &'a Value) -> Option<&'a Value> {
+        self.resolve(schema).get("items")
     }
 
     fn answers(&self) -> Vec<Answer> {
@@ -152,9 +199,10 @@ impl<'a> Reader<'a> {
         answers.map(answer).collect()
     }
 
-    /// The schema of a body, whatever its media type.
+    /// The schema of a body, or of each of its lines, whatever its media type.
     fn schema_of(&self, body: &'a Value) -> Option<&'a Value> {
-        let schema = body["content"].as_object()?.values().next()?.get("schema")?;
+        let media = body["content"].as_object()?.values().next()?;
+        let schema = media.get(LINE_SCHEMA).or_else(|| media.get("schema"))?;
         Some(self.resolve(schema))
     }
 
@@ -165,16 +213,28 @@ impl<'a> Reader<'a> {
         target.unwrap_or(schema)
     }
 
-    /// The fields of an object, those of its parts included.
+    /// The fields of an object, those of its parts and of the objects in it included.
     fn fields(&self, schema: Option<&'a Value>) -> Vec<Field> {
-        let Some(schema) = schema.map(|schema| self.resolve(schema)) else { return Vec::new() };
+        schema.map_or_else(Vec::new, |schema| self.fields_below("", schema))
+    }
+
+    /// The same, with what stands before their names.
+    fn fields_below(&self, place: &str, schema: &'a Value) -> Vec<Field> {
+        let schema = self.resolve(schema);
         let parts = ["allOf", "oneOf"].iter().filter_map(|name| schema[name].as_array()).flatten();
-        let inherited = parts.flat_map(|part| self.fields(Some(part)));
-        let own = properties(schema).into_iter().map(|(name, property)| Field {
-            name: name.clone(),
-            kind: self.kind(property),
-            required: is_required(schema, name),
-            about: text(&property["description"]),
+        let inherited = parts.flat_map(|part| self.fields_below(place, part));
+        let own = properties(schema).into_iter().flat_map(|(name, property)| {
+            let field = Field {
+                name: format!("{place}{name}"),
+                kind: self.kind(property),
+                required: is_required(schema, name),
+                about: self.about(&property["description"], property),
+            };
+            let inner = match self.item(property) {
+                Some(item) => self.fields_below(&format!("{place}{name}[]."), item),
+                None => self.fields_below(&format!("{place}{name}."), property),
+            };
+            iter::once(field).chain(inner)
         });
         inherited.chain(own).collect()
     }
@@ -193,33 +253,66 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn curl(&self, path: &str, method: &str, body: Option<&'a Value>, base_url: &str) -> String {
-        let query = if path == "/" { "?short=gg&long=example.org" } else { "" };
+    /// A command that does it, with the examples that the document has.
+    fn curl(&self, path: &str, method: &str, base_url: &str) -> String {
         let flags = match method {
             "get" if path.starts_with("/api/") => String::new(),
             "get" => " -i".to_owned(),
             _ => format!(" -X {}", method.to_uppercase()),
         };
-        let key = match self.ways(["manage_key", "api_key", "session"]) {
-            (true, _) => "",
-            (_, [true, ..]) => " \\\n  -H 'Authorization: Bearer manage_…'",
-            (_, [_, true, _]) => " \\\n  -H 'Authorization: Bearer lodge_…'",
-            (_, [.., true]) => " \\\n  -H 'Authorization: Bearer session_…'",
-            _ => "",
-        };
-        let is_file =
-            self.operation["requestBody"]["content"]["application/octet-stream"].is_object();
-        let body = body.map(|body| {
-            if is_file {
-                return " \\\n  --data-binary @FILE".to_owned();
-            }
-            format!(" \\\n  -H 'Content-Type: application/json' \\\n  -d '{}'", self.example(body))
-        });
+        let key = self.key().map(|key| format!(" \\\n  -H 'Authorization: Bearer {key}'"));
         format!(
-            "curl{flags} '{base_url}{}{query}'{key}{}",
-            path.replace("{short}", "gg"),
-            body.unwrap_or_default()
+            "curl{flags} '{base_url}{}{}'{}{}",
+            self.filled(path),
+            self.query(),
+            key.unwrap_or_default(),
+            self.example_body()
         )
+    }
+
+    /// The path, its parameters replaced by what they could be.
+    fn filled(&self, path: &str) -> String {
+        let parameters = self.all_parameters().filter(|parameter| parameter["in"] == "path");
+        parameters.fold(path.to_owned(), |path, parameter| {
+            let Some(example) = written(&parameter["example"]) else { return path };
+            path.replace(&format!("{{{}}}", text(&parameter["name"])), &example)
+        })
+    }
+
+    fn query(&self) -> String {
+        let parameters = self.all_parameters().filter(|parameter| parameter["in"] == "query");
+        let pairs: Vec<_> = parameters
+            .filter_map(|parameter| {
+                Some(format!("{}={}", text(&parameter["name"]), written(&parameter["example"])?))
+            })
+            .collect();
+        if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+    }
+
+    /// The key that is needed, or is named before the way without one.
+    fn key(&self) -> Option<&'static str> {
+        if self.operation["security"][0].get("gate").is_some() {
+            return Some("lodge_gate_…");
+        }
+        match self.ways(["manage_key", "api_key", "session"]) {
+            (true, _) => None,
+            (_, [true, ..]) => Some("manage_…"),
+            (_, [_, true, _]) => Some("lodge_…"),
+            (_, [.., true]) => Some("session_…"),
+            _ => None,
+        }
+    }
+
+    fn example_body(&self) -> String {
+        let content = self.operation["requestBody"]["content"].as_object().into_iter().flatten();
+        let Some((kind, media)) = content.into_iter().next() else { return String::new() };
+        let header = format!(" \\\n  -H 'Content-Type: {kind}' \\\n ");
+        match (kind.as_str(), media["example"].as_str()) {
+            ("application/octet-stream", _) => " \\\n  --data-binary @FILE".to_owned(),
+            // -d would take the ends of the lines away, if it read them from a file.
+            (_, Some(lines)) => format!("{header} --data-binary @- <<'END'\n{lines}END"),
+            (_, None) => format!("{header} -d '{}'", self.example(&media["schema"])),
+        }
     }
 
     /// An object of those properties that are required, or have an example.
@@ -256,6 +349,18 @@ fn is_required(schema: &Value, name: &str) -> bool {
 /// Documentation in parts, those between backticks marked as code.
 pub(super) fn prose(text: &str) -> Vec<(bool, &str)> {
     text.split('`').enumerate().map(|(index, part)| (index % 2 == 1, part)).collect()
+}
+
+/// A value as it is written in a URL; a list with commas.
+fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(values) => {
+            Some(values.iter().filter_map(written).collect::<Vec<_>>().join(","))
+        }
+        other => Some(other.to_string()),
+    }
 }
 
 fn text(value: &Value) -> String {

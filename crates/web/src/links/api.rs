@@ -120,7 +120,7 @@ fn bulk_line(app: &LinksApp, asked: &Asked, result: Result<Link, Error>) -> Bulk
 }
 
 /// A link; without its key only what anybody may see.
-#[utoipa::path(get, path = "/api/links/{short}", tag = "links", params(("short" = String, Path)),
+#[utoipa::path(get, path = "/api/links/{short}", tag = "links", params(("short" = String, Path, example = "gg")),
     responses((status = 200, body = LinkJson), (status = 404, description = "There is no such link"), (status = 410, description = "It is over")),
     security((), ("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn read(
@@ -143,7 +143,7 @@ pub(crate) async fn read(
 
 /// Change a link.
 #[utoipa::path(patch, path = "/api/links/{short}", tag = "links", request_body = EditLink,
-    params(("short" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that the change is meant for"), ("Idempotency-Key" = Option<String>, Header)),
+    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header, description = "The version that the change is meant for"), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = LinkJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it"), (status = 412, description = "It is at another version")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn edit(
@@ -176,7 +176,7 @@ pub(crate) async fn edit(
 
 /// Delete a link; its short stays reserved for a while.
 #[utoipa::path(delete, path = "/api/links/{short}", tag = "links",
-    params(("short" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
+    params(("short" = String, Path, example = "gg"), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 204, description = "It is gone"), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn delete(
@@ -252,7 +252,7 @@ pub(crate) struct ClicksQuery {
 }
 
 /// How often a link was followed.
-#[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "links", params(("short" = String, Path), ClicksQuery),
+#[utoipa::path(get, path = "/api/links/{short}/clicks", tag = "links", params(("short" = String, Path, example = "gg"), ClicksQuery),
     responses((status = 200, body = ClicksJson), (status = 401, description = "A key is needed"), (status = 403, description = "This key does not open it")),
     security(("api_key" = []), ("session" = []), ("manage_key" = [])))]
 pub(crate) async fn clicks(
@@ -283,7 +283,7 @@ pub(crate) fn default_since(by: Grouping, now: Timestamp) -> Timestamp {
 }
 
 /// The short URL as a QR code.
-#[utoipa::path(get, path = "/api/links/{short}/qr.svg", tag = "links", params(("short" = String, Path)),
+#[utoipa::path(get, path = "/api/links/{short}/qr.svg", tag = "links", params(("short" = String, Path, example = "gg")),
     responses((status = 200, content_type = "image/svg+xml", body = String), (status = 404, description = "There is no such link")))]
 pub(crate) async fn qr_code(
     State(app): State<LinksApp>,

@@ -20,7 +20,7 @@ use crate::{answers, error::HttpResult, request::Asked};
 /// `://` stands is taken as it is, escapes and all. Without an API key nobody can change the link later;
 /// `POST /api/links` gives a manage key.
 #[utoipa::path(put, path = "/", tag = "follow",
-    params(("short" = String, Query, description = "The path segment"), ("long" = String, Query, description = "Where it leads; without a scheme it gets https"),
+    params(("short" = String, Query, description = "The path segment", example = "gg"), ("long" = String, Query, description = "Where it leads; without a scheme it gets https", example = "example.org"),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 128 printable characters")),
     responses((status = 201, description = "Created"), (status = 200, description = "It leads there already"), (status = 400, description = "Something cannot be; the answer says what"),
         (status = 409, description = "The short is taken"), (status = 429, description = "Too many; see Retry-After"), (status = 503, description = "Try again")),

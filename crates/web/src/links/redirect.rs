@@ -43,7 +43,7 @@ pub(crate) fn at_once<B>(links: &Links, request: &Request<B>, id: &RequestId) ->
 /// Follow a link.
 ///
 /// HEAD answers a plain link the same, of others says only that they are there, and counts nothing; `/{short}+` shows a page that says where the link leads.
-#[utoipa::path(get, path = "/{short}", tag = "follow", params(("short" = String, Path)),
+#[utoipa::path(get, path = "/{short}", tag = "follow", params(("short" = String, Path, example = "gg")),
     responses((status = 307, description = "To the target; 301, 302 or 308 where the link says so", headers(("Location" = String))),
         (status = 200, description = "The link asks for a password: a page with a form"), (status = 404, description = "There is no such link"),
         (status = 410, description = "It has expired, its clicks are used up, or it was deleted"), (status = 503, description = "Try again; see Retry-After")))]

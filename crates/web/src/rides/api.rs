@@ -28,7 +28,7 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
 
 /// Who went farthest up on a day or in a season.
 #[utoipa::path(get, path = "/api/rides/leaderboard", operation_id = "getLeaderboard", tag = "rides",
-    params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "Without it, the season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
+    params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "Without it, the season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
     responses((status = 200, body = LeadersJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let (span, limit) = query::leaders(uri.query(), &app.rides.mountain)?;
@@ -39,7 +39,7 @@ pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpRe
 
 /// A day by lift.
 #[utoipa::path(get, path = "/api/rides/lifts", operation_id = "getRidesByLift", tag = "rides",
-    params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = u16, Query)),
+    params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = LiftsJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let on = query::day(uri.query(), &app.rides.mountain)?;
@@ -49,7 +49,7 @@ pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
 
 /// A day by hour.
 #[utoipa::path(get, path = "/api/rides/hours", operation_id = "getRidesByHour", tag = "rides",
-    params(("resort" = u16, Query), ("season" = String, Query, example = "2025"), ("day" = u16, Query)),
+    params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = HoursJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let on = query::day(uri.query(), &app.rides.mountain)?;

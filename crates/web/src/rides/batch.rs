@@ -62,7 +62,9 @@ const PART_BYTES: usize = 16 * 1024;
 
 /// Record many rides.
 ///
-/// A line of JSON for each event: a ride, or the id of a ride that was none. Each line is answered on its
+/// A line of JSON for each event: a ride, or in `void` the id of a ride that was none, which only the gate that
+/// sent the ride may say, with its key. From a file: `--data-binary @rides.ndjson`, for `-d` takes the ends of
+/// lines away. Each line is answered on its
 /// own, in order: 201 it is stored, 200 it was stored before, 400 it cannot be, 403 the gate's key is for another resort,
 /// or there is none to void a ride with, 404 there is no such ride of the gate's to be void, 409 it is void already,
 /// 503 it was not taken. Good lines are kept whatever stands beside them. With ids, or under an
@@ -70,7 +72,7 @@ const PART_BYTES: usize = 16 * 1024;
 /// `line`, `status`, and `id` or `message`. At most 10,000 lines of 1 KiB, 2 MiB as sent, 4 MiB unpacked;
 /// fewer good ones, where a limit lets in no more at once: they are let in together, or not at all.
 #[utoipa::path(post, path = "/api/rides", operation_id = "recordRides", tag = "rides",
-    request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\":\"gate-4-17\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":21}\n{\"void\":\"gate-4-16\"}\n"),
+    request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\":\"gate-4-16\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":20}\n{\"id\":\"gate-4-17\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":1,\"skierID\":7,\"time\":217,\"liftID\":21}\n{\"void\":\"gate-4-16\"}\n"),
     params(("Content-Encoding" = Option<String>, Header, description = "gzip or zstd, if the body is packed"),
         ("Idempotency-Key" = Option<String>, Header, description = "What the batch is called, for ever: 1 to 128 printable ASCII characters. An event without an id gets one that is made of it and of the line's number: so that the batch can be sent again, whole, and nothing else under that key")),
     responses((status = 200, description = "Every line is kept", content_type = "application/x-ndjson", body = String),
@@ -78,7 +80,7 @@ const PART_BYTES: usize = 16 * 1024;
         (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"),
         (status = 429, description = "This address has sent too many without a gate's key: send the whole again, after Retry-After"),
         (status = 503, description = "Good lines, or the whole, were not taken: send it again, after Retry-After", content_type = "application/x-ndjson", body = String)),
-    security((), ("gate" = [])))]
+    security(("gate" = []), ()))]
 pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> HttpResult {
     let (parts, body) = request.into_parts();
     let whole = async {

@@ -56,7 +56,7 @@ struct NewSeason {
 /// The same again under the same `Idempotency-Key` is answered as the first time, and counts once.
 #[utoipa::path(post, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", operation_id = "writeNewLiftRide", tag = "skiers",
     request_body = RideJson,
-    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path),
+    params(("resortID" = u16, Path, example = 1), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path, example = 7),
         ("Idempotency-Key" = Option<String>, Header, description = "What the event is called, for ever: 1 to 128 printable ASCII characters; a UUID is answered in lower case; without it, an id is made up")),
     responses((status = 201, description = "It is stored", body = IdJson), (status = 400, description = "Something cannot be, and the answer says what; or the Idempotency-Key was used for another ride"),
         (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it"),
@@ -101,7 +101,7 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
 /// How many skiers rode at a resort on a day.
 #[utoipa::path(get, path = "/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers", operation_id = "getResortSkiersDay", tag = "resorts",
     description = "`/days/` instead of `/day/` does as well.",
-    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1")),
+    params(("resortID" = u16, Path, example = 1), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1")),
     responses((status = 200, body = ResortDayJson), (status = 400, description = "A number cannot be; the answer says which")))]
 pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day] = number::in_path(uri.path());
@@ -113,7 +113,7 @@ pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpRes
 
 /// How far up a skier went on a day: a bare number.
 #[utoipa::path(get, path = "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}", operation_id = "getSkierDayVertical", tag = "skiers",
-    params(("resortID" = u16, Path), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path)),
+    params(("resortID" = u16, Path, example = 1), ("seasonID" = String, Path, example = "2025"), ("dayID" = String, Path, example = "1"), ("skierID" = u32, Path, example = 7)),
     responses((status = 200, description = "How far up", body = u64, content_type = "application/json"), (status = 400, description = "A number cannot be; the answer says which"),
         (status = 404, description = "This skier has no ride on that day")))]
 pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
@@ -128,7 +128,7 @@ pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResu
 /// How far up a skier went, by season; without parameters in all, as a bare number.
 #[utoipa::path(get, path = "/skiers/{skierID}/vertical", operation_id = "getSkierResortTotals", tag = "skiers",
     description = "A list is written with commas, or by naming its parameter again.",
-    params(("skierID" = u32, Path), ("resort" = Option<Vec<u16>>, Query, style = Form, explode, description = "Only at these resorts"), ("season" = Option<Vec<String>>, Query, style = Form, explode, description = "Only in these seasons")),
+    params(("skierID" = u32, Path, example = 7), ("resort" = Option<Vec<u16>>, Query, style = Form, explode, description = "Only at these resorts"), ("season" = Option<Vec<String>>, Query, style = Form, explode, description = "Only in these seasons")),
     responses((status = 200, body = VerticalAnswer), (status = 400, description = "A number cannot be; the answer says which"),
         (status = 404, description = "This skier has no such ride")))]
 pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
@@ -159,7 +159,7 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
 }
 
 /// The seasons in which somebody rode at a resort, and those that were added.
-#[utoipa::path(get, path = "/resorts/{resortID}/seasons", operation_id = "getResortSeasons", tag = "resorts", params(("resortID" = u16, Path)),
+#[utoipa::path(get, path = "/resorts/{resortID}/seasons", operation_id = "getResortSeasons", tag = "resorts", params(("resortID" = u16, Path, example = 1)),
     responses((status = 200, body = SeasonsJson), (status = 400, description = "There is no such resort")))]
 pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort] = number::in_path(uri.path());
@@ -174,7 +174,7 @@ pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult
 /// Though nobody has ridden in it yet. The same again changes nothing. Whoever may send rides of the resort
 /// may do this.
 #[utoipa::path(post, path = "/resorts/{resortID}/seasons", operation_id = "addSeason", tag = "resorts",
-    request_body = NewSeasonJson, params(("resortID" = u16, Path)),
+    request_body = NewSeasonJson, params(("resortID" = u16, Path, example = 1)),
     responses((status = 201, description = "It is listed"), (status = 400, description = "Something cannot be, and the answer says what"),
         (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it")),
     security((), ("gate" = [])))]

@@ -49,6 +49,33 @@ pub(super) struct IdJson<'a> {
     pub(super) id: Id<'a>,
 }
 
+/// A line of a batch: a ride with all of its numbers, or a void.
+#[derive(ToSchema)]
+#[schema(as = RideOrVoid)]
+#[expect(dead_code, reason = "what it is read into borrows; this describes it")]
+pub(super) struct EventJson {
+    /// What the event is called, for ever: 1 to 128 printable ASCII characters; without it, an id is made up.
+    #[schema(required = false, example = "gate-4-17")]
+    id: String,
+    #[schema(rename = "resortID", required = false, example = 1)]
+    resort: u16,
+    #[schema(rename = "seasonID", required = false, example = "2025")]
+    season: String,
+    #[schema(rename = "dayID", required = false, example = 1)]
+    day: u16,
+    #[schema(rename = "skierID", required = false, example = 7)]
+    skier: u32,
+    /// The minute of the day; 1 is the first.
+    #[schema(required = false, example = 217)]
+    time: u16,
+    /// The lift's number at its resort.
+    #[schema(rename = "liftID", required = false, example = 21)]
+    lift: u16,
+    /// In a line without numbers: the id of a ride that was none.
+    #[schema(required = false, example = "gate-4-16")]
+    void: String,
+}
+
 /// What came of a line.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LineOutcome)]
@@ -334,6 +361,10 @@ impl From<Ledger> for LedgerJson {
 pub(super) struct FoundJson<'a> {
     #[schema(value_type = Vec<GroupJson>)]
     groups: Groups<'a>,
+    /// true if there are more than these, else absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    more: Option<bool>,
     /// `sums`, if there were such that could answer, else `rides`, of which each was read.
     read_from: ReadFromJson,
 }
@@ -362,10 +393,6 @@ enum ReadFromJson {
 /// Groups, each written out where it is: there may be thousands.
 struct Groups<'a> {
     by: &'a [Dimension],
-    /// true if there are more than these, else absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool, required = false)]
-    more: Option<bool>,
     groups: &'a [RideGroup],
 }
 

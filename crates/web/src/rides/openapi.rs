@@ -1,15 +1,23 @@
 //! What the app says of itself in the `OpenAPI` document.
 
+use serde_json::json;
 use utoipa::{
     Modify, OpenApi, ToSchema,
-    openapi::{self, Content, Ref, RefOr, Response, path::Operation},
+    openapi::{
+        self, Content, Ref, RefOr, Response,
+        extensions::{Extensions, ExtensionsBuilder},
+        path::Operation,
+    },
 };
 
 use super::{
     api, batch, course,
-    dto::{DimensionJson, LineJson, MessageJson},
+    dto::{DimensionJson, EventJson, LineJson, MessageJson},
     export, live, search,
 };
+use crate::api_docs::LINE_SCHEMA;
+
+const ND_JSON: &str = "application/x-ndjson";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -31,8 +39,8 @@ use super::{
         api::resorts,
         api::ledger
     ),
-    components(schemas(MessageJson, DimensionJson, LineJson)),
-    modifiers(&Failures),
+    components(schemas(MessageJson, DimensionJson, EventJson, LineJson)),
+    modifiers(&Failures, &Lines),
     tags(
         (name = "skiers", description = "Rides of skiers, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /skiers; another method than those here is answered with 405."),
         (name = "resorts", description = "Resorts and their seasons, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /resorts; another method than those here is answered with 405."),
@@ -44,6 +52,33 @@ struct Document;
 /// The app's part of the `OpenAPI` document.
 pub(crate) fn document() -> openapi::OpenApi {
     Document::openapi()
+}
+
+/// What each line is of bodies that are lines.
+struct Lines;
+
+impl Modify for Lines {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        for operation in document.paths.paths.values_mut().filter_map(|item| item.post.as_mut()) {
+            if let Some(RefOr::T(body)) = &mut operation.request_body
+                && let Some(RefOr::T(content)) = body.content.get_mut(ND_JSON)
+            {
+                content.extensions = Some(each_line_is(&EventJson::name()));
+            }
+            for response in operation.responses.responses.values_mut() {
+                if let RefOr::T(response) = response
+                    && let Some(RefOr::T(content)) = response.content.get_mut(ND_JSON)
+                {
+                    content.extensions = Some(each_line_is(&LineJson::name()));
+                }
+            }
+        }
+    }
+}
+
+fn each_line_is(schema: &str) -> Extensions {
+    let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
+    ExtensionsBuilder::new().add(LINE_SCHEMA, schema).build()
 }
 
 /// What can fail with every operation, and the form in which it is told.

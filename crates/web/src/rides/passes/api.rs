@@ -87,7 +87,7 @@ pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResul
 /// It is taken over from whoever had it; if they hid it, it stays hidden until it is shown. At most ten are
 /// one's own.
 #[utoipa::path(put, path = "/api/me/passes/{skierID}", operation_id = "claim_pass", tag = "passes", request_body = ClaimPass,
-    params(("skierID" = u32, Path)),
+    params(("skierID" = u32, Path, example = 7)),
     responses((status = 201, body = PassJson), (status = 200, description = "It was one's own before; nothing changed", body = PassJson),
         (status = 400, description = "The number or the code cannot be; the answer says which"), (status = 401, description = "The session is not known, or has ended"),
         (status = 403, description = "It is not the code on this pass"), (status = 409, description = "One has ten"), (status = 429, description = "Too many tries; see Retry-After")),
@@ -111,7 +111,7 @@ pub(super) async fn claim(
 ///
 /// What can be asked about a number stays so: its days and seasons, searches, and the export of a season.
 #[utoipa::path(patch, path = "/api/me/passes/{skierID}", operation_id = "edit_pass", tag = "passes", request_body = EditPass,
-    params(("skierID" = u32, Path)),
+    params(("skierID" = u32, Path, example = 7)),
     responses((status = 200, body = PassJson), (status = 400, description = "Something cannot be; the answer says what"),
         (status = 401, description = "The session is not known, or has ended"), (status = 404, description = "It is not one's own")),
     security(("session" = [])))]
@@ -130,7 +130,7 @@ pub(super) async fn edit(
 
 /// Give a number back; it is nobody's then, and shown on leaderboards.
 #[utoipa::path(delete, path = "/api/me/passes/{skierID}", operation_id = "release_pass", tag = "passes",
-    params(("skierID" = u32, Path)),
+    params(("skierID" = u32, Path, example = 7)),
     responses((status = 204, description = "It is nobody's"), (status = 400, description = "There is no such number"),
         (status = 401, description = "The session is not known, or has ended"), (status = 404, description = "It is not one's own")),
     security(("session" = [])))]

@@ -1,0 +1,138 @@
+//! The page that describes the API: what it prints can be copied.
+
+use serde_json::json;
+
+use crate::{
+    accounts::made,
+    client::{Answer, Wire},
+    rides::ride,
+    rides_batches::answered,
+    server::{Lodge, Server},
+};
+
+/// A `curl` as the page prints it.
+#[derive(Debug)]
+struct Command {
+    method: String,
+    url: String,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Command {
+    /// Reads one as a shell would.
+    fn read(printed: &str) -> Self {
+        let (command, lines) = printed.split_once(" @- <<'END'\n").unwrap_or((printed, ""));
+        let mut read = Self {
+            method: "GET".to_owned(),
+            url: String::new(),
+            headers: Vec::new(),
+            body: lines.strip_suffix("END").unwrap_or_default().to_owned(),
+        };
+        let parts: Vec<_> = command.split('\'').collect();
+        for pair in parts.chunks_exact(2) {
+            let (words, quoted) = (pair[0].split_whitespace().collect::<Vec<_>>(), pair[1]);
+            match words[..] {
+                ["curl"] | ["curl", "-i"] => quoted.clone_into(&mut read.url),
+                ["curl", "-X", method] => {
+                    method.clone_into(&mut read.method);
+                    quoted.clone_into(&mut read.url);
+                }
+                [.., "-H"] => {
+                    let (name, value) = quoted.split_once(": ").unwrap();
+                    read.headers.push((name.to_owned(), value.to_owned()));
+                }
+                [.., "-d"] => quoted.clone_into(&mut read.body),
+                _ => panic!("{printed}"),
+            }
+        }
+        read
+    }
+
+    fn path(&self, server: &Server) -> &str {
+        self.url.strip_prefix(&format!("http://{}", server.address)).unwrap()
+    }
+
+    fn needs_key(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name == "Authorization")
+    }
+
+    /// Sends it with a key in the place of the one that is left open; of what has no end, only the beginning
+    /// is read.
+    fn run(&self, server: &Server, key: &str) -> Answer {
+        let mut ask = server.ask(&self.method, self.path(server)).body(self.body.clone());
+        for (name, value) in &self.headers {
+            ask = ask.header(name, &value.replace("lodge_gate_…", key));
+        }
+        let mut wire = Wire::connect(server.address).unwrap();
+        wire.write(&ask.bytes()).unwrap();
+        let is_endless = self.url.ends_with("/live");
+        if is_endless { wire.read_head().unwrap() } else { wire.read().unwrap() }
+    }
+}
+
+fn printed(server: &Server) -> Vec<Command> {
+    let page = server.get("/api/docs").text();
+    let examples = page.split("aria-label=\"Example\"><code>").skip(1);
+    let escaped = examples.map(|rest| rest.split_once("</code>").unwrap().0);
+    let marks = [("&#39;", "'"), ("&#34;", "\""), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")];
+    escaped
+        .map(|text| marks.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to)))
+        .map(|text| Command::read(&text))
+        .collect()
+}
+
+fn of_rides(server: &Server) {
+    let ridden = ride(server, "/skiers/1/seasons/2025/days/1/skiers/7", 217, 21);
+    assert_eq!(ridden.status, 201, "{ridden:?}");
+}
+
+#[test]
+fn every_get_that_the_page_prints_runs_as_it_is_copied() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    of_rides(&server);
+    made(&server, "ann");
+    server.create(&json!({ "target": "example.org", "short": "gg" }));
+    let mut ran = 0;
+    for command in printed(&server) {
+        // What a picture is called nobody knows before it is there.
+        let is_open = command.method == "GET" && !command.needs_key();
+        if is_open && !command.url.contains("/-/pictures/") {
+            let answer = command.run(&server, "");
+            assert!(answer.status < 400, "{command:?}: {answer:?}");
+            ran += 1;
+        }
+    }
+    assert!(ran > 16, "only {ran}");
+}
+
+#[test]
+fn every_example_of_rides_alone_runs_with_a_gates_key() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    let server = lodge.start();
+    let key = lodge.gate("north", &[]);
+    of_rides(&server);
+    let commands = printed(&server);
+    assert_eq!(commands.len(), 16);
+    for command in &commands {
+        assert!(command.run(&server, &key).status < 300, "{command:?}");
+    }
+    let found = commands.iter().find(|command| command.url.contains("/search")).unwrap();
+    let groups = found.run(&server, &key).json();
+    assert_eq!(groups["groups"][0]["dayID"], 1, "{groups}");
+}
+
+#[test]
+fn a_batch_with_a_void_is_shown_as_it_is_sent() {
+    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    let server = lodge.start();
+    let key = lodge.gate("north", &[]);
+    let commands = printed(&server);
+    let batch = commands.iter().find(|command| command.url.ends_with("/api/rides")).unwrap();
+    let (answer, lines) = answered(batch.run(&server, &key));
+    assert_eq!((answer.status, lines.len()), (200, 3), "{answer:?}");
+    assert!(lines.iter().all(|line| line["status"] == 201), "{lines:?}");
+    let day = server.get("/skiers/1/seasons/2025/days/1/skiers/7").json();
+    assert_eq!(day, 210, "one of the two rides was none");
+}
