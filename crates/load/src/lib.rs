@@ -50,4 +50,4 @@ pub use report::Spread;
 pub use rides::{
     Compress, RidesArgs, RidesBatchCommand, RidesCommand, RidesGetCommand, RidesPostCommand,
 };
-pub use run::{Outcome, run, run_to};
+pub use run::{Outcome, run_to};

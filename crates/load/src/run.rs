@@ -59,16 +59,11 @@ pub(crate) struct Run {
     pub(crate) verification: Option<Verification>,
 }
 
-/// Does what `command` says and prints the report on standard output.
+/// Does what `command` says and writes the report to `out`.
 ///
 /// Blocks until all is done. Threads and their runtimes are its own: call it from any thread that
 /// may block. Ctrl-C stops the sending, awaits the answers under way and still reports; a second
 /// one ends the process with code 130.
-pub fn run(command: &LoadCommand) -> Result<Outcome> {
-    run_to(command, &mut std::io::stdout().lock())
-}
-
-/// As [`run`], with the text report going to `out`.
 pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
     match command {
         LoadCommand::Requests(command) => request(command, out),

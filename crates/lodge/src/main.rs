@@ -1,5 +1,7 @@
 //! `lodge`: one binary, started as a server, an administrator's tool or a load generator.
 
+#![deny(clippy::print_stdout, clippy::print_stderr, reason = "see commands::out")]
+
 mod admin;
 mod cli;
 mod commands;
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
         Command::DecodePicture => Ok(lodge_pictures::decode_here()),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("lodge: {error:#}");
+        commands::out::complain!("lodge: {error:#}");
         commands::exit_code(&error)
     })
 }

@@ -25,6 +25,7 @@ use uuid::Uuid;
 use super::progress::progress_bar;
 use crate::{
     admin::{Administrator, Command, Outcome},
+    commands::out::{complain, say},
     config::{self, ConfigOptions},
 };
 
@@ -135,9 +136,9 @@ pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
     })?;
     if let AdminCommand::Restore { file } = &options.command {
         let kept = lodge_embedded::restore(file, &config.data)?;
-        println!("restored {} into {}", file.display(), config.data.display());
+        say!("restored {} into {}", file.display(), config.data.display());
         if let Some(kept) = kept {
-            println!("the database that was there is kept as {}", kept.display());
+            say!("the database that was there is kept as {}", kept.display());
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -155,7 +156,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
             else {
                 bail!(OTHER_ANSWER)
             };
-            println!("backed up {bytes} bytes to {}", file.display());
+            say!("backed up {bytes} bytes to {}", file.display());
         }
         AdminCommand::Restore { .. } => {}
         AdminCommand::Key(command) => key(administrator, command)?,
@@ -181,7 +182,7 @@ fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
             else {
                 bail!(OTHER_ANSWER)
             };
-            println!("{}", token.reveal());
+            say!("{}", token.reveal());
         }
         KeyCommand::List => {
             let Outcome::Keys(keys) = administrator.carry_out(Command::ListKeys)? else {
@@ -190,7 +191,7 @@ fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
             for key in keys {
                 let state =
                     key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-                println!("{}\t{}\t{state}", key.name, key.created_at);
+                say!("{}\t{}\t{state}", key.name, key.created_at);
             }
         }
         KeyCommand::Revoke { name } => {
@@ -198,7 +199,7 @@ fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
             else {
                 bail!(OTHER_ANSWER)
             };
-            println!("{} opens nothing any more", key.name);
+            say!("{} opens nothing any more", key.name);
         }
     }
     Ok(())
@@ -258,12 +259,12 @@ fn next_page<R: Read>(rows: &mut Rows<R>) -> (Vec<transfer::ImportRow>, Vec<RowP
 fn report(sum: &mut Imported) {
     sum.problems.sort_by_key(|problem| problem.line);
     for problem in sum.problems.iter().take(PROBLEMS_SHOWN) {
-        eprintln!("line {}: {}", problem.line, problem.reason);
+        complain!("line {}: {}", problem.line, problem.reason);
     }
     if sum.problems.len() > PROBLEMS_SHOWN {
-        eprintln!("… and {} more", sum.problems.len() - PROBLEMS_SHOWN);
+        complain!("… and {} more", sum.problems.len() - PROBLEMS_SHOWN);
     }
-    println!(
+    say!(
         "{} links imported, {} were there already, {} not taken",
         sum.created,
         sum.already,
@@ -295,7 +296,7 @@ fn export(administrator: &mut Administrator, file: &Path) -> Result<()> {
         .and_then(|exported| put_in_place(&unfinished, file).map(|()| exported))
         // What went wrong says more than that its remains could not be removed either.
         .inspect_err(|_| drop(fs::remove_file(&unfinished)))?;
-    println!("exported {exported} links to {}", file.display());
+    say!("exported {exported} links to {}", file.display());
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use anyhow::Result;
 use lodge_embedded::Inspected;
 
 use crate::{
+    commands::out::say,
     config::{self, Config, ConfigOptions, Role, Writes},
     wiring,
 };
@@ -15,7 +16,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
     let config = config::load(options)?;
     let apps: Vec<String> =
         config.apps.iter().map(|app| format!("{app:?}").to_lowercase()).collect();
-    println!("ok    configuration: apps {}, data {}", apps.join(", "), config.data.display());
+    say!("ok    configuration: apps {}, data {}", apps.join(", "), config.data.display());
     let (folder_is_good, server_runs) = check_folder(&config);
     let good = [
         folder_is_good,
@@ -35,21 +36,21 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
 fn check_folder(config: &Config) -> (bool, bool) {
     let folder = config.data.display();
     match lodge_embedded::inspect(&config.data) {
-        Ok(Inspected::Empty) => println!("ok    data folder {folder}: empty; lodge serve fills it"),
+        Ok(Inspected::Empty) => say!("ok    data folder {folder}: empty; lodge serve fills it"),
         Ok(Inspected::Usable { version, newest }) if version == newest => {
-            println!("ok    data folder {folder}: format {version}");
+            say!("ok    data folder {folder}: format {version}");
         }
         Ok(Inspected::Usable { version, newest }) => {
-            println!(
+            say!(
                 "note  data folder {folder}: format {version}; lodge serve brings it to {newest}, which older ones refuse: back up first"
             );
         }
         Ok(Inspected::InUse) => {
-            println!("ok    data folder {folder}: a server runs on it");
+            say!("ok    data folder {folder}: a server runs on it");
             return (true, true);
         }
         Err(error) => {
-            println!("BAD   data folder {folder}: {error}");
+            say!("BAD   data folder {folder}: {error}");
             return (false, false);
         }
     }
@@ -61,11 +62,11 @@ fn check_blocklist(config: &Config) -> bool {
     match wiring::reload_blocklist(&blocklist, &config.links.blocklist) {
         Ok(()) if config.links.blocklist.as_os_str().is_empty() => true,
         Ok(()) => {
-            println!("ok    links.blocklist: can be read");
+            say!("ok    links.blocklist: can be read");
             true
         }
         Err(error) => {
-            println!("BAD   {error:#}");
+            say!("BAD   {error:#}");
             false
         }
     }
@@ -108,10 +109,10 @@ fn say_all(probes: Vec<Result<String>>) -> bool {
     let mut all_good = true;
     for probed in probes {
         match probed {
-            Ok(found) => println!("ok    {found}"),
+            Ok(found) => say!("ok    {found}"),
             Err(error) => {
                 all_good = false;
-                println!("BAD   {error:#}");
+                say!("BAD   {error:#}");
             }
         }
     }
@@ -120,12 +121,12 @@ fn say_all(probes: Vec<Result<String>>) -> bool {
 
 fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -> bool {
     match TcpListener::bind(address) {
-        Ok(_) => println!("ok    {key}: {address} is free"),
+        Ok(_) => say!("ok    {key}: {address} is free"),
         Err(_) if server_runs => {
-            println!("ok    {key}: {address} is taken, by the server that runs");
+            say!("ok    {key}: {address} is taken, by the server that runs");
         }
         Err(error) => {
-            println!("BAD   {key}: cannot listen on {address}: {error}");
+            say!("BAD   {key}: cannot listen on {address}: {error}");
             return false;
         }
     }
@@ -134,20 +135,16 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
 
 fn warn(config: &Config) {
     if config.links.writes == Writes::Behind && !config.roles.contains(&Role::Worker) {
-        println!(
-            "note  roles: some other process must be a worker, or what is put is never stored"
-        );
+        say!("note  roles: some other process must be a worker, or what is put is never stored");
     }
     if !is_web(config) {
         return;
     }
     if config.public_url.is_empty() && !config.http.listen.ip().is_loopback() {
-        println!(
-            "note  public_url is not set: short URLs are built from each request's Host header"
-        );
+        say!("note  public_url is not set: short URLs are built from each request's Host header");
     }
     if config.links.anonymous_creation && !config.http.listen.ip().is_loopback() {
-        println!(
+        say!(
             "note  links.anonymous_creation is on: anybody who reaches {} can create links",
             config.http.listen
         );

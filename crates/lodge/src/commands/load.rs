@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 use super::{
     experiments::{self, ExperimentOptions},
+    out::Out,
     seed::{self, SeedOptions},
 };
 
@@ -27,7 +28,9 @@ pub(crate) enum LoadCommand {
 /// Puts load on a server; 1 if what it acknowledged is not there.
 pub(crate) fn run(command: &LoadCommand) -> Result<ExitCode> {
     match command {
-        LoadCommand::Server(command) => Ok(ExitCode::from(lodge_load::run(command)?.exit_code())),
+        LoadCommand::Server(command) => {
+            Ok(ExitCode::from(lodge_load::run_to(command, &mut Out::lock())?.exit_code()))
+        }
         LoadCommand::AccountsSeed(options) => seed::run(options),
         LoadCommand::Accounts(options) => experiments::run(options),
     }

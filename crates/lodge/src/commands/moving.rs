@@ -15,6 +15,7 @@ use lodge_domain::{
 
 use super::progress::progress_bar;
 use crate::{
+    commands::out::{complain, say},
     config::{self, BadConfig, ConfigOptions, Store},
     wiring,
 };
@@ -58,7 +59,7 @@ pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
     let (moved, accounts) = moved?;
     let code = report(&moved, began);
     if accounts {
-        println!("{}", accounts_stay(&options.from));
+        say!("{}", accounts_stay(&options.from));
     }
     Ok(code)
 }
@@ -84,22 +85,22 @@ fn check_store(store: Store) -> Result<()> {
 fn report(moved: &Moved, began: Instant) -> ExitCode {
     let Moved { extent, put_before, differences } = moved;
     if *put_before > 0 {
-        println!("{put_before} links were there already, from an earlier start");
+        say!("{put_before} links were there already, from an earlier start");
     }
     let Differences { shown, count } = differences;
     for difference in shown {
-        eprintln!("{difference}");
+        complain!("{difference}");
     }
     let more = count - shown.len() as u64;
     if more > 0 {
-        eprintln!("… and {more} more");
+        complain!("… and {more} more");
     }
     let verdict = if *count == 0 {
         "verified".to_owned()
     } else {
         format!("NOT the same: {count} differences")
     };
-    println!(
+    say!(
         "{} links, {} keys, {} clicks, {:.1} s, {verdict}",
         extent.links,
         extent.keys,

@@ -28,6 +28,7 @@ use uuid::Uuid;
 
 use super::progress::progress_bar;
 use crate::{
+    commands::out::{complain, say},
     config::{self, App, Config, ConfigOptions, Role as ProcessRole},
     wiring,
 };
@@ -95,7 +96,7 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
     let made =
         runtime.block_on(opened(&config, async |accounts| users(accounts, options).await))?;
     let bytes = folder_bytes(&config.data)?;
-    println!(
+    say!(
         "{} accounts, {made} of them new; {bytes} bytes on disk, {} for each",
         options.users,
         bytes / options.users
@@ -105,7 +106,7 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
         runtime.block_on(opened(&config, async |accounts| {
             sessions(accounts, options, tokens).await
         }))?;
-        println!(
+        say!(
             "{} sessions; {} bytes on disk more",
             options.sessions,
             folder_bytes(&config.data)?.saturating_sub(bytes)
@@ -176,7 +177,7 @@ impl Told {
         let seconds = self.began.elapsed().as_secs_f64();
         let (what, all) = (self.what, self.all);
         self.bar.suspend(|| {
-            eprintln!(
+            complain!(
                 "{place} of {all} {what} after {seconds:.0} s, {:.0}/s",
                 rate(place, seconds)
             );

@@ -55,3 +55,4 @@ mod tiers;
 mod timeouts;
 mod transfer;
 mod twins;
+mod unread;

@@ -118,6 +118,17 @@ impl Lodge {
         Ran { code, out: out.join().unwrap(), err: err.join().unwrap() }
     }
 
+    /// Runs a command whose standard output nobody reads.
+    pub(crate) fn run_unread(&self, arguments: &[&str]) -> Ran {
+        let (reader, unread) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = self.command(arguments);
+        let mut process = Process(command.stdout(unread).stderr(Stdio::piped()).spawn().unwrap());
+        let err = read(process.0.stderr.take().unwrap());
+        let code = process.wait(DEADLINE).code().unwrap_or(-1);
+        Ran { code, out: String::new(), err: err.join().unwrap() }
+    }
+
     /// Runs `lodge admin …`, which must succeed; what it printed.
     pub(crate) fn admin(&self, arguments: &[&str]) -> String {
         let ran = self.run(&[&["admin"], arguments].concat());

@@ -1,16 +1,16 @@
 //! `lodge admin gate`, `lodge admin pass` and `lodge admin rebuild`.
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use lodge_domain::rides::{Gate, Rebuilt, SkierId};
 
 use super::OTHER_ANSWER;
-use crate::admin::{Administrator, Command, Outcome, RidesCommand};
+use crate::{
+    admin::{Administrator, Command, Outcome, RidesCommand},
+    commands::out::{Out, say},
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GateCommand {
@@ -66,13 +66,13 @@ pub(super) fn rebuild(
     else {
         bail!(OTHER_ANSWER)
     };
-    println!("{events} rides and voids were read");
+    say!("{events} rides and voids were read");
     if differences.is_empty() {
-        println!("nothing differed");
+        say!("nothing differed");
         return Ok(ExitCode::SUCCESS);
     }
     for (what, rows) in differences {
-        println!("{what}: {rows} were wrong, and are put right");
+        say!("{what}: {rows} were wrong, and are put right");
     }
     Ok(ExitCode::from(DIFFERED))
 }
@@ -84,9 +84,9 @@ pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> R
         GateCommand::Revoke { name } => RidesCommand::RevokeGate { name },
     };
     match administrator.carry_out(Command::Rides(command))? {
-        Outcome::GateCreated { token, .. } => println!("{}", token.reveal()),
+        Outcome::GateCreated { token, .. } => say!("{}", token.reveal()),
         Outcome::Gates(gates) => gates.iter().for_each(print),
-        Outcome::GateRevoked(gate) => println!("{} sends nothing any more", gate.name),
+        Outcome::GateRevoked(gate) => say!("{} sends nothing any more", gate.name),
         _ => bail!(OTHER_ANSWER),
     }
     Ok(())
@@ -97,7 +97,7 @@ fn print(gate: &Gate) {
     let resort =
         resort.map_or_else(|| "all resorts".to_owned(), |resort| format!("resort {}", resort.0));
     let state = revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-    println!("{}\t{name}\t{resort}\t{created_at}\t{state}", id.0);
+    say!("{}\t{name}\t{resort}\t{created_at}\t{state}", id.0);
 }
 
 pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> Result<()> {
@@ -105,7 +105,7 @@ pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> 
     if last < options.skier {
         bail!("--to must be {} or more", options.skier);
     }
-    let (mut first, mut out) = (options.skier, io::stdout().lock());
+    let (mut first, mut out) = (options.skier, Out::lock());
     while first <= last {
         let command = if options.renew {
             RidesCommand::RenewPasses { first, last }

@@ -17,7 +17,10 @@ use lodge_domain::{
 use super::{OTHER_ANSWER, PROBLEMS_SHOWN};
 use crate::{
     admin::{Administrator, Command, Outcome, UserCommand},
-    commands::progress::progress_bar,
+    commands::{
+        out::{complain, say},
+        progress::progress_bar,
+    },
 };
 
 /// Accounts that are asked for, or sent, at once.
@@ -104,29 +107,29 @@ pub(super) fn carry_out(
             let command =
                 UserCommand::Create { username, password: password()?, role: role.into() };
             let account = changed(administrator, command)?;
-            println!("{} is made", account.username);
+            say!("{} is made", account.username);
         }
         UserOptions::Import { file } => return import(administrator, &file),
         UserOptions::List { prefix } => list(administrator, &prefix)?,
         UserOptions::Role { username, role } => {
             let (username, role) = (Username::parse(&username)?, role.into());
             let account = changed(administrator, UserCommand::SetRole { username, role })?;
-            println!("{} is {} now", account.username, account.role.name());
+            say!("{} is {} now", account.username, account.role.name());
         }
         UserOptions::Ban(who) => {
             let username = Username::parse(&who.username)?;
             let account = changed(administrator, UserCommand::Ban { username })?;
-            println!("{} is banned, and signed in nowhere", account.username);
+            say!("{} is banned, and signed in nowhere", account.username);
         }
         UserOptions::Unban(who) => {
             let username = Username::parse(&who.username)?;
             let account = changed(administrator, UserCommand::Unban { username })?;
-            println!("{} is not banned any more", account.username);
+            say!("{} is not banned any more", account.username);
         }
         UserOptions::PictureRemove(who) => {
             let username = Username::parse(&who.username)?;
             let account = changed(administrator, UserCommand::TakePicture { username })?;
-            println!("{} has no picture any more", account.username);
+            say!("{} has no picture any more", account.username);
         }
         UserOptions::Events(who) => events(administrator, &who.username)?,
         UserOptions::Reset(who) => reset(administrator, &who.username)?,
@@ -160,7 +163,7 @@ fn reset(administrator: &mut Administrator, username: &str) -> Result<()> {
     let Outcome::ResetIssued { code } = administrator.carry_out(command)? else {
         bail!(OTHER_ANSWER)
     };
-    println!("{}", code.reveal());
+    say!("{}", code.reveal());
     Ok(())
 }
 
@@ -176,7 +179,7 @@ fn events(administrator: &mut Administrator, username: &str) -> Result<()> {
             (Actor::Staff(_), Some(name)) => name.to_string(),
             (Actor::Staff(_), None) => "somebody of the staff who is gone".to_owned(),
         };
-        println!("{}\t{}\t{by}", told.event.at, told.event.kind.name());
+        say!("{}\t{}\t{by}", told.event.at, told.event.kind.name());
     }
     Ok(())
 }
@@ -189,7 +192,7 @@ fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
         let Outcome::Users(page) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
         for account in &page {
             let state = account.banned_at.map_or_else(String::new, |at| format!("banned {at}"));
-            println!(
+            say!(
                 "{}\t{}\t{}\t{}\t{state}",
                 account.username,
                 account.nickname,
@@ -245,9 +248,11 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
         progress.set_message(format!("{} accounts", sum.made + sum.already));
     }
     progress.finish_and_clear();
-    println!(
+    say!(
         "{} accounts made, {} names were taken, {} lines not taken",
-        sum.made, sum.already, sum.refused
+        sum.made,
+        sum.already,
+        sum.refused
     );
     Ok(if sum.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -271,7 +276,7 @@ impl Sum {
             Err(why) => {
                 self.refused += 1;
                 if self.refused <= PROBLEMS_SHOWN as u64 {
-                    eprintln!("line {line}: {why}");
+                    complain!("line {line}: {why}");
                 }
             }
         }

@@ -5,12 +5,13 @@ mod points;
 mod processes;
 mod table;
 
-use std::{fs, path::PathBuf, process::ExitCode, time::Duration};
+use std::{fs, io::Write, path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use self::{points::Point, processes::Bench, table::Table};
+use crate::commands::out::{Out, complain};
 
 /// Seconds that the seed's cache, and ours, remembers somebody.
 const EXPIRY_S: u64 = 60;
@@ -92,14 +93,14 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<ExitCode> {
             save(options, &tables)?;
         }
     }
-    print!("{}", text(options, &tables));
+    write!(Out::lock(), "{}", text(options, &tables))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn runs(bench: &Bench, point: &Point, options: &ExperimentOptions) -> Result<Vec<table::Figures>> {
     let mut runs = Vec::new();
     for number in 1..=options.repeat {
-        eprintln!("{}: run {number} of {}", point.label, options.repeat);
+        complain!("{}: run {number} of {}", point.label, options.repeat);
         let run = bench.run(point, number).with_context(|| point.label.clone())?;
         runs.push(table::Figures::new(&run, point, options.duration));
     }

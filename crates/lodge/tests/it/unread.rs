@@ -1,0 +1,33 @@
+//! Commands that print to somebody who has gone.
+
+use serde_json::json;
+
+use crate::server::{Lodge, text};
+
+#[test]
+fn a_command_whose_reader_has_gone_ends_without_a_word() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let ride = server.ask("POST", "/skiers/3/seasons/2025/days/1/skiers/7");
+    assert_eq!(ride.json(&json!({ "time": 1, "liftID": 1 })).send().status, 201);
+    lodge.key("me");
+    lodge.gate("north", &[]);
+    let file = lodge.file("links.csv");
+    let url = format!("http://{}", server.address);
+    let load = ["load", "rides", "--url", &url, "-n", "1", "--first-threads", "0"];
+    for command in [
+        &["check"][..],
+        &["admin", "key", "list"],
+        &["admin", "gate", "list"],
+        &["admin", "pass", "7", "--to", "500"],
+        &["admin", "export", text(&file)],
+        &load,
+    ] {
+        let ran = lodge.run_unread(command);
+        assert_eq!((ran.code, ran.err.as_str()), (141, ""), "{command:?}");
+    }
+    assert_eq!(server.get("/rides").status, 200, "the server goes on");
+    assert_eq!(server.stop(), Some(0));
+    assert_eq!(lodge.run_unread(&["admin", "key", "list"]).code, 141, "where none runs too");
+    assert!(lodge.admin(&["key", "list"]).starts_with("me\t"));
+}
