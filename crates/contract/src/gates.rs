@@ -42,7 +42,7 @@ pub async fn a_gates_name_is_given_once(fixture: &RidesFixture) {
     assert_eq!(fixture.gates.find(second).await.unwrap(), None);
 }
 
-/// Seen at once, and never undone.
+/// Seen at once, and as it is until somebody renews it.
 pub async fn a_revoked_gate_stays_revoked(fixture: &RidesFixture) {
     let name = fresh("gate").to_string();
     let digest = token_digest(&name);
@@ -57,4 +57,25 @@ pub async fn a_revoked_gate_stays_revoked(fixture: &RidesFixture) {
     assert_eq!(fixture.gates.revoke(fresh("absent").as_str(), at(9)).await.unwrap(), None);
     let again = fixture.gates.add(&name, None, token_digest("anew"), at(10)).await;
     assert!(matches!(again, Err(Error::Conflict(_))));
+}
+
+/// Live again if it was revoked, with its number and resort; the token before is known no more, at once.
+pub async fn a_renewed_gate_is_found_by_its_new_token_alone(fixture: &RidesFixture) {
+    let name = fresh("gate").to_string();
+    let [first, second, third] =
+        ["a", "b", "c"].map(|token| token_digest(&format!("{name} {token}")));
+    let gate = fixture.gates.add(&name, Some(ResortId(3)), first, at(1)).await.unwrap();
+    for (old, new, revoke) in [(first, second, false), (second, third, true)] {
+        assert_eq!(fixture.gates.find(old).await.unwrap(), Some(gate.clone()));
+        if revoke {
+            fixture.gates.revoke(&name, at(5)).await.unwrap();
+        }
+        assert_eq!(fixture.gates.renew(&name, new).await.unwrap(), Some(gate.clone()));
+        for _ in 0..2 {
+            assert_eq!(fixture.gates.find(new).await.unwrap(), Some(gate.clone()));
+            assert_eq!(fixture.gates.find(old).await.unwrap(), None);
+        }
+    }
+    let absent = fixture.gates.renew(fresh("absent").as_str(), token_digest("anew")).await;
+    assert_eq!(absent.unwrap(), None);
 }

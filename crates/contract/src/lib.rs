@@ -220,6 +220,7 @@ macro_rules! rides_promises {
             gates::a_gate_is_found_by_its_token,
             gates::a_gates_name_is_given_once,
             gates::a_revoked_gate_stays_revoked,
+            gates::a_renewed_gate_is_found_by_its_new_token_alone,
             passes::a_pass_belongs_to_who_claimed_it_last,
             passes::an_account_has_ten_passes_at_most,
             passes::an_account_gives_up_all_of_its_passes,

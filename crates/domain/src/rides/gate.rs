@@ -85,6 +85,9 @@ pub trait GateStore: Send + Sync {
     async fn list(&self) -> Result<Vec<Gate>>;
     /// Revokes by name; `None` if there is no such gate. Repeating it changes nothing.
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<Gate>>;
+    /// Gives a gate, also one that was revoked, another token, and makes it live; `None` if there is no such
+    /// gate. The older token is not known any more.
+    async fn renew(&self, name: &str, digest: [u8; 32]) -> Result<Option<Gate>>;
 }
 
 /// Makes, knows and revokes gates.
@@ -115,10 +118,23 @@ impl Gates {
     /// Makes a gate and returns its token, the only time that it can be had.
     pub async fn create(&self, name: &str, resort: Option<ResortId>) -> Result<(Gate, String)> {
         let name = keys::parse_name(name)?;
-        let token = secret::random_token(GATE_PREFIX, &*self.random);
-        let digest = secret::token_digest(&token);
+        let (token, digest) = self.new_token();
         let gate = self.store.add(name, resort, digest, self.clock.now()).await?;
         Ok((gate, token))
+    }
+
+    /// Gives a gate, also one that was revoked, another token, and returns it, the only time that it can be
+    /// had. The older one opens nothing any more; the gate's rides stay its own.
+    pub async fn renew(&self, name: &str) -> Result<(Gate, String)> {
+        let (token, digest) = self.new_token();
+        let gate = self.store.renew(name, digest).await?.ok_or_else(no_such_gate)?;
+        Ok((gate, token))
+    }
+
+    fn new_token(&self) -> (String, [u8; 32]) {
+        let token = secret::random_token(GATE_PREFIX, &*self.random);
+        let digest = secret::token_digest(&token);
+        (token, digest)
     }
 
     /// Who sends with this token, or without one.
@@ -147,11 +163,12 @@ impl Gates {
 
     /// Ends a gate's key; its rides stay.
     pub async fn revoke(&self, name: &str) -> Result<Gate> {
-        self.store
-            .revoke(name, self.clock.now())
-            .await?
-            .ok_or(Error::not_found("there is no gate of that name"))
+        self.store.revoke(name, self.clock.now()).await?.ok_or_else(no_such_gate)
     }
+}
+
+fn no_such_gate() -> Error {
+    Error::not_found("there is no gate of that name")
 }
 
 #[cfg(test)]

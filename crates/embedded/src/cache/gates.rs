@@ -14,8 +14,11 @@ use super::opened::Opened;
 /// A store of gates with a small cache in front. A gate that is not known is not remembered.
 pub struct CachedGates {
     store: Arc<dyn GateStore>,
-    opened: Opened<GateId, Gate>,
+    opened: Opened<GateId, (Digest, Gate)>,
 }
+
+/// Of a token: a gate that was renewed has another one, and the older one opens it no more.
+type Digest = [u8; 32];
 
 impl CachedGates {
     /// Gates of `store`.
@@ -37,13 +40,15 @@ impl GateStore for CachedGates {
     }
 
     async fn find(&self, digest: [u8; 32]) -> Result<Option<Gate>> {
-        if let Some(gate) = self.opened.by_digest(digest) {
+        if let Some((current, gate)) = self.opened.by_digest(digest)
+            && current == digest
+        {
             return Ok(Some(gate));
         }
         let began = self.opened.begin();
         let found = self.store.find(digest).await?;
         if let Some(gate) = &found {
-            self.opened.keep_opened(digest, gate.id, gate, began);
+            self.opened.keep_opened(digest, gate.id, &(digest, gate.clone()), began);
         }
         Ok(found)
     }
@@ -56,5 +61,11 @@ impl GateStore for CachedGates {
         let revoked = self.store.revoke(name, at).await;
         self.opened.revoked(&revoked, |gate| gate.id);
         revoked
+    }
+
+    async fn renew(&self, name: &str, digest: [u8; 32]) -> Result<Option<Gate>> {
+        let renewed = self.store.renew(name, digest).await;
+        self.opened.revoked(&renewed, |gate| gate.id);
+        renewed
     }
 }

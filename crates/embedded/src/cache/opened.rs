@@ -68,7 +68,7 @@ where
     }
 
     /// Forgets what the store says it revoked.
-    pub(super) fn revoked(&self, revoked: &Result<Option<T>>, id: impl Fn(&T) -> I) {
+    pub(super) fn revoked<R>(&self, revoked: &Result<Option<R>>, id: impl Fn(&R) -> I) {
         self.revocations.fetch_add(1, Ordering::SeqCst);
         match revoked {
             Ok(Some(is)) => drop(self.kept.entry(id(is)).and_compute_with(|_| Op::Remove)),

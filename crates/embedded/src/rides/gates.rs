@@ -18,9 +18,11 @@ const ALL: &str = "SELECT id, name, resort, created_at, revoked_at FROM gates OR
 const ADD: &str = "INSERT INTO gates (name, resort, digest, created_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (name) DO NOTHING";
 const REVOKE: &str = "UPDATE gates SET revoked_at = ?2 WHERE name = ?1 AND revoked_at IS NULL";
 
+const RENEW: &str = "UPDATE gates SET digest = ?2, revoked_at = NULL WHERE name = ?1";
+
 /// Those that must find their way by an index; only the list of all gates reads all of them.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 4] = [BY_NAME, BY_DIGEST, ADD, REVOKE];
+pub(crate) const STATEMENTS: [&str; 5] = [BY_NAME, BY_DIGEST, ADD, REVOKE, RENEW];
 
 #[async_trait]
 impl GateStore for SqliteRides {
@@ -55,6 +57,15 @@ impl GateStore for SqliteRides {
         };
         self.0.writer.write(App::Rides, revoked).await
     }
+
+    async fn renew(&self, name: &str, digest: [u8; 32]) -> Result<Option<Gate>> {
+        let name = name.to_owned();
+        let renewed = move |connection: &Connection| {
+            connection.prepare_cached(RENEW)?.execute((&name, digest))?;
+            one(connection, BY_NAME, name)
+        };
+        self.0.writer.write(App::Rides, renewed).await
+    }
 }
 
 fn add(
@@ -66,7 +77,10 @@ fn add(
 ) -> Result<Gate, Failure> {
     let row = (name, resort.map(|resort| resort.0), digest, at.as_millisecond());
     if connection.prepare_cached(ADD)?.execute(row)? == 0 {
-        return Err(Error::conflict("there is a gate of that name").into());
+        return Err(Error::conflict(
+            "there is a gate of that name; if its key is lost or was revoked, renew it",
+        )
+        .into());
     }
     one(connection, BY_NAME, name)?.ok_or_else(|| Error::internal("a new gate is not there").into())
 }

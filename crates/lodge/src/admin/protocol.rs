@@ -51,6 +51,8 @@ pub(crate) enum RidesCommand {
     ListGates,
     /// End a gate's key.
     RevokeGate { name: String },
+    /// Give a gate another key.
+    RenewGate { name: String },
     /// Make all sums anew.
     Rebuild,
     /// Tell the codes on the passes of these skiers, of the first [`CODES_MAX`] at most.

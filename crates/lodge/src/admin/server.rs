@@ -148,6 +148,10 @@ async fn carry_out_for_rides(
         RidesCommand::Rebuild => Outcome::RidesRebuilt(rides.log.rebuild().await?),
         RidesCommand::ListGates => Outcome::Gates(rides.gates.list().await?),
         RidesCommand::RevokeGate { name } => Outcome::GateRevoked(rides.gates.revoke(&name).await?),
+        RidesCommand::RenewGate { name } => {
+            let (gate, token) = rides.gates.renew(&name).await?;
+            Outcome::GateCreated { gate, token: token.into() }
+        }
         RidesCommand::PassCodes { first, last } => {
             pass_codes(rides, passes_of(rides, first, last)?).await?
         }

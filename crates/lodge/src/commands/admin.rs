@@ -63,7 +63,7 @@ enum AdminCommand {
     /// Make, import, list and ban accounts, give roles, and give out codes for new passwords.
     #[command(subcommand)]
     User(user::UserOptions),
-    /// Make, list and revoke gates, which send rides with a key of their own.
+    /// Make, list, revoke and renew gates, which send rides with a key of their own.
     #[command(subcommand)]
     Gate(rides::GateCommand),
     /// Print the codes on skiers' passes, one `skier,code` a line, with which people claim them.

@@ -131,3 +131,32 @@ fn where_keys_are_required_nobody_sends_without_one() {
     assert_eq!(batch(&server, &key, &[line("b", 3)]), (200, vec![201]));
     assert_eq!(server.get(DAY).json(), json!(10), "reading needs none");
 }
+
+#[test]
+fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let first = lodge.gate("north", &["--resort", "3"]);
+    assert_eq!(send(&server, DAY, Some(&first), "a", 1).status, 201);
+    let renew = || lodge.admin(&["gate", "renew", "north"]).trim().to_owned();
+    let second = renew();
+    assert_eq!(send(&server, DAY, Some(&first), "b", 1).status, 401, "the older one, at once");
+    let again = send(&server, DAY, Some(&second), "a", 1);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"), "its events are its own");
+    assert_eq!(send(&server, ELSEWHERE, Some(&second), "b", 1).status, 403);
+    lodge.admin(&["gate", "revoke", "north"]);
+    assert_eq!(send(&server, DAY, Some(&second), "b", 1).status, 401);
+    let taken = lodge.run(&["admin", "gate", "create", "north"]);
+    assert!(taken.code == 1 && taken.err.contains("renew it"), "{taken:?}");
+    assert_eq!(server.stop(), Some(0));
+
+    let third = renew();
+    let server = lodge.start();
+    assert_eq!(batch(&server, &third, &[json!({ "id": "v", "void": "a" })]), (200, vec![201]));
+    for old in [&first, &second] {
+        assert_eq!(send(&server, DAY, Some(old), "b", 1).status, 401);
+    }
+    assert!(lodge.admin(&["gate", "list"]).ends_with("\tlive\n"));
+    let absent = lodge.run(&["admin", "gate", "renew", "west"]);
+    assert!(absent.code == 1 && absent.err.contains("no gate of that name"), "{absent:?}");
+}

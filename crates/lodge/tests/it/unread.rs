@@ -19,6 +19,7 @@ fn a_command_whose_reader_has_gone_ends_without_a_word() {
         &["check"][..],
         &["admin", "key", "list"],
         &["admin", "gate", "list"],
+        &["admin", "gate", "renew", "north"],
         &["admin", "pass", "7", "--to", "500"],
         &["admin", "export", text(&file)],
         &load,

@@ -29,6 +29,12 @@ pub(super) enum GateCommand {
         /// What it is called.
         name: String,
     },
+    /// Print another key for a gate, also for one that was revoked. The older key ends at once; the gate's
+    /// rides stay its own.
+    Renew {
+        /// What it is called.
+        name: String,
+    },
 }
 
 /// `lodge admin pass`.
@@ -82,6 +88,7 @@ pub(super) fn gate(administrator: &mut Administrator, command: GateCommand) -> R
         GateCommand::Create { name, resort } => RidesCommand::CreateGate { name, resort },
         GateCommand::List => RidesCommand::ListGates,
         GateCommand::Revoke { name } => RidesCommand::RevokeGate { name },
+        GateCommand::Renew { name } => RidesCommand::RenewGate { name },
     };
     match administrator.carry_out(Command::Rides(command))? {
         Outcome::GateCreated { token, .. } => say!("{}", token.reveal()),
