@@ -216,6 +216,7 @@ macro_rules! rides_promises {
             rides::a_season_that_was_added_is_kept_at_its_resort,
             rides::a_search_finds_what_the_rides_say,
             rides::a_season_is_exported_whole_in_pages,
+            rides::events_are_found_by_their_day_and_by_their_id,
             rides::a_rebuild_finds_nothing_to_put_right,
             gates::a_gate_is_found_by_its_token,
             gates::a_gates_name_is_given_once,

@@ -503,6 +503,37 @@ pub async fn a_season_is_exported_whole_in_pages(fixture: &RidesFixture) {
     }
 }
 
+/// Voids too, in the order in which they came, and none of another day, skier or gate.
+pub async fn events_are_found_by_their_day_and_by_their_id(fixture: &RidesFixture) {
+    let season = new_season();
+    let mut events: Vec<_> = (0..9).map(|n| event(ride(season, 2, n % 2 + 7, 100, 4))).collect();
+    events.push(void(&events[0]));
+    let others = [event(ride(season, 1, 7, 100, 4)), event(ride(season, 3, 7, 100, 4))];
+    fixture.log.record([&others[..], &events[..]].concat()).await.unwrap();
+    let on = first_day(&events[0]);
+    let ids =
+        |events: &[RideEvent]| -> Vec<_> { events.iter().map(|event| event.id.clone()).collect() };
+    let sevens: Vec<_> = [0, 2, 4, 6, 8, 9].into_iter().map(|n: usize| events[n].clone()).collect();
+    for (skier, expected) in [(None, ids(&events)), (Some(SkierId(7)), ids(&sevens))] {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = fixture.search.on_day(on, skier, after, 4).await.unwrap();
+            assert!(page.len() <= 4);
+            let Some(last) = page.last() else { break };
+            after = Some(last.place);
+            found.extend(page.into_iter().map(|stored| stored.id));
+        }
+        assert_eq!(found, expected);
+    }
+    let find = |gate, of: &RideEvent| fixture.search.event(gate, of.id.clone());
+    let (first, taken_back) = (&events[0], &events[9]);
+    let found = find(GateId::NOBODY, first).await.unwrap().unwrap();
+    assert_eq!((What::Ride(found.ride), found.voids), (first.what.clone(), None));
+    let found = find(GateId::NOBODY, taken_back).await.unwrap().unwrap();
+    assert_eq!((What::Ride(found.ride), found.voids), (first.what.clone(), Some(first.id.clone())));
+    assert_eq!(find(GateId(1_000_000), first).await.unwrap(), None);
+}
+
 /// A day that comes after a newer one, and rides of a day that is over.
 pub async fn late_events_count_on_their_own_day(fixture: &RidesFixture) {
     let season = new_season();

@@ -161,6 +161,12 @@ impl Gates {
         self.store.list().await
     }
 
+    /// The gate of that name, also if it was revoked; [`Error::NotFound`] if there is none.
+    pub async fn named(&self, name: &str) -> Result<Gate> {
+        let gates = self.list().await?;
+        gates.into_iter().find(|gate| gate.name == name).ok_or_else(no_such_gate)
+    }
+
     /// Ends a gate's key; its rides stay.
     pub async fn revoke(&self, name: &str) -> Result<Gate> {
         self.store.revoke(name, self.clock.now()).await?.ok_or_else(no_such_gate)

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Day, EventId, GateId, LiftId, Minute, ResortId, Ride, Season, SkierId, Tally};
+use super::{
+    Day, EventId, GateId, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Tally,
+};
 use crate::{Error, Result};
 
 /// Groups that can be asked for at once.
@@ -187,4 +189,17 @@ pub trait RideSearch: Send + Sync {
         after: Option<RidePlace>,
         limit: usize,
     ) -> Result<Vec<StoredRide>>;
+
+    /// Events of a day, of one skier if that is named, in the order in which they came: those after `after`, at
+    /// most `limit`.
+    async fn on_day(
+        &self,
+        on: ResortDay,
+        skier: Option<SkierId>,
+        after: Option<RidePlace>,
+        limit: usize,
+    ) -> Result<Vec<StoredRide>>;
+
+    /// The event that a gate called so, if there is one.
+    async fn event(&self, gate: GateId, id: EventId) -> Result<Option<StoredRide>>;
 }

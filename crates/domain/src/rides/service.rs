@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Recorded, ResortId, RideEvent,
-    RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
+    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Recorded, ResortId, Ride,
+    RideEvent, RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
 };
 use crate::{Clock, Error, Random, Result, Tasks, random::time_ordered_id};
 
@@ -105,6 +105,22 @@ impl Rides {
         Ok(ids.into_iter().zip(recorded).map(outcome).collect())
     }
 
+    /// Takes back a ride of this gate's, or of whoever has no key, as the operator alone may; which one it was.
+    ///
+    /// [`Error::NotFound`] if there is no such ride, [`Error::Conflict`] if it is void already.
+    pub async fn void(&self, gate: GateId, id: EventId) -> Result<Ride> {
+        let found = self.search.event(gate, id.clone()).await?.ok_or_else(|| no_such_ride(gate))?;
+        if found.voids.is_some() {
+            return Err(Error::conflict("that event is a void itself, which stays"));
+        }
+        let void = NewEvent { id: None, what: What::Void(id) };
+        match self.record(gate, None, vec![void]).await?.first().map(|outcome| outcome.recorded) {
+            Some(Recorded::Stored) => Ok(found.ride),
+            Some(Recorded::VoidAlready) => Err(Error::conflict("that ride is void already")),
+            other => Err(Error::internal(format!("a void came to {other:?}"))),
+        }
+    }
+
     /// The seasons in which somebody rode at a resort, and those that were added, in order.
     pub async fn seasons(&self, resort: ResortId) -> Result<BTreeSet<Season>> {
         let ridden = self.tallies.seasons(resort).await?;
@@ -141,4 +157,12 @@ impl Rides {
         let id = new.id.unwrap_or_else(|| EventId::Uuid(time_ordered_id(&*self.random, at)));
         RideEvent { gate, id, what: new.what, at }
     }
+}
+
+fn no_such_ride(gate: GateId) -> Error {
+    Error::not_found(if gate == GateId::NOBODY {
+        "nobody sent an event of that id without a key; if a gate did, name it"
+    } else {
+        "that gate sent no event of that id"
+    })
 }

@@ -19,9 +19,10 @@ use async_trait::async_trait;
 use lodge_domain::{
     Result,
     rides::{
-        Breakdown, Day, DayTally, ForEver, Leader, MountainDay, NamedBatch, Rebuilt, Recorded,
-        ResortDay, ResortId, RideEvent, RideLog, RidePlace, RideQuery, RideSearch, RideTallies,
-        RidesFound, Season, SeasonVertical, SkierDay, SkierId, Span, StoredRide, Tally,
+        Breakdown, Day, DayTally, EventId, ForEver, GateId, Leader, MountainDay, NamedBatch,
+        Rebuilt, Recorded, ResortDay, ResortId, RideEvent, RideLog, RidePlace, RideQuery,
+        RideSearch, RideTallies, RidesFound, Season, SeasonVertical, SkierDay, SkierId, Span,
+        StoredRide, Tally,
     },
 };
 
@@ -224,6 +225,21 @@ impl RideSearch for SqliteRides {
     ) -> Result<Vec<StoredRide>> {
         let page = move |connection: &_| search::page(connection, season, resort, after, limit);
         self.0.exports.read(page).await
+    }
+
+    async fn on_day(
+        &self,
+        on: ResortDay,
+        skier: Option<SkierId>,
+        after: Option<RidePlace>,
+        limit: usize,
+    ) -> Result<Vec<StoredRide>> {
+        let page = move |connection: &_| search::on_day(connection, on, skier, after, limit);
+        self.0.exports.read(page).await
+    }
+
+    async fn event(&self, gate: GateId, id: EventId) -> Result<Option<StoredRide>> {
+        self.0.exports.read(move |connection| search::event(connection, gate, &id)).await
     }
 }
 

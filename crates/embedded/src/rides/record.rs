@@ -187,7 +187,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
 }
 
 /// An event's id as it stands in the table: 16 bytes if it is a UUID, else text.
-struct Key<'e>(&'e EventId);
+pub(super) struct Key<'e>(pub(super) &'e EventId);
 
 impl ToSql for Key<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

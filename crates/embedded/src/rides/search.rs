@@ -4,10 +4,10 @@ use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use lodge_domain::rides::{
-    Dimension, GateId, GroupOrder, Minute, ReadFrom, ResortId, RideGroup, RidePlace, RideQuery,
-    RidesFound, Season, StoredRide, Tally,
+    Dimension, EventId, GateId, GroupOrder, Minute, ReadFrom, ResortDay, ResortId, RideGroup,
+    RidePlace, RideQuery, RidesFound, Season, SkierId, StoredRide, Tally,
 };
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::record;
 use crate::failure::Failure;
@@ -15,10 +15,15 @@ use crate::failure::Failure;
 const PAGE: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids, row, gate, event, at \
     FROM rides INDEXED BY rides_by_day WHERE season = ?1 AND (resort, day, row) > (?2, ?3, ?4) AND resort <= ?5 \
     ORDER BY resort, day, row LIMIT ?6";
+const ON_DAY: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids, row, gate, event, at \
+    FROM rides INDEXED BY rides_by_day WHERE season = ?1 AND resort = ?2 AND day = ?3 AND row > ?4 \
+    AND (?5 IS NULL OR skier = ?5) ORDER BY row LIMIT ?6";
+const EVENT: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids, row, gate, event, at \
+    FROM rides WHERE gate = ?1 AND event = ?2";
 
-/// For the test of plans: a page, and the skiers of one day.
+/// For the test of plans: pages, an event, and the skiers of one day.
 #[cfg(test)]
-pub(crate) fn statements() -> [String; 2] {
+pub(crate) fn statements() -> [String; 4] {
     let day = lodge_domain::rides::Day(3);
     let skiers = RideQuery {
         resorts: vec![ResortId(3)],
@@ -28,7 +33,7 @@ pub(crate) fn statements() -> [String; 2] {
         limit: 1,
         ..RideQuery::default()
     };
-    [PAGE.to_owned(), statement(&skiers).1]
+    [PAGE.to_owned(), ON_DAY.to_owned(), EVENT.to_owned(), statement(&skiers).1]
 }
 
 /// A table that can answer.
@@ -217,16 +222,41 @@ pub(super) fn page(
 ) -> Result<Vec<StoredRide>, Failure> {
     let (first, last) = resort.map_or((0, u16::MAX), |resort| (resort.0, resort.0));
     let after = after.map_or((first, 0, 0), |place| (place.resort.0, place.day.0, place.row));
-    let read = |row: &Row<'_>| {
-        let (ride, voids) = record::read(row)?;
-        let place = RidePlace { resort: ride.on.resort, day: ride.on.day, row: row.get(8)? };
-        let id = record::event_id(row.get_ref(10)?)?.ok_or(rusqlite::Error::InvalidQuery)?;
-        let at = Timestamp::from_millisecond(row.get(11)?).unwrap_or_default();
-        Ok(StoredRide { place, gate: GateId(row.get(9)?), id, ride, voids, at })
-    };
     let mut statement = connection.prepare_cached(PAGE)?;
-    let rows = statement.query_map((season.0, after.0, after.1, after.2, last, limit), read)?;
+    let rows = statement.query_map((season.0, after.0, after.1, after.2, last, limit), stored)?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn on_day(
+    connection: &Connection,
+    on: ResortDay,
+    skier: Option<SkierId>,
+    after: Option<RidePlace>,
+    limit: usize,
+) -> Result<Vec<StoredRide>, Failure> {
+    let ResortDay { season, resort, day } = on;
+    let after = after.map_or(0, |place| place.row);
+    let skier = skier.map(|skier| skier.0);
+    let mut statement = connection.prepare_cached(ON_DAY)?;
+    let rows = statement.query_map((season.0, resort.0, day.0, after, skier, limit), stored)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn event(
+    connection: &Connection,
+    gate: GateId,
+    id: &EventId,
+) -> Result<Option<StoredRide>, Failure> {
+    let mut statement = connection.prepare_cached(EVENT)?;
+    Ok(statement.query_row((gate.0, record::Key(id)), stored).optional()?)
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredRide> {
+    let (ride, voids) = record::read(row)?;
+    let place = RidePlace { resort: ride.on.resort, day: ride.on.day, row: row.get(8)? };
+    let id = record::event_id(row.get_ref(10)?)?.ok_or(rusqlite::Error::InvalidQuery)?;
+    let at = Timestamp::from_millisecond(row.get(11)?).unwrap_or_default();
+    Ok(StoredRide { place, gate: GateId(row.get(9)?), id, ride, voids, at })
 }
 
 #[cfg(test)]

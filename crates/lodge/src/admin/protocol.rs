@@ -11,7 +11,7 @@ use lodge_domain::{
         transfer::{ExportRow, Import, Imported},
     },
     passwords::Password,
-    rides::{Gate, Rebuilt, SkierId},
+    rides::{EventId, Gate, Rebuilt, ResortDay, Ride, RidePlace, SkierId, StoredRide},
     secret::Hidden,
 };
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,10 @@ pub(crate) enum RidesCommand {
     RevokeGate { name: String },
     /// Give a gate another key.
     RenewGate { name: String },
+    /// Tell the events of a day, those after the given one, of which there are [`EVENTS_MAX`] at most.
+    FindEvents { on: ResortDay, skier: Option<SkierId>, after: Option<RidePlace> },
+    /// Take back a ride of a gate's, or of whoever has no key.
+    VoidRide { event: EventId, gate: Option<String> },
     /// Make all sums anew.
     Rebuild,
     /// Tell the codes on the passes of these skiers, of the first [`CODES_MAX`] at most.
@@ -63,6 +67,9 @@ pub(crate) enum RidesCommand {
 
 /// The most codes in one answer.
 pub(crate) const CODES_MAX: u32 = 10_000;
+
+/// The most events about rides in one answer.
+pub(crate) const EVENTS_MAX: usize = 1_000;
 
 /// What an administrator may ask for about accounts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -122,6 +129,10 @@ pub(crate) enum Outcome {
     Gates(Vec<Gate>),
     /// The gate that sends nothing any more.
     GateRevoked(Gate),
+    /// Events about rides, in the order in which they came.
+    RideEvents(Vec<StoredRide>),
+    /// The ride that was taken back.
+    RideVoided(Ride),
     /// The codes on skiers' passes, by number.
     PassCodes(Vec<(SkierId, Hidden)>),
 }

@@ -13,7 +13,7 @@ use anyhow::Context;
 use futures_util::{SinkExt, StreamExt};
 use lodge_domain::{
     accounts::{Accounts, Actor, NewPassword},
-    rides::{Rides, SkierId},
+    rides::{GateId, Rides, SkierId},
 };
 use tokio::{
     net::{UnixListener, UnixStream},
@@ -28,7 +28,9 @@ use tokio_util::{
 
 use super::{
     SOCKET,
-    protocol::{CODES_MAX, Command, LINE_BYTES_MAX, Outcome, RidesCommand, UserCommand},
+    protocol::{
+        CODES_MAX, Command, EVENTS_MAX, LINE_BYTES_MAX, Outcome, RidesCommand, UserCommand,
+    },
 };
 use crate::wiring::Services;
 
@@ -151,6 +153,16 @@ async fn carry_out_for_rides(
         RidesCommand::RenewGate { name } => {
             let (gate, token) = rides.gates.renew(&name).await?;
             Outcome::GateCreated { gate, token: token.into() }
+        }
+        RidesCommand::FindEvents { on, skier, after } => {
+            Outcome::RideEvents(rides.search.on_day(on, skier, after, EVENTS_MAX).await?)
+        }
+        RidesCommand::VoidRide { event, gate } => {
+            let gate = match gate {
+                Some(name) => rides.gates.named(&name).await?.id,
+                None => GateId::NOBODY,
+            };
+            Outcome::RideVoided(rides.void(gate, event).await?)
         }
         RidesCommand::PassCodes { first, last } => {
             pass_codes(rides, passes_of(rides, first, last)?).await?

@@ -66,6 +66,9 @@ enum AdminCommand {
     /// Make, list, revoke and renew gates, which send rides with a key of their own.
     #[command(subcommand)]
     Gate(rides::GateCommand),
+    /// Find rides with the ids of their events, and take back one that was none.
+    #[command(subcommand)]
+    Ride(rides::RideCommand),
     /// Print the codes on skiers' passes, one `skier,code` a line, with which people claim them.
     Pass(rides::PassOptions),
     /// Make anew what is derived of something else.
@@ -162,6 +165,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::Key(command) => key(administrator, command)?,
         AdminCommand::User(command) => return user::carry_out(administrator, command),
         AdminCommand::Gate(command) => rides::gate(administrator, command)?,
+        AdminCommand::Ride(command) => rides::ride(administrator, command)?,
         AdminCommand::Pass(options) => rides::pass(administrator, &options)?,
         AdminCommand::Rebuild(command) => return rides::rebuild(administrator, &command),
         AdminCommand::Import { file, from, key } => {

@@ -45,6 +45,7 @@ mod rides_live;
 mod rides_pages;
 mod rides_rebuild;
 mod rides_search;
+mod rides_voided;
 mod secrecy;
 mod seeding;
 mod server;

@@ -21,6 +21,7 @@ fn a_command_whose_reader_has_gone_ends_without_a_word() {
         &["admin", "gate", "list"],
         &["admin", "gate", "renew", "north"],
         &["admin", "pass", "7", "--to", "500"],
+        &["admin", "ride", "find", "--season", "2025", "--resort", "3", "--day", "1"],
         &["admin", "export", text(&file)],
         &load,
     ] {

@@ -1,14 +1,16 @@
-//! `lodge admin gate`, `lodge admin pass` and `lodge admin rebuild`.
+//! `lodge admin gate`, `lodge admin ride`, `lodge admin pass` and `lodge admin rebuild`.
 
-use std::{io::Write, process::ExitCode};
+use std::{collections::HashMap, io::Write, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use lodge_domain::rides::{Gate, Rebuilt, SkierId};
+use lodge_domain::rides::{
+    Day, Gate, GateId, Rebuilt, ResortDay, ResortId, Ride, Season, SkierId, StoredRide,
+};
 
 use super::OTHER_ANSWER;
 use crate::{
-    admin::{Administrator, Command, Outcome, RidesCommand},
+    admin::{Administrator, Command, EVENTS_MAX, Outcome, RidesCommand},
     commands::out::{Out, say},
 };
 
@@ -35,6 +37,42 @@ pub(super) enum GateCommand {
         /// What it is called.
         name: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RideCommand {
+    /// List a day's events, with the ids by which they can be taken back, in the order in which they came.
+    ///
+    /// Of each, separated by tabs: its id; its gate, or - for whoever has no key; skier, minute, lift and
+    /// vertical; when it came in; and, of a void, the id of the ride that it took back.
+    Find(FindOptions),
+    /// Take back a ride, as the gate that sent it could. Sums follow at once.
+    ///
+    /// Exits with 1 if there is no such ride, or it is void already.
+    Void {
+        /// What the ride's event is called.
+        event: String,
+        /// The gate that sent it. [default: whoever has no key]
+        #[arg(long, value_name = "NAME")]
+        gate: Option<String>,
+    },
+}
+
+/// Which day, and whose.
+#[derive(Debug, Args)]
+pub(super) struct FindOptions {
+    /// The season.
+    #[arg(long, value_name = "YEAR")]
+    season: u16,
+    /// The resort.
+    #[arg(long, value_name = "NUMBER")]
+    resort: u16,
+    /// The day of the season.
+    #[arg(long, value_name = "NUMBER")]
+    day: u16,
+    /// The skier. [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    skier: Option<u32>,
 }
 
 /// `lodge admin pass`.
@@ -105,6 +143,56 @@ fn print(gate: &Gate) {
         resort.map_or_else(|| "all resorts".to_owned(), |resort| format!("resort {}", resort.0));
     let state = revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
     say!("{}\t{name}\t{resort}\t{created_at}\t{state}", id.0);
+}
+
+pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> Result<()> {
+    let (event, gate) = match command {
+        RideCommand::Find(options) => return find(administrator, &options),
+        RideCommand::Void { event, gate } => (event.parse()?, gate),
+    };
+    let command = Command::Rides(RidesCommand::VoidRide { event, gate });
+    let Outcome::RideVoided(Ride { on, skier, minute, lift, vertical }) =
+        administrator.carry_out(command)?
+    else {
+        bail!(OTHER_ANSWER)
+    };
+    let ResortDay { season, resort, day } = on;
+    say!(
+        "took back the ride of skier {skier} at resort {resort} in season {season} on day {day}, minute {minute}, by lift {lift}, {vertical} up"
+    );
+    Ok(())
+}
+
+fn find(administrator: &mut Administrator, options: &FindOptions) -> Result<()> {
+    let Outcome::Gates(gates) = administrator.carry_out(Command::Rides(RidesCommand::ListGates))?
+    else {
+        bail!(OTHER_ANSWER)
+    };
+    let names: HashMap<GateId, String> =
+        gates.into_iter().map(|gate| (gate.id, gate.name)).collect();
+    let (season, resort) = (Season(options.season), ResortId(options.resort));
+    let on = ResortDay { season, resort, day: Day(options.day) };
+    let skier = options.skier.map(SkierId);
+    let (mut after, mut out) = (None, Out::lock());
+    loop {
+        let command = Command::Rides(RidesCommand::FindEvents { on, skier, after });
+        let Outcome::RideEvents(events) = administrator.carry_out(command)? else {
+            bail!(OTHER_ANSWER)
+        };
+        for StoredRide { gate, id, ride, voids, at, .. } in &events {
+            let gate = names.get(gate).map_or("-", String::as_str);
+            let Ride { skier, minute, lift, vertical, .. } = ride;
+            write!(out, "{id}\t{gate}\t{skier}\t{minute}\t{lift}\t{vertical}\t{at}")?;
+            match voids {
+                Some(ride) => writeln!(out, "\tvoids {ride}")?,
+                None => writeln!(out)?,
+            }
+        }
+        match events.last() {
+            Some(last) if events.len() == EVENTS_MAX => after = Some(last.place),
+            _ => return Ok(()),
+        }
+    }
 }
 
 pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> Result<()> {

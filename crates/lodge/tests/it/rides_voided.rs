@@ -1,0 +1,114 @@
+//! Rides that the operator takes back.
+
+use serde_json::{Value, json};
+
+use crate::server::{Lodge, Server};
+
+const DAY: &str = "/skiers/3/seasons/2025/days/1/skiers/7";
+const FAR_OFF: &str = "/skiers/3/seasons/9999/days/366/skiers/7";
+const OF_FAR_OFF: [&str; 6] = ["--season", "9999", "--resort", "3", "--day", "366"];
+
+fn send(server: &Server, path: &str, lift: u32) -> String {
+    let answer = server.ask("POST", path).json(&json!({ "time": 217, "liftID": lift })).send();
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()["id"].as_str().unwrap().to_owned()
+}
+
+/// What was found, a line for each event, in fields.
+fn find(lodge: &Lodge, more: &[&str]) -> Vec<Vec<String>> {
+    let said = lodge.admin(&[&["ride", "find"], &OF_FAR_OFF[..], more].concat());
+    said.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+}
+
+fn stored(server: &Server) -> Value {
+    server.get("/api/rides/ledger").json()["for_ever"]["stored"].clone()
+}
+
+#[test]
+fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let wrong = send(&server, FAR_OFF, 21);
+    let right = send(&server, DAY, 1);
+    assert!(server.get("/rides").text().contains("9999"), "it takes the front page");
+    let found = find(&lodge, &[]);
+    let line = [wrong.as_str(), "-", "7", "217", "21", "210"];
+    assert_eq!((found.len(), &found[0][..6]), (1, &line.map(str::to_owned)[..]));
+    assert_eq!(find(&lodge, &["--skier", "8"]).len(), 0);
+
+    let said = lodge.admin(&["ride", "void", &wrong]);
+    assert_eq!(
+        said,
+        "took back the ride of skier 7 at resort 3 in season 9999 on day 366, minute 217, by lift 21, 210 up\n"
+    );
+    assert_eq!(server.get(FAR_OFF).status, 404);
+    assert_eq!(server.get(DAY).json(), json!(10), "the others stay");
+    assert!(!server.get("/rides").text().contains("9999"));
+    assert_eq!(stored(&server), json!(3), "the books have the void");
+    let found = find(&lodge, &["--skier", "7"]);
+    assert_eq!((found.len(), &found[1][7]), (2, &format!("voids {wrong}")));
+
+    let (void, absent) = (found[1][0].as_str(), "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b");
+    let refusals = |running: &str| {
+        for (event, why) in [
+            (wrong.as_str(), "void already"),
+            (void, "is a void itself"),
+            (absent, "nobody sent an event of that id"),
+            ("", "must be 1 to 128"),
+        ] {
+            let ran = lodge.run(&["admin", "ride", "void", event]);
+            assert!(ran.code == 1 && ran.err.contains(why), "{running}: {event}: {ran:?}");
+        }
+    };
+    refusals("by the server");
+    assert_eq!(stored(&server), json!(3));
+    assert_eq!(server.stop(), Some(0));
+    refusals("where none runs");
+    lodge.admin(&["ride", "void", &right]);
+    let rebuilt = lodge.admin(&["rebuild", "rides"]);
+    assert!(rebuilt.contains("nothing differed"), "{rebuilt}");
+    assert_eq!(lodge.start().get(DAY).status, 404);
+}
+
+#[test]
+fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let key = lodge.gate("north", &[]);
+    let send = |once: &str, key: Option<&str>| {
+        let ask = server.ask("POST", FAR_OFF).once(once);
+        let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
+        assert_eq!(ask.json(&json!({ "time": 1, "liftID": 2 })).send().status, 201);
+    };
+    send("scan 1", Some(&key));
+    send("scan 2", None);
+    lodge.admin(&["gate", "revoke", "north"]);
+    let gates: Vec<_> = find(&lodge, &[]).into_iter().map(|fields| fields[1].clone()).collect();
+    assert_eq!(gates, ["north", "-"]);
+    for (arguments, why) in [
+        (&["scan 1"][..], "nobody sent"),
+        (&["scan 2", "--gate", "north"], "that gate sent no"),
+        (&["scan 1", "--gate", "south"], "no gate of that name"),
+    ] {
+        let ran = lodge.run(&[&["admin", "ride", "void"], arguments].concat());
+        assert!(ran.code == 1 && ran.err.contains(why), "{ran:?}");
+    }
+    assert_eq!(server.get(FAR_OFF).json(), json!(40));
+    lodge.admin(&["ride", "void", "scan 1", "--gate", "north"]);
+    assert_eq!(server.get(FAR_OFF).json(), json!(20), "though its key was revoked");
+}
+
+#[test]
+fn all_events_of_a_day_are_found_however_many() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let line = |n: u32| {
+        let (skier, lift) = (n % 9 + 1, n % 40 + 1);
+        json!({ "id": format!("scan {n}"), "resortID": 3, "seasonID": "9999", "dayID": 366, "skierID": skier, "time": 1, "liftID": lift }).to_string()
+    };
+    let lines: Vec<_> = (0..2_500).map(line).collect();
+    assert_eq!(server.ask("POST", "/api/rides").body(lines.join("\n")).send().status, 200);
+    let ids: Vec<_> = find(&lodge, &[]).into_iter().map(|fields| fields[0].clone()).collect();
+    let expected: Vec<_> = (0..2_500).map(|n| format!("scan {n}")).collect();
+    assert_eq!(ids, expected);
+}
