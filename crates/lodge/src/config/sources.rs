@@ -122,10 +122,9 @@ fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) 
     };
     let value = match default {
         Value::String(_) => Value::String(text.to_owned()),
-        Value::Array(_) => toml_array(text).unwrap_or_else(|| {
-            let items = text.split(',').map(|item| Value::String(item.trim().to_owned()));
-            Value::Array(items.collect())
-        }),
+        Value::Array(items) => toml_array(text)
+            .or_else(|| list(text, items))
+            .with_context(|| format!("{name} must be whole numbers with commas between them"))?,
         _ => format!("value = {text}")
             .parse::<Table>()
             .ok()
@@ -144,6 +143,16 @@ fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) 
     };
     table.insert(key.to_owned(), value);
     Ok(())
+}
+
+/// What stands between commas: numbers, where those of the default are; `None` if one of them is none.
+fn list(text: &str, default: &[Value]) -> Option<Value> {
+    let numbers = matches!(default.first(), Some(Value::Integer(_)));
+    let item = |item: &str| {
+        let number = || item.parse().ok().map(Value::Integer);
+        if numbers { number() } else { Some(Value::String(item.to_owned())) }
+    };
+    text.split(',').map(|text| item(text.trim())).collect::<Option<_>>().map(Value::Array)
 }
 
 /// An array as TOML has it; the others are plain, with commas, and may begin with a bracket as addresses do.
@@ -327,6 +336,14 @@ mod tests {
     fn a_list_is_written_with_commas_or_as_toml() {
         let config = with(&[("LODGE_REDIS_MASTERS", "a, b")]).unwrap();
         assert_eq!(config.redis.masters, ["a", "b"]);
+        for seasons in ["2024,2025", " 2024 , 2025 ", "[2024, 2025]"] {
+            let config = with(&[("LODGE_RIDES_SEASONS", seasons)]).unwrap();
+            assert_eq!(config.rides.seasons, [2024, 2025], "{seasons}");
+        }
+        for seasons in ["2024,x", "2024,", ""] {
+            let error = format!("{:#}", with(&[("LODGE_RIDES_SEASONS", seasons)]).unwrap_err());
+            assert!(error.contains("LODGE_RIDES_SEASONS must be whole numbers"), "{error}");
+        }
         let config = with(&[
             ("LODGE_APPS", "accounts"),
             ("LODGE_ROLES", "web"),
