@@ -76,7 +76,8 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let (stop, stop_ops) = (CancellationToken::new(), CancellationToken::new());
     let tasks = TaskTracker::new();
     let limits = wiring::connection_limits(&config);
-    let ops_site = Ops::new(metrics.clone(), services.engine.clone(), stop.clone());
+    let ops_site =
+        Ops::new(metrics.clone(), services.engine.clone(), services.rides.clone(), stop.clone());
     let server =
         public.map(|public| serve_public(public, &config, &services, &stop)).transpose()?;
     tasks.spawn(server::serve(ops, ops_site, limits, Lanes::here(), stop_ops.clone()));

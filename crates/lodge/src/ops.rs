@@ -11,13 +11,14 @@ use axum::{
 };
 use http::StatusCode;
 use hyper::body::Incoming;
+use lodge_domain::rides::Rides;
 use lodge_web::edge::server::Answer;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::wiring::Engine;
+use crate::{telemetry, wiring::Engine};
 
 /// How long the store may take to answer a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -29,24 +30,33 @@ pub(crate) struct Ops(Router);
 struct Inner {
     metrics: PrometheusHandle,
     engine: Engine,
+    /// Has counters of its own, which are read when somebody asks.
+    rides: Option<Arc<Rides>>,
     stopping: CancellationToken,
 }
 
+impl Inner {
+    fn render(&self) -> String {
+        if let Some(rides) = &self.rides {
+            telemetry::count_rides(&rides.progress());
+        }
+        self.metrics.render()
+    }
+}
+
 impl Ops {
-    /// Answers with these metrics, and is ready while `engine` answers and nothing is `stopping`.
+    /// Answers with these metrics and those of rides, and is ready while `engine` answers and nothing is `stopping`.
     pub(crate) fn new(
         metrics: PrometheusHandle,
         engine: Engine,
+        rides: Option<Arc<Rides>>,
         stopping: CancellationToken,
     ) -> Self {
         let router = Router::new()
-            .route(
-                "/metrics",
-                get(|State(ops): State<Arc<Inner>>| async move { ops.metrics.render() }),
-            )
+            .route("/metrics", get(|State(ops): State<Arc<Inner>>| async move { ops.render() }))
             .route("/health/live", get(|| async { "live\n" }))
             .route("/health/ready", get(ready))
-            .with_state(Arc::new(Inner { metrics, engine, stopping }));
+            .with_state(Arc::new(Inner { metrics, engine, rides, stopping }));
         Self(router)
     }
 }

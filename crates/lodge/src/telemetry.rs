@@ -3,6 +3,7 @@
 use std::{io::IsTerminal, time::Duration};
 
 use anyhow::{Context, Result};
+use lodge_domain::rides::Progress;
 use lodge_web::edge::instruments;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
@@ -73,6 +74,7 @@ fn describe() {
         "lodge_links_clicks_stored_total",
         "lodge_links_dead_letters_total",
         "lodge_links_stale_total",
+        "lodge_rides_limited_total",
         "lodge_wire_connections_refused_total",
         "lodge_wire_dials_failed_total",
         "lodge_wire_hellos_failed_total",
@@ -105,6 +107,26 @@ fn describe() {
         "Click batches that the store did not take; they are sent again"
     );
     describe_accounts();
+    count_rides(&Progress::default());
+    metrics::describe_counter!(
+        RIDE_EVENTS,
+        "Events about rides that were decided on, by what came of them"
+    );
+    metrics::describe_counter!(
+        "lodge_rides_limited_total",
+        "Events about rides past a limit; they are among the refused"
+    );
+}
+
+/// Events about rides, by outcome.
+const RIDE_EVENTS: &str = "lodge_rides_events_total";
+
+/// Tells what has come of events about rides since the process started.
+pub(crate) fn count_rides(progress: &Progress) {
+    let &Progress { stored, duplicates, refused, .. } = progress;
+    for (outcome, events) in [("stored", stored), ("duplicate", duplicates), ("refused", refused)] {
+        metrics::counter!(RIDE_EVENTS, "outcome" => outcome).absolute(events);
+    }
 }
 
 /// The sections of a request about accounts, each with its latency.

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Recorded, ResortId, Ride,
-    RideEvent, RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
+    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Progress, Recorded, ResortId,
+    Ride, RideEvent, RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
 };
 use crate::{Clock, Error, Random, Result, Tasks, random::time_ordered_id};
 
@@ -131,6 +131,11 @@ impl Rides {
     /// Counts events that were refused for what they said, or because there were too many.
     pub fn refuse(&self, events: u64) {
         self.books.refuse(events);
+    }
+
+    /// What this process has been sent since it started.
+    pub fn progress(&self) -> Progress {
+        self.books.progress()
     }
 
     /// The books.

@@ -127,3 +127,26 @@ fn is_measured(server: &Server, section: &str, at_least: f64) {
     let seconds = server.metric(&format!("{section}_seconds_sum"));
     assert!((0.0..60.0).contains(&seconds), "{section}: {seconds}");
 }
+
+#[test]
+fn what_came_of_events_about_rides_is_counted_from_the_start() {
+    let lodge = Lodge::new();
+    let server = lodge.start();
+    let counted = || {
+        ["stored", "duplicate", "refused"].map(|outcome| {
+            let series = format!("lodge_rides_events_total{{outcome=\"{outcome}\"}} ");
+            let text = server.ops("/metrics").text();
+            text.lines().find_map(|line| line.strip_prefix(&series)?.parse::<u64>().ok())
+        })
+    };
+    assert_eq!(counted(), [Some(0); 3]);
+    assert!(server.ops("/metrics").text().contains("\nlodge_rides_limited_total 0\n"));
+    let send = |once: &str, lift: u32| {
+        let ask = server.ask("POST", "/skiers/3/seasons/2025/days/1/skiers/7").once(once);
+        ask.json(&json!({ "time": 1, "liftID": lift })).send().status
+    };
+    assert_eq!([send("a", 1), send("b", 1), send("a", 1)], [201; 3]);
+    assert_eq!([send("a", 2), send("c", 99)], [400; 2]);
+    lodge.admin(&["ride", "void", "b"]);
+    assert_eq!(counted(), [Some(3), Some(1), Some(2)]);
+}
