@@ -305,12 +305,20 @@ fn verification(found: &Verification, out: &mut impl Write) -> io::Result<()> {
     for example in &found.examples {
         writeln!(out, "for example: {example}")?;
     }
-    match (found.right(), found.unknown) {
-        (true, 0) => writeln!(out, "VERIFIED"),
-        (true, _) => writeln!(
+    let refused = thousands(found.refused);
+    match found {
+        _ if !found.right() => writeln!(out, "NOT AS ACKNOWLEDGED"),
+        Verification { unknown: 1.., .. } => writeln!(
             out,
             "NOT VERIFIED: {unknown} events may be stored or not; what was acknowledged is counted once, and at most these besides"
         ),
-        (false, _) => writeln!(out, "NOT AS ACKNOWLEDGED"),
+        Verification { acknowledged: 0, .. } => {
+            writeln!(out, "NOTHING TO VERIFY: no event was acknowledged")
+        }
+        Verification { refused: 1.., .. } => writeln!(
+            out,
+            "AS ACKNOWLEDGED: what was acknowledged is counted once; {refused} events were refused or not sent"
+        ),
+        _ => writeln!(out, "VERIFIED"),
     }
 }

@@ -33,6 +33,10 @@ pub(crate) struct Before {
 /// What was found.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Verification {
+    /// Events that are to be found.
+    pub(crate) acknowledged: u64,
+    /// Those that were refused or not sent: nothing is found of them.
+    pub(crate) refused: u64,
     /// Skiers' days that the run touched.
     pub(crate) skier_days: u64,
     /// Of those: with another vertical.
@@ -95,6 +99,8 @@ pub(crate) fn verify(
     let doubtful = std::mem::take(&mut tally.doubtful);
     look_again(doubtful, Vec::is_empty, |doubtful| ask_again(plan, doubtful, &mut tally))?;
     let mut found = Verification {
+        acknowledged: tally.events.acknowledged,
+        refused: tally.events.refused,
         asked_again,
         unknown: tally.events.unknown,
         skier_days: tally.days.len() as u64,

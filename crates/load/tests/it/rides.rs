@@ -308,6 +308,26 @@ fn an_event_of_unknown_outcome_may_be_there_or_not() {
 }
 
 #[test]
+fn nothing_is_called_verified_where_events_were_refused() {
+    for (refused_of_ten, words, outcome) in [
+        (10, "\nNOTHING TO VERIFY: no event was acknowledged\n", Outcome::Unsound),
+        (1, "\nAS ACKNOWLEDGED: ", Outcome::Sound),
+        (0, "\nVERIFIED\n", Outcome::Sound),
+    ] {
+        let posts = AtomicU64::new(0);
+        let (address, _) = rides(move |request, _| {
+            let is_refused = request.method == "POST"
+                && posts.fetch_add(1, Ordering::SeqCst) % 10 < refused_of_ten;
+            is_refused.then(|| Reply::Body(401, "", Vec::new()))
+        });
+        let ran = ride_load(address, "rides -n 20 --first-threads 0 --threads 2 --verify");
+        assert!(ran.text.contains(words), "{}", ran.text);
+        assert_eq!(ran.text.contains("VERIFIED"), refused_of_ten == 0, "{}", ran.text);
+        assert_eq!(ran.outcome, outcome, "{}", ran.text);
+    }
+}
+
+#[test]
 fn events_of_unknown_outcome_are_asked_for_until_it_is_known() {
     for command in ["rides --first-threads 0 --threads 5", "rides-batch --lines 10 -c 5"] {
         let seen: Mutex<HashMap<String, u32>> = Mutex::default();
