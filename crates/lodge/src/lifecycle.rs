@@ -1,6 +1,6 @@
 //! A server from its start to its last write.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use lodge_domain::{
@@ -101,9 +101,8 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
-    let wire_address =
-        wire_address.map_or_else(|| "none".to_owned(), |address| address.to_string());
-    tracing::info!(address, accounts = wire_address, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
+    let accounts = where_accounts_are(&config, wire_address);
+    tracing::info!(address, accounts, ops = %format!("http://{ops_address}"), data = %config.data.display(), "ready");
 
     let failed = tokio::select! {
         () = ends.next() => None,
@@ -135,6 +134,16 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     }
     tracing::info!("stopped");
     failed.map_or(Ok(()), |error| Err(error).context("what goes on beside the requests has failed"))
+}
+
+/// Where accounts are asked for: of others on this listener, here alone, or of others.
+fn where_accounts_are(config: &Config, listener: Option<SocketAddr>) -> String {
+    match listener {
+        Some(address) => address.to_string(),
+        None if config.keeps_accounts() => "here".to_owned(),
+        None if config.answers_for_accounts() => config.accounts.servers.join(","),
+        None => "none".to_owned(),
+    }
 }
 
 /// How a task fails; if it ends well, this never does.
@@ -172,7 +181,7 @@ fn listen_for_web(config: &Config, services: &Services) -> Result<Option<ForWeb>
     Ok(Some((bind(config.accounts.listen)?, Arc::clone(accounts) as Arc<dyn Backend>, options)))
 }
 
-fn bind(address: std::net::SocketAddr) -> Result<TcpListener> {
+fn bind(address: SocketAddr) -> Result<TcpListener> {
     server::listen(address).with_context(|| format!("cannot listen on {address}"))
 }
 

@@ -293,3 +293,17 @@ fn a_tier_without_its_settings_says_which() {
         assert!(ran.code == 78 && ran.err.contains(said), "{ran:?}");
     }
 }
+
+#[test]
+fn whoever_starts_reads_where_accounts_are() {
+    let says = |server: &Server, accounts: &str| {
+        let log = server.log();
+        assert!(log.contains(&format!("\"accounts\":\"{accounts}\"")), "{accounts}: {log}");
+    };
+    says(&Lodge::new().start(), "here");
+    says(&Lodge::new().with("LODGE_APPS", "links").start(), "none");
+    let (_tiers, accounts, web) = Tiers::new().start();
+    let address = accounts.wire.unwrap().to_string();
+    says(&accounts, &address);
+    says(&web, &address);
+}
