@@ -21,7 +21,7 @@ pub enum BackupError {
         path: PathBuf,
     },
     /// The copy cannot be written.
-    #[error("cannot write the backup {}: {source}", path.display())]
+    #[error("cannot write the backup {}", path.display())]
     File {
         /// Its path.
         path: PathBuf,
@@ -90,11 +90,12 @@ fn vacuum_into(from: &Path, to: &Path) -> Result<u64, OpenError> {
 /// there stays beside it as `lodge.db.before-restore`, with a number if there are several; its path, if
 /// there was anything. Blocks.
 pub fn restore(from: &Path, folder: &Path) -> Result<Option<PathBuf>, OpenError> {
+    // Before there is a folder: without a backup none is made.
+    check_integrity(from)?;
     let folder_lock = Folder::lock(folder)?;
     let database = folder_lock.database();
     let failed = |source| OpenError::File { path: database.clone(), source };
     let restored = with_suffix(&database, ".restoring");
-    check_integrity(from)?;
     vacuum_into(from, &restored)?;
     let kept = if database.try_exists().map_err(failed)? {
         Some(keep(&database).map_err(failed)?)

@@ -55,7 +55,7 @@ pub enum OpenError {
         report: String,
     },
     /// The folder or a file in it cannot be made, read or written.
-    #[error("cannot use {}: {source}", path.display())]
+    #[error("cannot use {}", path.display())]
     File {
         /// Which.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// The database cannot be opened.
-    #[error("cannot open the database {}: {source}", file.display())]
+    #[error("cannot open the database {}", file.display())]
     Database {
         /// The file.
         file: PathBuf,

@@ -12,6 +12,7 @@ use std::{
 use anyhow::Context;
 use futures_util::{SinkExt, StreamExt};
 use lodge_domain::{
+    Error,
     accounts::{Accounts, Actor, NewPassword},
     rides::{GateId, Rides, SkierId},
 };
@@ -143,7 +144,8 @@ async fn carry_out_for_rides(
 ) -> lodge_domain::Result<Outcome> {
     Ok(match command {
         RidesCommand::CreateGate { name, resort } => {
-            let resort = resort.map(|number| rides.mountain.resort(number)).transpose()?;
+            let resort = resort.map(|number| rides.mountain.resort(number)).transpose();
+            let resort = resort.map_err(of_the_option)?;
             let (gate, token) = rides.gates.create(&name, resort.map(|(id, _)| id)).await?;
             Outcome::GateCreated { gate, token: token.into() }
         }
@@ -173,6 +175,14 @@ async fn carry_out_for_rides(
             pass_codes(rides, skiers).await?
         }
     })
+}
+
+/// Of a resort that there is none of: by the name under which it was given.
+fn of_the_option(error: Error) -> Error {
+    match error {
+        Error::Invalid { reason, .. } => Error::invalid("--resort", reason),
+        other => other,
+    }
 }
 
 /// The first of these skiers, as many as one answer holds.

@@ -50,7 +50,7 @@ fn check_folder(config: &Config) -> (bool, bool) {
             return (true, true);
         }
         Err(error) => {
-            say!("BAD   data folder {folder}: {error}");
+            say!("BAD   data folder {folder}: {:#}", anyhow::Error::new(error));
             return (false, false);
         }
     }

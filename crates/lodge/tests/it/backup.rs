@@ -99,6 +99,15 @@ fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
     assert_eq!((server.get(&format!("/{SHORT}")).status, server.get("/late").status), (307, 404));
 }
 
+#[test]
+fn a_restore_that_cannot_be_says_why_once_and_makes_no_folder() {
+    let lodge = Lodge::new();
+    let ran = lodge.run(&["admin", "restore", text(&lodge.file("missing.db"))]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.err.matches("No such file").count(), 1, "{}", ran.err);
+    assert!(ran.err.contains("missing.db") && !lodge.data().exists(), "{}", ran.err);
+}
+
 /// Changes one of the two places where the short stands: the table and its index differ.
 fn differ(file: &mut [u8]) {
     let at = file.windows(SHORT.len()).rposition(|window| window == SHORT.as_bytes()).unwrap();

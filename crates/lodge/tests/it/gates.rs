@@ -160,3 +160,11 @@ fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
     let absent = lodge.run(&["admin", "gate", "renew", "west"]);
     assert!(absent.code == 1 && absent.err.contains("no gate of that name"), "{absent:?}");
 }
+
+#[test]
+fn a_resort_that_a_gate_cannot_have_is_named_as_it_was_given() {
+    let lodge = Lodge::new();
+    assert_eq!(lodge.start().stop(), Some(0));
+    let ran = lodge.run(&["admin", "gate", "create", "x", "--resort", "99"]);
+    assert!(ran.code == 1 && ran.err.contains("--resort: must be"), "{ran:?}");
+}
