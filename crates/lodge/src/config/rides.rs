@@ -52,6 +52,7 @@ pub(crate) struct RidesConfig {
     pub(crate) minutes_max: u16,
     pub(crate) skiers_max: u32,
     pub(crate) lifts_max: u16,
+    pub(crate) unwritten_max: u32,
     pub(crate) resorts: Vec<ResortConfig>,
 }
 
@@ -85,6 +86,7 @@ impl Default for RidesConfig {
             minutes_max: MINUTES_MAX,
             skiers_max: 100_000,
             lifts_max: 40,
+            unwritten_max: 250_000,
             resorts: (1..).zip(RESORTS).map(resort).collect(),
         }
     }
@@ -116,6 +118,9 @@ pub(super) fn check(config: &Config) -> Result<()> {
     if let Some((key, _, most)) = most.iter().find(|(_, value, most)| !(1..=*most).contains(value))
     {
         bail!("rides.{key} must be from 1 to {most}");
+    }
+    if rides.unwritten_max == 0 {
+        bail!("rides.unwritten_max must be at least 1");
     }
     check_resorts(&rides.resorts)?;
     let lifts = rides.resorts.iter().map(|resort| match resort.lifts.len() {
@@ -199,6 +204,7 @@ mod tests {
             ("skiers_max = 100000001", "rides.skiers_max"),
             ("lifts_max = 0", "rides.lifts_max"),
             ("lifts_max = 1001", "rides.lifts_max must be from 1 to 1000"),
+            ("unwritten_max = 0", "rides.unwritten_max must be at least 1"),
             ("resorts = []", "rides.resorts"),
             ("resorts = [{ id = 0, name = \"x\" }]", "rides.resorts[0].id"),
             (

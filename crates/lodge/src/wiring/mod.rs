@@ -325,6 +325,7 @@ fn options(config: &Config) -> Options {
         reader_threads: config.embedded.readers,
         reader_queue: config.embedded.queue_max,
         queue_per_app: config.embedded.queue_max,
+        rides_unwritten: config.rides.unwritten_max,
         ..Options::default()
     }
 }

@@ -152,7 +152,8 @@ struct Sender {
 
 #[test]
 fn twenty_kills_under_retrying_gates_count_every_acknowledged_event_once() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
+    // Skiers' sums are written so often that some of the kills come while they are.
+    let lodge = Lodge::new().with("LODGE_APPS", "rides").with("LODGE_RIDES_UNWRITTEN_MAX", "90");
     let senders = ride_through_kills(&lodge, KILLS);
     let events: Vec<_> = senders.iter().flat_map(|sender| &sender.acknowledged).collect();
     let voids = events.iter().filter(|event| matches!(event.what, What::Void(_))).count();
