@@ -35,6 +35,7 @@ pub mod lists;
 pub mod passes;
 pub mod pictures;
 pub mod replacements;
+pub mod ride_searches;
 pub mod rides;
 pub mod samples;
 pub mod sessions;
@@ -214,9 +215,9 @@ macro_rules! rides_promises {
             rides::a_day_on_the_mountain_is_told_at_once,
             rides::the_ledger_counts_every_event,
             rides::a_season_that_was_added_is_kept_at_its_resort,
-            rides::a_search_finds_what_the_rides_say,
-            rides::a_season_is_exported_whole_in_pages,
-            rides::events_are_found_by_their_day_and_by_their_id,
+            ride_searches::a_search_finds_what_the_rides_say,
+            ride_searches::a_season_is_exported_whole_in_pages,
+            ride_searches::events_are_found_by_their_day_and_by_their_id,
             rides::a_rebuild_finds_nothing_to_put_right,
             gates::a_gate_is_found_by_its_token,
             gates::a_gates_name_is_given_once,
