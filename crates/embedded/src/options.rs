@@ -17,8 +17,8 @@ pub struct Options {
     pub page_cache_bytes: usize,
     /// Length of the write-ahead log, in bytes, from which it is carried into the file. Default 4 MiB.
     pub wal_checkpoint_bytes: u64,
-    /// Length of the write-ahead log, in bytes, from which it is to start anew; at a quarter more writes wait
-    /// for that. Its file may stay twice as long. Default 64 MiB.
+    /// Length of the write-ahead log, in bytes, from which it is to start anew; at a quarter more, at the latest,
+    /// writes wait for that. Its file may stay twice as long. Default 64 MiB.
     pub wal_restart_bytes: u64,
     /// Length of the write-ahead log, in bytes, past which writes are refused because a long read (a
     /// backup) keeps it from starting anew. Default 1 GiB.
