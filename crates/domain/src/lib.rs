@@ -3,6 +3,7 @@
 //! the engines do, behind the ports, and the binary's wiring chooses them.
 
 pub mod accounts;
+pub mod board;
 pub mod clock;
 pub mod error;
 pub mod keys;

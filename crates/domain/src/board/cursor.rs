@@ -1,0 +1,226 @@
+//! How far a reader has come.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventId, Origin, origin::pair};
+use crate::{Error, Result};
+
+/// Origins that a cursor names: so many that its text stays under 1 KiB.
+const ORIGINS_MAX: usize = 30;
+
+/// The longest text of a cursor, in bytes.
+pub const CURSOR_BYTES_MAX: usize = 1024;
+
+/// What a reader has of a channel: of each origin everything up to a number. As text `origin:seq,…`, in the order of
+/// the origins. Origins that write no more fold into one entry, `0:ORIGIN`: everything of all that closed up to that
+/// one, as the store knows their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cursor {
+    folded: Option<Origin>,
+    seqs: BTreeMap<Origin, u64>,
+}
+
+impl Cursor {
+    /// Up to which number everything of this origin is had; 0 is nothing.
+    pub fn seq(&self, origin: Origin) -> u64 {
+        self.seqs.get(&origin).copied().unwrap_or(0)
+    }
+
+    /// Whether the event is had.
+    pub fn has(&self, id: EventId) -> bool {
+        id.seq <= self.seq(id.origin)
+    }
+
+    /// Takes in an event, and with it all before it of the same origin.
+    pub fn take(&mut self, id: EventId) {
+        let seq = self.seqs.entry(id.origin).or_default();
+        *seq = id.seq.max(*seq);
+    }
+
+    /// Goes back to before an event, and with it all that follow of the same origin.
+    pub fn before(&mut self, id: EventId) {
+        let seq = self.seq(id.origin).min(id.seq - 1);
+        if seq == 0 {
+            self.seqs.remove(&id.origin);
+        } else {
+            self.seqs.insert(id.origin, seq);
+        }
+    }
+
+    /// Each origin that is named, and up to where.
+    pub fn seqs(&self) -> impl Iterator<Item = (Origin, u64)> {
+        self.seqs.iter().map(|(origin, seq)| (*origin, *seq))
+    }
+
+    /// The same in full: `closed` are the origins that write no more, in the order in which they closed, each with
+    /// the number of its last event here. What folds into an origin that is not among them is as if it were not had.
+    #[must_use]
+    pub fn unfolded(mut self, closed: &[(Origin, u64)]) -> Self {
+        let Some(last) = self.folded.take() else { return self };
+        if let Some(place) = closed.iter().position(|(origin, _)| *origin == last) {
+            for (origin, seq) in closed.iter().take(place + 1).filter(|(_, seq)| *seq > 0) {
+                self.take(EventId { origin: *origin, seq: *seq });
+            }
+        }
+        self
+    }
+
+    /// The same in short: the closed origins of which everything is had, from the first on, become one entry.
+    #[must_use]
+    pub fn folded(self, closed: &[(Origin, u64)]) -> Self {
+        let mut cursor = self.unfolded(closed);
+        for (origin, seq) in closed {
+            if cursor.seq(*origin) < *seq {
+                break;
+            }
+            cursor.seqs.remove(origin);
+            cursor.folded = Some(*origin);
+        }
+        // What is forgotten here comes again, and is known by its id.
+        while cursor.seqs.len() > ORIGINS_MAX {
+            cursor.seqs.pop_first();
+        }
+        cursor
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let refused =
+            || Error::invalid("cursor", "must be one that an answer gave, such as 7:42,9:3");
+        if text.len() > CURSOR_BYTES_MAX {
+            return Err(refused());
+        }
+        let mut cursor = Self::default();
+        for entry in text.split(',').filter(|_| !text.is_empty()) {
+            let (origin, seq) = pair(entry).ok_or_else(refused)?;
+            let is_new = if let Some(origin) = Origin::new(origin) {
+                seq > 0 && cursor.seqs.insert(origin, seq).is_none()
+            } else {
+                let last = u32::try_from(seq).ok().and_then(Origin::new).ok_or_else(refused)?;
+                cursor.folded.replace(last).is_none()
+            };
+            if !is_new || cursor.seqs.len() > ORIGINS_MAX {
+                return Err(refused());
+            }
+        }
+        Ok(cursor)
+    }
+}
+
+impl TryFrom<String> for Cursor {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Cursor> for String {
+    fn from(cursor: Cursor) -> Self {
+        cursor.to_string()
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let folded = self.folded.map(|last| (0, u64::from(last.number())));
+        let seqs = self.seqs.iter().map(|(origin, seq)| (origin.number(), *seq));
+        for (place, (origin, seq)) in folded.into_iter().chain(seqs).enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{origin}:{seq}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    fn origin(number: u32) -> Origin {
+        Origin::new(number).unwrap()
+    }
+
+    #[test]
+    fn a_cursor_says_what_it_has_and_nothing_else() {
+        let mut cursor: Cursor = "3:7,9:1".parse().unwrap();
+        cursor.take("5:2".parse().unwrap());
+        cursor.take("3:4".parse().unwrap());
+        assert_eq!(cursor.to_string(), "3:7,5:2,9:1");
+        assert!(cursor.has("3:7".parse().unwrap()) && !cursor.has("3:8".parse().unwrap()));
+        cursor.before("5:1".parse().unwrap());
+        cursor.before("3:7".parse().unwrap());
+        assert_eq!(cursor.to_string(), "3:6,9:1");
+        assert_eq!(Cursor::default().to_string().parse::<Cursor>().unwrap(), Cursor::default());
+    }
+
+    #[test]
+    fn what_no_answer_gave_is_refused() {
+        let long = (1..=ORIGINS_MAX + 1).map(|o| format!("{o}:1")).collect::<Vec<_>>().join(",");
+        for text in [
+            "x",
+            ",",
+            "1:1,",
+            "1:0",
+            "1:1,1:2",
+            "0:1,0:1",
+            "0:0",
+            "0:4294967296",
+            "1:01",
+            " 1:1",
+            &long,
+        ] {
+            assert!(text.parse::<Cursor>().is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        /// However many origins closed, in whatever order, and however far the reader was in each.
+        #[test]
+        fn folding_forgets_nothing_and_claims_nothing(lasts in vec(0_u64..4, 0..12), had in vec(0_u64..4, 0..12)) {
+            let closed: Vec<_> = (1..).map(|n| origin(1_000 - n)).zip(lasts).collect();
+            let mut cursor = Cursor::default();
+            for ((origin, last), had) in closed.iter().zip(had) {
+                if had.min(*last) > 0 {
+                    cursor.take(EventId { origin: *origin, seq: had.min(*last) });
+                }
+            }
+            let folded = cursor.clone().folded(&closed);
+            prop_assert_eq!(folded.to_string().parse::<Cursor>().unwrap(), folded.clone());
+            prop_assert_eq!(folded.clone().folded(&closed), folded.clone());
+            prop_assert_eq!(folded.unfolded(&closed), cursor);
+        }
+    }
+
+    #[test]
+    fn a_cursor_stays_short_however_many_origins_there_were() {
+        let closed: Vec<_> = (0..500).map(|n| (origin(u32::MAX - n), u64::from(n) + 1)).collect();
+        let mut cursor = Cursor::default();
+        for (origin, seq) in &closed {
+            cursor.take(EventId { origin: *origin, seq: *seq });
+        }
+        let open = EventId { origin: origin(u32::MAX - 500), seq: i64::MAX.unsigned_abs() };
+        cursor.take(open);
+        assert_eq!(
+            cursor.clone().folded(&closed).to_string(),
+            format!("0:{},{open}", u32::MAX - 499)
+        );
+        let none_closed = cursor.folded(&[]).to_string();
+        assert!(none_closed.len() <= CURSOR_BYTES_MAX, "{}", none_closed.len());
+        let back: Cursor = none_closed.parse().unwrap();
+        assert_eq!(back.to_string(), none_closed);
+    }
+
+    #[test]
+    fn what_folds_into_an_origin_of_another_line_is_not_had() {
+        let cursor: Cursor = "0:77,5:3".parse().unwrap();
+        assert_eq!(cursor.unfolded(&[(origin(4), 9)]).to_string(), "5:3");
+    }
+}

@@ -1,0 +1,82 @@
+//! Whom a message names.
+
+use std::collections::BTreeSet;
+
+use super::Body;
+use crate::accounts::Username;
+
+/// People whom one message can name; further ones are text.
+pub const MENTIONS_MAX: usize = 20;
+
+/// A name in a text: where it stands, with its `@`, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// Where it begins, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// The name, as accounts have it.
+    pub username: Username,
+}
+
+/// Names in a text, each after an `@` that follows nothing that could be a part of an address.
+pub fn mentions(text: &str) -> Vec<Mention> {
+    let mut found = Vec::new();
+    for (start, _) in text.match_indices('@') {
+        let before = text.get(..start).and_then(|before| before.chars().next_back());
+        if before.is_some_and(|c| is_part(c) || matches!(c, '@' | '/')) {
+            continue;
+        }
+        let rest = text.get(start + 1..).unwrap_or_default();
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let name = rest.get(..length).unwrap_or_default().trim_end_matches(['.', '-', '_']);
+        if let Ok(username) = Username::parse(name) {
+            found.push(Mention { start, end: start + 1 + name.len(), username });
+        }
+    }
+    found
+}
+
+/// Everybody whom a message names, once.
+pub fn mentioned(body: &Body) -> BTreeSet<Username> {
+    mentions(body.as_str()).into_iter().map(|mention| mention.username).take(MENTIONS_MAX).collect()
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '.' | '-' | '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_found_where_people_would_see_them() {
+        let names = |text: &str| {
+            mentions(text)
+                .iter()
+                .map(|m| (text[m.start..m.end].to_owned(), m.username.to_string()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names("@Ada: see @bob-2."),
+            [("@Ada".into(), "ada".into()), ("@bob-2".into(), "bob-2".into())]
+        );
+        assert_eq!(names("(@山田, @山田)").len(), 2);
+        for text in ["", "@", "@ ada", "ada@example.org", "@@ada", "x/@ada", "@..."] {
+            assert_eq!(names(text), [], "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_stands_in_the_text(text in "[@a-c .:ä-]{0,40}") {
+            for mention in mentions(&text) {
+                let name = text.get(mention.start..mention.end).unwrap();
+                prop_assert_eq!(Username::parse(&name[1..]).ok(), Some(mention.username));
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The message board: what people write in channels, for everybody who reads there, in one order, and never lost.
+
+mod body;
+mod channel;
+mod cursor;
+mod event;
+mod mentions;
+mod origin;
+mod page;
+mod people;
+mod rules;
+mod service;
+mod stamp;
+mod store;
+
+pub use self::{
+    body::{BODY_CHARS_MAX, Body, ClientId, Reaction},
+    channel::{CHANNELS_MAX, Channel, ChannelChange, SLOW_MODE_S_MAX, Slug, Topic},
+    cursor::{CURSOR_BYTES_MAX, Cursor},
+    event::{
+        Event, EventsPage, Message, MessagesPage, NewMessage, Posted, Quote, Reach, ReactionCount,
+        Version, Visibility, What, Wish,
+    },
+    mentions::{MENTIONS_MAX, Mention, mentioned, mentions},
+    origin::{EventId, Origin},
+    people::{Actor, PersonId, Profile},
+    rules::{Target, Writer, check_banned, check_post, check_repeated, judge},
+    service::{Board, BoardStores},
+    stamp::Stamp,
+    store::{
+        BoardLog, BoardPeople, Channels, Known, MessageSearch, MessagesQuery, PAGE_MAX, Report,
+        Reports, UNREAD_MAX, Unread,
+    },
+};

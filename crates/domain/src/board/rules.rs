@@ -1,0 +1,115 @@
+//! Who may do what, judged where it is stored: between the look and the deed nothing can change.
+
+use std::time::Duration;
+
+use super::{Actor, Body, NewMessage, Reaction, Stamp, Visibility, What, Wish};
+use crate::{Error, Result};
+
+/// What a store knows of whoever wants to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Writer {
+    /// Whether they are banned from the board.
+    pub is_banned: bool,
+    /// When they last wrote a message in the channel.
+    pub last_at: Option<Stamp>,
+    /// The channel's slow mode, in seconds.
+    pub slow_mode_s: u32,
+}
+
+/// What a store knows of a message that somebody wants to do something with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Whether they wrote it.
+    pub is_own: bool,
+    /// What it says.
+    pub body: Option<Body>,
+    /// Whether it can be read.
+    pub visibility: Visibility,
+    /// Whether their sign of this wish is under it.
+    pub has_sign: bool,
+}
+
+/// [`Error::Forbidden`] if somebody is banned.
+pub fn check_banned(is_banned: bool) -> Result<()> {
+    if is_banned {
+        return Err(Error::forbidden("you are banned from the board"));
+    }
+    Ok(())
+}
+
+/// [`Error`] if somebody may not write a message at `now`.
+pub fn check_post(writer: &Writer, by: &Actor, now: Stamp) -> Result<()> {
+    check_banned(writer.is_banned)?;
+    let Some(last_at) = writer.last_at.filter(|_| !by.is_staff()) else { return Ok(()) };
+    let next = last_at.microseconds() + i64::from(writer.slow_mode_s) * 1_000_000;
+    match u64::try_from(next - now.microseconds()) {
+        Ok(wait) if wait > 0 => {
+            Err(Error::TooMany { retry_after: Duration::from_secs(wait.div_ceil(1_000_000)) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// [`Error::Conflict`] if the message that came back under a client id is not the one that was sent with it: `before`
+/// is what it said at first, as far as that is kept.
+pub fn check_repeated(new: &NewMessage, same_channel: bool, before: Option<&Body>) -> Result<()> {
+    if same_channel && before.is_none_or(|before| *before == new.body) {
+        return Ok(());
+    }
+    Err(Error::KeyReused)
+}
+
+/// What happens if somebody wants that; nothing if it is so already.
+pub fn judge(
+    target: &Target,
+    by: &Actor,
+    is_banned: bool,
+    id: super::EventId,
+    wish: Wish,
+) -> Result<Option<What>> {
+    check_banned(is_banned)?;
+    let readable = || match target.visibility {
+        Visibility::Shown => Ok(()),
+        Visibility::Hidden => Err(Error::forbidden("this message is hidden")),
+        Visibility::Deleted => Err(Error::gone("this message is deleted")),
+    };
+    match wish {
+        Wish::Edit(body) => {
+            check_own(target)?;
+            readable()?;
+            let is_same = target.body.as_ref() == Some(&body);
+            Ok((!is_same).then_some(What::Edit { target: id, body: Some(body) }))
+        }
+        Wish::Delete => {
+            check_own(target)?;
+            let is_there = target.visibility != Visibility::Deleted;
+            Ok(is_there.then_some(What::Delete { target: id }))
+        }
+        Wish::React { reaction, is_removed } => {
+            readable()?;
+            Ok(reacted(target, id, reaction, is_removed))
+        }
+        Wish::Hide(is_hidden) => {
+            by.check_staff()?;
+            if target.visibility == Visibility::Deleted {
+                return Err(Error::gone("this message is deleted"));
+            }
+            let is_so = is_hidden == (target.visibility == Visibility::Hidden);
+            Ok((!is_so).then_some(What::Hide { target: id, is_hidden }))
+        }
+    }
+}
+
+fn check_own(target: &Target) -> Result<()> {
+    if target.is_own { Ok(()) } else { Err(Error::forbidden("somebody else wrote this message")) }
+}
+
+fn reacted(
+    target: &Target,
+    id: super::EventId,
+    reaction: Reaction,
+    is_removed: bool,
+) -> Option<What> {
+    let changes = is_removed == target.has_sign;
+    changes.then_some(What::Reaction { target: id, reaction, is_removed })
+}

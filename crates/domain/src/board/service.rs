@@ -1,0 +1,219 @@
+//! What can be done on the board.
+
+use std::sync::Arc;
+
+use tokio::sync::broadcast;
+
+use super::{
+    Actor, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Event, EventId, Known, Message,
+    MessageSearch, NewMessage, Posted, Profile, Report, Reports, Slug, Topic, Wish, rules,
+};
+use crate::{
+    Clock, Error, Result,
+    accounts::{Role, Username},
+    keys::Keys,
+};
+
+/// Channels in which something has happened that whoever listens has not heard of; past it they look at all.
+const RINGS_MAX: usize = 1_024;
+
+/// The longest reason of a report, in characters.
+const REASON_CHARS_MAX: usize = 500;
+
+/// Most words of a search.
+const WORDS_MAX: usize = 8;
+
+/// The longest search, in characters.
+const SEARCH_CHARS_MAX: usize = 200;
+
+/// The service.
+pub struct Board {
+    /// Keeps what happens.
+    pub log: Arc<dyn BoardLog>,
+    /// Keeps channels.
+    pub channels: Arc<dyn Channels>,
+    /// Keeps who was here.
+    pub people: Arc<dyn BoardPeople>,
+    /// Keeps what is to be looked at.
+    pub reports: Arc<dyn Reports>,
+    /// Programs that may write.
+    pub bots: Keys,
+    /// Says what time it is.
+    pub clock: Arc<dyn Clock>,
+    rings: broadcast::Sender<Slug>,
+}
+
+/// Where the board is kept.
+pub struct BoardStores {
+    /// Keeps what happens.
+    pub log: Arc<dyn BoardLog>,
+    /// Keeps channels.
+    pub channels: Arc<dyn Channels>,
+    /// Keeps who was here.
+    pub people: Arc<dyn BoardPeople>,
+    /// Keeps what is to be looked at.
+    pub reports: Arc<dyn Reports>,
+}
+
+impl Board {
+    /// A board that is kept there.
+    pub fn new(stores: BoardStores, bots: Keys, clock: Arc<dyn Clock>) -> Self {
+        let BoardStores { log, channels, people, reports } = stores;
+        let rings = broadcast::Sender::new(RINGS_MAX);
+        Self { log, channels, people, reports, bots, clock, rings }
+    }
+
+    /// Hears in which channels something happens, from now on and in this process. It only makes whoever listens
+    /// look sooner: what counts is what the log has.
+    pub fn rings(&self) -> broadcast::Receiver<Slug> {
+        self.rings.subscribe()
+    }
+
+    /// Stores a message; the same again answers with the first.
+    pub async fn post(&self, by: &Actor, new: NewMessage) -> Result<Posted> {
+        let channel = new.channel.clone();
+        let posted = self.log.post(new, by.clone(), self.clock.now()).await?;
+        if let Posted::New(_) = posted {
+            self.ring(channel);
+        }
+        Ok(posted)
+    }
+
+    /// Does something with a message; what happened, if anything did.
+    pub async fn amend(
+        &self,
+        by: &Actor,
+        channel: &Slug,
+        message: EventId,
+        wish: Wish,
+    ) -> Result<Option<Event>> {
+        let now = self.clock.now();
+        let event = self.log.amend(channel.clone(), message, wish, by.clone(), now).await?;
+        if event.is_some() {
+            self.ring(channel.clone());
+        }
+        Ok(event)
+    }
+
+    /// Lets somebody in who wants to read: notes what they are called. [`Error::Forbidden`] if they are banned.
+    pub async fn admit(&self, profile: &Profile) -> Result<()> {
+        let known = self.people.find(profile.person).await?;
+        rules::check_banned(known.as_ref().is_some_and(|known| known.banned_at.is_some()))?;
+        if known.is_none_or(|known| known.profile != *profile) {
+            self.people.note(profile.clone()).await?;
+        }
+        Ok(())
+    }
+
+    /// The channel of that name.
+    pub async fn channel(&self, slug: &Slug) -> Result<Channel> {
+        self.channels.find(slug.clone()).await?.ok_or(Error::not_found("there is no such channel"))
+    }
+
+    /// Makes a channel, unless it is there; says whether it was made.
+    pub async fn create_channel(
+        &self,
+        by: &Actor,
+        slug: Slug,
+        topic: Topic,
+    ) -> Result<(Channel, bool)> {
+        by.check_staff()?;
+        let created_at = self.clock.now();
+        self.channels.create(Channel { slug, topic, slow_mode_s: 0, created_at }).await
+    }
+
+    /// Changes a channel.
+    pub async fn change_channel(
+        &self,
+        by: &Actor,
+        slug: &Slug,
+        change: ChannelChange,
+    ) -> Result<Channel> {
+        by.check_staff()?;
+        let changed = self.channels.change(slug.clone(), change.checked()?).await?;
+        changed.ok_or(Error::not_found("there is no such channel"))
+    }
+
+    /// Bans somebody from the board, or lets them in again. `role` is that of whoever is meant: staff have a say only
+    /// over those below them.
+    pub async fn ban(
+        &self,
+        by: &Actor,
+        name: &Username,
+        role: Role,
+        is_banned: bool,
+    ) -> Result<Known> {
+        by.check_staff()?;
+        if role >= by.role {
+            return Err(Error::forbidden("they are not below you"));
+        }
+        let known = self.people.named(name.clone()).await?;
+        let known = known.ok_or(Error::not_found("they have never been on this board"))?;
+        let since = is_banned.then(|| self.clock.now());
+        let banned = self.people.ban(known.profile.person, since).await?;
+        banned.ok_or(Error::not_found("they have never been on this board"))
+    }
+
+    /// Asks whoever keeps order to look at a message.
+    pub async fn report(
+        &self,
+        by: &Actor,
+        channel: &Slug,
+        message: EventId,
+        reason: &str,
+    ) -> Result<()> {
+        let reason = reason.trim();
+        if reason.chars().count() > REASON_CHARS_MAX
+            || reason.chars().any(|c| c.is_control() && c != '\n')
+        {
+            return Err(Error::invalid(
+                "reason",
+                "must be at most 500 characters, without controls",
+            ));
+        }
+        let (by, at) = (by.profile.clone(), self.clock.now());
+        if self.reports.add(channel.clone(), message, by, reason.to_owned(), at).await? {
+            return Ok(());
+        }
+        Err(Error::not_found("there is no such message"))
+    }
+
+    /// What people want looked at, the oldest first.
+    pub async fn reports(&self, by: &Actor, limit: usize) -> Result<Vec<Report>> {
+        by.check_staff()?;
+        self.reports.open(limit).await
+    }
+
+    /// Settles the reports of a message.
+    pub async fn settle(&self, by: &Actor, report: i64) -> Result<()> {
+        by.check_staff()?;
+        if self.reports.settle(report, by.id(), self.clock.now()).await? {
+            return Ok(());
+        }
+        Err(Error::not_found("there is no such report"))
+    }
+
+    /// Messages that have all the words of a text, the newest first.
+    pub async fn search(
+        &self,
+        by: &Actor,
+        channel: Option<Slug>,
+        text: &str,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let words: Vec<_> = words.map(str::to_owned).collect();
+        if words.len() > WORDS_MAX || text.chars().count() > SEARCH_CHARS_MAX {
+            return Err(Error::invalid("q", "must be at most 8 words and 200 characters"));
+        }
+        if words.is_empty() {
+            return Err(Error::invalid("q", "must be one word or more"));
+        }
+        self.log.search(MessageSearch { channel, words, limit, reader: by.id() }).await
+    }
+
+    fn ring(&self, channel: Slug) {
+        // Nobody may listen.
+        let _ = self.rings.send(channel);
+    }
+}
