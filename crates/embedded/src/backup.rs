@@ -9,7 +9,10 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
-use crate::folder::{Folder, OpenError, check_origin, not_sqlite, private_file, sync_folder};
+use crate::{
+    board,
+    folder::{Folder, OpenError, check_origin, not_sqlite, private_file, sync_folder},
+};
 
 /// Why a backup was not made.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +100,7 @@ pub fn restore(from: &Path, folder: &Path) -> Result<Option<PathBuf>, OpenError>
     let failed = |source| OpenError::File { path: database.clone(), source };
     let restored = with_suffix(&database, ".restoring");
     vacuum_into(from, &restored)?;
+    forget_writers(&restored)?;
     let kept = if database.try_exists().map_err(failed)? {
         Some(keep(&database).map_err(failed)?)
     } else {
@@ -107,6 +111,18 @@ pub fn restore(from: &Path, folder: &Path) -> Result<Option<PathBuf>, OpenError>
     remove_if_there(&with_suffix(&database, "-shm")).map_err(failed)?;
     fs::rename(&restored, &database).and_then(|()| sync_folder(folder)).map_err(failed)?;
     Ok(kept)
+}
+
+/// What was written since the backup was made had numbers of their own: nobody who wrote there goes on.
+fn forget_writers(restored: &Path) -> Result<(), OpenError> {
+    let failed = |source| not_sqlite(restored, source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(restored, flags).map_err(failed)?;
+    // A backup of an older Lodge knows no board.
+    if connection.table_exists(None, "board_origins").map_err(failed)? {
+        board::origins::close_all(&connection).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Gives the database, with its log, a second name that is free.

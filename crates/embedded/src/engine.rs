@@ -10,6 +10,7 @@ use std::{
 };
 
 use lodge_domain::{
+    board::Origin,
     links::Mode,
     rides::{EXPORTS_MAX, SEARCHES_MAX},
     secret::InstallationSecret,
@@ -19,7 +20,7 @@ use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
 
 use crate::{
-    Options,
+    Options, board,
     checkpoints::{Checkpoints, Lengths},
     connection,
     folder::{Folder, OpenError},
@@ -51,6 +52,8 @@ pub(crate) struct Engine {
     /// Which feed of changed accounts this is: another one each time, because between two times the file may
     /// have been replaced by an older one.
     pub(crate) feed: Uuid,
+    /// As whom this file writes on the board.
+    pub(crate) origin: Origin,
     pub(crate) tidy_place: crate::tidy::Place,
     ends: Mutex<Option<Ends>>,
     close_wait: Duration,
@@ -76,6 +79,7 @@ impl Engine {
         let wal_kept_bytes = 2 * options.wal_restart_bytes;
         let mut main = folder.open_database(options.page_cache_bytes, wal_kept_bytes)?;
         let secret = secret(&main).map_err(failed)?;
+        let origin = board::origins::open(&main).map_err(failed)?;
         let page_bytes: u64 = main
             .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))
             .map_err(failed)?
@@ -136,6 +140,7 @@ impl Engine {
             file,
             secret,
             feed: Uuid::new_v4(),
+            origin,
             tidy_place: crate::tidy::Place::default(),
             ends: Mutex::new(Some(ends)),
             close_wait: options.close_wait,

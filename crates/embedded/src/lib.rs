@@ -5,6 +5,7 @@
 
 mod accounts;
 mod backup;
+mod board;
 mod cache;
 mod checkpoints;
 mod clicks;
@@ -36,6 +37,7 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
+    board::{BoardLog, BoardPeople, Channels, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -44,6 +46,7 @@ use lodge_domain::{
 
 use crate::{
     accounts::{SqliteAccounts, SqliteIdentities, SqliteSessions},
+    board::SqliteBoard,
     clicks::SqliteClicks,
     engine::Engine,
     keys::SqliteKeys,
@@ -86,7 +89,36 @@ impl Embedded {
 
     /// The API keys, without a cache.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
-        Arc::new(SqliteKeys(Arc::clone(&self.0)))
+        Arc::new(SqliteKeys { engine: Arc::clone(&self.0), table: &keys::API_KEYS })
+    }
+
+    /// The keys of programs that write on the board, without a cache.
+    pub fn bots(&self) -> Arc<dyn KeyStore> {
+        Arc::new(SqliteKeys { engine: Arc::clone(&self.0), table: &keys::BOTS })
+    }
+
+    /// What happens on the board.
+    pub fn board_log(&self) -> Arc<dyn BoardLog> {
+        Arc::new(self.board())
+    }
+
+    /// Its channels.
+    pub fn board_channels(&self) -> Arc<dyn Channels> {
+        Arc::new(self.board())
+    }
+
+    /// Who was there.
+    pub fn board_people(&self) -> Arc<dyn BoardPeople> {
+        Arc::new(self.board())
+    }
+
+    /// What people want looked at.
+    pub fn board_reports(&self) -> Arc<dyn Reports> {
+        Arc::new(self.board())
+    }
+
+    fn board(&self) -> SqliteBoard {
+        SqliteBoard { engine: Arc::clone(&self.0), origin: self.0.origin }
     }
 
     /// The accounts.

@@ -36,16 +36,19 @@ pub(crate) enum App {
     Accounts,
     /// Lift rides.
     Rides,
+    /// The message board.
+    Board,
 }
 
 impl App {
-    const COUNT: usize = 3;
+    const COUNT: usize = 4;
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Links => "links",
             Self::Accounts => "accounts",
             Self::Rides => "rides",
+            Self::Board => "board",
         }
     }
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::open;
 use crate::{
-    Options, accounts, clicks, keys,
+    Options, accounts, board, clicks, keys,
     links::{Plan, change, find, list, row},
     moving, outcomes, rides, tidy,
 };
@@ -76,7 +76,9 @@ async fn every_query_finds_its_way_by_an_index() {
     .chain(row::INDEX)
     .chain(crate::links::FORGET_CLICKS)
     .chain(clicks::STATEMENTS)
-    .chain(keys::STATEMENTS)
+    .chain(keys::API_KEYS.statements())
+    .chain(keys::BOTS.statements())
+    .chain(board::statements())
     .chain(tidy::STATEMENTS)
     .chain(rides::OF_EVENTS)
     .chain(rides::OF_GATES)
@@ -92,6 +94,7 @@ async fn every_query_finds_its_way_by_an_index() {
     queries.extend(rides::of_rebuilding().map(str::to_owned));
     queries.extend(moving::statements());
     queries.extend(accounts::statements());
+    queries.extend(board::written_statements());
     let check = move |connection: &Connection| {
         for sql in queries {
             let plan = plan(connection, &sql);
@@ -100,6 +103,19 @@ async fn every_query_finds_its_way_by_an_index() {
         Ok(())
     };
     engine.writer.write(crate::writer::App::Links, check).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_of_the_board_is_not_sorted() {
+    let (engine, _folder) = open(&Options::default());
+    let check = move |connection: &Connection| {
+        for sql in board::pages() {
+            let plan = plan(connection, &sql);
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{sql}\n{plan:#?}");
+        }
+        Ok(())
+    };
+    engine.readers.read(check).await.unwrap();
 }
 
 #[tokio::test]

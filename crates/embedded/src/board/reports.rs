@@ -1,0 +1,99 @@
+//! What people want looked at.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Result,
+    board::{EventId, PersonId, Profile, Report, Reports, Slug},
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::{
+    SqliteBoard, limit, number, origins, people,
+    row::{self, MESSAGE_COLUMNS, MESSAGE_TABLES, PROFILE, Reader},
+};
+use crate::{accounts::row::instant, failure::Failure};
+
+const MESSAGE: &str = "SELECT row FROM board_messages WHERE channel = ?1 AND origin = ?2 AND seq = ?3 AND visibility < 2";
+const ADD: &str = "INSERT INTO board_reports (message, person, reason, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+const SETTLE: &str = "UPDATE board_reports SET settled_by = ?2, settled_at = ?3 \
+    WHERE settled_at IS NULL AND message = (SELECT message FROM board_reports WHERE row = ?1)";
+const IS_THERE: &str = "SELECT 1 FROM board_reports WHERE row = ?1";
+const OPEN: &str = "SELECT o.row, o.message, o.reason, o.at, ";
+
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 4] = [MESSAGE, ADD, SETTLE, IS_THERE];
+
+/// The statement that reads open reports, the oldest first.
+pub(crate) fn open_sql() -> String {
+    format!(
+        "{OPEN} {PROFILE} FROM board_reports o JOIN board_people p ON p.person = o.person \
+         WHERE o.settled_at IS NULL ORDER BY o.at LIMIT ?1"
+    )
+}
+
+/// The statement that reads a message by its row.
+pub(crate) fn message_sql() -> String {
+    format!("SELECT {MESSAGE_COLUMNS} FROM {MESSAGE_TABLES} WHERE m.row = ?1")
+}
+
+#[async_trait]
+impl Reports for SqliteBoard {
+    async fn add(
+        &self,
+        channel: Slug,
+        message: EventId,
+        by: Profile,
+        reason: String,
+        at: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |connection| add(connection, &channel, message, &by, &reason, at)).await
+    }
+
+    async fn open(&self, at_most: usize) -> Result<Vec<Report>> {
+        self.read(move |connection| open(connection, at_most)).await
+    }
+
+    async fn settle(&self, id: i64, by: PersonId, at: Timestamp) -> Result<bool> {
+        self.write(move |connection| {
+            let settled = (id, by.number(), at.as_millisecond());
+            connection.prepare_cached(SETTLE)?.execute(settled)?;
+            Ok(connection.prepare_cached(IS_THERE)?.exists([id])?)
+        })
+        .await
+    }
+}
+
+fn add(
+    connection: &Connection,
+    channel: &Slug,
+    message: EventId,
+    by: &Profile,
+    reason: &str,
+    at: Timestamp,
+) -> Result<bool, Failure> {
+    let channel = origins::channel(connection, channel)?;
+    let name = (channel.0, message.origin.number(), number(message.seq)?);
+    let mut statement = connection.prepare_cached(MESSAGE)?;
+    let found = statement.query_row(name, |row| row.get::<_, i64>(0)).optional()?;
+    let Some(row) = found else { return Ok(false) };
+    people::note(connection, by)?;
+    let report = (row, by.person.number(), reason, at.as_millisecond());
+    connection.prepare_cached(ADD)?.execute(report)?;
+    Ok(true)
+}
+
+fn open(connection: &Connection, at_most: usize) -> Result<Vec<Report>, Failure> {
+    let mut statement = connection.prepare_cached(&open_sql())?;
+    let reports = statement.query_map([limit(at_most)], |row| report(connection, row))?;
+    Ok(reports.collect::<Result<_, _>>()?)
+}
+
+fn report(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Report> {
+    let by = row::profile(row, 4)?;
+    let reader = Reader { person: by.person, sees_hidden: true };
+    let mut message = connection.prepare_cached(&message_sql())?;
+    let message =
+        message.query_row([row.get::<_, i64>(1)?], |row| row::message(connection, row, reader))?;
+    Ok(Report { id: row.get(0)?, message, by, reason: row.get(2)?, at: instant(3, row.get(3)?)? })
+}

@@ -1,0 +1,74 @@
+//! Searching messages.
+
+use lodge_domain::board::{Body, Message, MessageSearch};
+use rusqlite::Connection;
+
+use super::{
+    limit,
+    origins::{self, ChannelRow},
+    row::{self, MESSAGE_COLUMNS, MESSAGE_TABLES, Reader},
+};
+use crate::failure::Failure;
+
+const ADD: &str = "INSERT INTO board_search (rowid, channel, body) VALUES (?1, ?2, ?3)";
+const FORGET: &str = "DELETE FROM board_search WHERE rowid = ?1";
+
+#[cfg(test)]
+pub(crate) const STATEMENTS: [&str; 2] = [ADD, FORGET];
+
+/// The statement that finds messages, the newest first.
+pub(crate) fn sql() -> String {
+    format!(
+        "SELECT {MESSAGE_COLUMNS} FROM (SELECT rowid FROM board_search WHERE board_search MATCH ?1 \
+         ORDER BY rowid DESC LIMIT ?2) s JOIN {MESSAGE_TABLES} WHERE m.row = s.rowid ORDER BY m.row DESC"
+    )
+}
+
+/// Lets a message be found.
+pub(super) fn index(
+    connection: &Connection,
+    row: i64,
+    channel: ChannelRow,
+    body: &Body,
+) -> Result<(), Failure> {
+    connection.prepare_cached(ADD)?.execute((row, word_of(channel), body.as_str()))?;
+    Ok(())
+}
+
+/// Lets it be found no more.
+pub(super) fn forget(connection: &Connection, row: i64) -> Result<(), Failure> {
+    connection.prepare_cached(FORGET)?.execute([row])?;
+    Ok(())
+}
+
+/// Messages with all the words.
+pub(super) fn search(
+    connection: &Connection,
+    search: &MessageSearch,
+) -> Result<Vec<Message>, Failure> {
+    let channel = search.channel.as_ref().map(|slug| origins::channel(connection, slug));
+    let matching = matching(channel.transpose()?, &search.words);
+    let reader = Reader { person: search.reader, sees_hidden: false };
+    let mut statement = connection.prepare_cached(&sql())?;
+    let found = statement
+        .query_map((matching, limit(search.limit)), |row| row::message(connection, row, reader))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// The question in the index's language, in which only `"` is special within a string.
+fn matching(channel: Option<ChannelRow>, words: &[String]) -> String {
+    let last = words.len().saturating_sub(1);
+    let word = |(place, word): (usize, &String)| {
+        let begins = if place == last { "*" } else { "" };
+        format!("\"{}\"{begins}", word.replace('"', "\"\""))
+    };
+    let words = words.iter().enumerate().map(word).collect::<Vec<_>>().join(" AND ");
+    match channel {
+        Some(channel) => format!("channel : {} AND body : ({words})", word_of(channel)),
+        None => format!("body : ({words})"),
+    }
+}
+
+fn word_of(channel: ChannelRow) -> String {
+    format!("c{}", channel.0)
+}
