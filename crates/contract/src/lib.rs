@@ -17,6 +17,7 @@ use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
     accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
+    board::{BoardLog, BoardPeople, Channels, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -24,6 +25,7 @@ use lodge_domain::{
 
 pub mod accounts;
 pub mod attempts;
+pub mod board;
 pub mod changes;
 pub mod claims;
 pub mod click_limits;
@@ -72,6 +74,20 @@ pub struct RidesFixture {
     pub tallies: Arc<dyn RideTallies>,
     /// The same rides, searched.
     pub search: Arc<dyn RideSearch>,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The board's stores under test.
+pub struct BoardFixture {
+    /// What happens.
+    pub log: Arc<dyn BoardLog>,
+    /// Where.
+    pub channels: Arc<dyn Channels>,
+    /// Who is there.
+    pub people: Arc<dyn BoardPeople>,
+    /// What is to be looked at.
+    pub reports: Arc<dyn Reports>,
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
 }
@@ -230,6 +246,32 @@ macro_rules! rides_promises {
             passes::a_renewed_code_is_void,
             passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
             passes::a_leaderboard_is_full_though_many_are_hidden,
+        }
+    };
+}
+
+/// Makes a test of each of the board's promises.
+#[macro_export]
+macro_rules! board_promises {
+    ($make:path) => {
+        $crate::tests! { $make, $crate::BoardFixture;
+            board::events_are_numbered_without_a_gap_in_each_channel,
+            board::a_message_is_stored_once,
+            board::concurrent_repetitions_are_one_message,
+            board::a_cursor_goes_through_everything_once,
+            board::an_edit_is_an_event_and_keeps_what_was,
+            board::a_hidden_message_is_read_by_nobody,
+            board::a_deleted_message_is_gone_for_everybody,
+            board::everybody_has_one_sign_of_a_kind_under_a_message,
+            board::an_answer_names_a_message_of_its_channel,
+            board::a_search_finds_what_has_all_the_words,
+            board::who_is_banned_changes_nothing,
+            board::slow_mode_holds_members_back,
+            board::what_is_unread_is_counted,
+            board::people_are_called_as_they_are_called_now,
+            board::a_channel_of_a_name_is_one_channel,
+            board::a_message_is_reported_until_it_is_settled,
+            board::who_wrote_something_can_take_it_away,
         }
     };
 }

@@ -140,13 +140,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
 /// Those that are put together.
 #[cfg(test)]
 pub(crate) fn written_statements() -> Vec<String> {
-    let others = [
-        post::one_event(),
-        messages::one_sql(),
-        reports::message_sql(),
-        reports::open_sql(),
-        search::sql(),
-    ];
+    let others = [post::one_event(), messages::one_sql(), reports::message_sql(), search::sql()];
     let paged = pages().into_iter().filter(|sql| *sql != reports::open_sql());
     paged.chain(others).collect()
 }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// A channel's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ChannelRow(pub(super) i64);
+pub(crate) struct ChannelRow(pub(super) i64);
 
 const CHANNEL: &str = "SELECT row FROM board_channels WHERE slug = ?1";
 const ORIGINS: &str = "SELECT origin, is_open FROM board_origins ORDER BY place";
@@ -57,7 +57,7 @@ pub(super) struct Standing {
 }
 
 /// The row of a channel, if there is one of that name.
-pub(super) fn channel(connection: &Connection, slug: &Slug) -> Result<ChannelRow, Failure> {
+pub(crate) fn channel(connection: &Connection, slug: &Slug) -> Result<ChannelRow, Failure> {
     let mut statement = connection.prepare_cached(CHANNEL)?;
     let row = statement.query_row([slug.as_str()], |row| row.get(0)).optional()?;
     Ok(ChannelRow(row.ok_or_else(no_channel)?))

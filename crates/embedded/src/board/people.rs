@@ -124,7 +124,7 @@ impl BoardPeople for SqliteBoard {
 }
 
 /// Notes what somebody is called; says whether that is new.
-pub(super) fn note(connection: &Connection, profile: &Profile) -> Result<bool, Failure> {
+pub(crate) fn note(connection: &Connection, profile: &Profile) -> Result<bool, Failure> {
     let picture = profile.picture.as_ref().map(|picture| *picture.bytes());
     let row = (profile.person.number(), &profile.username, &profile.nickname, picture);
     Ok(connection.prepare_cached(NOTE)?.execute(row)? > 0)

@@ -128,7 +128,7 @@ pub(super) fn no_message() -> Error {
     Error::not_found("there is no such message in this channel")
 }
 
-fn add(
+pub(crate) fn add(
     connection: &Connection,
     channel: ChannelRow,
     id: EventId,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lodge_contract::{AccountsFixture, Fixture, RidesFixture};
+use lodge_contract::{AccountsFixture, BoardFixture, Fixture, RidesFixture};
 use lodge_embedded::{CachedGates, CachedKeys, CachedLinks, Embedded, Options};
 
 use crate::support::open;
@@ -86,4 +86,20 @@ async fn rides_stores_that_write_at_once() -> RidesFixture {
 
 mod rides_written_at_once {
     lodge_contract::rides_promises!(super::rides_stores_that_write_at_once);
+}
+
+#[expect(clippy::unused_async, reason = "as above")]
+async fn board_stores() -> BoardFixture {
+    let (engine, folder) = open();
+    BoardFixture {
+        log: engine.board_log(),
+        channels: engine.board_channels(),
+        people: engine.board_people(),
+        reports: engine.board_reports(),
+        guard: Box::new((engine, folder)),
+    }
+}
+
+mod board {
+    lodge_contract::board_promises!(super::board_stores);
 }

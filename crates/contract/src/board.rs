@@ -1,0 +1,517 @@
+//! What happens on a board.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use lodge_domain::{
+    Error,
+    accounts::{AccountId, Role},
+    board::{
+        Actor, Body, Channel, ClientId, Cursor, Event, EventId, EventsPage, Message, MessageSearch,
+        MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, Reaction, Slug, Topic,
+        Visibility, What, Wish,
+    },
+};
+use uuid::Uuid;
+
+use crate::{BoardFixture, samples::at};
+
+/// Somebody whom no other test knows.
+pub fn somebody(role: Role) -> Actor {
+    // Numbers of accounts are positive, and fit a store's integers.
+    let number = (Uuid::new_v4().as_u128() >> 66) as i64;
+    let username = format!("u{}", number % 1_000_000_000_000);
+    let nickname = format!("Nick of {username}");
+    let person = PersonId::Account(AccountId(number));
+    Actor { profile: Profile { person, username, nickname, picture: None }, role }
+}
+
+/// A channel that no other test has.
+pub async fn channel(fixture: &BoardFixture) -> Slug {
+    let slug = Slug::parse(&Uuid::new_v4().simple().to_string()).unwrap();
+    let channel =
+        Channel { slug: slug.clone(), topic: Topic::default(), slow_mode_s: 0, created_at: at(0) };
+    fixture.channels.create(channel).await.unwrap();
+    slug
+}
+
+/// A message of a fresh client id.
+pub fn message(channel: &Slug, text: &str) -> NewMessage {
+    NewMessage {
+        channel: channel.clone(),
+        client_id: ClientId::parse(&Uuid::new_v4().to_string()).unwrap(),
+        body: body(text),
+        reply_to: None,
+        picture: None,
+    }
+}
+
+fn body(text: &str) -> Body {
+    Body::parse(text).unwrap()
+}
+
+async fn post(fixture: &BoardFixture, new: &NewMessage, by: &Actor, now: Timestamp) -> Event {
+    match fixture.log.post(new.clone(), by.clone(), now).await.unwrap() {
+        Posted::New(event) => event,
+        Posted::Before(event) => panic!("it was there: {event:?}"),
+    }
+}
+
+async fn amend(
+    fixture: &BoardFixture,
+    channel: &Slug,
+    id: EventId,
+    wish: Wish,
+    by: &Actor,
+) -> lodge_domain::Result<Option<Event>> {
+    fixture.log.amend(channel.clone(), id, wish, by.clone(), at(100)).await
+}
+
+async fn all(fixture: &BoardFixture, channel: &Slug) -> EventsPage {
+    let reach = Reach::After(Cursor::default());
+    fixture.log.events(channel.clone(), reach, 500).await.unwrap()
+}
+
+async fn standing(fixture: &BoardFixture, channel: &Slug, reader: &Actor) -> Vec<Message> {
+    let query =
+        MessagesQuery { channel: channel.clone(), before: None, limit: 500, reader: reader.id() };
+    fixture.log.messages(query).await.unwrap().messages
+}
+
+/// Numbered from 1 on in each channel, also where many write at once, and later than all before.
+pub async fn events_are_numbered_without_a_gap_in_each_channel(fixture: &BoardFixture) {
+    let channels = [channel(fixture).await, channel(fixture).await];
+    let mut posts = tokio::task::JoinSet::new();
+    for number in 0..40 {
+        let (log, by) = (Arc::clone(&fixture.log), somebody(Role::Member));
+        let new = message(&channels[number % 2], "x");
+        posts.spawn(async move { log.post(new, by, at(5)).await.unwrap() });
+    }
+    posts.join_all().await;
+    for channel in &channels {
+        let page = all(fixture, channel).await;
+        let seqs: Vec<_> = page.events.iter().map(|event| event.id.seq).collect();
+        assert_eq!(seqs, (1..=20).collect::<Vec<_>>());
+        assert!(page.events.is_sorted_by_key(Event::place));
+        assert!(page.events.windows(2).all(|pair| pair[0].at < pair[1].at));
+        assert!(!page.more && page.cursor.has(page.events[19].id));
+    }
+}
+
+/// By its author and client id, for ever: also under another channel's name, and after it was edited.
+pub async fn a_message_is_stored_once(fixture: &BoardFixture) {
+    let (channel, other) = (channel(fixture).await, channel(fixture).await);
+    let (by, stranger) = (somebody(Role::Member), somebody(Role::Member));
+    let new = message(&channel, "first");
+    let event = post(fixture, &new, &by, at(1)).await;
+    let again = fixture.log.post(new.clone(), by.clone(), at(9)).await.unwrap();
+    assert_eq!(again, Posted::Before(event.clone()));
+    for changed in [
+        NewMessage { body: body("second"), ..new.clone() },
+        NewMessage { channel: other, ..new.clone() },
+    ] {
+        let refused = fixture.log.post(changed, by.clone(), at(9)).await;
+        assert!(matches!(refused, Err(Error::KeyReused)), "{refused:?}");
+    }
+    amend(fixture, &channel, event.id, Wish::Edit(body("edited")), &by).await.unwrap();
+    let again = fixture.log.post(new.clone(), by.clone(), at(9)).await.unwrap();
+    assert_eq!(again, Posted::Before(event.clone()));
+    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap();
+    let Posted::Before(gone) = fixture.log.post(new.clone(), by, at(9)).await.unwrap() else {
+        panic!("a deleted message came again")
+    };
+    assert_eq!((gone.id, &gone.what), (event.id, &unreadable(Visibility::Deleted)));
+    post(fixture, &new, &stranger, at(9)).await;
+}
+
+fn unreadable(visibility: Visibility) -> What {
+    What::Message { body: None, reply_to: None, picture: None, visibility }
+}
+
+/// Many senders of one message at once make one.
+pub async fn concurrent_repetitions_are_one_message(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let new = message(&channel, "once");
+    let mut posts = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let (log, new, by) = (Arc::clone(&fixture.log), new.clone(), by.clone());
+        posts.spawn(async move { log.post(new, by, at(5)).await.unwrap() });
+    }
+    let posted = posts.join_all().await;
+    let new = posted.iter().filter(|posted| matches!(posted, Posted::New(_))).count();
+    assert_eq!(new, 1);
+    assert!(posted.iter().all(|each| each.event() == posted[0].event()));
+    assert_eq!(all(fixture, &channel).await.events.len(), 1);
+}
+
+/// Whatever the page's length, and in both directions.
+pub async fn a_cursor_goes_through_everything_once(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    for number in 0..23 {
+        post(fixture, &message(&channel, &number.to_string()), &by, at(number)).await;
+    }
+    let whole = all(fixture, &channel).await;
+    let (mut cursor, mut forwards) = (Cursor::default(), Vec::new());
+    loop {
+        let page = fixture.log.events(channel.clone(), Reach::After(cursor), 5).await.unwrap();
+        forwards.extend(page.events);
+        cursor = page.cursor;
+        if !page.more {
+            break;
+        }
+    }
+    assert_eq!((&forwards, &cursor), (&whole.events, &whole.cursor));
+    let (mut reach, mut backwards) = (Reach::Tail, Vec::new());
+    loop {
+        let page = fixture.log.events(channel.clone(), reach, 5).await.unwrap();
+        backwards.splice(0..0, page.events);
+        reach = Reach::Before(page.start);
+        if !page.more {
+            break;
+        }
+    }
+    assert_eq!(backwards, whole.events);
+    let none = fixture.log.events(channel.clone(), Reach::After(cursor), 5).await.unwrap();
+    assert_eq!((none.events.len(), none.more), (0, false));
+    let nowhere = Slug::parse("there-is-none").unwrap();
+    let refused = fixture.log.events(nowhere, Reach::Tail, 5).await;
+    assert!(matches!(refused, Err(Error::NotFound(_))));
+}
+
+/// By its author alone; what it was is kept, and found no more.
+pub async fn an_edit_is_an_event_and_keeps_what_was(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let event = post(fixture, &message(&channel, "one zebra"), &by, at(1)).await;
+    let stranger = somebody(Role::Admin);
+    let refused = amend(fixture, &channel, event.id, Wish::Edit(body("mine")), &stranger).await;
+    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    for (text, happens) in [("two yaks", true), ("two yaks", false), ("three", true)] {
+        let edited = amend(fixture, &channel, event.id, Wish::Edit(body(text)), &by).await.unwrap();
+        assert_eq!(edited.is_some(), happens, "{text}");
+        if let Some(edited) = edited {
+            assert_eq!(edited.what, What::Edit { target: event.id, body: Some(body(text)) });
+            assert!(edited.at > event.at);
+        }
+    }
+    let told: Vec<_> = all(fixture, &channel).await.events.into_iter().map(|e| e.what).collect();
+    let edit = |text| What::Edit { target: event.id, body: Some(body(text)) };
+    assert_eq!(told, [event.what.clone(), edit("two yaks"), edit("three")]);
+    let stands = standing(fixture, &channel, &by).await;
+    assert_eq!(stands[0].body, Some(body("three")));
+    assert!(stands[0].edited_at.is_some());
+    let history = fixture.log.history(channel.clone(), event.id).await.unwrap();
+    let history: Vec<_> = history.into_iter().map(|version| version.body).collect();
+    assert_eq!(history, [body("one zebra"), body("two yaks")]);
+    assert_eq!(found(fixture, &channel, "zebra").await, []);
+    assert_eq!(found(fixture, &channel, "three").await, [event.id]);
+}
+
+async fn found(fixture: &BoardFixture, channel: &Slug, word: &str) -> Vec<EventId> {
+    let search = MessageSearch {
+        channel: Some(channel.clone()),
+        words: vec![word.to_owned()],
+        limit: 50,
+        reader: somebody(Role::Member).id(),
+    };
+    fixture.log.search(search).await.unwrap().into_iter().map(|message| message.id).collect()
+}
+
+/// Nowhere is a word of it: not in what happened, not as it stands, not in its history, in an answer, or by search.
+async fn is_unreadable(
+    fixture: &BoardFixture,
+    channel: &Slug,
+    id: EventId,
+    visibility: Visibility,
+) {
+    let reader = somebody(Role::Member);
+    let page = all(fixture, channel).await;
+    for event in page.events.iter().filter(|e| e.id == id || e.what.target() == Some(id)) {
+        match &event.what {
+            What::Message { body, visibility: now, picture, .. } => {
+                assert_eq!((body, *now, picture), (&None, visibility, &None));
+            }
+            What::Edit { body, .. } => assert_eq!(*body, None),
+            What::Delete { .. } | What::Reaction { .. } | What::Hide { .. } => {}
+        }
+    }
+    for message in standing(fixture, channel, &reader).await {
+        if message.id == id {
+            assert_eq!((&message.body, message.visibility), (&None, visibility));
+            assert_eq!(message.reactions, []);
+        }
+        if let Some(quote) = message.reply_to.filter(|quote| quote.id == id) {
+            assert_eq!(quote.body, None);
+        }
+    }
+    let one = fixture.log.message(channel.clone(), id, reader).await.unwrap().unwrap();
+    assert_eq!(one.body, None);
+    assert_eq!(fixture.log.history(channel.clone(), id).await.unwrap(), []);
+    assert_eq!(found(fixture, channel, "secret").await, []);
+    assert_eq!(found(fixture, channel, "zebra").await, []);
+}
+
+/// By nobody who does not keep order, until it is shown again.
+pub async fn a_hidden_message_is_read_by_nobody(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let staff = somebody(Role::Moderator);
+    let event = post(fixture, &message(&channel, "zebra"), &by, at(1)).await;
+    amend(fixture, &channel, event.id, Wish::Edit(body("secret")), &by).await.unwrap();
+    let answer = NewMessage { reply_to: Some(event.id), ..message(&channel, "why?") };
+    post(fixture, &answer, &somebody(Role::Member), at(3)).await;
+    let refused = amend(fixture, &channel, event.id, Wish::Hide(true), &by).await;
+    assert!(matches!(refused, Err(Error::Forbidden(_))));
+    amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap().unwrap();
+    assert_eq!(amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap(), None);
+    is_unreadable(fixture, &channel, event.id, Visibility::Hidden).await;
+    let seen = fixture.log.message(channel.clone(), event.id, staff.clone()).await.unwrap();
+    assert_eq!(seen.unwrap().body, Some(body("secret")));
+    let sign = Wish::React { reaction: Reaction::parse("👍").unwrap(), is_removed: false };
+    for wish in [Wish::Edit(body("secret 2")), sign] {
+        let refused = amend(fixture, &channel, event.id, wish, &by).await;
+        assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    }
+    amend(fixture, &channel, event.id, Wish::Hide(false), &staff).await.unwrap().unwrap();
+    assert_eq!(standing(fixture, &channel, &by).await[0].body, Some(body("secret")));
+    assert_eq!(found(fixture, &channel, "secret").await, [event.id]);
+}
+
+/// Not even by who keeps order: its text is gone, also from what it was before.
+pub async fn a_deleted_message_is_gone_for_everybody(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let staff = somebody(Role::Admin);
+    let event = post(fixture, &message(&channel, "zebra"), &by, at(1)).await;
+    amend(fixture, &channel, event.id, Wish::Edit(body("secret")), &by).await.unwrap();
+    let refused = amend(fixture, &channel, event.id, Wish::Delete, &staff).await;
+    assert!(matches!(refused, Err(Error::Forbidden(_))));
+    amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap();
+    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap().unwrap();
+    assert_eq!(amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap(), None);
+    is_unreadable(fixture, &channel, event.id, Visibility::Deleted).await;
+    let seen = fixture.log.message(channel.clone(), event.id, staff.clone()).await.unwrap();
+    assert_eq!(seen.unwrap().body, None);
+    for wish in [Wish::Hide(false), Wish::Hide(true)] {
+        let refused = amend(fixture, &channel, event.id, wish, &staff).await;
+        assert!(matches!(refused, Err(Error::Gone(_))), "{refused:?}");
+    }
+}
+
+/// However often they ask; a sign that is taken away is not there.
+pub async fn everybody_has_one_sign_of_a_kind_under_a_message(fixture: &BoardFixture) {
+    let channel = channel(fixture).await;
+    let people = [somebody(Role::Member), somebody(Role::Member)];
+    let event = post(fixture, &message(&channel, "x"), &people[0], at(1)).await;
+    let reaction = Reaction::parse("🎉").unwrap();
+    let wish = |is_removed| Wish::React { reaction, is_removed };
+    for person in &people {
+        for happens in [true, false] {
+            let put = amend(fixture, &channel, event.id, wish(false), person).await.unwrap();
+            assert_eq!(put.is_some(), happens);
+        }
+    }
+    let signs = |messages: Vec<Message>| {
+        let signs = messages[0].reactions.iter();
+        signs.map(|sign| (sign.reaction, sign.count, sign.is_mine)).collect::<Vec<_>>()
+    };
+    let seen = signs(standing(fixture, &channel, &people[0]).await);
+    assert_eq!(seen, [(reaction, 2, true)]);
+    for happens in [true, false] {
+        let taken = amend(fixture, &channel, event.id, wish(true), &people[0]).await.unwrap();
+        assert_eq!(taken.is_some(), happens);
+    }
+    let seen = signs(standing(fixture, &channel, &people[0]).await);
+    assert_eq!(seen, [(reaction, 1, false)]);
+    assert_eq!(all(fixture, &channel).await.events.len(), 4);
+}
+
+/// Only messages of its own channel are answered.
+pub async fn an_answer_names_a_message_of_its_channel(fixture: &BoardFixture) {
+    let (here, there) = (channel(fixture).await, channel(fixture).await);
+    let by = somebody(Role::Member);
+    let event = post(fixture, &message(&here, "question"), &by, at(1)).await;
+    let answer = NewMessage { reply_to: Some(event.id), ..message(&here, "answer") };
+    post(fixture, &answer, &by, at(2)).await;
+    let stands = standing(fixture, &here, &by).await;
+    let quote = stands[1].reply_to.clone().unwrap();
+    assert_eq!(
+        (quote.id, quote.body, quote.nickname),
+        (event.id, Some(body("question")), by.profile.nickname.clone())
+    );
+    post(fixture, &message(&there, "other"), &by, at(2)).await;
+    let elsewhere =
+        NewMessage { reply_to: Some(EventId { seq: 2, ..event.id }), ..message(&there, "x") };
+    let refused = fixture.log.post(elsewhere, by, at(3)).await;
+    assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
+}
+
+/// All of them, the newest first; the last word may be the beginning of one.
+pub async fn a_search_finds_what_has_all_the_words(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let mut ids = Vec::new();
+    for text in ["Lift seven is CLOSED", "lift eight is open", "the lifts: closed?"] {
+        ids.push(post(fixture, &message(&channel, text), &by, at(1)).await.id);
+    }
+    let search = |words: &[&str]| MessageSearch {
+        channel: Some(channel.clone()),
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        limit: 2,
+        reader: by.id(),
+    };
+    for (words, wanted) in [
+        (&["lift", "closed"][..], &ids[..1]),
+        (&["closed", "lift"][..], &[ids[2], ids[0]][..]),
+        (&["lif"][..], &[ids[2], ids[1]][..]),
+        (&["\" OR *"][..], &[][..]),
+        (&["goat"][..], &[][..]),
+    ] {
+        let found = fixture.log.search(search(words)).await.unwrap();
+        let found: Vec<_> = found.iter().map(|message| message.id).collect();
+        assert_eq!(found, wanted, "{words:?}");
+    }
+}
+
+/// Somebody who is banned writes nothing, and does nothing with what is there.
+pub async fn who_is_banned_changes_nothing(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let event = post(fixture, &message(&channel, "before"), &by, at(1)).await;
+    fixture.people.ban(by.id(), Some(at(2))).await.unwrap().unwrap();
+    let refused = fixture.log.post(message(&channel, "after"), by.clone(), at(3)).await;
+    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    for wish in [Wish::Edit(body("x")), Wish::Delete] {
+        let refused = amend(fixture, &channel, event.id, wish, &by).await;
+        assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    }
+    fixture.people.ban(by.id(), None).await.unwrap().unwrap();
+    post(fixture, &message(&channel, "again"), &by, at(3)).await;
+}
+
+/// Members wait, staff do not; a repetition is no message.
+pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
+    let channel = channel(fixture).await;
+    let change = lodge_domain::board::ChannelChange { topic: None, slow_mode_s: Some(30) };
+    fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
+    let (by, staff) = (somebody(Role::Member), somebody(Role::Moderator));
+    let first = message(&channel, "1");
+    post(fixture, &first, &by, at(0)).await;
+    let refused = fixture.log.post(message(&channel, "2"), by.clone(), at(10)).await;
+    let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
+    assert_eq!(retry_after.as_secs(), 20);
+    fixture.log.post(first, by.clone(), at(10)).await.unwrap();
+    post(fixture, &message(&channel, "3"), &by, at(30)).await;
+    for second in [30, 31] {
+        post(fixture, &message(&channel, "s"), &staff, at(second)).await;
+    }
+}
+
+/// What one has read stays so; one's own messages are none to be read, and a name is a mark.
+pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let reader = somebody(Role::Member);
+    fixture.people.note(reader.profile.clone()).await.unwrap();
+    let unread = async || {
+        let unread = fixture.people.unread(reader.profile.clone()).await.unwrap();
+        let here = unread.into_iter().find(|unread| unread.channel == channel);
+        here.map_or((0, 0), |here| (here.messages, here.mentions))
+    };
+    assert_eq!(unread().await, (0, 0));
+    let text = format!("hello @{}", reader.profile.username);
+    let event = post(fixture, &message(&channel, &text), &by, at(1)).await;
+    assert_eq!(unread().await, (0, 1));
+    let read = all(fixture, &channel).await.cursor;
+    fixture.people.note_read(reader.id(), channel.clone(), read).await.unwrap();
+    assert_eq!(unread().await, (0, 0));
+    for text in ["a", "b", &text] {
+        post(fixture, &message(&channel, text), &by, at(2)).await;
+    }
+    let own = post(fixture, &message(&channel, "own"), &reader, at(2)).await;
+    assert_eq!(unread().await, (3, 1));
+    let mut old = Cursor::default();
+    old.take(event.id);
+    fixture.people.note_read(reader.id(), channel.clone(), old).await.unwrap();
+    assert_eq!(unread().await, (3, 1));
+    let mut future = Cursor::default();
+    future.take(EventId { seq: own.id.seq + 1_000, ..own.id });
+    fixture.people.note_read(reader.id(), channel.clone(), future).await.unwrap();
+    assert_eq!(unread().await, (0, 0));
+    post(fixture, &message(&channel, "new"), &by, at(3)).await;
+    assert_eq!(unread().await, (1, 0));
+    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap();
+    assert_eq!(unread().await, (1, 0));
+}
+
+/// As they are called now, whenever they wrote; nothing is left of who has gone but what they wrote.
+pub async fn people_are_called_as_they_are_called_now(fixture: &BoardFixture) {
+    let (channel, mut by) = (channel(fixture).await, somebody(Role::Member));
+    post(fixture, &message(&channel, "x"), &by, at(1)).await;
+    by.profile.nickname = String::from("Somebody else");
+    assert!(fixture.people.note(by.profile.clone()).await.unwrap());
+    assert!(!fixture.people.note(by.profile.clone()).await.unwrap());
+    assert_eq!(all(fixture, &channel).await.events[0].by, by.profile);
+    let PersonId::Account(account) = by.id() else { panic!("no account") };
+    let before = Some(AccountId(account.0 - 1));
+    assert_eq!(fixture.people.accounts(before, 1).await.unwrap(), [account]);
+    fixture.people.forget(account).await.unwrap();
+    let former = &all(fixture, &channel).await.events[0];
+    assert_eq!((former.by.username.as_str(), former.by.nickname.as_str()), ("", ""));
+    assert_eq!(former.by.person, by.id());
+    assert!(!fixture.people.accounts(before, 1).await.unwrap().contains(&account));
+}
+
+/// Whoever makes it, and however often.
+pub async fn a_channel_of_a_name_is_one_channel(fixture: &BoardFixture) {
+    let slug = channel(fixture).await;
+    let topic = Topic::parse("another").unwrap();
+    let again = Channel { slug: slug.clone(), topic, slow_mode_s: 5, created_at: at(9) };
+    let (found, is_new) = fixture.channels.create(again).await.unwrap();
+    assert_eq!((found.created_at, found.topic, is_new), (at(0), Topic::default(), false));
+    let all = fixture.channels.list().await.unwrap();
+    assert_eq!(all[0].slug, Slug::lobby());
+    assert_eq!(all.iter().filter(|channel| channel.slug == slug).count(), 1);
+}
+
+/// Once for each person, until they are settled, all of a message together.
+pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let staff = somebody(Role::Moderator);
+    let event = post(fixture, &message(&channel, "rude"), &by, at(1)).await;
+    amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap();
+    let reporters = [somebody(Role::Member), somebody(Role::Member)];
+    for reporter in reporters.iter().chain([&reporters[0]]) {
+        let (by, reason) = (reporter.profile.clone(), "because".to_owned());
+        let added = fixture.reports.add(channel.clone(), event.id, by, reason, at(5)).await;
+        assert!(added.unwrap());
+    }
+    let here = async || {
+        let open = fixture.reports.open(500).await.unwrap();
+        open.into_iter().filter(|report| report.message.channel == channel).collect::<Vec<_>>()
+    };
+    let open = here().await;
+    assert_eq!(
+        open.iter().map(|report| &report.by).collect::<Vec<_>>(),
+        [&reporters[0].profile, &reporters[1].profile]
+    );
+    assert_eq!(open[0].message.body, Some(body("rude")));
+    assert!(fixture.reports.settle(open[1].id, staff.id(), at(6)).await.unwrap());
+    assert_eq!(here().await, []);
+    assert!(!fixture.reports.settle(i64::MAX, staff.id(), at(6)).await.unwrap());
+    let nothing = EventId { seq: 99, ..event.id };
+    let (by, reason) = (staff.profile, String::new());
+    assert!(!fixture.reports.add(channel.clone(), nothing, by, reason, at(7)).await.unwrap());
+}
+
+/// Only what is one's own, all of it, also what others cannot read.
+pub async fn who_wrote_something_can_take_it_away(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let event = post(fixture, &message(&channel, "one"), &by, at(1)).await;
+    post(fixture, &message(&channel, "not mine"), &somebody(Role::Member), at(1)).await;
+    post(fixture, &message(&channel, "two"), &by, at(1)).await;
+    amend(fixture, &channel, event.id, Wish::Hide(true), &somebody(Role::Admin)).await.unwrap();
+    let (mut last, mut written) = (0, Vec::new());
+    loop {
+        let page = fixture.log.written_by(by.id(), last, 1).await.unwrap();
+        let Some((place, message)) = page.into_iter().next() else { break };
+        assert!(place > last);
+        last = place;
+        written.push(message.body.unwrap());
+    }
+    assert_eq!(written, [body("one"), body("two")]);
+}
