@@ -29,8 +29,14 @@ use crate::{
     writer::{App, Limits, Writer},
 };
 
-/// How long a search may take.
+/// How long a search of rides may take.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(3);
+
+/// How long one of messages may, which an index answers.
+const BOARD_SEARCH_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Searches of messages that wait.
+const BOARD_SEARCHES_MAX: usize = 32;
 
 /// Goes with a thread; when all clones are gone, the threads have ended.
 type Alive = Sender<()>;
@@ -44,6 +50,8 @@ pub(crate) struct Engine {
     pub(crate) scans: Readers,
     /// And one for searches of rides, which may take seconds.
     pub(crate) searches: Searches,
+    /// One for searches of messages.
+    pub(crate) board_searches: Readers,
     /// And one for exports of rides, which read page after page.
     pub(crate) exports: Readers,
     checkpoints: Arc<Checkpoints>,
@@ -119,6 +127,9 @@ impl Engine {
         let scans = Readers::start(&file, one, &readers_alive)?;
         let few = readers::Size { queue: SEARCHES_MAX, time_max: Some(SEARCH_TIME_MAX), ..one };
         let searches = Searches::new(Readers::start(&file, few, &readers_alive)?, SEARCHES_MAX);
+        let short = Some(BOARD_SEARCH_TIME_MAX);
+        let of_board = readers::Size { queue: BOARD_SEARCHES_MAX, time_max: short, ..one };
+        let board_searches = Readers::start(&file, of_board, &readers_alive)?;
         // Some pages may wait that nobody wants any more.
         let pages = readers::Size { queue: 2 * EXPORTS_MAX, ..one };
         let exports = Readers::start(&file, pages, &readers_alive)?;
@@ -135,6 +146,7 @@ impl Engine {
             readers,
             scans,
             searches,
+            board_searches,
             exports,
             checkpoints,
             file,
@@ -176,6 +188,7 @@ impl Engine {
         self.readers.close();
         self.scans.close();
         self.searches.close();
+        self.board_searches.close();
         self.exports.close();
         let drained = ended(&ends.writer, deadline) & ended(&ends.readers, deadline);
         // The last checkpoint needs a log that nobody uses.

@@ -29,6 +29,6 @@ pub use self::{
     stamp::Stamp,
     store::{
         BoardLog, BoardPeople, Channels, Known, MessageSearch, MessagesQuery, PAGE_MAX, Report,
-        Reports, UNREAD_MAX, Unread,
+        Reports, UNREAD_MAX, Unread, Word,
     },
 };

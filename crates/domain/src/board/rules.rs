@@ -113,3 +113,85 @@ fn reacted(
     let changes = is_removed == target.has_sign;
     changes.then_some(What::Reaction { target: id, reaction, is_removed })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        accounts::{AccountId, Role},
+        board::{EventId, Origin, PersonId, Profile},
+    };
+
+    fn somebody(role: Role) -> Actor {
+        let person = PersonId::Account(AccountId(1));
+        let profile = Profile {
+            person,
+            username: "ada".to_owned(),
+            nickname: "Ada".to_owned(),
+            picture: None,
+        };
+        Actor { profile, role }
+    }
+
+    fn wishes() -> [Wish; 6] {
+        let reaction = Reaction::all().next().unwrap();
+        [
+            Wish::Edit(Body::parse("new").unwrap()),
+            Wish::Delete,
+            Wish::React { reaction, is_removed: false },
+            Wish::React { reaction, is_removed: true },
+            Wish::Hide(true),
+            Wish::Hide(false),
+        ]
+    }
+
+    /// What comes of each wish: `+` it happens, `=` it is so already, `-` it is refused.
+    fn judged(is_own: bool, visibility: Visibility, role: Role, is_banned: bool) -> String {
+        let id = EventId { origin: Origin::new(1).unwrap(), seq: 1 };
+        let body = Some(Body::parse("old").unwrap());
+        let target = Target { is_own, body, visibility, has_sign: false };
+        let judged = |wish| match judge(&target, &somebody(role), is_banned, id, wish) {
+            Ok(Some(_)) => '+',
+            Ok(None) => '=',
+            Err(_) => '-',
+        };
+        wishes().map(judged).into_iter().collect()
+    }
+
+    #[test]
+    fn everybody_may_do_what_is_theirs_and_staff_hide() {
+        use Role::{Admin, Member, Moderator};
+        use Visibility::{Deleted, Hidden, Shown};
+        // Edit, delete, sign, no sign, hide, show.
+        for (is_own, visibility, role, wanted) in [
+            (true, Shown, Member, "+++=--"),
+            (false, Shown, Member, "--+=--"),
+            (false, Shown, Moderator, "--+=+="),
+            (false, Shown, Admin, "--+=+="),
+            (true, Hidden, Member, "-+----"),
+            (false, Hidden, Member, "------"),
+            (false, Hidden, Moderator, "----=+"),
+            (true, Deleted, Member, "-=----"),
+            (false, Deleted, Admin, "------"),
+        ] {
+            let found = judged(is_own, visibility, role, false);
+            assert_eq!(found, wanted, "{is_own} {visibility:?} {role:?}");
+            assert_eq!(judged(is_own, visibility, role, true), "------");
+        }
+    }
+
+    #[test]
+    fn members_wait_out_a_slow_mode_to_the_second() {
+        let at = |microseconds| Stamp::stored(microseconds);
+        let writer = Writer { is_banned: false, last_at: Some(at(5_000_000)), slow_mode_s: 10 };
+        let member = somebody(Role::Member);
+        for (now, wait_s) in [(5_000_001, 10), (14_000_000, 1), (14_999_999, 1)] {
+            let refused = check_post(&writer, &member, at(now));
+            let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
+            assert_eq!(retry_after.as_secs(), wait_s);
+        }
+        check_post(&writer, &member, at(15_000_000)).unwrap();
+        check_post(&writer, &somebody(Role::Moderator), at(5_000_001)).unwrap();
+        check_post(&Writer { slow_mode_s: 0, ..writer }, &member, at(5_000_001)).unwrap();
+    }
+}

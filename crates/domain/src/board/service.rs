@@ -6,7 +6,7 @@ use tokio::sync::broadcast;
 
 use super::{
     Actor, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Event, EventId, Known, Message,
-    MessageSearch, NewMessage, Posted, Profile, Report, Reports, Slug, Topic, Wish, rules,
+    MessageSearch, NewMessage, Posted, Profile, Report, Reports, Slug, Topic, Wish, Word, rules,
 };
 use crate::{
     Clock, Error, Result,
@@ -193,7 +193,8 @@ impl Board {
         Err(Error::not_found("there is no such report"))
     }
 
-    /// Messages that have all the words of a text, the newest first.
+    /// Messages that have all the words of a text, the newest first. A word with a `*` at its end is the beginning of
+    /// words.
     pub async fn search(
         &self,
         by: &Actor,
@@ -201,8 +202,7 @@ impl Board {
         text: &str,
         limit: usize,
     ) -> Result<Vec<Message>> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let words: Vec<_> = words.map(str::to_owned).collect();
+        let words = words(text);
         if words.len() > WORDS_MAX || text.chars().count() > SEARCH_CHARS_MAX {
             return Err(Error::invalid("q", "must be at most 8 words and 200 characters"));
         }
@@ -215,5 +215,32 @@ impl Board {
     fn ring(&self, channel: Slug) {
         // Nobody may listen.
         let _ = self.rings.send(channel);
+    }
+}
+
+fn words(text: &str) -> Vec<Word> {
+    let is_beginning = |word: &str| word.ends_with('*');
+    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '*');
+    let words =
+        parts.map(|part| Word { text: part.replace('*', ""), is_beginning: is_beginning(part) });
+    words.filter(|word| !word.text.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_is_its_words() {
+        let of = |text: &str| {
+            words(text).into_iter().map(|word| (word.text, word.is_beginning)).collect::<Vec<_>>()
+        };
+        let word = |text: &str, is_beginning| (text.to_owned(), is_beginning);
+        assert_eq!(
+            of("Lift-7 \"clos*\""),
+            [word("Lift", false), word("7", false), word("clos", true)]
+        );
+        assert_eq!(of("*a*b AND NEAR(c)").len(), 4);
+        assert_eq!(of(" * ** \" "), []);
     }
 }

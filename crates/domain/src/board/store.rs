@@ -29,13 +29,22 @@ pub struct MessagesQuery {
     pub reader: PersonId,
 }
 
+/// A word that is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// Letters and digits.
+    pub text: String,
+    /// Whether words are meant that begin so.
+    pub is_beginning: bool,
+}
+
 /// A search for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageSearch {
     /// In this channel alone.
     pub channel: Option<Slug>,
-    /// Words, all of which are to be in the message; the last may be the beginning of one.
-    pub words: Vec<String>,
+    /// All of these are to be in the message, in upper or lower case.
+    pub words: Vec<Word>,
     /// At most so many, 1 to [`PAGE_MAX`]; the newest of all.
     pub limit: usize,
     /// Whose signs are their own.

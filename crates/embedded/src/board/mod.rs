@@ -94,7 +94,7 @@ impl BoardLog for SqliteBoard {
     }
 
     async fn search(&self, search: MessageSearch) -> Result<Vec<Message>> {
-        self.engine.scans.read(move |connection| search::search(connection, &search)).await
+        self.engine.board_searches.read(move |connection| search::search(connection, &search)).await
     }
 
     async fn written_by(

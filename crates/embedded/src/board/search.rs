@@ -1,6 +1,6 @@
 //! Searching messages.
 
-use lodge_domain::board::{Body, Message, MessageSearch};
+use lodge_domain::board::{Body, Message, MessageSearch, Word};
 use rusqlite::Connection;
 
 use super::{
@@ -56,13 +56,12 @@ pub(super) fn search(
 }
 
 /// The question in the index's language, in which only `"` is special within a string.
-fn matching(channel: Option<ChannelRow>, words: &[String]) -> String {
-    let last = words.len().saturating_sub(1);
-    let word = |(place, word): (usize, &String)| {
-        let begins = if place == last { "*" } else { "" };
-        format!("\"{}\"{begins}", word.replace('"', "\"\""))
+fn matching(channel: Option<ChannelRow>, words: &[Word]) -> String {
+    let word = |word: &Word| {
+        let begins = if word.is_beginning { "*" } else { "" };
+        format!("\"{}\"{begins}", word.text.replace('"', "\"\""))
     };
-    let words = words.iter().enumerate().map(word).collect::<Vec<_>>().join(" AND ");
+    let words = words.iter().map(word).collect::<Vec<_>>().join(" AND ");
     match channel {
         Some(channel) => format!("channel : {} AND body : ({words})", word_of(channel)),
         None => format!("body : ({words})"),
