@@ -20,6 +20,7 @@ mod cli;
 mod connection;
 mod control;
 mod create;
+mod crew;
 mod http1;
 mod interrupt;
 mod ledger;
@@ -39,6 +40,7 @@ mod target;
 mod template;
 mod timer;
 mod verify;
+mod wire;
 mod worker;
 
 pub use cli::{

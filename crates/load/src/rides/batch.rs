@@ -10,15 +10,15 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::cli::Compress;
-use super::crew::{Seat, Turn, Work};
 use super::plan::RidesPlan;
 use super::ride::{Ids, Ride, Verticals};
 use super::tally::{Repeat, Tally};
-use super::wire::{Asked, RETRIES, worth_retrying};
 use crate::connection::Scratch;
 use crate::control::Control;
+use crate::crew::{Seat, Turn, Work};
 use crate::ledger::WriteOutcome;
 use crate::record::ErrorKind;
+use crate::wire::{Asked, RETRIES, worth_retrying};
 
 /// What a batch is answered with whose lines were all kept.
 const KEPT: u16 = 200;

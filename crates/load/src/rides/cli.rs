@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::wire::RETRIES;
 use crate::cli::{parse_duration, parse_rate};
+use crate::wire::RETRIES;
 
 /// `lodge load rides…`.
 #[derive(Debug, Clone, Subcommand)]

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use rand::RngExt;
 
-use super::crew::{Seat, Turn, Work};
 use super::plan::RidesPlan;
 use crate::connection::Scratch;
+use crate::crew::{Seat, Turn, Work};
 use crate::record::ErrorKind;
 
 /// What can be asked.

@@ -6,7 +6,6 @@
 
 mod batch;
 mod cli;
-mod crew;
 mod get;
 mod plan;
 mod post;
@@ -16,7 +15,6 @@ mod resolve;
 mod ride;
 mod tally;
 mod verify;
-mod wire;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -33,6 +31,7 @@ pub(crate) use tally::{Events, Tally};
 pub(crate) use verify::Verification;
 
 use crate::control::Control;
+use crate::crew::{Crewed, crew};
 use crate::interrupt::Interrupt;
 use crate::limits::raise_file_limit;
 use crate::pace::Flow;
@@ -41,7 +40,6 @@ use crate::record::{Record, Times};
 use crate::report::rides::RidesReport;
 use crate::run::{FILES_BESIDES, Outcome};
 use batch::{Batches, Share};
-use crew::{Crewed, crew};
 use get::Questions;
 use post::Posts;
 use ride::Verticals;
@@ -185,7 +183,7 @@ fn record(
             retries: command.retries,
             repeat_share: command.repeat_percent / 100.0,
         };
-        let crewed = crew(plan, control, (name, stage), flow, work)?;
+        let crewed = crew(plan.seating(), control, (name, stage), flow, work)?;
         for hand in run.add(&[name], flow.connections, flow.rate_per_s.is_some(), crewed) {
             tally.merge(hand);
         }
@@ -238,7 +236,7 @@ fn record_batches(
         format!("closed loop, {} events, {} lines a batch{packed}", command.events, command.lines);
     let mut run = RidesRun::new(workload);
     let mut tally = Tally::default();
-    let crewed = crew(plan, control, ("batches", 0), flow, work)?;
+    let crewed = crew(plan.seating(), control, ("batches", 0), flow, work)?;
     for hand in run.add(&["batches"], flow.connections, false, crewed) {
         tally.merge(hand);
     }
@@ -293,7 +291,7 @@ fn ask_these(
 ) -> Result<()> {
     let names: Vec<&'static str> = asked.iter().map(|question| question.name()).collect();
     let work = Questions { plan: Arc::clone(plan), asked: asked.to_vec() };
-    let crewed = crew(plan, control, (names[0], stage), flow, work)?;
+    let crewed = crew(plan.seating(), control, (names[0], stage), flow, work)?;
     let seen = run.add(&names, flow.connections, flow.rate_per_s.is_some(), crewed);
     let absent: u64 = seen.iter().map(|seen| seen.absent).sum();
     run.absent = Some(run.absent.unwrap_or_default() + absent);

@@ -9,6 +9,7 @@ use super::cli::RidesCommand;
 use super::request::Requests;
 use super::ride::Ranges;
 use crate::batch::Sending;
+use crate::crew::Seating;
 use crate::http1::Keep;
 use crate::plan::header_lines;
 use crate::target::Target;
@@ -56,6 +57,16 @@ impl RidesPlan {
             verify: command.verify(),
             json: args.json.clone(),
         })
+    }
+
+    /// How what is measured is sent.
+    pub(crate) fn seating(&self) -> Seating {
+        Seating {
+            addresses: vec![self.target.address],
+            workers: self.workers,
+            timeout: self.timeout,
+            seed: self.seed,
+        }
     }
 
     /// How what is outside of the measurement is sent.

@@ -8,15 +8,15 @@ use std::time::Instant;
 use rand::RngExt;
 use uuid::Uuid;
 
-use super::crew::{Seat, Turn, Work};
 use super::plan::RidesPlan;
 use super::ride::{Ids, Ride, Verticals};
 use super::tally::{Repeat, Tally};
-use super::wire::worth_retrying;
 use crate::connection::Scratch;
 use crate::control::Control;
+use crate::crew::{Seat, Turn, Work};
 use crate::ledger::WriteOutcome;
 use crate::record::ErrorKind;
+use crate::wire::worth_retrying;
 
 /// What a recorded ride is answered with.
 const RECORDED: u16 = 201;

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,8 +14,6 @@ use rand::rngs::SmallRng;
 use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, LocalSet};
 
-use super::plan::RidesPlan;
-use super::wire::{Cost, Wire};
 use crate::connection::{Connection, Scratch, scratch};
 use crate::control::{Control, Progress, Start};
 use crate::http1::Keep;
@@ -22,6 +21,7 @@ use crate::pace::{Flow, Next, Pace, share, share_before};
 use crate::plan::threads;
 use crate::record::{ErrorKind, Record, Sample, Times};
 use crate::run::{follow, on_threads};
+use crate::wire::{Cost, Wire};
 
 /// How long a connection of a closed loop waits after it could not connect, instead of spinning.
 const REDIAL_PAUSE: Duration = Duration::from_millis(10);
@@ -44,6 +44,11 @@ pub(crate) trait Work: Send + Sync + 'static {
         scratch: &Scratch,
     ) -> Turn;
 
+    /// Whether this connection has no more turns, however many are left.
+    fn is_done(&self, _seat: &Seat<Self::Own>) -> bool {
+        false
+    }
+
     /// A turn that was due and never taken; its kind.
     fn missed(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> usize;
 }
@@ -51,9 +56,23 @@ pub(crate) trait Work: Send + Sync + 'static {
 /// One connection, with what it needs for its turns.
 #[derive(Debug)]
 pub(crate) struct Seat<O> {
+    /// From 0 on, over all threads.
+    pub(crate) number: u64,
+    /// When the turn was due.
+    pub(crate) due: Instant,
     pub(crate) wire: Wire,
     pub(crate) rng: SmallRng,
     pub(crate) own: O,
+}
+
+/// Where connections lead to, and how they are kept.
+#[derive(Debug, Clone)]
+pub(crate) struct Seating {
+    /// Taken in turn.
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) workers: Option<u32>,
+    pub(crate) timeout: Duration,
+    pub(crate) seed: u64,
 }
 
 /// What came of a turn.
@@ -87,15 +106,15 @@ pub(crate) struct Crewed<H> {
 /// Has `flow`'s connections do `work`. `name` is for the progress bar, `stage` tells this part of a run
 /// from the others, so that it draws other rides.
 pub(crate) fn crew<W: Work>(
-    plan: &Arc<RidesPlan>,
+    seating: Seating,
     control: &Control,
     (name, stage): (&str, u64),
     flow: Flow,
     work: W,
 ) -> Result<Crewed<W::Hand>> {
-    let count = threads(plan.workers, flow.connections);
+    let count = threads(seating.workers, flow.connections);
     let crew = Arc::new(Crew {
-        plan: Arc::clone(plan),
+        seating,
         control: control.clone(),
         stage,
         flow,
@@ -139,7 +158,7 @@ pub(crate) fn crew<W: Work>(
 /// What the threads share.
 #[derive(Debug)]
 struct Crew<W> {
-    plan: Arc<RidesPlan>,
+    seating: Seating,
     control: Control,
     stage: u64,
     flow: Flow,
@@ -180,14 +199,18 @@ impl<W: Work> Crew<W> {
 
     /// This thread's connections, dialled. One that cannot be dialled now is tried again, and counted,
     /// with its first turn.
-    async fn dial_all(&self, id: u32) -> Vec<Connection> {
+    async fn dial_all(&self, id: u32) -> Vec<(u64, Connection)> {
         let mut dialling = JoinSet::new();
-        for _ in 0..share(self.flow.connections, self.threads, id) {
-            let mut connection = Connection::new(self.plan.target.address, true, Keep::Body);
-            let timeout = self.plan.timeout;
+        let first = share_before(self.flow.connections, self.threads, id);
+        let addresses = self.seating.addresses.iter().cycle();
+        let addresses = addresses.skip(first as usize % self.seating.addresses.len().max(1));
+        let mine = share(self.flow.connections, self.threads, id);
+        for (number, &address) in (u64::from(first)..).zip(addresses.take(mine as usize)) {
+            let mut connection = Connection::new(address, true, Keep::Body);
+            let timeout = self.seating.timeout;
             dialling.spawn_local(async move {
                 drop(tokio::time::timeout(timeout, connection.prepare()).await);
-                connection
+                (number, connection)
             });
         }
         dialling.join_all().await
@@ -195,11 +218,13 @@ impl<W: Work> Crew<W> {
 
     /// Connection `number` of this stage.
     fn seat(&self, number: u64, connection: Connection) -> Seat<W::Own> {
-        let seed = [self.stage, number].iter().fold(self.plan.seed, |seed, part| {
+        let seed = [self.stage, number].iter().fold(self.seating.seed, |seed, part| {
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(part + 1)
         });
         Seat {
-            wire: Wire::new(connection, self.plan.timeout),
+            number,
+            due: Instant::now(),
+            wire: Wire::new(connection, self.seating.timeout),
             rng: SmallRng::seed_from_u64(seed),
             own: W::Own::default(),
         }
@@ -225,8 +250,7 @@ impl<W: Work> Thread<W> {
         let connections = crew.dial_all(id).await;
         let (start, _) = crew.start.begin();
         let pace =
-            Rc::new(crew.flow.pace((id, crew.threads), start, &crew.taken, crew.plan.timeout));
-        let first = u64::from(share_before(crew.flow.connections, crew.threads, id));
+            Rc::new(crew.flow.pace((id, crew.threads), start, &crew.taken, crew.seating.timeout));
         let thread = Rc::new(Self {
             id,
             start,
@@ -240,7 +264,7 @@ impl<W: Work> Thread<W> {
             crew,
         });
         let mut tasks = JoinSet::new();
-        for (number, connection) in (first..).zip(connections) {
+        for (number, connection) in connections {
             let seat = thread.crew.seat(number, connection);
             tasks.spawn_local(Rc::clone(&thread).drive(Rc::clone(&pace), seat));
         }
@@ -261,6 +285,9 @@ impl<W: Work> Thread<W> {
     async fn drive(self: Rc<Self>, pace: Rc<Pace>, mut seat: Seat<W::Own>) -> io::Result<()> {
         let mut woken = false;
         loop {
+            if self.crew.work.is_done(&seat) {
+                return Ok(());
+            }
             let now = Instant::now();
             let stopped = self.crew.control.stopped();
             let next = match &*pace {
@@ -272,6 +299,7 @@ impl<W: Work> Thread<W> {
             match (next, &*pace) {
                 (Next::Send { intended, queued }, _) => {
                     self.note_lag(&pace, now - intended, queued);
+                    seat.due = intended;
                     let turn = self.crew.work.turn(&mut seat, &self.hand, &self.scratch).await;
                     let lost = turn.result == Err(ErrorKind::Connect);
                     self.note(intended, turn);

@@ -1,4 +1,4 @@
-//! One connection of the rides: asks once, and says when to ask again.
+//! One connection: asks once, and says when to ask again.
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,8 @@ pub(crate) const RETRIES: u32 = 5;
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// The longest pause before the second try; it doubles with each.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
+/// So many doublings reach the longest pause.
+const PAUSE_DOUBLINGS_MAX: u32 = 6;
 /// The longest time that a `Retry-After` is obeyed.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
 
@@ -58,7 +60,8 @@ impl Asked {
         if tried > retries || control.stopped() {
             return false;
         }
-        let longest = (PAUSE_FIRST * (1 << (tried - 1))).min(PAUSE_MAX);
+        let doubled = 1 << (tried - 1).min(PAUSE_DOUBLINGS_MAX);
+        let longest = (PAUSE_FIRST * doubled).min(PAUSE_MAX);
         let asked_for = self.retry_after_s.map(Duration::from_secs);
         // From half of it on, at random: who failed together does not come back together.
         let pause = longest.mul_f64(rng.random_range(0.5..1.0))
