@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::board::BoardCommand;
 use crate::people::{SEED_PASSWORD, SEEDED_MAX};
 use crate::rides::RidesCommand;
 
@@ -17,6 +18,9 @@ pub enum LoadCommand {
     /// Lift rides.
     #[command(flatten)]
     Rides(Box<RidesCommand>),
+    /// A message board.
+    #[command(flatten)]
+    Board(Box<BoardCommand>),
 }
 
 /// `lodge load links…` and `lodge load accounts…`: which requests to make.

@@ -43,6 +43,8 @@ pub(crate) enum Keep {
     Location,
     /// Its body, whether it is a repetition's, and when to come back.
     Body,
+    /// The same, of a body without an end: whoever reads takes out what came.
+    Stream,
 }
 
 /// One whole answer.
@@ -150,6 +152,16 @@ impl Decoder {
     /// The body of the last answer, as far as it is kept.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
+    }
+
+    /// What came of a body and was not taken out.
+    pub(crate) fn body_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.body
+    }
+
+    /// The status, as soon as the head is here.
+    pub(crate) fn status(&self) -> Option<u16> {
+        (self.phase != Phase::Head).then_some(self.answer.status)
     }
 
     /// Whether the last answer had `Idempotency-Replayed: true`.
@@ -288,7 +300,7 @@ impl Decoder {
             Keep::Body if name.eq_ignore_ascii_case("idempotency-replayed") => {
                 self.replayed = value.eq_ignore_ascii_case(b"true");
             }
-            Keep::Body if name.eq_ignore_ascii_case("retry-after") => {
+            Keep::Body | Keep::Stream if name.eq_ignore_ascii_case("retry-after") => {
                 self.retry_after_s =
                     std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
             }
@@ -297,7 +309,7 @@ impl Decoder {
     }
 
     fn keep_body(&mut self, bytes: &[u8]) {
-        if self.keep == Keep::Body {
+        if matches!(self.keep, Keep::Body | Keep::Stream) {
             let room = KEPT_BODY_BYTES_MAX - self.body.len();
             self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
@@ -346,7 +358,9 @@ impl Decoder {
     }
 
     fn count_body(&mut self, bytes: usize) -> Result<usize, Malformed> {
-        self.body_bytes += bytes as u64;
+        if self.keep != Keep::Stream {
+            self.body_bytes += bytes as u64;
+        }
         if matches!(self.phase, Phase::Chunked(_)) {
             // Real data pays for its own framing: only framing without data adds up.
             self.framing_bytes = 0;

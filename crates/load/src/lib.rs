@@ -1,5 +1,5 @@
 //! The load generator: `lodge load links-get|links-put|links-mixed|accounts-get|accounts-sign-in` and
-//! `lodge load rides|rides-batch|rides-get`, and its reports.
+//! `lodge load rides|rides-batch|rides-get` and `lodge load board`, and its reports.
 //!
 //! It speaks to any HTTP/1.1 server and imports nothing of Lodge's. What it promises a reader of
 //! its figures:
@@ -16,6 +16,7 @@
 //! its own; the records are merged when all have ended.
 
 mod batch;
+mod board;
 mod cli;
 mod connection;
 mod control;
@@ -43,6 +44,7 @@ mod verify;
 mod wire;
 mod worker;
 
+pub use board::{BoardArgs, BoardCommand};
 pub use cli::{
     AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand,
     RequestCommand, SignInCommand, parse_duration,

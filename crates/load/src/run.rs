@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Runtime;
 
+use crate::board;
 use crate::cli::{LoadCommand, RequestCommand};
 use crate::control::{Control, Progress};
 use crate::create::create_links;
@@ -68,6 +69,7 @@ pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
     match command {
         LoadCommand::Requests(command) => request(command, out),
         LoadCommand::Rides(command) => rides::run_to(command, out),
+        LoadCommand::Board(command) => board::run_to(command, out),
     }
 }
 

@@ -5,7 +5,7 @@ use askama::Template;
 
 use super::plot::{Frame, Plot, Scale};
 use super::seeds::SeedRun;
-use super::{Figures, Report, RunReport, decimal, thousands};
+use super::{Figures, Latency, Report, RunReport, decimal, thousands};
 use crate::series::Point;
 
 pub(crate) fn render(report: &Report) -> Result<String> {
@@ -14,7 +14,11 @@ pub(crate) fn render(report: &Report) -> Result<String> {
         tiles: tiles(report),
         rows: rows(&report.total),
         columns: report.total.columns().iter().map(|(name, _)| *name).collect(),
-        plots: vec![percentiles(&report.total), throughput(report), latency(report)],
+        plots: vec![
+            percentiles(&report.total),
+            throughput(&all_windows(report), time_scale(report), report.total.all.rate_per_s),
+            latency(&all_windows(report), time_scale(report), &report.total.all.latency_ms),
+        ],
         curve: curve_table(&report.total),
         series: series_table(report),
         comparison: comparison(report),
@@ -51,7 +55,7 @@ struct Compared {
     measured: String,
 }
 
-fn ms(value: f64) -> String {
+pub(super) fn ms(value: f64) -> String {
     format!("{value:.3}")
 }
 
@@ -200,10 +204,14 @@ fn time_scale(report: &Report) -> Scale {
     }
 }
 
-fn throughput(report: &Report) -> Plot {
-    let series = all_windows(report);
+/// Successes in each window of these series, the first of which holds all.
+pub(super) fn throughput(
+    series: &[(&'static str, Vec<Point>)],
+    time: Scale,
+    rate_per_s: f64,
+) -> Plot {
     let frame = Frame {
-        x: time_scale(report),
+        x: time,
         y: Scale::from_zero(
             series.iter().flat_map(|(_, points)| points.iter().map(|point| point.rate_per_s)),
         ),
@@ -225,7 +233,7 @@ fn throughput(report: &Report) -> Plot {
             series[0].1.len(),
             decimal(if least.is_finite() { least } else { 0.0 }),
             decimal(rates().fold(0.0, f64::max)),
-            decimal(report.total.all.rate_per_s)
+            decimal(rate_per_s)
         ),
         x_label: "seconds",
         y_label: "successes/s",
@@ -235,15 +243,15 @@ fn throughput(report: &Report) -> Plot {
     }
 }
 
-fn latency(report: &Report) -> Plot {
-    let series = all_windows(report);
+/// Latencies in each window of these series, the first of which holds all.
+pub(super) fn latency(series: &[(&'static str, Vec<Point>)], time: Scale, whole: &Latency) -> Plot {
     // With reads and writes apart their sum says nothing new: it is left out to keep the lines few.
-    let shown = if series.len() > 1 { &series[1..] } else { &series[..] };
+    let shown = if series.len() > 1 { &series[1..] } else { series };
     let values: Vec<f64> = shown
         .iter()
         .flat_map(|(_, points)| points.iter().flat_map(|point| [point.p50_ms, point.p99_ms]))
         .collect();
-    let frame = Frame { x: time_scale(report), y: Scale::log(values.iter().copied()) };
+    let frame = Frame { x: time, y: Scale::log(values.iter().copied()) };
     let mut lines = Vec::new();
     for (index, (name, points)) in shown.iter().enumerate() {
         let served: Vec<&Point> = points.iter().filter(|point| point.succeeded > 0).collect();
@@ -259,7 +267,7 @@ fn latency(report: &Report) -> Plot {
         title: "Latency over time",
         summary: format!(
             "Median and 99th percentile in each window. The worst window's p99 was {worst:.3} ms, the whole run's {:.3} ms.",
-            report.total.all.latency_ms.p99
+            whole.p99
         ),
         x_label: "seconds",
         y_label: "ms",

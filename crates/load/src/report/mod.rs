@@ -1,5 +1,7 @@
 //! The figures of a report, from what was measured. Text, JSON and HTML show the same ones.
 
+pub(crate) mod board;
+mod board_html;
 mod html;
 mod json;
 mod plot;

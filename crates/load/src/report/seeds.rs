@@ -152,6 +152,40 @@ pub(crate) const RIDE_RUNS: &[SeedRun] = &[
     },
 ];
 
+/// What was recorded of a board.
+pub(crate) const BOARD_RUNS: &[SeedRun] = &[
+    SeedRun {
+        system: "Connect",
+        kind: "post",
+        how: "15,000 queries by mysqlslap, one MySQL instance (5.1)",
+        mean_ms: Some(23_430.0),
+        measured: "Each client sent one query 100 times. The database alone: no page, nobody who listens.",
+        ..NO_LATENCY
+    },
+    SeedRun {
+        system: "Connect",
+        kind: "post",
+        how: "35,000 queries by mysqlslap, three MySQL instances (5.1)",
+        mean_ms: Some(2_600.0),
+        measured: "The same, spread over three.",
+        ..NO_LATENCY
+    },
+    SeedRun {
+        system: "Connect",
+        kind: "post",
+        how: "250 clients on each of three instances, 100 queries each (5.3)",
+        measured: "Checksums of the copies every 2 s: most of the time equal, apart for less than 10 s.",
+        ..NO_LATENCY
+    },
+    SeedRun {
+        system: "Connect",
+        kind: "page",
+        how: "10, 100 and 500 users by JMeter, on 4, 3, 2 and 1 instances (5.4)",
+        measured: "Latency grew with users and fell with instances; plots without figures.",
+        ..NO_LATENCY
+    },
+];
+
 const ONE_SERVER: &str = "128 clients, 64,000 samples, one server";
 const FOUR_SERVERS: &str = "128 clients, 64,000 samples, four servers behind a balancer";
 

@@ -102,7 +102,10 @@ fn converse(stream: &TcpStream, handler: &Handler, count: &AtomicU64) {
     }
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>, count: &AtomicU64) -> Option<Request> {
+pub(crate) fn read_request(
+    reader: &mut BufReader<&TcpStream>,
+    count: &AtomicU64,
+) -> Option<Request> {
     let mut first = String::new();
     if reader.read_line(&mut first).ok()? == 0 {
         return None;

@@ -1,0 +1,422 @@
+//! All streams of a run: opened before it, read over a few threads, and opened again when they break.
+
+use std::cell::RefCell;
+use std::future::{pending, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Exp1};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinSet, LocalSet};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::event::{Recent, Wording};
+use super::messages::Messages;
+use super::plan::BoardPlan;
+use super::reader::Reader;
+use super::sse::frames;
+use crate::connection::{Scratch, scratch};
+use crate::control::Control;
+use crate::http1::{Decoder, Keep};
+use crate::pace::{share, share_before};
+use crate::plan::threads;
+use crate::record::Times;
+
+/// Streams of a thread that are being opened at once.
+const OPENING_MAX: usize = 32;
+/// How long all streams may take to open.
+const OPEN_MAX: Duration = Duration::from_mins(2);
+/// How often it is looked whether they have.
+const OPEN_EVERY: Duration = Duration::from_millis(5);
+/// A stream on which nothing came for so long is given up: servers give signs of life more often.
+const SILENCE_MAX: Duration = Duration::from_mins(1);
+/// The longest event.
+const FRAME_BYTES_MAX: usize = 8 << 20;
+/// What a stream keeps of its room after a long event.
+const FRAME_BYTES_KEPT: usize = 4096;
+/// Pauses before a stream is opened again: the longest first one, which doubles, and the longest of all.
+const PAUSE_FIRST: Duration = Duration::from_millis(20);
+const PAUSE_DOUBLINGS_MAX: u32 = 6;
+/// The longest time that a `Retry-After` is obeyed.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
+
+/// What all threads of the streams share.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    pub(crate) plan: Arc<BoardPlan>,
+    pub(crate) tokens: Arc<[String]>,
+    pub(crate) messages: Arc<Messages>,
+    pub(crate) wording: Wording,
+    /// Where all of them begin.
+    pub(crate) start: String,
+    pub(crate) over: CancellationToken,
+    /// Streams that were open once.
+    pub(crate) opened: AtomicU32,
+    /// Events that came, of all kinds.
+    pub(crate) frames: AtomicU64,
+    /// Why the first that did not open did not.
+    pub(crate) trouble: OnceLock<String>,
+}
+
+/// How often connections ended, and why.
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+pub(crate) struct Ends {
+    /// By us, on purpose.
+    pub(crate) cut: u64,
+    /// Broken, ended by the server, or never made.
+    pub(crate) lost: u64,
+    /// Answered with something else than a stream.
+    pub(crate) refused: u64,
+    /// Nothing came for a minute.
+    pub(crate) silent: u64,
+}
+
+impl Ends {
+    fn merge(&mut self, other: &Self) {
+        self.cut += other.cut;
+        self.lost += other.lost;
+        self.refused += other.refused;
+        self.silent += other.silent;
+    }
+}
+
+/// What the streams came to.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    pub(crate) readers: Vec<Reader>,
+    /// From when a message was due until a stream had it, for each of both.
+    pub(crate) each: Times,
+    pub(crate) ends: Ends,
+}
+
+/// Streams that are open until `end`.
+pub(crate) struct Listening {
+    pub(crate) crowd: Arc<Crowd>,
+    threads: Vec<JoinHandle<Result<Heard>>>,
+}
+
+impl Listening {
+    /// Opens all streams, and waits until they are.
+    pub(crate) fn open(crowd: Crowd, control: &Control) -> Result<Self> {
+        let crowd = Arc::new(crowd);
+        let streams = crowd.plan.streams;
+        let count = threads(crowd.plan.workers, streams);
+        let mut listening = Self { crowd: Arc::clone(&crowd), threads: Vec::new() };
+        for id in 0..count {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let crowd = Arc::clone(&crowd);
+            let thread = std::thread::Builder::new().name(format!("load-streams-{id}"));
+            let body = move || listen(&crowd, (id, count), &runtime);
+            listening.threads.push(thread.spawn(body)?);
+        }
+        let deadline = Instant::now() + OPEN_MAX;
+        while crowd.opened.load(Ordering::Relaxed) < streams {
+            let trouble = crowd.trouble.get();
+            let is_late = Instant::now() > deadline;
+            if control.stopped() || is_late || trouble.is_some() {
+                let opened = crowd.opened.load(Ordering::Relaxed);
+                let trouble = trouble.map_or_else(String::new, |what| format!(": {what}"));
+                drop(listening.end());
+                ensure!(!control.stopped(), "stopped before the first message");
+                bail!("{opened} of {streams} streams are open{trouble}");
+            }
+            std::thread::sleep(OPEN_EVERY);
+        }
+        Ok(listening)
+    }
+
+    /// Events that came so far.
+    pub(crate) fn frames(&self) -> u64 {
+        self.crowd.frames.load(Ordering::Relaxed)
+    }
+
+    /// Closes them.
+    pub(crate) fn end(self) -> Result<Heard> {
+        self.crowd.over.cancel();
+        let mut all = Heard { readers: Vec::new(), each: Times::new(), ends: Ends::default() };
+        for thread in self.threads {
+            let heard = thread.join().map_err(|_| anyhow!("a thread of streams panicked"))??;
+            all.readers.extend(heard.readers);
+            all.each.merge(&heard.each);
+            all.ends.merge(&heard.ends);
+        }
+        all.readers.sort_unstable_by_key(|reader| reader.number);
+        Ok(all)
+    }
+}
+
+/// One thread's streams, from the opening to the end.
+fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Result<Heard> {
+    let desk = Rc::new(Desk {
+        crowd: Arc::clone(crowd),
+        scratch: scratch(),
+        recent: RefCell::default(),
+        each: RefCell::new(Times::new()),
+        opening: Semaphore::new(OPENING_MAX),
+    });
+    let first = share_before(crowd.plan.streams, count, id);
+    let mine = first..first + share(crowd.plan.streams, count, id);
+    let local = LocalSet::new();
+    let (mut readers, mut ends) = (Vec::new(), Ends::default());
+    runtime.block_on(local.run_until(async {
+        let mut tasks = JoinSet::new();
+        for number in mine {
+            tasks.spawn_local(Ear::new(&desk, number).listen());
+        }
+        while let Some(ended) = tasks.join_next().await {
+            let ear = ended.context("a stream's task failed")?;
+            readers.push(ear.reader);
+            ends.merge(&ear.ends);
+        }
+        anyhow::Ok(())
+    }))?;
+    drop(local);
+    let desk = Rc::into_inner(desk).context("a stream outlived its thread")?;
+    Ok(Heard { readers, each: desk.each.into_inner(), ends })
+}
+
+/// What the streams of a thread share.
+struct Desk {
+    crowd: Arc<Crowd>,
+    scratch: Scratch,
+    recent: RefCell<Recent>,
+    each: RefCell<Times>,
+    opening: Semaphore,
+}
+
+/// Why a connection ended.
+enum End {
+    /// The run is over.
+    Over,
+    Cut,
+    Lost(String),
+    Refused(u16),
+    Silent,
+}
+
+/// One stream with its connection.
+struct Ear {
+    desk: Rc<Desk>,
+    reader: Reader,
+    decoder: Decoder,
+    request: Vec<u8>,
+    rng: SmallRng,
+    ends: Ends,
+    opened: bool,
+}
+
+impl Ear {
+    fn new(desk: &Rc<Desk>, number: u32) -> Self {
+        let crowd = &desk.crowd;
+        let seed = crowd.plan.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(number);
+        Self {
+            reader: Reader::new(number, &crowd.start),
+            desk: Rc::clone(desk),
+            decoder: Decoder::new(Keep::Stream),
+            request: Vec::new(),
+            rng: SmallRng::seed_from_u64(seed),
+            ends: Ends::default(),
+            opened: false,
+        }
+    }
+
+    /// Listens until the run is over, on as many connections as it takes.
+    async fn listen(mut self) -> Self {
+        let crowd = Arc::clone(&self.desk.crowd);
+        let mut failed = 0;
+        loop {
+            let end = match crowd.over.run_until_cancelled(self.open()).await {
+                None => End::Over,
+                Some(Err(end)) => end,
+                Some(Ok(stream)) => {
+                    failed = 0;
+                    self.read(stream).await
+                }
+            };
+            self.reader.resume();
+            let retry_after_s = match &end {
+                End::Refused(_) => self.decoder.retry_after_s(),
+                _ => None,
+            };
+            match &end {
+                End::Over => return self,
+                End::Cut => self.ends.cut += 1,
+                End::Lost(_) => self.ends.lost += 1,
+                End::Refused(_) => self.ends.refused += 1,
+                End::Silent => self.ends.silent += 1,
+            }
+            if matches!(end, End::Cut) {
+                continue;
+            }
+            self.complain(&end, failed);
+            failed += 1;
+            let pause = self.pause(failed, retry_after_s);
+            crowd.over.run_until_cancelled(sleep(pause)).await;
+        }
+    }
+
+    /// Before all streams are open, one that will not open ends the run: at once where the server says so.
+    fn complain(&self, end: &End, failed: u32) {
+        if self.opened || (failed < PAUSE_DOUBLINGS_MAX && !matches!(end, End::Refused(..=499))) {
+            return;
+        }
+        let number = self.reader.number;
+        drop(self.desk.crowd.trouble.set(match end {
+            End::Refused(401) => {
+                format!(
+                    "stream {number} is answered with 401; remove the file of --tokens if it is old"
+                )
+            }
+            End::Refused(status) => format!("stream {number} is answered with {status}"),
+            End::Lost(why) => format!("stream {number}: {why}"),
+            End::Over | End::Cut | End::Silent => return,
+        }));
+    }
+
+    fn pause(&mut self, failed: u32, retry_after_s: Option<u64>) -> Duration {
+        let longest = PAUSE_FIRST * (1 << (failed - 1).min(PAUSE_DOUBLINGS_MAX));
+        let asked_for = Duration::from_secs(retry_after_s.unwrap_or_default());
+        // At random: what broke together does not come back together.
+        longest.mul_f64(self.rng.random_range(0.5..1.0)) + asked_for.min(RETRY_AFTER_MAX)
+    }
+
+    /// Connects and asks, up to the head of the answer.
+    async fn open(&mut self) -> Result<TcpStream, End> {
+        let desk = Rc::clone(&self.desk);
+        let Ok(_turn) = desk.opening.acquire().await else { return Err(End::Over) };
+        let asked = timeout(desk.crowd.plan.timeout, self.ask()).await;
+        let stream = asked.map_err(|_| End::Lost("no answer in time".to_owned()))??;
+        if !self.opened {
+            self.opened = true;
+            desk.crowd.opened.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(stream)
+    }
+
+    async fn ask(&mut self) -> Result<TcpStream, End> {
+        let (number, desk) = (u64::from(self.reader.number), Rc::clone(&self.desk));
+        let (plan, tokens) = (&desk.crowd.plan, &desk.crowd.tokens);
+        let users = tokens.len() as u64;
+        // A second stream of somebody goes to another server.
+        let site = plan.site(number + number / users);
+        let token = &tokens[usize::try_from(number % users).unwrap_or_default()];
+        site.stream(token, &desk.crowd.start, &self.reader.cursor, &mut self.request);
+        let lost = |error: io::Error| End::Lost(error.to_string());
+        let mut stream = TcpStream::connect(site.address).await.map_err(lost)?;
+        stream.set_nodelay(true).map_err(lost)?;
+        stream.write_all(&self.request).await.map_err(lost)?;
+        self.decoder.begin(false);
+        loop {
+            let is_whole = self.receive(&mut stream).await?;
+            match self.decoder.status() {
+                Some(200) => return Ok(stream),
+                Some(status) if is_whole => return Err(End::Refused(status)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes in what comes next; true at the end of the answer.
+    async fn receive(&mut self, stream: &mut TcpStream) -> Result<bool, End> {
+        let lost = |why: String| End::Lost(why);
+        let count = read_some(stream, &self.desk.scratch).await.map_err(|e| lost(e.to_string()))?;
+        if count == 0 {
+            return self.decoder.close().map(|_| true).map_err(|e| lost(e.to_string()));
+        }
+        let fed = self.decoder.feed(&self.desk.scratch.borrow()[..count]);
+        fed.map(|answer| answer.is_some()).map_err(|error| lost(error.to_string()))
+    }
+
+    /// Reads events until the connection ends.
+    async fn read(&mut self, mut stream: TcpStream) -> End {
+        let crowd = Arc::clone(&self.desk.crowd);
+        let cut_after = crowd.plan.cut.map(|mean| {
+            let drawn: f64 = Exp1.sample(&mut self.rng);
+            mean.mul_f64(drawn.min(10.0))
+        });
+        let mut cut = pin!(async {
+            match cut_after {
+                Some(after) => sleep(after).await,
+                None => pending().await,
+            }
+        });
+        let mut over = pin!(crowd.over.cancelled());
+        let mut silence = pin!(sleep(SILENCE_MAX));
+        let (mut is_ended, mut is_heard) = (false, true);
+        loop {
+            if let Err(end) = self.take_events() {
+                return end;
+            }
+            if is_ended {
+                return End::Lost("the server ended it".to_owned());
+            }
+            tokio::select! {
+                biased;
+                () = &mut over => return End::Over,
+                () = &mut cut => return End::Cut,
+                () = &mut silence => {
+                    if !std::mem::take(&mut is_heard) {
+                        return End::Silent;
+                    }
+                    silence.as_mut().reset(tokio::time::Instant::now() + SILENCE_MAX);
+                }
+                received = self.receive(&mut stream) => match received {
+                    Ok(is_whole) => (is_ended, is_heard) = (is_whole, true),
+                    Err(end) => return end,
+                },
+            }
+        }
+    }
+
+    /// Takes the whole events out of what came.
+    fn take_events(&mut self) -> Result<(), End> {
+        let bytes = self.decoder.body_mut();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let (desk, reader) = (&self.desk, &mut self.reader);
+        let (mut recent, mut each) = (desk.recent.borrow_mut(), desk.each.borrow_mut());
+        let crowd = &desk.crowd;
+        let mut count = 0;
+        let used = frames(bytes, |frame| {
+            count += 1;
+            let told = (&mut *recent, &crowd.wording, &*crowd.messages);
+            if let Some(took) = reader.take(frame, now, told) {
+                each.record(took);
+            }
+        });
+        crowd.frames.fetch_add(count, Ordering::Relaxed);
+        bytes.drain(..used);
+        if bytes.is_empty() {
+            bytes.shrink_to(FRAME_BYTES_KEPT);
+        }
+        if bytes.len() > FRAME_BYTES_MAX {
+            return Err(End::Lost(format!("an event of more than {FRAME_BYTES_MAX} bytes")));
+        }
+        Ok(())
+    }
+}
+
+/// Reads once. What is read is in `scratch` until the next wait.
+async fn read_some(stream: &mut TcpStream, scratch: &Scratch) -> io::Result<usize> {
+    poll_fn(|context| {
+        let mut room = scratch.borrow_mut();
+        let mut buffer = ReadBuf::new(&mut room);
+        // Unlike `try_read`, this knows that nothing is left where it got less than it had room for.
+        Pin::new(&mut *stream).poll_read(context, &mut buffer).map_ok(|()| buffer.filled().len())
+    })
+    .await
+}

@@ -1,0 +1,142 @@
+//! What will be done: the command line, checked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::cli::BoardArgs;
+use super::messages::MESSAGES_MAX;
+use super::request::Site;
+use crate::batch::Sending;
+use crate::crew::Seating;
+use crate::http1::Keep;
+use crate::pace::Flow;
+use crate::plan::{Until, header_lines};
+use crate::record::float;
+use crate::target::Target;
+
+/// The most streams of a run.
+const STREAMS_MAX: u64 = 60_000;
+/// Connections of what is outside of the measurement; the server hashes a password for each.
+const SIDE_CONNECTIONS: u32 = 8;
+/// In an open loop, if nothing else is said.
+const RATE_DEFAULT: f64 = 20.0;
+const DURATION_DEFAULT: Duration = Duration::from_mins(1);
+
+/// The whole of a `lodge load board`.
+#[derive(Debug)]
+pub(crate) struct BoardPlan {
+    pub(crate) urls: String,
+    pub(crate) sites: Vec<Site>,
+    pub(crate) channel: String,
+    pub(crate) users: u32,
+    pub(crate) streams: u32,
+    pub(crate) flow: Flow,
+    /// Closed loop: messages of each account.
+    pub(crate) each: Option<u64>,
+    /// Room for so many messages is enough.
+    pub(crate) messages: u32,
+    pub(crate) accounts_prefix: String,
+    pub(crate) password: String,
+    pub(crate) tokens: Option<PathBuf>,
+    pub(crate) cut: Option<Duration>,
+    pub(crate) timeout: Duration,
+    pub(crate) patience: Duration,
+    pub(crate) catch_up: Duration,
+    pub(crate) workers: Option<u32>,
+    pub(crate) seed: u64,
+    pub(crate) verify: bool,
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
+}
+
+impl BoardPlan {
+    /// Checks the command, resolves its URLs and tries one connection to each.
+    pub(crate) fn new(args: &BoardArgs) -> Result<Self> {
+        let streams = u64::from(args.users) * u64::from(args.streams_per_user);
+        ensure!(streams <= STREAMS_MAX, "{streams} streams are more than {STREAMS_MAX}");
+        ensure!(
+            streams > 0 || !args.verify,
+            "--verify looks at streams; there are none with --streams-per-user 0"
+        );
+        let (flow, messages) = flow(args);
+        ensure!(
+            messages <= MESSAGES_MAX,
+            "{messages} messages are more than the {MESSAGES_MAX} of which account can be kept"
+        );
+        let headers = header_lines(&args.headers)?;
+        let site = |url: &String| {
+            let target = Target::resolve(url, args.timeout)?;
+            Ok(Site::new(&target, &headers, &args.channel))
+        };
+        Ok(Self {
+            urls: args.servers.join(","),
+            sites: args.servers.iter().map(site).collect::<Result<_>>()?,
+            channel: args.channel.clone(),
+            users: args.users,
+            streams: u32::try_from(streams)?,
+            flow,
+            each: args.messages,
+            messages: u32::try_from(messages)?,
+            accounts_prefix: args.accounts_prefix.clone(),
+            password: args.password.clone(),
+            tokens: args.tokens.clone(),
+            cut: args.cut,
+            timeout: args.timeout,
+            patience: args.patience,
+            catch_up: args.catch_up,
+            workers: args.workers,
+            seed: args.seed,
+            verify: args.verify,
+            json: args.json.clone(),
+            html: args.html.clone(),
+        })
+    }
+
+    /// The one of so many, taken in turn.
+    pub(crate) fn site(&self, number: u64) -> &Site {
+        &self.sites[usize::try_from(number % self.sites.len() as u64).unwrap_or_default()]
+    }
+
+    /// How posts are sent.
+    pub(crate) fn seating(&self) -> Seating {
+        Seating {
+            addresses: self.sites.iter().map(|site| site.address).collect(),
+            workers: self.workers,
+            timeout: self.timeout,
+            seed: self.seed,
+        }
+    }
+
+    /// How what is outside of the measurement is sent, to the first server.
+    pub(crate) fn sending(&self) -> Sending {
+        Sending {
+            address: self.site(0).address,
+            connections: SIDE_CONNECTIONS,
+            keep: true,
+            kept: Keep::Body,
+            timeout: self.timeout,
+        }
+    }
+}
+
+/// The pace, and for how many messages there must be room.
+fn flow(args: &BoardArgs) -> (Flow, u64) {
+    if let Some(each) = args.messages {
+        let count = each * u64::from(args.users);
+        let until = Until::Requests(count);
+        return (Flow { connections: args.users, rate_per_s: None, until }, count);
+    }
+    let (rate, duration) =
+        (args.rate.unwrap_or(RATE_DEFAULT), args.duration.unwrap_or(DURATION_DEFAULT));
+    let until = Until::Duration(duration);
+    let flow = Flow { connections: args.connections, rate_per_s: Some(rate), until };
+    // Each thread may round up.
+    (flow, whole(rate * duration.as_secs_f64()) + u64::from(args.workers.unwrap_or(64)) + 1)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is checked after")]
+fn whole(count: f64) -> u64 {
+    count.min(float(u64::from(u32::MAX))) as u64
+}

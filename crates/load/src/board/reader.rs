@@ -1,0 +1,142 @@
+//! One stream: what its events say, and whether they came as they should.
+
+use std::time::{Duration, Instant};
+
+use super::event::{Event, Place, Recent, Says, Wording};
+use super::messages::{Messages, Numbers};
+use super::order::{Came, Order};
+use super::sse::Frame;
+
+/// The most examples of one stream.
+const EXAMPLES_MAX: usize = 3;
+
+/// What was wrong with the events of a stream.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Faults {
+    /// Came again on one connection.
+    pub(crate) repeats: u64,
+    /// Came again on a later connection than the one on which they came first.
+    pub(crate) repeats_after_reconnect: u64,
+    /// Came after a later one of their origin.
+    pub(crate) out_of_order: u64,
+    /// Messages at another place than in another stream, or in their answer.
+    pub(crate) misplaced: u64,
+    /// Messages with another text than they were sent with.
+    pub(crate) garbled: u64,
+    /// Events that cannot be read.
+    pub(crate) unreadable: u64,
+    /// Some of them, in words.
+    pub(crate) examples: Vec<String>,
+}
+
+impl Faults {
+    fn explain(&mut self, example: impl FnOnce() -> String) {
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(example());
+        }
+    }
+}
+
+/// The reader of one stream, over all its connections.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub(crate) number: u32,
+    order: Order,
+    /// What the last event says to go on from; empty before the first.
+    pub(crate) cursor: Vec<u8>,
+    /// The run's messages that came.
+    pub(crate) heard: Numbers,
+    pub(crate) faults: Faults,
+}
+
+impl Reader {
+    /// One that begins behind `start`.
+    pub(crate) fn new(number: u32, start: &str) -> Self {
+        Self {
+            number,
+            order: Order::from_cursor(start),
+            cursor: Vec::new(),
+            heard: Numbers::default(),
+            faults: Faults::default(),
+        }
+    }
+
+    /// Its connection is made anew.
+    pub(crate) fn resume(&mut self) {
+        self.order.resume();
+    }
+
+    /// Numbers of events that were passed over and did not come, and the first of them.
+    pub(crate) fn gaps(&self) -> (u64, Option<String>) {
+        let (count, first) = self.order.missing();
+        (count, first.map(|(origin, seq)| format!("{origin}:{seq}")))
+    }
+
+    /// Takes an event that came at `now`. If it is one of the run's messages, and new: how long it took.
+    pub(crate) fn take(
+        &mut self,
+        frame: Frame<'_>,
+        now: Instant,
+        (recent, wording, messages): (&mut Recent, &Wording, &Messages),
+    ) -> Option<Duration> {
+        // Who comes and goes, and signs of life, have no id.
+        let (id, data) = (frame.id?, frame.data?);
+        self.cursor.clear();
+        self.cursor.extend_from_slice(id);
+        let number = self.number;
+        let Some(event) = recent.read(data, wording) else {
+            self.faults.unreadable += 1;
+            let text = String::from_utf8_lossy(&data[..data.len().min(80)]);
+            self.faults.explain(|| format!("stream {number} got what is no event: {text}"));
+            return None;
+        };
+        self.place(event);
+        match event.says {
+            Says::Sent(message) => {
+                if !messages.stands(message, event.place) {
+                    self.misplaced(message, event.place, messages);
+                }
+                self.heard.insert(message).then(|| messages.arrived(message, now))
+            }
+            Says::Garbled => {
+                self.faults.garbled += 1;
+                let place = event.place;
+                self.faults.explain(|| format!("stream {number} got {place} with another text"));
+                None
+            }
+            Says::Other => None,
+        }
+    }
+
+    fn misplaced(&mut self, message: u32, place: Place, messages: &Messages) {
+        let number = self.number;
+        self.faults.misplaced += 1;
+        self.faults.explain(|| {
+            let other = messages.place(message).map(|other| other.to_string());
+            let other = other.unwrap_or_else(|| "nowhere".to_owned());
+            format!(
+                "stream {number} got message {message} as {place}, elsewhere it is {other} or of another time"
+            )
+        });
+    }
+
+    fn place(&mut self, Event { place, .. }: Event) {
+        let (number, faults) = (self.number, &mut self.faults);
+        match self.order.take(place.origin, place.seq) {
+            // What was passed over may still come.
+            Came::Next | Came::Ahead => {}
+            Came::Late => {
+                faults.out_of_order += 1;
+                faults.explain(|| format!("stream {number} got {place} after a later one"));
+            }
+            Came::Again { from_before: true } => {
+                faults.repeats_after_reconnect += 1;
+                faults.explain(|| format!("stream {number} got {place} again after a reconnect"));
+            }
+            Came::Again { from_before: false } => {
+                faults.repeats += 1;
+                faults.explain(|| format!("stream {number} got {place} twice"));
+            }
+        }
+    }
+}

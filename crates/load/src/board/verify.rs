@@ -1,0 +1,157 @@
+//! Whether every stream got every acknowledged message exactly once, in order, and all of them the same.
+
+use std::collections::HashMap;
+
+use super::listen::Heard;
+use super::messages::{Messages, Numbers};
+use super::post::Posted;
+use super::reader::Reader;
+use crate::ledger::WriteOutcome;
+
+/// The most examples in a report.
+const EXAMPLES_MAX: usize = 10;
+
+/// What was found. Counts are over all streams, unless they say that they are of messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Verification {
+    pub(crate) streams: u32,
+    /// Messages that every stream must have once.
+    pub(crate) acknowledged: u64,
+    /// Messages that all streams may have once, or none.
+    pub(crate) unknown: u64,
+    /// Of those, messages that all have.
+    pub(crate) unknown_stored: u64,
+    /// Of those, messages that some have and others do not.
+    pub(crate) unknown_uneven: u64,
+    /// Messages that were refused or never sent, and that somebody has.
+    pub(crate) refused_stored: u64,
+    /// Acknowledged messages that did not come.
+    pub(crate) missing: u64,
+    pub(crate) repeats: u64,
+    pub(crate) repeats_after_reconnect: u64,
+    pub(crate) out_of_order: u64,
+    /// Numbers of events, of an origin, that were passed over and did not come.
+    pub(crate) gaps: u64,
+    /// Messages with another id or time than in another stream, or in their answer.
+    pub(crate) misplaced: u64,
+    /// Messages that share their id with another one.
+    pub(crate) shared_places: u64,
+    pub(crate) garbled: u64,
+    pub(crate) unreadable: u64,
+    pub(crate) examples: Vec<String>,
+}
+
+impl Verification {
+    /// Whether something was acknowledged and nothing is wrong.
+    pub(crate) fn clean(&self) -> bool {
+        self.acknowledged > 0 && self.faults().iter().all(|(_, count)| *count == 0)
+    }
+
+    /// Everything that must not be, in words, with how often it was.
+    pub(crate) fn faults(&self) -> [(&'static str, u64); 11] {
+        [
+            ("missing", self.missing),
+            ("repeated on one connection", self.repeats),
+            ("repeated after a reconnect", self.repeats_after_reconnect),
+            ("out of order", self.out_of_order),
+            ("numbers passed over", self.gaps),
+            ("at another place than elsewhere", self.misplaced),
+            ("messages that share an id", self.shared_places),
+            ("with another text", self.garbled),
+            ("unreadable", self.unreadable),
+            ("of unknown outcome, and not everywhere", self.unknown_uneven),
+            ("refused, and there", self.refused_stored),
+        ]
+    }
+
+    fn explain(&mut self, example: impl FnOnce() -> String) {
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(example());
+        }
+    }
+}
+
+/// Compares what the streams heard with what was acknowledged.
+pub(crate) fn verify(messages: &Messages, heard: &Heard, posted: &Posted) -> Verification {
+    let streams = u32::try_from(heard.readers.len()).unwrap_or(u32::MAX);
+    let mut found = Verification { streams, ..Verification::default() };
+    let acknowledged: Numbers = messages.with(WriteOutcome::Acknowledged).collect();
+    for reader in &heard.readers {
+        check_stream(&mut found, messages, &acknowledged, reader);
+    }
+    check_outcomes(&mut found, messages, streams);
+    check_places(&mut found, messages);
+    found.misplaced += posted.misplaced.len() as u64;
+    if let Some(number) = posted.misplaced.first() {
+        found.explain(|| format!("the answer to message {number} names another id than a stream"));
+    }
+    found
+}
+
+fn check_stream(
+    found: &mut Verification,
+    messages: &Messages,
+    acknowledged: &Numbers,
+    reader: &Reader,
+) {
+    let stream = reader.number;
+    let (missing, first) = acknowledged.beyond(&reader.heard);
+    found.missing += missing;
+    if let Some(number) = first {
+        let place = messages.place(number).map_or_else(String::new, |place| format!(" ({place})"));
+        found.explain(|| {
+            format!("stream {stream} never got {missing} messages, first message {number}{place}")
+        });
+    }
+    let (gaps, first) = reader.gaps();
+    found.gaps += gaps;
+    if let Some(first) = first {
+        found.explain(|| format!("stream {stream} was passed over with {gaps}, first {first}"));
+    }
+    let faults = &reader.faults;
+    found.repeats += faults.repeats;
+    found.repeats_after_reconnect += faults.repeats_after_reconnect;
+    found.out_of_order += faults.out_of_order;
+    found.misplaced += faults.misplaced;
+    found.garbled += faults.garbled;
+    found.unreadable += faults.unreadable;
+    for example in &faults.examples {
+        found.explain(|| example.clone());
+    }
+}
+
+fn check_outcomes(found: &mut Verification, messages: &Messages, streams: u32) {
+    for number in messages.sent() {
+        let having = messages.streams(number);
+        match messages.outcome(number) {
+            Some(WriteOutcome::Acknowledged) => found.acknowledged += 1,
+            Some(WriteOutcome::Unknown) => {
+                found.unknown += 1;
+                found.unknown_stored += u64::from(having == streams);
+                if having > 0 && having < streams {
+                    found.unknown_uneven += 1;
+                    found.explain(|| {
+                        format!("message {number}, of unknown outcome, is in {having} of {streams} streams")
+                    });
+                }
+            }
+            Some(WriteOutcome::Refused) | None if having > 0 => {
+                found.refused_stored += 1;
+                found.explain(|| format!("message {number} was refused, and is there"));
+            }
+            Some(WriteOutcome::Refused) | None => {}
+        }
+    }
+}
+
+/// Two messages with one id would be shown in any order.
+fn check_places(found: &mut Verification, messages: &Messages) {
+    let mut known: HashMap<(u32, u64), u32> = HashMap::new();
+    for number in messages.sent() {
+        let Some(place) = messages.place(number) else { continue };
+        if let Some(other) = known.insert((place.origin, place.seq), number) {
+            found.shared_places += 1;
+            found.explain(|| format!("messages {other} and {number} are both called {place}"));
+        }
+    }
+}
