@@ -46,8 +46,9 @@ const SILENCE_MAX: Duration = Duration::from_mins(1);
 const FRAME_BYTES_MAX: usize = 8 << 20;
 /// What a stream keeps of its room after a long event.
 const FRAME_BYTES_KEPT: usize = 4096;
-/// Pauses before a stream is opened again: the longest first one, which doubles, and the longest of all.
+/// The longest pause before a stream is opened again; it doubles with each time in a row.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
+/// So many doublings reach the longest pause.
 const PAUSE_DOUBLINGS_MAX: u32 = 6;
 /// The longest time that a `Retry-After` is obeyed.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);

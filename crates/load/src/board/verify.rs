@@ -1,4 +1,7 @@
 //! Whether every stream got every acknowledged message exactly once, in order, and all of them the same.
+//!
+//! Each reader shows messages by their places. Where all have the same ones, each at the same place, and no
+//! two at one, all show the same.
 
 use std::collections::HashMap;
 
