@@ -2,6 +2,7 @@
 
 mod accounts;
 mod beside;
+mod board;
 mod cluster;
 mod crowd;
 mod links;
@@ -23,6 +24,8 @@ pub(crate) enum Bench {
     Accounts(accounts::AccountsOptions),
     /// Lift rides: recorded, and asked for.
     Rides(rides::RidesOptions),
+    /// A message board: many who listen, as many posts as reach them, and a channel that has grown.
+    Board(board::BoardOptions),
 }
 
 #[derive(Args)]
@@ -49,6 +52,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         Bench::Cluster(options) => cluster::run(options),
         Bench::Accounts(options) => accounts::run(options),
         Bench::Rides(options) => rides::run(options),
+        Bench::Board(options) => board::run(options),
     }
 }
 

@@ -174,6 +174,14 @@ pub(crate) fn metric(ops: &str, line_start: &str) -> Result<Option<f64>> {
     line.map(|line| Ok(line.rsplit(' ').next().unwrap_or_default().parse()?)).transpose()
 }
 
+/// The sum of a gauge of Lodge's over its labels.
+pub(crate) fn gauges(line_start: &str) -> Result<f64> {
+    let text = get(LODGE_OPS, "/metrics")?;
+    let lines = text.lines().filter(|line| line.starts_with(line_start));
+    let value = |line: &str| line.rsplit(' ').next().unwrap_or_default().parse::<f64>();
+    lines.map(|line| Ok(value(line)?)).sum()
+}
+
 /// Below which value the `share` of what a process's histogram was told lies, in seconds; `None` if it was
 /// told nothing.
 pub(crate) fn quantile_s(ops: &str, name: &str, share: f64) -> Result<Option<f64>> {
