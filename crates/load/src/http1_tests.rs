@@ -36,6 +36,24 @@ const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=\"y\"\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nETag: x\r\nA: b\r\n\r\n";
 
 #[test]
+fn a_stream_is_taken_out_as_it_comes_and_may_go_on_for_ever() {
+    let read = |keep| {
+        let mut decoder = Decoder::new(keep);
+        decoder.begin(false);
+        assert_eq!(decoder.status(), None);
+        let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab";
+        assert_eq!(decoder.feed(head), Ok(None));
+        assert_eq!((decoder.status(), decoder.body()), (Some(200), &b"ab"[..]));
+        decoder.body_mut().clear();
+        decoder.body_bytes = BODY_BYTES_MAX;
+        let fed = decoder.feed(b"c\r\n2\r\nde\r\n");
+        (fed, decoder.body().to_vec())
+    };
+    assert_eq!(read(Keep::Stream), (Ok(None), b"cde".to_vec()));
+    assert_eq!(read(Keep::Body).0, Err(Malformed::BodyTooLong));
+}
+
+#[test]
 fn a_length_delimited_answer_keeps_the_connection() {
     assert_eq!(
         read(&[REDIRECT], false, false),
