@@ -49,18 +49,25 @@ pub struct Keys {
     store: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
+    prefix: &'static str,
 }
 
 impl Keys {
     /// Keys kept in `store`.
     pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self { store, clock, random }
+        Self { store, clock, random, prefix: TOKEN_PREFIX }
+    }
+
+    /// The same, with tokens that start with something else.
+    #[must_use]
+    pub fn with_prefix(self, prefix: &'static str) -> Self {
+        Self { prefix, ..self }
     }
 
     /// Makes a key and returns its token, the only time that it can be had.
     pub async fn create(&self, name: &str) -> Result<(ApiKey, String)> {
         let name = parse_name(name)?;
-        let token = secret::random_token(TOKEN_PREFIX, &*self.random);
+        let token = secret::random_token(self.prefix, &*self.random);
         let key = self.store.add(name, secret::token_digest(&token), self.clock.now()).await?;
         Ok((key, token))
     }

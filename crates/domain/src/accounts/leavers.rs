@@ -1,4 +1,4 @@
-//! Accounts that are deleted, for the other apps: what belongs to an account goes with it.
+//! Accounts that are changed or deleted, for the other apps: what belongs to an account goes with it.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -20,6 +20,12 @@ pub trait Belongings: Send + Sync {
 
     /// Lets go of what belongs to an account that is deleted; the same again changes nothing.
     async fn let_go(&self, former: AccountId) -> Result<()>;
+
+    /// Takes note of an account to which something has happened, and which is there; the same again changes
+    /// nothing. What was not heard of is not told later.
+    async fn note(&self, _changed: AccountId) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Hears which accounts are deleted, wherever accounts are kept: from the feed, and by looking at all owners
@@ -47,7 +53,10 @@ impl Leavers {
                 self.all_at = Some(now);
             } else {
                 let accounts: BTreeSet<_> = changed.accounts.into_iter().collect();
-                self.look_at(belongings, &accounts.into_iter().collect::<Vec<_>>()).await?;
+                let accounts: Vec<_> = accounts.into_iter().collect();
+                for existing in self.look_at(belongings, &accounts).await? {
+                    belongings.note(existing).await?;
+                }
             }
             self.place = Some(changed.place);
             if !changed.more {
@@ -68,15 +77,22 @@ impl Leavers {
         }
     }
 
-    async fn look_at(&self, belongings: &dyn Belongings, accounts: &[AccountId]) -> Result<()> {
+    /// Lets go of what belongs to those of these that are deleted; the others.
+    async fn look_at(
+        &self,
+        belongings: &dyn Belongings,
+        accounts: &[AccountId],
+    ) -> Result<Vec<AccountId>> {
+        let mut there = Vec::new();
         for asked in accounts.chunks(ACCOUNTS_ASKED) {
             let existing: HashSet<_> =
                 self.accounts.existing(asked.to_vec()).await?.into_iter().collect();
             for former in asked.iter().filter(|account| !existing.contains(account)) {
                 belongings.let_go(*former).await?;
             }
+            there.extend(existing);
         }
-        Ok(())
+        Ok(there)
     }
 }
 
@@ -140,7 +156,7 @@ mod tests {
 
     /// What belongs to whom.
     #[derive(Default)]
-    struct Things(Mutex<BTreeMap<AccountId, u32>>);
+    struct Things(Mutex<BTreeMap<AccountId, u32>>, Mutex<BTreeSet<AccountId>>);
 
     #[async_trait]
     impl Belongings for Things {
@@ -151,6 +167,11 @@ mod tests {
 
         async fn let_go(&self, former: AccountId) -> Result<()> {
             self.0.lock().remove(&former);
+            Ok(())
+        }
+
+        async fn note(&self, changed: AccountId) -> Result<()> {
+            self.1.lock().insert(changed);
             Ok(())
         }
     }
@@ -184,6 +205,19 @@ mod tests {
         tier.told.lock().extend([3, 1, 2, 1].map(AccountId));
         leavers.see_off(&things, BEGIN).await.unwrap();
         assert_eq!(things.owners(), [3]);
+    }
+
+    #[tokio::test]
+    async fn whoever_has_changed_and_is_there_is_noted() {
+        let (tier, things, mut leavers) = scene();
+        tier.has(&[1, 2, 3]);
+        things.give([1, 2, 3]);
+        leavers.see_off(&things, BEGIN).await.unwrap();
+        tier.has(&[1, 2]);
+        tier.told.lock().extend([1, 3].map(AccountId));
+        leavers.see_off(&things, BEGIN).await.unwrap();
+        assert_eq!(*things.1.lock(), BTreeSet::from([AccountId(1)]));
+        assert_eq!(things.owners(), [1, 2]);
     }
 
     #[tokio::test]

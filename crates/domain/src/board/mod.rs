@@ -4,10 +4,12 @@ mod body;
 mod channel;
 mod cursor;
 mod event;
+mod guests;
 mod mentions;
 mod origin;
 mod page;
 mod people;
+mod presence;
 mod rules;
 mod service;
 mod stamp;
@@ -21,11 +23,13 @@ pub use self::{
         Event, EventsPage, Message, MessagesPage, NewMessage, Posted, Quote, Reach, ReactionCount,
         Version, Visibility, What, Wish,
     },
+    guests::Guests,
     mentions::{MENTIONS_MAX, Mention, mentioned, mentions},
     origin::{EventId, Origin},
-    people::{Actor, PersonId, Profile},
+    people::{Actor, BOT_PREFIX, PersonId, Profile},
+    presence::{PRESENCE_TTL, Presence},
     rules::{Target, Writer, check_banned, check_post, check_repeated, judge},
-    service::{Board, BoardStores},
+    service::{Board, BoardStores, News},
     stamp::Stamp,
     store::{
         BoardLog, BoardPeople, Channels, Known, MessageSearch, MessagesQuery, PAGE_MAX, Report,

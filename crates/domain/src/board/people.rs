@@ -8,6 +8,9 @@ use crate::{
     keys::{ApiKey, KeyId},
 };
 
+/// What the token of a bot starts with.
+pub const BOT_PREFIX: &str = "lodge_bot_";
+
 /// Somebody who can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

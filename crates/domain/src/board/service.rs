@@ -6,7 +6,8 @@ use tokio::sync::broadcast;
 
 use super::{
     Actor, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Event, EventId, Known, Message,
-    MessageSearch, NewMessage, Posted, Profile, Report, Reports, Slug, Topic, Wish, Word, rules,
+    MessageSearch, NewMessage, PersonId, Posted, Profile, Report, Reports, Slug, Topic, Wish, Word,
+    rules,
 };
 use crate::{
     Clock, Error, Result,
@@ -16,6 +17,9 @@ use crate::{
 
 /// Channels in which something has happened that whoever listens has not heard of; past it they look at all.
 const RINGS_MAX: usize = 1_024;
+
+/// News of people that whoever listens has not heard yet.
+const NEWS_MAX: usize = 1_024;
 
 /// The longest reason of a report, in characters.
 const REASON_CHARS_MAX: usize = 500;
@@ -41,6 +45,16 @@ pub struct Board {
     /// Says what time it is.
     pub clock: Arc<dyn Clock>,
     rings: broadcast::Sender<Slug>,
+    news: broadcast::Sender<News>,
+}
+
+/// What has become of somebody, for whoever shows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// They are called otherwise, or have another picture.
+    Changed(Profile),
+    /// They may not be here any more.
+    Banned(PersonId),
 }
 
 /// Where the board is kept.
@@ -60,7 +74,22 @@ impl Board {
     pub fn new(stores: BoardStores, bots: Keys, clock: Arc<dyn Clock>) -> Self {
         let BoardStores { log, channels, people, reports } = stores;
         let rings = broadcast::Sender::new(RINGS_MAX);
-        Self { log, channels, people, reports, bots, clock, rings }
+        let news = broadcast::Sender::new(NEWS_MAX);
+        Self { log, channels, people, reports, bots, clock, rings, news }
+    }
+
+    /// Hears what becomes of people, from now on and in this process.
+    pub fn news(&self) -> broadcast::Receiver<News> {
+        self.news.subscribe()
+    }
+
+    /// Notes what somebody is called, and tells of it if that is new.
+    pub async fn note(&self, profile: Profile) -> Result<()> {
+        if self.people.note(profile.clone()).await? {
+            // Nobody may listen.
+            let _ = self.news.send(News::Changed(profile));
+        }
+        Ok(())
     }
 
     /// Hears in which channels something happens, from now on and in this process. It only makes whoever listens
@@ -100,7 +129,7 @@ impl Board {
         let known = self.people.find(profile.person).await?;
         rules::check_banned(known.as_ref().is_some_and(|known| known.banned_at.is_some()))?;
         if known.is_none_or(|known| known.profile != *profile) {
-            self.people.note(profile.clone()).await?;
+            self.note(profile.clone()).await?;
         }
         Ok(())
     }
@@ -151,6 +180,9 @@ impl Board {
         let known = known.ok_or(Error::not_found("they have never been on this board"))?;
         let since = is_banned.then(|| self.clock.now());
         let banned = self.people.ban(known.profile.person, since).await?;
+        if is_banned {
+            let _ = self.news.send(News::Banned(known.profile.person));
+        }
         banned.ok_or(Error::not_found("they have never been on this board"))
     }
 

@@ -1,0 +1,51 @@
+//! People on the board whose accounts are changed or deleted, wherever accounts are kept.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{Board, PersonId, Profile};
+use crate::{
+    Error, Result,
+    accounts::{AccountId, AccountsClient, Belongings, Username},
+};
+
+/// Keeps what the board knows of people as their accounts have it.
+pub struct Guests {
+    board: Arc<Board>,
+    accounts: AccountsClient,
+}
+
+impl Guests {
+    /// Those of this board.
+    pub fn new(board: Arc<Board>, accounts: AccountsClient) -> Self {
+        Self { board, accounts }
+    }
+}
+
+#[async_trait]
+impl Belongings for Guests {
+    async fn owners(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
+        self.board.people.accounts(after, limit).await
+    }
+
+    async fn let_go(&self, former: AccountId) -> Result<()> {
+        self.board.people.forget(former).await
+    }
+
+    async fn note(&self, changed: AccountId) -> Result<()> {
+        let Some(known) = self.board.people.find(PersonId::Account(changed)).await? else {
+            return Ok(());
+        };
+        let Ok(username) = Username::parse(&known.profile.username) else { return Ok(()) };
+        match self.accounts.user(username).await {
+            // Its name may be somebody else's by now.
+            Ok(account) if account.id == changed => {
+                let profile = Profile::of(&account);
+                if profile == known.profile { Ok(()) } else { self.board.note(profile).await }
+            }
+            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
