@@ -71,10 +71,11 @@ impl FromRef<ApiDocs> for Arc<Site> {
 }
 
 /// What can open an operation.
-const KEYS: [(&str, &str); 4] = [
+const KEYS: [(&str, &str); 5] = [
     ("api_key", "An API key: `lodge_…`, made with `lodge admin key`."),
     ("manage_key", "The key to one link: `manage_…`, told when the link was made."),
     ("gate", "A gate's key: `lodge_gate_…`, made with `lodge admin gate`."),
+    ("bot", "A bot's key: `lodge_bot_…`, made with `lodge admin bot`."),
     ("session", "The token of a session: `session_…`, told when somebody signs in."),
 ];
 

@@ -4,6 +4,7 @@
 mod accounts;
 mod answers;
 mod api_docs;
+mod board;
 mod conditional;
 mod cookies;
 pub mod edge;

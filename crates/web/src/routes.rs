@@ -44,15 +44,24 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
 
     /// The same for a route whose bodies are as long as [`LONGEST_BODY_BYTES`].
     pub(crate) fn on_long<T: 'static>(
-        mut self,
+        self,
         method: Method,
         path: &'static str,
         handler: impl Handler<T, S>,
     ) -> Self {
         let longest = usize::try_from(LONGEST_BODY_BYTES).unwrap_or(usize::MAX);
-        let handler = handler.layer(DefaultBodyLimit::max(longest));
-        self = self.on(method, path, handler);
-        self
+        self.on_within(longest, method, path, handler)
+    }
+
+    /// The same for a route whose bodies have so many bytes at most.
+    pub(crate) fn on_within<T: 'static>(
+        self,
+        bytes_max: usize,
+        method: Method,
+        path: &'static str,
+        handler: impl Handler<T, S>,
+    ) -> Self {
+        self.on(method, path, handler.layer(DefaultBodyLimit::max(bytes_max)))
     }
 
     /// Both.

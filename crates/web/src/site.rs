@@ -20,6 +20,7 @@ use hyper::body::Incoming;
 use lodge_domain::{
     Clock, Random,
     accounts::{AccountsClient, Pictures},
+    board::Board,
     keys::Keys,
     links::Links,
     rides::Rides,
@@ -32,6 +33,7 @@ use tower::ServiceExt;
 use crate::{
     accounts::{self, AccountsApp},
     api_docs::{self, ApiDocs},
+    board::{self, BoardApp},
     edge::{
         address::{Client, Peer},
         cross_site, headers,
@@ -85,6 +87,9 @@ pub struct SiteSettings {
     pub connections_max: usize,
     /// Events about rides that one address may send a minute without a gate's key; 0 is no limit.
     pub rides_per_minute: u32,
+    /// Messages, edits, signs and reports that one person may send to the board a minute, and a bot ten times as
+    /// many; 0 is no limit.
+    pub posts_per_minute: u32,
 }
 
 /// What handlers work with.
@@ -167,6 +172,8 @@ pub struct Apps {
     pub pictures: Option<Pictures>,
     /// Lift rides.
     pub rides: Option<Arc<Rides>>,
+    /// The message board, where accounts are.
+    pub board: Option<Arc<Board>>,
 }
 
 impl Apps {
@@ -182,7 +189,8 @@ impl Apps {
             documents.push(links::document());
         }
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
-            let kept = self.rides.iter().map(rides::passes::kept).collect();
+            let passes = self.rides.iter().map(rides::passes::kept);
+            let kept = passes.chain(self.board.iter().map(board::kept)).collect();
             let app = AccountsApp { site: Arc::clone(site), accounts, pictures, kept };
             routes = routes.merge(accounts::routes().with(app.clone()));
             if !site.navigation.links {
@@ -202,14 +210,20 @@ impl Apps {
                 documents.push(rides::passes::document());
             }
         }
+        if let Some((board, accounts)) = self.board.zip(site.accounts.clone()) {
+            let app = BoardApp::new(Arc::clone(site), board, accounts);
+            routes = routes.merge(board::routes().with(app));
+            documents.push(board::document());
+        }
         routes.merge(api_docs::routes().with(ApiDocs::new(Arc::clone(site), documents)))
     }
 }
 
 /// What all apps say of their API.
 #[cfg(test)]
-pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 4] {
-    [links::document(), accounts::document(), rides::document(), rides::passes::document()]
+pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 5] {
+    let (rides, passes) = (rides::document(), rides::passes::document());
+    [links::document(), accounts::document(), rides, passes, board::document()]
 }
 
 struct Inner {
@@ -256,6 +270,7 @@ impl Front {
             accounts::routes().list(),
             rides::routes().list(),
             rides::passes::routes().list(),
+            board::routes().list(),
         ];
         let of_none =
             [pages::routes().list(), pages::sign_in_routes().list(), api_docs::routes().list()];

@@ -8,7 +8,7 @@ mod pages;
 mod picture;
 mod providers;
 
-pub(crate) use self::{app::AccountsApp, openapi::document};
+pub(crate) use self::{app::AccountsApp, openapi::document, picture::path as picture_path};
 use crate::routes::Routes;
 
 /// The app's routes.

@@ -1,6 +1,7 @@
 //! Limits: per client address, for what is costly or can be abused; and for everybody together.
 
 use std::{
+    hash::Hash,
     net::IpAddr,
     num::NonZeroU32,
     sync::Arc,
@@ -19,30 +20,57 @@ use parking_lot::Mutex;
 use super::address::Client;
 use crate::error::Problem;
 
-/// Addresses that are remembered at once; past that the longest unseen is forgotten.
-const ADDRESSES_MAX: u64 = 100_000;
+/// Addresses, or people, that are remembered at once; past that the longest unseen is forgotten.
+const REMEMBERED_MAX: u64 = 100_000;
 
-/// Lets each client address do a thing so often a minute (GCRA), all of a minute's share at once if it
-/// likes.
-pub struct AddressLimit {
+/// Lets each of many do a thing so often a minute (GCRA), all of a minute's share at once if they like.
+pub struct Shares<K> {
     quota: Quota,
     clock: DefaultClock,
-    table: Cache<IpAddr, Arc<DefaultDirectRateLimiter>>,
+    table: Cache<K, Arc<DefaultDirectRateLimiter>>,
 }
 
-impl AddressLimit {
+impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
     /// A limit of `per_minute`; with 0 nothing is limited.
     pub fn per_minute(per_minute: u32) -> Option<Self> {
         let quota = Quota::per_minute(NonZeroU32::new(per_minute)?);
-        // Least recently used: to refuse new addresses a place would leave them unlimited.
+        // Least recently used: to refuse new ones a place would leave them unlimited.
         let table = Cache::builder()
             .eviction_policy(EvictionPolicy::lru())
-            .max_capacity(ADDRESSES_MAX)
+            .max_capacity(REMEMBERED_MAX)
             .time_to_idle(Duration::from_mins(2))
             .build();
         Some(Self { quota, clock: DefaultClock::default(), table })
     }
 
+    /// Takes one from somebody's share, or says when there is one again.
+    pub fn take_one(&self, of: K) -> Result<()> {
+        // A share is never less than one.
+        self.take_some(of, NonZeroU32::MIN, |_| Error::internal("a share of nothing"))
+    }
+
+    fn take_some(
+        &self,
+        of: K,
+        count: NonZeroU32,
+        too_many: impl FnOnce(u32) -> Error,
+    ) -> Result<()> {
+        let limiter =
+            self.table.get_with(of, || Arc::new(DefaultDirectRateLimiter::direct(self.quota)));
+        match limiter.check_n(count) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(until)) => {
+                Err(Error::TooMany { retry_after: until.wait_time_from(self.clock.now()) })
+            }
+            Err(_) => Err(too_many(self.quota.burst_size().get())),
+        }
+    }
+}
+
+/// The same for client addresses.
+pub type AddressLimit = Shares<IpAddr>;
+
+impl AddressLimit {
     /// Takes one from the client's share, or says when there is one again.
     pub fn take(&self, client: Client) -> Result<()> {
         // A share is never less than one.
@@ -60,15 +88,7 @@ impl AddressLimit {
         let (Some(address), Some(count)) = (client.limited_by(), NonZeroU32::new(count)) else {
             return Ok(());
         };
-        let limiter =
-            self.table.get_with(address, || Arc::new(DefaultDirectRateLimiter::direct(self.quota)));
-        match limiter.check_n(count) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(until)) => {
-                Err(Error::TooMany { retry_after: until.wait_time_from(self.clock.now()) })
-            }
-            Err(_) => Err(too_many(self.quota.burst_size().get())),
-        }
+        self.take_some(address, count, too_many)
     }
 }
 

@@ -56,6 +56,9 @@ pub struct Bounds {
 /// One in so many connections may be a stream, and of the streams one in so many may be an address's.
 const SHARE: usize = 10;
 
+/// The same where streams are what people come for.
+const LARGE_SHARE: usize = 2;
+
 /// Streams that an address may have, however few there are: people who look at a page from one place.
 const PER_ADDRESS_MIN: usize = 4;
 
@@ -63,7 +66,16 @@ impl Bounds {
     /// Bounds that leave nine tenths of the connections for what ends by itself, and nine tenths of the places for
     /// other addresses.
     pub fn among(connections: usize) -> Self {
-        let places = (connections / SHARE).max(1);
+        Self::of_places(connections / SHARE)
+    }
+
+    /// The same, but that they leave half of the connections.
+    pub fn half_of(connections: usize) -> Self {
+        Self::of_places(connections / LARGE_SHARE)
+    }
+
+    fn of_places(places: usize) -> Self {
+        let places = places.max(1);
         Self { places, per_address: (places / SHARE).max(PER_ADDRESS_MIN).min(places) }
     }
 }
@@ -208,6 +220,11 @@ impl Place {
 /// An event as it goes over the wire; `data` is one line.
 pub fn event(data: &str) -> Bytes {
     format!("data: {data}\n\n").into()
+}
+
+/// The same of a kind that has a name.
+pub fn named_event(name: &str, data: &str) -> Bytes {
+    format!("event: {name}\ndata: {data}\n\n").into()
 }
 
 /// The events, and a sign of life wherever there is none for so long.
@@ -375,6 +392,8 @@ mod tests {
         assert_eq!(among(200), (20, 4));
         assert_eq!(among(30), (3, 3));
         assert_eq!(among(1), (1, 1));
+        assert_eq!(Bounds::half_of(10_000), Bounds { places: 5_000, per_address: 500 });
+        assert_eq!(Bounds::half_of(1), Bounds::among(1));
     }
 
     #[test]

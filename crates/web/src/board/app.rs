@@ -1,0 +1,121 @@
+//! What the app's handlers work with.
+
+use std::{ops::Deref, sync::Arc};
+
+use axum::extract::FromRef;
+use lodge_domain::{
+    Error, Result,
+    accounts::{AccountsClient, SessionDigest, SignedIn},
+    board::{Actor, BOT_PREFIX, Board, EventId, PersonId, Slug},
+    keys::KeyId,
+};
+
+use super::hub::Hub;
+use crate::{Site, edge::limits::Shares, request::Asked};
+
+/// How much more often than a person a bot may send something.
+const BOTS_SHARE: u32 = 10;
+
+/// The service, and the site that it is served on; every request has a clone.
+#[derive(Clone)]
+pub(crate) struct BoardApp(Arc<Parts>);
+
+/// What there is one of.
+pub(crate) struct Parts {
+    pub(crate) site: Arc<Site>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) accounts: AccountsClient,
+    pub(crate) hub: Hub,
+    people_send: Option<Shares<PersonId>>,
+    bots_send: Option<Shares<PersonId>>,
+}
+
+/// By what somebody is here, and as long as it opens something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Credential {
+    Session(SessionDigest),
+    Bot(KeyId),
+}
+
+/// Somebody who may be here.
+#[derive(Debug, Clone)]
+pub(crate) struct Visitor {
+    pub(crate) actor: Actor,
+    pub(crate) credential: Credential,
+}
+
+impl Deref for BoardApp {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl FromRef<BoardApp> for Arc<Site> {
+    fn from_ref(app: &BoardApp) -> Self {
+        Self::clone(&app.site)
+    }
+}
+
+impl BoardApp {
+    /// The app on a site that has accounts.
+    pub(crate) fn new(site: Arc<Site>, board: Arc<Board>, accounts: AccountsClient) -> Self {
+        let per_minute = site.settings.posts_per_minute;
+        let hub = Hub::new(
+            Arc::clone(&board),
+            accounts.clone(),
+            site.settings.connections_max,
+            site.end.clone(),
+        );
+        Self(Arc::new(Parts {
+            people_send: Shares::per_minute(per_minute),
+            bots_send: Shares::per_minute(per_minute.saturating_mul(BOTS_SHARE)),
+            site,
+            board,
+            accounts,
+            hub,
+        }))
+    }
+
+    /// Who asks, by the token of a session or of a bot in `Authorization: Bearer`; [`Error::Forbidden`] if they are
+    /// banned.
+    pub(crate) async fn visitor(&self, asked: &Asked) -> Result<Visitor> {
+        match asked.bearer() {
+            Some(token) if token.starts_with(BOT_PREFIX) => {
+                let bot = self.board.bots.authenticate(token).await?;
+                self.admit(Actor::of_bot(&bot), Credential::Bot(bot.id)).await
+            }
+            _ => {
+                let session = asked.session()?;
+                self.signed_in(&self.accounts.who(session).await?, session).await
+            }
+        }
+    }
+
+    /// Lets somebody in who is signed in.
+    pub(crate) async fn signed_in(&self, me: &SignedIn, session: SessionDigest) -> Result<Visitor> {
+        self.admit(Actor::of(&me.account), Credential::Session(session)).await
+    }
+
+    async fn admit(&self, actor: Actor, credential: Credential) -> Result<Visitor> {
+        self.board.admit(&actor.profile).await?;
+        Ok(Visitor { actor, credential })
+    }
+
+    /// Takes one from the share of whoever sends something, or says when there is one again.
+    pub(crate) fn limit(&self, by: &Actor) -> Result<()> {
+        let shares = if by.profile.is_bot() { &self.bots_send } else { &self.people_send };
+        shares.as_ref().map_or(Ok(()), |shares| shares.take_one(by.id()))
+    }
+}
+
+/// The channel of a path.
+pub(crate) fn slug(text: &str) -> Result<Slug> {
+    Slug::parse(text).map_err(|_| Error::not_found("there is no such channel"))
+}
+
+/// The message of a path.
+pub(crate) fn message_id(text: &str) -> Result<EventId> {
+    text.parse().map_err(|_| Error::not_found("there is no such message"))
+}

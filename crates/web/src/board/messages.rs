@@ -1,0 +1,258 @@
+//! Messages: written, read, and what can be done with them.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    board::{
+        Actor, Body, ClientId, Event, EventId, MessagesQuery, NewMessage, Posted, Reaction,
+        Visibility, Wish,
+    },
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{
+    api::limit,
+    app::{BoardApp, message_id, slug},
+    dto::{EditMessage, EventJson, MessageJson, MessagesJson, PostMessage, ReportMessage},
+};
+use crate::{
+    answers::private,
+    error::{HttpResult, Problem},
+    request::{self, Asked, Parameters, Segment, Whole},
+};
+
+/// Messages on a page, if the caller does not say how many.
+const PAGE_DEFAULT: usize = 100;
+
+/// Write a message.
+///
+/// The same `client_id` again, for ever, is answered with the message that it was given to.
+#[utoipa::path(post, path = "/api/board/{channel}/messages", operation_id = "post_message", tag = "board", request_body = PostMessage,
+    params(("channel" = String, Path, example = "lobby")),
+    responses((status = 201, body = EventJson), (status = 200, description = "It was stored before; this is what it says by now", body = EventJson),
+        (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "You are banned from the board"),
+        (status = 404, description = "There is no such channel, or no such message to answer"), (status = 422, description = "The client_id was given to another message"),
+        (status = 429, description = "Too many, or too soon in slow mode; see Retry-After"), (status = 503, description = "Try again, with the same client_id")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn post(
+    State(app): State<BoardApp>,
+    Segment(channel): Segment,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let wish: PostMessage = request::json(&asked.headers, &body)?;
+    let new = parsed(&channel, &wish)?;
+    let posted = posted(&app, &by, new).await?;
+    let status = match posted {
+        Posted::New(_) => StatusCode::CREATED,
+        Posted::Before(_) => StatusCode::OK,
+    };
+    Ok(private((status, Json(EventJson::from(posted.event())))))
+}
+
+fn parsed(channel: &str, wish: &PostMessage) -> Result<NewMessage, Error> {
+    let reply_to = wish.reply_to.as_deref().map(str::parse).transpose();
+    Ok(NewMessage {
+        channel: slug(channel)?,
+        client_id: ClientId::parse(&wish.client_id)?,
+        body: Body::parse(&wish.body)?,
+        reply_to: reply_to.map_err(|_| Error::invalid("reply_to", "must be the id of a message"))?,
+        picture: None,
+    })
+}
+
+/// Stores a message within its author's share.
+pub(crate) async fn posted(
+    app: &BoardApp,
+    by: &Actor,
+    new: NewMessage,
+) -> Result<Posted, Problem> {
+    app.limit(by)?;
+    app.board.post(by, new).await.map_err(|error| {
+        let is_reused = matches!(error, Error::KeyReused);
+        let problem = Problem::from(error);
+        if is_reused {
+            let detail = "was given to another message before; make a new one for each".to_owned();
+            return Problem { detail, field: Some("client_id".into()), ..problem };
+        }
+        problem
+    })
+}
+
+/// Which messages.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListQuery {
+    /// Only those that stand before this one; the newest if absent.
+    before: Option<String>,
+    /// Messages on the page, 1 to 500; 100 if absent.
+    limit: Option<usize>,
+}
+
+/// The messages of a channel as they stand, in order: the newest page, or the one before a message.
+#[utoipa::path(get, path = "/api/board/{channel}/messages", operation_id = "messages", tag = "board",
+    params(("channel" = String, Path, example = "lobby"), ListQuery),
+    responses((status = 200, body = MessagesJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 404, description = "There is no such channel")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn list(
+    State(app): State<BoardApp>,
+    Segment(channel): Segment,
+    Parameters(query): Parameters<ListQuery>,
+    asked: Asked,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let before = query.before.filter(|before| !before.is_empty());
+    let before = before.map(|before| before.parse()).transpose();
+    let before = before.map_err(|_| Error::invalid("before", "must be the id of a message"))?;
+    let limit = limit("limit", query.limit, PAGE_DEFAULT)?;
+    let channel = app.board.channel(&slug(&channel)?).await?.slug;
+    app.hub.seen(&channel, &by.profile);
+    let query = MessagesQuery { channel, before, limit, reader: by.id() };
+    let page = app.board.log.messages(query).await?;
+    Ok(private(Json(MessagesJson {
+        messages: page.messages.into_iter().map(Into::into).collect(),
+        cursor: page.cursor.to_string(),
+        more: page.more,
+    })))
+}
+
+/// A message as it stands, and what it was before.
+#[utoipa::path(get, path = "/api/board/{channel}/messages/{id}", operation_id = "message", tag = "board",
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
+    responses((status = 200, body = MessageJson), (status = 404, description = "There is no such message")), security(("session" = []), ("bot" = [])))]
+pub(super) async fn get(
+    State(app): State<BoardApp>,
+    Segment((channel, id)): Segment<(String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let (channel, id) = (slug(&channel)?, message_id(&id)?);
+    let found = app.board.log.message(channel.clone(), id, by).await?;
+    let message = found.ok_or(Error::not_found("there is no such message"))?;
+    let history = match message.visibility {
+        Visibility::Shown => app.board.log.history(channel, id).await?,
+        Visibility::Hidden | Visibility::Deleted => Vec::new(),
+    };
+    let history = history.into_iter().map(Into::into).collect();
+    Ok(private(Json(MessageJson { history: Some(history), ..message.into() })))
+}
+
+/// Write one's own message anew.
+#[utoipa::path(patch, path = "/api/board/{channel}/messages/{id}", operation_id = "edit_message", tag = "board", request_body = EditMessage,
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
+    responses((status = 200, body = EventJson), (status = 204, description = "It said so already"), (status = 400, description = "It cannot say that"),
+        (status = 403, description = "Somebody else wrote it, or it is hidden"), (status = 404, description = "There is no such message"),
+        (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn edit(
+    State(app): State<BoardApp>,
+    Segment(path): Segment<(String, String)>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    app.limit(&by)?;
+    let EditMessage { body } = request::json(&asked.headers, &body)?;
+    let wish = Wish::Edit(Body::parse(&body)?);
+    amend(&app, &by, &path, wish).await
+}
+
+/// Delete one's own message; its text is gone.
+#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}", operation_id = "delete_message", tag = "board",
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
+    responses((status = 200, body = EventJson), (status = 204, description = "It was deleted already"), (status = 403, description = "Somebody else wrote it"), (status = 404, description = "There is no such message")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn delete(
+    State(app): State<BoardApp>,
+    Segment(path): Segment<(String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    amend(&app, &by, &path, Wish::Delete).await
+}
+
+/// Put a sign under a message, one of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
+#[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "react", tag = "board",
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42"), ("reaction" = String, Path, example = "👍")),
+    responses((status = 200, body = EventJson), (status = 204, description = "It was there already"), (status = 400, description = "There is no such sign"),
+        (status = 403, description = "The message is hidden"), (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn react(
+    State(app): State<BoardApp>,
+    Segment(path): Segment<(String, String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    reacted(&app, &asked, path, false).await
+}
+
+/// Take one's own sign away.
+#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/reactions/{reaction}", operation_id = "unreact", tag = "board",
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42"), ("reaction" = String, Path, example = "👍")),
+    responses((status = 200, body = EventJson), (status = 204, description = "It was not there"), (status = 400, description = "There is no such sign"),
+        (status = 403, description = "The message is hidden"), (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn unreact(
+    State(app): State<BoardApp>,
+    Segment(path): Segment<(String, String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    reacted(&app, &asked, path, true).await
+}
+
+async fn reacted(
+    app: &BoardApp,
+    asked: &Asked,
+    (channel, id, reaction): (String, String, String),
+    is_removed: bool,
+) -> HttpResult {
+    let by = app.visitor(asked).await?.actor;
+    app.limit(&by)?;
+    let reaction = Reaction::parse(&reaction)?;
+    amend(app, &by, &(channel, id), Wish::React { reaction, is_removed }).await
+}
+
+/// Ask whoever keeps order to look at a message.
+#[utoipa::path(post, path = "/api/board/{channel}/messages/{id}/reports", operation_id = "report_message", tag = "board", request_body = ReportMessage,
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
+    responses((status = 204, description = "They are asked"), (status = 400, description = "The reason cannot be"), (status = 404, description = "There is no such message"), (status = 429, description = "Too many; see Retry-After")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn report(
+    State(app): State<BoardApp>,
+    Segment((channel, id)): Segment<(String, String)>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    app.limit(&by)?;
+    let ReportMessage { reason } = request::json(&asked.headers, &body)?;
+    app.board.report(&by, &slug(&channel)?, message_id(&id)?, &reason).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Does something with the message of a path.
+pub(super) async fn amend(
+    app: &BoardApp,
+    by: &Actor,
+    (channel, id): &(String, String),
+    wish: Wish,
+) -> HttpResult {
+    let (channel, id): (_, EventId) = (slug(channel)?, message_id(id)?);
+    let event = app.board.amend(by, &channel, id, wish).await?;
+    Ok(happened(event.as_ref()))
+}
+
+/// What happened; nothing, if it was so already.
+fn happened(event: Option<&Event>) -> Response {
+    match event {
+        Some(event) => private(Json(EventJson::from(event))),
+        None => StatusCode::NO_CONTENT.into_response(),
+    }
+}

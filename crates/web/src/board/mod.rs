@@ -1,0 +1,59 @@
+//! The message board over HTTP: the JSON API, and what happens in channels, told while it does.
+
+mod api;
+mod app;
+mod dto;
+mod events;
+mod follow;
+mod hub;
+mod kept;
+mod listener;
+mod messages;
+mod openapi;
+mod reader;
+mod staff;
+
+use http::Method;
+
+pub(crate) use self::{app::BoardApp, kept::kept, openapi::document};
+use crate::routes::Routes;
+
+/// The longest body of a request, in bytes: 2,000 characters, however they are written in JSON.
+const BODY_BYTES_MAX: usize = 32 << 10;
+
+/// The app's routes.
+pub(crate) fn routes() -> Routes<BoardApp> {
+    const MESSAGE: &str = "/api/board/{channel}/messages/{id}";
+    const REACTION: &str = "/api/board/{channel}/messages/{id}/reactions/{reaction}";
+    const HIDDEN: &str = "/api/board/{channel}/messages/{id}/hidden";
+    Routes::default()
+        .on(Method::GET, "/api/board", api::channels)
+        .on_within(BODY_BYTES_MAX, Method::POST, "/api/board", staff::create_channel)
+        .on_within(BODY_BYTES_MAX, Method::PATCH, "/api/board/{channel}", staff::edit_channel)
+        .on(Method::GET, "/api/board/{channel}/messages", messages::list)
+        .on_within(BODY_BYTES_MAX, Method::POST, "/api/board/{channel}/messages", messages::post)
+        .on(Method::GET, MESSAGE, messages::get)
+        .on_within(BODY_BYTES_MAX, Method::PATCH, MESSAGE, messages::edit)
+        .on(Method::DELETE, MESSAGE, messages::delete)
+        .on(Method::PUT, REACTION, messages::react)
+        .on(Method::DELETE, REACTION, messages::unreact)
+        .on(Method::PUT, HIDDEN, staff::hide)
+        .on(Method::DELETE, HIDDEN, staff::show)
+        .on_within(
+            BODY_BYTES_MAX,
+            Method::POST,
+            "/api/board/{channel}/messages/{id}/reports",
+            messages::report,
+        )
+        .on(Method::GET, "/api/board/{channel}/events", events::page)
+        .on(Method::GET, "/api/board/{channel}/stream", events::stream)
+        .on(Method::GET, "/api/board/{channel}/people", api::people)
+        .on_within(BODY_BYTES_MAX, Method::PUT, "/api/board/{channel}/read", api::note_read)
+        .on(Method::GET, "/api/board/-/search", api::search)
+        .on(Method::GET, "/api/board/-/unread", api::unread)
+        .on(Method::GET, "/api/board/-/reports", staff::reports)
+        .on(Method::DELETE, "/api/board/-/reports/{id}", staff::settle)
+        .on(Method::GET, "/api/board/-/bans", staff::bans)
+        .on(Method::PUT, "/api/board/-/bans/{username}", staff::ban)
+        .on(Method::DELETE, "/api/board/-/bans/{username}", staff::unban)
+}

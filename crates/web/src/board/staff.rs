@@ -1,0 +1,155 @@
+//! What moderators and admins do. The service asks for the role.
+
+use axum::{Json, extract::State, response::IntoResponse};
+use http::StatusCode;
+use lodge_domain::{
+    Error,
+    accounts::Username,
+    board::{ChannelChange, PAGE_MAX, Slug, Topic, Wish},
+};
+
+use super::{
+    app::{BoardApp, slug},
+    dto::{BansJson, ChannelJson, CreateChannel, EditChannel, EventJson, ReportsJson},
+    messages::amend,
+};
+use crate::{
+    answers::private,
+    error::{HttpResult, Problem},
+    request::{self, Asked, Segment, Whole},
+};
+
+/// Make a channel.
+#[utoipa::path(post, path = "/api/board", operation_id = "create_channel", tag = "board", request_body = CreateChannel,
+    responses((status = 201, body = ChannelJson), (status = 200, description = "It is there already; nothing changed", body = ChannelJson),
+        (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for moderators and admins"), (status = 409, description = "There are as many as there may be")),
+    security(("session" = [])))]
+pub(super) async fn create_channel(
+    State(app): State<BoardApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let CreateChannel { channel, topic } = request::json(&asked.headers, &body)?;
+    let (slug, topic) = (Slug::parse(&channel)?, Topic::parse(&topic)?);
+    let (channel, is_new) = app.board.create_channel(&by, slug, topic).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(private((status, Json(ChannelJson::from(channel)))))
+}
+
+/// Change a channel.
+#[utoipa::path(patch, path = "/api/board/{channel}", operation_id = "edit_channel", tag = "board", request_body = EditChannel,
+    params(("channel" = String, Path, example = "lobby")),
+    responses((status = 200, body = ChannelJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for moderators and admins"), (status = 404, description = "There is no such channel")),
+    security(("session" = [])))]
+pub(super) async fn edit_channel(
+    State(app): State<BoardApp>,
+    Segment(channel): Segment,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let EditChannel { topic, slow_mode_s } = request::json(&asked.headers, &body)?;
+    let topic = topic.map(|topic| Topic::parse(&topic)).transpose()?;
+    let change = ChannelChange { topic, slow_mode_s };
+    let channel = app.board.change_channel(&by, &slug(&channel)?, change).await?;
+    Ok(private(Json(ChannelJson::from(channel))))
+}
+
+/// Hide a message from everybody but those who keep order.
+#[utoipa::path(put, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "hide_message", tag = "board",
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
+    responses((status = 200, body = EventJson), (status = 204, description = "It was hidden already"), (status = 403, description = "This is for moderators and admins"),
+        (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted")),
+    security(("session" = [])))]
+pub(super) async fn hide(
+    State(app): State<BoardApp>,
+    Segment(path): Segment<(String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    amend(&app, &by, &path, Wish::Hide(true)).await
+}
+
+/// Show a message again.
+#[utoipa::path(delete, path = "/api/board/{channel}/messages/{id}/hidden", operation_id = "show_message", tag = "board",
+    params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
+    responses((status = 200, body = EventJson), (status = 204, description = "It was shown already"), (status = 403, description = "This is for moderators and admins"),
+        (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted")),
+    security(("session" = [])))]
+pub(super) async fn show(
+    State(app): State<BoardApp>,
+    Segment(path): Segment<(String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    amend(&app, &by, &path, Wish::Hide(false)).await
+}
+
+/// What people want looked at, the oldest first; 500 at most.
+#[utoipa::path(get, path = "/api/board/-/reports", operation_id = "reports", tag = "board",
+    responses((status = 200, body = ReportsJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
+pub(super) async fn reports(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let reports = app.board.reports(&by, PAGE_MAX).await?.into_iter();
+    Ok(private(Json(ReportsJson { reports: reports.map(Into::into).collect() })))
+}
+
+/// Settle all reports of a report's message.
+#[utoipa::path(delete, path = "/api/board/-/reports/{id}", operation_id = "settle_report", tag = "board", params(("id" = i64, Path)),
+    responses((status = 204, description = "They are settled"), (status = 403, description = "This is for moderators and admins"), (status = 404, description = "There is no such report")),
+    security(("session" = [])))]
+pub(super) async fn settle(
+    State(app): State<BoardApp>,
+    Segment(id): Segment,
+    asked: Asked,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    by.check_staff()?;
+    let id = id.parse().map_err(|_| Error::not_found("there is no such report"))?;
+    app.board.settle(&by, id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Who is banned from the board.
+#[utoipa::path(get, path = "/api/board/-/bans", operation_id = "bans", tag = "board",
+    responses((status = 200, body = BansJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
+pub(super) async fn bans(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
+    app.visitor(&asked).await?.actor.check_staff()?;
+    let bans = app.board.people.banned().await?.into_iter();
+    Ok(private(Json(BansJson { bans: bans.map(Into::into).collect() })))
+}
+
+/// Ban somebody from the board, who is below oneself. What they wrote stays.
+#[utoipa::path(put, path = "/api/board/-/bans/{username}", operation_id = "ban", tag = "board", params(("username" = String, Path, example = "ann")),
+    responses((status = 204, description = "They are banned"), (status = 403, description = "This is for moderators and admins, about those below them"), (status = 404, description = "They have never been on this board")),
+    security(("session" = [])))]
+pub(super) async fn ban(
+    State(app): State<BoardApp>,
+    Segment(username): Segment,
+    asked: Asked,
+) -> HttpResult {
+    banned(&app, &asked, &username, true).await
+}
+
+/// Let somebody in again.
+#[utoipa::path(delete, path = "/api/board/-/bans/{username}", operation_id = "unban", tag = "board", params(("username" = String, Path, example = "ann")),
+    responses((status = 204, description = "They may come"), (status = 403, description = "This is for moderators and admins, about those below them"), (status = 404, description = "They have never been on this board")),
+    security(("session" = [])))]
+pub(super) async fn unban(
+    State(app): State<BoardApp>,
+    Segment(username): Segment,
+    asked: Asked,
+) -> HttpResult {
+    banned(&app, &asked, &username, false).await
+}
+
+async fn banned(app: &BoardApp, asked: &Asked, name: &str, is_banned: bool) -> HttpResult {
+    let by = app.visitor(asked).await?.actor;
+    by.check_staff()?;
+    let name = Username::parse(name);
+    let name = name.map_err(|_| Problem::from(Error::not_found("there is no such account")))?;
+    let role = app.accounts.user(name.clone()).await?.role;
+    app.board.ban(&by, &name, role, is_banned).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
