@@ -4,7 +4,8 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use lodge_domain::{
-    accounts::{Backend, Leavers},
+    accounts::{AccountsClient, Backend, Belongings, Leavers},
+    board::Guests,
     links::{ClickBatch, Links},
     rides::Rides,
 };
@@ -44,6 +45,9 @@ const SWEEP: Duration = Duration::from_hours(1);
 
 /// How often it is asked who has deleted their account.
 const SEE_OFF: Duration = Duration::from_secs(1);
+
+/// The same for the board, where others see what people are called now.
+const LOOK_AFTER: Duration = Duration::from_millis(300);
 
 /// The pause between two rounds of tidying while there is more to do: writes go before.
 const TIDY_PAUSE: Duration = Duration::from_millis(50);
@@ -98,6 +102,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     }
     tasks.spawn(sweep(Arc::clone(&services), stop.clone()));
     tasks.spawn(see_off(Arc::clone(&services), stop.clone()));
+    tasks.spawn(look_after(Arc::clone(&services), stop.clone()));
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
@@ -310,13 +315,32 @@ async fn see_off(services: Arc<Services>, stop: CancellationToken) {
     let Some((rides, accounts)) = services.rides.as_ref().zip(services.accounts_client()) else {
         return;
     };
+    follow_accounts(accounts, &rides.passes, SEE_OFF, &services, stop).await;
+}
+
+/// Keeps what the board knows of people as their accounts have it.
+async fn look_after(services: Arc<Services>, stop: CancellationToken) {
+    let Some((board, accounts)) = services.board.as_ref().zip(services.accounts_client()) else {
+        return;
+    };
+    let guests = Guests::new(Arc::clone(board), accounts.clone());
+    follow_accounts(accounts, &guests, LOOK_AFTER, &services, stop).await;
+}
+
+async fn follow_accounts(
+    accounts: AccountsClient,
+    belongings: &dyn Belongings,
+    every: Duration,
+    services: &Services,
+    stop: CancellationToken,
+) {
     let mut leavers = Leavers::new(accounts);
-    let mut ticks = interval(SEE_OFF);
+    let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        let seen_off = leavers.see_off(&rides.passes, services.clock.now());
+        let seen_off = leavers.see_off(belongings, services.clock.now());
         if let Some(Err(error)) = stop.run_until_cancelled(seen_off).await {
-            tracing::debug!(%error, "who has deleted their account is not known yet");
+            tracing::debug!(%error, "what has become of accounts is not known yet");
         }
     }
 }

@@ -39,6 +39,20 @@ pub(crate) enum Command {
     User(UserCommand),
     /// Something about rides.
     Rides(RidesCommand),
+    /// Something about bots of the board.
+    Bot(BotCommand),
+}
+
+/// What an administrator may ask for about bots of the board.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "bot", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum BotCommand {
+    /// Make a bot.
+    Create { name: String },
+    /// List the bots.
+    List,
+    /// End a bot's key.
+    Revoke { name: String },
 }
 
 /// What an administrator may ask for about rides.

@@ -14,6 +14,7 @@ use futures_util::{SinkExt, StreamExt};
 use lodge_domain::{
     Error,
     accounts::{Accounts, Actor, NewPassword},
+    keys::Keys,
     rides::{GateId, Rides, SkierId},
 };
 use tokio::{
@@ -30,7 +31,8 @@ use tokio_util::{
 use super::{
     SOCKET,
     protocol::{
-        CODES_MAX, Command, EVENTS_MAX, LINE_BYTES_MAX, Outcome, RidesCommand, UserCommand,
+        BotCommand, CODES_MAX, Command, EVENTS_MAX, LINE_BYTES_MAX, Outcome, RidesCommand,
+        UserCommand,
     },
 };
 use crate::wiring::Services;
@@ -134,6 +136,28 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
             let rides = services.rides.as_ref();
             let rides = rides.context("rides are not among the apps of this server")?;
             carry_out_for_rides(rides, command).await?
+        }
+        Command::Bot(command) => {
+            let board = services.board.as_ref();
+            let board = board.context("the board is not among the apps of this server")?;
+            carry_out_for_bots(&board.bots, command).await?
+        }
+    })
+}
+
+async fn carry_out_for_bots(bots: &Keys, command: BotCommand) -> lodge_domain::Result<Outcome> {
+    Ok(match command {
+        BotCommand::Create { name } => {
+            let (key, token) = bots.create(&name).await?;
+            Outcome::KeyCreated { key, token: token.into() }
+        }
+        BotCommand::List => Outcome::Keys(bots.list().await?),
+        BotCommand::Revoke { name } => {
+            let revoked = bots.revoke(&name).await;
+            Outcome::KeyRevoked(revoked.map_err(|error| match error {
+                Error::NotFound(_) => Error::not_found("there is no bot of that name"),
+                other => other,
+            })?)
         }
     })
 }

@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::progress::progress_bar;
 use crate::{
-    admin::{Administrator, Command, Outcome},
+    admin::{Administrator, BotCommand, Command, Outcome},
     commands::out::{complain, say},
     config::{self, ConfigOptions},
 };
@@ -66,6 +66,9 @@ enum AdminCommand {
     /// Make, list, revoke and renew gates, which send rides with a key of their own.
     #[command(subcommand)]
     Gate(rides::GateCommand),
+    /// Make, list and revoke bots, which write to the board with a key of their own.
+    #[command(subcommand)]
+    Bot(BotOptions),
     /// Find rides with the ids of their events, and take back one that was none.
     #[command(subcommand)]
     Ride(rides::RideCommand),
@@ -103,6 +106,22 @@ enum KeyCommand {
     /// List the keys.
     List,
     /// End a key at once. Its links stay.
+    Revoke {
+        /// What it is called.
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum BotOptions {
+    /// Make a bot and print its key, the only time that it can be had.
+    Create {
+        /// What it is called on the board.
+        name: String,
+    },
+    /// List the bots.
+    List,
+    /// End a bot's key at once. What it wrote stays.
     Revoke {
         /// What it is called.
         name: String,
@@ -165,6 +184,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::Key(command) => key(administrator, command)?,
         AdminCommand::User(command) => return user::carry_out(administrator, command),
         AdminCommand::Gate(command) => rides::gate(administrator, command)?,
+        AdminCommand::Bot(command) => bot(administrator, command)?,
         AdminCommand::Ride(command) => rides::ride(administrator, command)?,
         AdminCommand::Pass(options) => rides::pass(administrator, &options)?,
         AdminCommand::Rebuild(command) => return rides::rebuild(administrator, &command),
@@ -180,32 +200,44 @@ const OTHER_ANSWER: &str = "the server answered something else; is it another ve
 
 fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
     match command {
-        KeyCommand::Create { name } => {
-            let Outcome::KeyCreated { token, .. } =
-                administrator.carry_out(Command::CreateKey { name })?
-            else {
-                bail!(OTHER_ANSWER)
-            };
-            say!("{}", token.reveal());
+        KeyCommand::Create { name } => create(administrator, Command::CreateKey { name }),
+        KeyCommand::List => list(administrator, Command::ListKeys),
+        KeyCommand::Revoke { name } => revoke(administrator, Command::RevokeKey { name }),
+    }
+}
+
+fn bot(administrator: &mut Administrator, command: BotOptions) -> Result<()> {
+    match command {
+        BotOptions::Create { name } => {
+            create(administrator, Command::Bot(BotCommand::Create { name }))
         }
-        KeyCommand::List => {
-            let Outcome::Keys(keys) = administrator.carry_out(Command::ListKeys)? else {
-                bail!(OTHER_ANSWER)
-            };
-            for key in keys {
-                let state =
-                    key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
-                say!("{}\t{}\t{state}", key.name, key.created_at);
-            }
-        }
-        KeyCommand::Revoke { name } => {
-            let Outcome::KeyRevoked(key) = administrator.carry_out(Command::RevokeKey { name })?
-            else {
-                bail!(OTHER_ANSWER)
-            };
-            say!("{} opens nothing any more", key.name);
+        BotOptions::List => list(administrator, Command::Bot(BotCommand::List)),
+        BotOptions::Revoke { name } => {
+            revoke(administrator, Command::Bot(BotCommand::Revoke { name }))
         }
     }
+}
+
+fn create(administrator: &mut Administrator, command: Command) -> Result<()> {
+    let Outcome::KeyCreated { token, .. } = administrator.carry_out(command)? else {
+        bail!(OTHER_ANSWER)
+    };
+    say!("{}", token.reveal());
+    Ok(())
+}
+
+fn list(administrator: &mut Administrator, command: Command) -> Result<()> {
+    let Outcome::Keys(keys) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
+    for key in keys {
+        let state = key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
+        say!("{}\t{}\t{state}", key.name, key.created_at);
+    }
+    Ok(())
+}
+
+fn revoke(administrator: &mut Administrator, command: Command) -> Result<()> {
+    let Outcome::KeyRevoked(key) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
+    say!("{} opens nothing any more", key.name);
     Ok(())
 }
 

@@ -32,6 +32,8 @@ pub(crate) enum App {
     Accounts,
     /// Lift rides.
     Rides,
+    /// The message board, which brings accounts.
+    Board,
 }
 
 /// What this process does.
@@ -55,6 +57,11 @@ impl Config {
     /// Whether this process answers the public for rides, which it then keeps.
     pub(crate) fn answers_for_rides(&self) -> bool {
         self.apps.contains(&App::Rides) && self.roles.contains(&Role::Web)
+    }
+
+    /// Whether this process answers the public for the board, which it then keeps.
+    pub(crate) fn answers_for_board(&self) -> bool {
+        self.apps.contains(&App::Board) && self.roles.contains(&Role::Web)
     }
 
     /// Whether this process keeps accounts.
@@ -114,6 +121,7 @@ pub(crate) struct Limits {
     pub(crate) attempts_per_minute: u32,
     pub(crate) pictures_per_minute: u32,
     pub(crate) rides_per_minute: u32,
+    pub(crate) posts_per_minute: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -199,7 +207,7 @@ pub(crate) struct PasswordsConfig {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            apps: vec![App::Links, App::Accounts, App::Rides],
+            apps: vec![App::Links, App::Accounts, App::Rides, App::Board],
             roles: vec![Role::Web, Role::Accounts, Role::Worker],
             public_url: String::new(),
             data: "lodge-data".into(),
@@ -247,6 +255,7 @@ impl Default for Limits {
             attempts_per_minute: 20,
             pictures_per_minute: 10,
             rides_per_minute: 0,
+            posts_per_minute: 60,
         }
     }
 }

@@ -52,7 +52,10 @@ fn read(
     apply(&mut config, options);
     if !named_apps && config.links.store != Store::Embedded {
         // They cannot be kept there, and whoever wrote the configuration did not ask for them.
-        config.apps.retain(|app| *app != App::Rides);
+        config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
+    }
+    if config.apps.contains(&App::Board) && !config.apps.contains(&App::Accounts) {
+        config.apps.push(App::Accounts);
     }
     check(&config)?;
     Ok(config)
@@ -231,12 +234,23 @@ fn check(config: &Config) -> Result<()> {
     engines::check(config)?;
     accounts::check(config)?;
     rides::check(config)?;
+    check_board(config)?;
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");
     }
     if config.roles.is_empty() {
         bail!("roles must name at least one role");
+    }
+    Ok(())
+}
+
+fn check_board(config: &Config) -> Result<()> {
+    if config.answers_for_board() && config.links.store != Store::Embedded {
+        bail!(
+            "apps: the board is kept in the data folder, which links.store = \"cassandra\" leaves empty; serve it \
+             by a process of its own, with apps = [\"board\"]"
+        );
     }
     Ok(())
 }
@@ -301,12 +315,23 @@ mod tests {
             ("LODGE_ACCOUNTS_PICTURES", "pictures"),
         ];
         assert_eq!(with(&cluster).unwrap().apps, [App::Links, App::Accounts]);
-        assert_eq!(with(&[]).unwrap().apps, [App::Links, App::Accounts, App::Rides]);
+        let all = [App::Links, App::Accounts, App::Rides, App::Board];
+        assert_eq!(with(&[]).unwrap().apps, all);
         let asked = [&cluster[..], &[("LODGE_APPS", "links,rides")]].concat();
         let error = format!("{:#}", with(&asked).unwrap_err());
         assert!(error.contains("apps: rides are kept in the data folder"), "{error}");
+        let asked = [&cluster[..], &[("LODGE_APPS", "links,board")]].concat();
+        let error = format!("{:#}", with(&asked).unwrap_err());
+        assert!(error.contains("apps: the board is kept in the data folder"), "{error}");
         let worker = [&cluster[..2], &[("LODGE_APPS", "links,rides"), ("LODGE_ROLES", "worker")]];
         assert!(with(&worker.concat()).is_ok(), "who answers nobody keeps no rides");
+    }
+
+    #[test]
+    fn the_board_brings_accounts() {
+        let apps = |apps: &str| with(&[("LODGE_APPS", apps)]).unwrap().apps;
+        assert_eq!(apps("board"), [App::Board, App::Accounts]);
+        assert_eq!(apps("accounts,board"), [App::Accounts, App::Board]);
     }
 
     #[test]

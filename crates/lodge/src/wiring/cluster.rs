@@ -59,6 +59,7 @@ pub(super) async fn ports(config: &Config) -> Result<Ports> {
         keys: Arc::new(CachedKeys::new(cluster.keys())),
         accounts: None,
         rides: None,
+        board: None,
         secret: cluster.secret(fresh).await.map_err(|error| explained("Cassandra", error))?,
         engine: Engine::Cassandra { _folder: folder },
         behind: behind.map(|behind| behind.running(config)),

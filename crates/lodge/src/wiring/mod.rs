@@ -1,5 +1,6 @@
 //! The one place where engines are chosen and services are put together.
 
+mod board;
 #[cfg(feature = "cluster")]
 mod cluster;
 #[cfg(not(feature = "cluster"))]
@@ -23,6 +24,7 @@ use lodge_domain::{
         AccountStore, Accounts, AccountsClient, AccountsSettings, Backend, IdentityStore,
         NoProviders, Pictures, SessionStore,
     },
+    board::{Board, BoardStores},
     keys::{KeyStore, Keys},
     links::{
         Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksSettings, ManageKeys, Origin,
@@ -64,6 +66,8 @@ pub(crate) struct Services {
     pictures: Option<pictures::Parts>,
     /// Lift rides, if they are served here.
     pub(crate) rides: Option<Arc<Rides>>,
+    /// The message board, if it is served here.
+    pub(crate) board: Option<Arc<Board>>,
     /// API keys.
     pub(crate) keys: Keys,
     /// Says what time it is.
@@ -122,6 +126,8 @@ struct Ports {
     accounts: Option<AccountPorts>,
     /// Rides, and what belongs to them, where the engine has them.
     rides: Option<rides::RidePorts>,
+    /// The board, where the engine has it.
+    board: Option<board::BoardPorts>,
     secret: InstallationSecret,
     /// What stores later, if that is wanted.
     behind: Option<BoxFuture<'static, ()>>,
@@ -177,6 +183,8 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         let tasks = Arc::clone(&tasks) as Arc<dyn Tasks>;
         Arc::new(rides::service(of_rides, &config.rides, &ports.secret, &clock, &random, tasks))
     });
+    let board = ports.board.filter(|_| config.answers_for_board());
+    let board = board.map(|of_board| Arc::new(board::service(of_board, &clock, &random)));
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
     let behind = Mutex::new(behind);
@@ -187,6 +195,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         backend,
         pictures,
         rides,
+        board,
         keys,
         clock,
         secret,
@@ -242,6 +251,15 @@ async fn embedded(config: &Config) -> Result<Ports> {
             gates: Arc::new(CachedGates::new(engine.gates())),
             passes: engine.passes(),
         }),
+        board: Some(board::BoardPorts {
+            stores: BoardStores {
+                log: engine.board_log(),
+                channels: engine.board_channels(),
+                people: engine.board_people(),
+                reports: engine.board_reports(),
+            },
+            bots: Arc::new(CachedKeys::new(engine.bots())),
+        }),
         secret: engine.secret(),
         engine: Engine::Embedded(engine),
         behind: None,
@@ -266,6 +284,7 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         ride_events_per_second: config.rides.events_per_second,
         connections_max: connection_limits(config).connections_max,
         rides_per_minute: config.limits.rides_per_minute,
+        posts_per_minute: config.limits.posts_per_minute,
     };
     let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
     Site::new(
@@ -285,6 +304,7 @@ pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
         links: has_links.then(|| Arc::clone(&services.links)),
         pictures: services.pictures(),
         rides: services.rides.clone(),
+        board: services.board.clone(),
     }
 }
 

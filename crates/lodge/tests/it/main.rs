@@ -10,6 +10,8 @@ mod api_docs;
 mod backup;
 mod bad_input;
 mod blocklist;
+mod board;
+mod board_stream;
 mod checking;
 mod clicks;
 mod client;

@@ -23,11 +23,7 @@ use crate::{
 const FOUND_DEFAULT: usize = 50;
 
 /// How many somebody asks for.
-pub(super) fn limit(
-    name: &'static str,
-    asked: Option<usize>,
-    default: usize,
-) -> Result<usize> {
+pub(super) fn limit(name: &'static str, asked: Option<usize>, default: usize) -> Result<usize> {
     let limit = asked.unwrap_or(default);
     if (1..=PAGE_MAX).contains(&limit) {
         return Ok(limit);

@@ -2,7 +2,9 @@
 
 use lodge_domain::{
     accounts::PictureSize,
-    board::{Channel, Event, Known, Message, Profile, Report, Unread, Version, Visibility, What},
+    board::{
+        Body, Channel, Event, Known, Message, Profile, Report, Unread, Version, Visibility, What,
+    },
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -172,7 +174,7 @@ pub(super) struct EventJson {
     /// Of a message or an edit: what it says, or null if that cannot be read any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
-    body: Option<Option<String>>,
+    body: Option<BodyJson>,
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<String>,
@@ -188,6 +190,17 @@ pub(super) struct EventJson {
     /// Whether the message is hidden from then on, or shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<bool>,
+}
+
+/// What a message says, or null.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct BodyJson(Option<String>);
+
+impl From<&Option<Body>> for BodyJson {
+    fn from(body: &Option<Body>) -> Self {
+        Self(body.as_ref().map(|body| body.as_str().to_owned()))
+    }
 }
 
 impl From<&Event> for EventJson {
@@ -207,12 +220,12 @@ impl From<&Event> for EventJson {
         };
         match &event.what {
             What::Message { body, reply_to, picture: _, visibility } => {
-                json.body = Some(body.as_ref().map(|body| body.as_str().to_owned()));
+                json.body = Some(body.into());
                 json.reply_to = reply_to.map(Into::into);
                 json.visibility = unreadable(*visibility);
             }
             What::Edit { body, .. } => {
-                json.body = Some(body.as_ref().map(|body| body.as_str().to_owned()));
+                json.body = Some(body.into());
             }
             What::Delete { .. } => {}
             What::Reaction { reaction, is_removed, .. } => {
@@ -261,7 +274,14 @@ pub(super) struct MessageJson {
     reactions: Vec<ReactionJson>,
     /// What it was before, the first first; of a message that was asked for alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) history: Option<Vec<VersionJson>>,
+    history: Option<Vec<VersionJson>>,
+}
+
+impl MessageJson {
+    /// The same with what it was before.
+    pub(super) fn with(self, history: Vec<Version>) -> Self {
+        Self { history: Some(history.into_iter().map(Into::into).collect()), ..self }
+    }
 }
 
 /// A message that another one answers, in short.
@@ -285,7 +305,7 @@ struct ReactionJson {
 
 /// What a message was.
 #[derive(Serialize, ToSchema)]
-pub(super) struct VersionJson {
+struct VersionJson {
     #[schema(format = DateTime)]
     at: String,
     body: String,
@@ -431,7 +451,7 @@ fn is_false(value: &bool) -> bool {
 mod tests {
     use lodge_domain::{
         accounts::AccountId,
-        board::{Body, PersonId, Stamp},
+        board::{PersonId, Stamp},
         keys::KeyId,
     };
     use serde_json::json;
@@ -459,7 +479,12 @@ mod tests {
             json
         };
         let body = Some(Body::parse("</script>\n\"&").unwrap());
-        let message = |body, reply_to, visibility| What::Message { body, reply_to, picture: None, visibility };
+        let message = |body, reply_to, visibility| What::Message {
+            body,
+            reply_to,
+            picture: None,
+            visibility,
+        };
         assert_eq!(
             of(message(body.clone(), Some(target), Visibility::Shown)),
             with(json!({ "kind": "message", "body": "</script>\n\"&", "reply_to": "7:1" }))
@@ -479,7 +504,10 @@ mod tests {
         );
         let bot = event(PersonId::Bot(KeyId(1)), What::Delete { target });
         assert_eq!(serde_json::to_value(EventJson::from(&bot)).unwrap()["author"]["bot"], true);
-        let line = serde_json::to_string(&EventJson::from(&event(account, message(body, None, Visibility::Shown))));
+        let line = serde_json::to_string(&EventJson::from(&event(
+            account,
+            message(body, None, Visibility::Shown),
+        )));
         assert!(!line.unwrap().contains('\n'), "it is one line of a stream");
     }
 }

@@ -110,7 +110,7 @@ pub(super) async fn stream(
     let visitor = app.visitor(&asked).await?;
     let from = begin(&asked, query.after.as_deref())?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
-    Ok(app.hub.answer(visitor, channel, from, asked.client).await?.into_response())
+    Ok(app.hub.answer(&visitor, channel, from, asked.client).await?.into_response())
 }
 
 /// What a listener has; `None` if they want only what is new.

@@ -63,17 +63,14 @@ fn parsed(channel: &str, wish: &PostMessage) -> Result<NewMessage, Error> {
         channel: slug(channel)?,
         client_id: ClientId::parse(&wish.client_id)?,
         body: Body::parse(&wish.body)?,
-        reply_to: reply_to.map_err(|_| Error::invalid("reply_to", "must be the id of a message"))?,
+        reply_to: reply_to
+            .map_err(|_| Error::invalid("reply_to", "must be the id of a message"))?,
         picture: None,
     })
 }
 
 /// Stores a message within its author's share.
-pub(crate) async fn posted(
-    app: &BoardApp,
-    by: &Actor,
-    new: NewMessage,
-) -> Result<Posted, Problem> {
+pub(crate) async fn posted(app: &BoardApp, by: &Actor, new: NewMessage) -> Result<Posted, Problem> {
     app.limit(by)?;
     app.board.post(by, new).await.map_err(|error| {
         let is_reused = matches!(error, Error::KeyReused);
@@ -141,8 +138,7 @@ pub(super) async fn get(
         Visibility::Shown => app.board.log.history(channel, id).await?,
         Visibility::Hidden | Visibility::Deleted => Vec::new(),
     };
-    let history = history.into_iter().map(Into::into).collect();
-    Ok(private(Json(MessageJson { history: Some(history), ..message.into() })))
+    Ok(private(Json(MessageJson::from(message).with(history))))
 }
 
 /// Write one's own message anew.

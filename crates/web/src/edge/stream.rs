@@ -35,7 +35,7 @@ const HEARTBEAT: Bytes = Bytes::from_static(b"event: heartbeat\ndata: {}\n\n");
 const BEGINNING: Bytes = Bytes::from_static(b"retry: 2000\n\n");
 
 /// When to ask again for a place.
-const FULL_RETRY: Duration = Duration::from_secs(10);
+pub(crate) const FULL_RETRY: Duration = Duration::from_secs(10);
 
 /// Not to be kept, and not to be held back by a proxy until there is more of it.
 const HEADERS: [(HeaderName, HeaderValue); 3] = [

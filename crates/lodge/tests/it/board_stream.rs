@@ -1,0 +1,291 @@
+//! What happens on the board, told while it does.
+
+use std::collections::VecDeque;
+
+use serde_json::{Value, json};
+
+use crate::{
+    accounts,
+    board::{ask, lodge, member, moderator, posted},
+    client::{Answer, Wire},
+    server::{Lodge, Server, eventually_true},
+};
+
+/// Something that a stream told.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Told {
+    id: Option<String>,
+    name: String,
+    data: Value,
+}
+
+/// A stream that somebody listens to.
+struct Stream {
+    wire: Wire,
+    rest: String,
+    told: VecDeque<Told>,
+    has_ended: bool,
+}
+
+fn open(server: &Server, token: &str, query: &str, last: Option<&str>) -> (Stream, Answer) {
+    let mut wire = Wire::connect(server.address).unwrap();
+    let path = format!("/lobby/stream{query}");
+    let mut request = ask(server, token, "GET", &path);
+    if let Some(last) = last {
+        request = request.header("Last-Event-ID", last);
+    }
+    wire.write(&request.bytes()).unwrap();
+    let head = wire.read_head().unwrap();
+    (Stream { wire, rest: String::new(), told: VecDeque::new(), has_ended: false }, head)
+}
+
+fn listen(server: &Server, token: &str, query: &str, last: Option<&str>) -> Stream {
+    let (stream, head) = open(server, token, query, last);
+    assert_eq!(head.status, 200, "{head:?}");
+    assert_eq!(head.header("content-type"), Some("text/event-stream"));
+    stream
+}
+
+impl Stream {
+    /// The next that was told, signs of life apart; `None` at the end.
+    fn next(&mut self) -> Option<Told> {
+        loop {
+            if let Some(told) = self.told.pop_front() {
+                return Some(told);
+            }
+            if self.has_ended {
+                return None;
+            }
+            let chunk = self.wire.read_chunk().unwrap();
+            self.has_ended = chunk.is_empty();
+            self.rest.push_str(std::str::from_utf8(&chunk).unwrap());
+            while let Some((block, rest)) = self.rest.split_once("\n\n") {
+                let told = parsed(block);
+                self.rest = rest.to_owned();
+                if let Some(told) = told {
+                    self.told.push_back(told);
+                }
+            }
+        }
+    }
+
+    /// The next that has an id.
+    fn event(&mut self) -> Told {
+        self.until(|told| told.id.is_some())
+    }
+
+    /// The next of a name.
+    fn named(&mut self, name: &str) -> Value {
+        self.until(|told| told.name == name).data
+    }
+
+    fn until(&mut self, wanted: impl Fn(&Told) -> bool) -> Told {
+        loop {
+            let told = self.next().expect("the stream has ended");
+            if wanted(&told) {
+                return told;
+            }
+        }
+    }
+}
+
+fn parsed(block: &str) -> Option<Told> {
+    let mut told = Told::default();
+    let mut has_data = false;
+    for line in block.lines() {
+        let (field, value) = line.split_once(": ").unwrap();
+        match field {
+            "id" => told.id = Some(value.to_owned()),
+            "event" => value.clone_into(&mut told.name),
+            "data" => {
+                told.data = serde_json::from_str(value).unwrap();
+                has_data = true;
+            }
+            _ => assert_eq!(field, "retry"),
+        }
+    }
+    (has_data && told.name != "heartbeat").then_some(told)
+}
+
+fn names(people: &Value) -> Vec<&str> {
+    people["people"].as_array().unwrap().iter().map(|of| of["username"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_stream_tells_what_was_and_then_what_is_each_once() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    for number in 0..120 {
+        posted(&server, &ada, &number.to_string(), &format!("{number}"));
+    }
+    let mut from_first = listen(&server, &bob, "?after=", None);
+    let told: Vec<_> = (0..120).map(|_| from_first.event()).collect();
+    for (number, told) in told.iter().enumerate() {
+        assert_eq!(told.data["body"], number.to_string());
+        assert_eq!(
+            told.id.as_deref(),
+            told.data["id"].as_str(),
+            "one origin: the cursor is its event"
+        );
+    }
+    let mut resumed = listen(&server, &bob, "?after=", told[99].id.as_deref());
+    for number in 100..120 {
+        assert_eq!(resumed.event(), told[number]);
+    }
+    let mut new = listen(&server, &bob, "", None);
+    new.named("people");
+    for number in 120..123 {
+        posted(&server, &ada, &number.to_string(), &format!("{number}"));
+        for stream in [&mut from_first, &mut resumed, &mut new] {
+            assert_eq!(stream.event().data["body"], number.to_string());
+        }
+    }
+    assert_eq!(open(&server, &bob, "?after=x", None).1.status, 400);
+    assert_eq!(open(&server, &bob, "", Some("1:01")).1.status, 400);
+}
+
+#[test]
+fn whoever_comes_back_after_a_crash_misses_nothing() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let mut stream = listen(&server, &ada, "?after=", None);
+    posted(&server, &ada, "a", "one");
+    let last = stream.event().id;
+    posted(&server, &ada, "b", "two");
+    server.kill();
+    let server = lodge.start();
+    posted(&server, &ada, "c", "three");
+    let mut stream = listen(&server, &ada, "", last.as_deref());
+    assert_eq!(
+        [stream.event(), stream.event()].map(|told| told.data["body"].clone()),
+        ["two", "three"]
+    );
+}
+
+#[test]
+fn an_open_stream_hears_of_edits_and_what_is_hidden_is_not_replayed() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, meg) = (member(&server, "ada"), moderator(&lodge, &server, "meg"));
+    let mut stream = listen(&server, &ada, "?after=", None);
+    let id = posted(&server, &ada, "a", "secret");
+    assert_eq!(stream.event().data["body"], "secret");
+    let path = format!("/lobby/messages/{id}");
+    ask(&server, &ada, "PATCH", &path).json(&json!({ "body": "secret too" })).send();
+    assert_eq!(stream.event().data["body"], "secret too");
+    assert_eq!(ask(&server, &meg, "PUT", &format!("{path}/hidden")).send().status, 200);
+    let told = stream.event().data;
+    assert_eq!(
+        (&told["kind"], &told["target"], &told["hidden"]),
+        (&json!("hide"), &json!(id), &json!(true))
+    );
+    let mut again = listen(&server, &ada, "?after=", None);
+    let told: Vec<_> = (0..3).map(|_| again.event().data).collect();
+    assert!(!format!("{told:?}").contains("secret"), "{told:?}");
+}
+
+#[test]
+fn a_stream_ends_with_its_session_or_its_bots_key() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let other = accounts::token(&server, "ada");
+    let bot = lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
+    let (mut one, mut two) = (listen(&server, &ada, "", None), listen(&server, &other, "", None));
+    let mut of_bot = listen(&server, &bot, "", None);
+    assert_eq!(server.ask("DELETE", "/api/session").bearer(&ada).send().status, 204);
+    assert!(one.named("end")["why"].is_string());
+    assert_eq!(one.next(), None);
+    posted(&server, &other, "a", "still here");
+    assert_eq!(two.event().data["body"], "still here", "the other session stands");
+    lodge.admin(&["bot", "revoke", "weather"]);
+    assert!(of_bot.named("end")["why"].is_string());
+    assert_eq!(of_bot.next(), None);
+}
+
+#[test]
+fn a_ban_ends_open_streams() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, meg) = (member(&server, "ada"), moderator(&lodge, &server, "meg"));
+    let (mut banned, mut other) =
+        (listen(&server, &ada, "", None), listen(&server, &meg, "", None));
+    assert_eq!(names(&other.named("people")), ["ada", "meg"]);
+    assert_eq!(ask(&server, &meg, "PUT", "/-/bans/ada").send().status, 204);
+    assert!(banned.named("end")["why"].as_str().unwrap().contains("banned"));
+    assert_eq!(banned.next(), None);
+    assert_eq!(other.named("leave")["username"], "ada", "and they have left");
+    assert_eq!(open(&server, &ada, "", None).1.status, 403);
+}
+
+#[test]
+fn a_new_name_reaches_open_streams() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let id = posted(&server, &ada, "a", "hello");
+    let mut stream = listen(&server, &bob, "", None);
+    let _own = listen(&server, &ada, "", None);
+    let renamed =
+        server.ask("PATCH", "/api/me").bearer(&ada).json(&json!({ "nickname": "Countess" }));
+    assert_eq!(renamed.send().status, 200);
+    assert_eq!(stream.named("person"), json!({ "username": "ada", "nickname": "Countess" }));
+    let message = ask(&server, &bob, "GET", &format!("/lobby/messages/{id}")).send().json();
+    assert_eq!(message["author"]["nickname"], "Countess");
+    let people = ask(&server, &bob, "GET", "/lobby/people").send().json();
+    assert_eq!(people["people"][1]["nickname"], "Countess");
+}
+
+#[test]
+fn two_streams_of_one_person_are_one_person() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let mut first = listen(&server, &ada, "", None);
+    assert_eq!(names(&first.named("people")), ["ada"]);
+    let mut second = listen(&server, &ada, "", None);
+    assert_eq!(names(&second.named("people")), ["ada"]);
+    ask(&server, &bob, "GET", "/lobby/events").send();
+    let people = ask(&server, &bob, "GET", "/lobby/people").send().json();
+    assert_eq!(names(&people), ["ada", "bob"], "whoever polls is here, too");
+}
+
+#[test]
+fn one_person_has_so_many_streams_and_no_more() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let streams: Vec<_> = (0..20).map(|_| listen(&server, &ada, "", None)).collect();
+    let (_, refused) = open(&server, &ada, "", None);
+    assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
+    let _other = listen(&server, &bob, "", None);
+    drop(streams);
+    eventually_true("they have gone", || open(&server, &ada, "", None).1.status == 200);
+}
+
+#[test]
+fn streams_leave_half_of_the_connections_to_others() {
+    let lodge = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "20");
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let streams: Vec<_> = (0..10).map(|_| listen(&server, &ada, "", None)).collect();
+    let (_, refused) = open(&server, &ada, "", None);
+    assert!(refused.status == 503 && refused.header("retry-after").is_some(), "{refused:?}");
+    posted(&server, &ada, "a", "hello");
+    for mut stream in streams {
+        assert_eq!(stream.event().data["body"], "hello");
+    }
+}
+
+#[test]
+fn a_stop_ends_streams_and_does_not_wait_for_them() {
+    let lodge = lodge().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600");
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let mut stream = listen(&server, &ada, "", None);
+    stream.named("people");
+    assert_eq!(server.stop(), Some(0));
+    assert_eq!(stream.next(), None, "no end for good: whoever listens comes again");
+}

@@ -1,0 +1,376 @@
+//! Streams of what happens in channels: one task follows a channel while anybody listens to it, and all share what
+//! it reads.
+
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{Arc, OnceLock, Weak},
+};
+
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use jiff::Timestamp;
+use lodge_domain::{
+    Error, Result,
+    accounts::AccountsClient,
+    board::{Board, Cursor, Event, News, PersonId, Presence, Profile, Reach, Slug},
+};
+use parking_lot::Mutex;
+use tokio::sync::broadcast;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use super::{
+    app::Visitor,
+    dto::{EventJson, PeopleJson, PersonJson},
+    follow::follow,
+    listener::Listener,
+};
+use crate::edge::{
+    address::Client,
+    stream::{Bounds, FULL_RETRY, Streams, named_event},
+};
+
+/// What a listener may have missed before it goes back to reading the store.
+const WAITING_MAX: usize = 1_024;
+
+/// Streams that one person may have open.
+const PER_PERSON_MAX: usize = 20;
+
+/// The streams.
+pub(crate) struct Hub {
+    shared: Arc<Shared>,
+    streams: Streams,
+}
+
+/// What the streams share.
+pub(super) struct Shared {
+    pub(super) board: Arc<Board>,
+    pub(super) accounts: AccountsClient,
+    started_at: Timestamp,
+    rooms: Mutex<HashMap<Slug, Room>>,
+    listeners: Mutex<HashMap<PersonId, Streaming>>,
+}
+
+/// A channel that somebody is in, or was.
+struct Room {
+    presence: Presence,
+    feed: Weak<Feed>,
+}
+
+/// What the listeners to a channel share; the last of them to go ends the task.
+pub(super) struct Feed {
+    frames: broadcast::Sender<Frame>,
+    task: AbortOnDropHandle<()>,
+}
+
+impl Feed {
+    /// Whether anybody still looks for what is new.
+    pub(super) fn is_followed(&self) -> bool {
+        !self.task.is_finished()
+    }
+}
+
+/// The streams of one person.
+#[derive(Default)]
+struct Streaming {
+    count: usize,
+    banned: CancellationToken,
+}
+
+/// What all listeners to a channel hear.
+#[derive(Clone)]
+pub(super) enum Frame {
+    /// Something has happened.
+    Event(Arc<Told>),
+    /// Something may have happened before anybody followed.
+    Look,
+    /// Something about people, as it goes over the wire.
+    Word(Bytes),
+}
+
+/// An event as it goes over the wire, written once for all who have the same cursor.
+pub(super) struct Told {
+    event: Event,
+    /// What a reader has who has all that the follower had then.
+    cursor: Cursor,
+    written: OnceLock<(Bytes, usize)>,
+}
+
+impl Told {
+    pub(super) fn new(event: Event, cursor: Cursor) -> Self {
+        Self { event, cursor, written: OnceLock::new() }
+    }
+
+    pub(super) fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// The frames for a reader who has `cursor` with it: the same bytes for all, or the line of the id anew before
+    /// them.
+    pub(super) fn frames(&self, cursor: &Cursor) -> (Bytes, Option<Bytes>) {
+        let (whole, id_bytes) = self.written.get_or_init(|| {
+            let id = id_line(&self.cursor);
+            let whole = [id.as_bytes(), data_line(&self.event).as_bytes()].concat();
+            (whole.into(), id.len())
+        });
+        if *cursor == self.cursor {
+            return (whole.clone(), None);
+        }
+        (id_line(cursor).into(), Some(whole.slice(*id_bytes..)))
+    }
+}
+
+/// An event that one reader alone is told.
+pub(super) fn frame(event: &Event, cursor: &Cursor) -> Bytes {
+    [id_line(cursor).as_bytes(), data_line(event).as_bytes()].concat().into()
+}
+
+/// What a reader has, so that they come back with it.
+pub(super) fn id_line(cursor: &Cursor) -> String {
+    format!("id: {cursor}\n")
+}
+
+fn data_line(event: &Event) -> String {
+    let json = serde_json::to_string(&EventJson::from(event)).unwrap_or_default();
+    format!("data: {json}\n\n")
+}
+
+/// Something about somebody.
+pub(super) fn word(name: &str, profile: Profile) -> Bytes {
+    let json = serde_json::to_string(&PersonJson::from(profile)).unwrap_or_default();
+    named_event(name, &json)
+}
+
+impl Hub {
+    /// Streams until `end`, half of so many connections at most.
+    pub(crate) fn new(
+        board: Arc<Board>,
+        accounts: AccountsClient,
+        connections_max: usize,
+        end: CancellationToken,
+    ) -> Self {
+        let streams = Streams::new("board", Bounds::half_of(connections_max), end);
+        let started_at = board.clock.now();
+        let (rooms, listeners) = (Mutex::default(), Mutex::default());
+        let shared = Shared { board, accounts, started_at, rooms, listeners };
+        Self { shared: Arc::new(shared), streams }
+    }
+
+    /// Answers a listener to a channel that is there: from a cursor on, or from now on.
+    pub(crate) async fn answer(
+        &self,
+        visitor: &Visitor,
+        channel: Slug,
+        from: Option<Cursor>,
+        client: Client,
+    ) -> Result<Response> {
+        let place = self.streams.place(client)?;
+        let own = Own::take(&self.shared, visitor.actor.id())?;
+        let is_new = from.is_none();
+        let cursor = match from {
+            Some(cursor) => cursor,
+            None => self.shared.board.log.events(channel.clone(), Reach::Tail, 1).await?.cursor,
+        };
+        let listener = Listener::new(&self.shared, visitor, channel, cursor, own, is_new);
+        let told = stream::unfold(listener, |mut listener| async move {
+            Some((listener.next().await?, listener))
+        });
+        Ok(place.answer(told))
+    }
+
+    /// Who is in a channel.
+    pub(crate) fn here(&self, channel: &Slug) -> Vec<Profile> {
+        self.shared.here(channel)
+    }
+
+    /// Somebody without a stream gives a sign of life in a channel that is there.
+    pub(crate) fn seen(&self, channel: &Slug, profile: &Profile) {
+        self.shared.come(channel, profile, Presence::seen);
+    }
+}
+
+impl Shared {
+    /// Begins a stream of somebody's: what they listen to, who is here, and the end of it when it is dropped.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        channel: &Slug,
+        profile: &Profile,
+    ) -> (Stay, broadcast::Receiver<Frame>, Bytes) {
+        self.come(channel, profile, Presence::enter);
+        let (feed, frames) = self.feed(channel);
+        let (shared, person) = (Arc::clone(self), profile.person);
+        let stay = Stay { shared, channel: channel.clone(), person, feed, has_signed_out: false };
+        (stay, frames, self.people(channel))
+    }
+
+    /// Who is here, as it goes over the wire.
+    pub(super) fn people(&self, channel: &Slug) -> Bytes {
+        let people = PeopleJson::from(self.here(channel));
+        named_event("people", &serde_json::to_string(&people).unwrap_or_default())
+    }
+
+    fn here(&self, channel: &Slug) -> Vec<Profile> {
+        let now = self.board.clock.now();
+        self.rooms.lock().get(channel).map(|room| room.presence.here(now)).unwrap_or_default()
+    }
+
+    fn come(
+        &self,
+        channel: &Slug,
+        profile: &Profile,
+        how: impl FnOnce(&mut Presence, &Profile, Timestamp) -> bool,
+    ) {
+        let now = self.board.clock.now();
+        let mut rooms = self.rooms.lock();
+        let room = self.room(&mut rooms, channel);
+        if how(&mut room.presence, profile, now) {
+            room.tell(|| word("join", profile.clone()));
+        }
+    }
+
+    fn room<'a>(&self, rooms: &'a mut HashMap<Slug, Room>, channel: &Slug) -> &'a mut Room {
+        rooms.entry(channel.clone()).or_insert_with(|| Room {
+            presence: Presence::since(self.started_at),
+            feed: Weak::new(),
+        })
+    }
+
+    /// The feed that there is, or a new one; and what is heard on it from now on.
+    fn feed(self: &Arc<Self>, channel: &Slug) -> (Arc<Feed>, broadcast::Receiver<Frame>) {
+        let mut rooms = self.rooms.lock();
+        let room = self.room(&mut rooms, channel);
+        let there = room.feed.upgrade().filter(|feed| feed.is_followed());
+        let feed = there.unwrap_or_else(|| {
+            let frames = broadcast::Sender::new(WAITING_MAX);
+            let following = follow(Arc::clone(self), channel.clone(), frames.clone());
+            let task = AbortOnDropHandle::new(tokio::spawn(following));
+            let feed = Arc::new(Feed { frames, task });
+            room.feed = Arc::downgrade(&feed);
+            feed
+        });
+        let frames = feed.frames.subscribe();
+        (feed, frames)
+    }
+
+    /// Tells of those who have left a channel.
+    pub(super) fn sweep(&self, channel: &Slug) {
+        let now = self.board.clock.now();
+        let mut rooms = self.rooms.lock();
+        let Some(room) = rooms.get_mut(channel) else { return };
+        for gone in room.presence.sweep(now) {
+            room.tell(|| word("leave", gone));
+        }
+    }
+
+    /// Passes on what has become of somebody to a channel.
+    pub(super) fn hear(&self, channel: &Slug, news: News) {
+        match news {
+            News::Changed(profile) => {
+                let mut rooms = self.rooms.lock();
+                let Some(room) = rooms.get_mut(channel) else { return };
+                room.presence.rename(&profile);
+                room.tell(|| word("person", profile));
+            }
+            News::Banned(person) => {
+                if let Some(streaming) = self.listeners.lock().get_mut(&person) {
+                    // Once they are let in again, another counts.
+                    mem::take(&mut streaming.banned).cancel();
+                }
+            }
+        }
+    }
+}
+
+impl Room {
+    fn tell(&self, word: impl FnOnce() -> Bytes) {
+        if let Some(feed) = self.feed.upgrade() {
+            // Nobody may listen.
+            let _ = feed.frames.send(Frame::Word(word()));
+        }
+    }
+}
+
+/// That somebody is in a channel by a stream.
+pub(super) struct Stay {
+    shared: Arc<Shared>,
+    channel: Slug,
+    person: PersonId,
+    pub(super) feed: Arc<Feed>,
+    /// Whether they may not be here any more.
+    pub(super) has_signed_out: bool,
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        let now = self.shared.board.clock.now();
+        let mut rooms = self.shared.rooms.lock();
+        let Some(room) = rooms.get_mut(&self.channel) else { return };
+        if !self.has_signed_out {
+            room.presence.leave(self.person, now);
+        } else if let Some(left) = room.presence.sign_out(self.person, now) {
+            room.tell(|| word("leave", left));
+        }
+    }
+}
+
+/// One of the streams that somebody may have.
+pub(super) struct Own {
+    shared: Arc<Shared>,
+    person: PersonId,
+    /// Ends all of them.
+    pub(super) banned: CancellationToken,
+}
+
+impl Own {
+    fn take(shared: &Arc<Shared>, person: PersonId) -> Result<Self> {
+        let mut listeners = shared.listeners.lock();
+        let streaming = listeners.entry(person).or_default();
+        if streaming.count >= PER_PERSON_MAX {
+            return Err(Error::TooMany { retry_after: FULL_RETRY });
+        }
+        streaming.count += 1;
+        let banned = streaming.banned.clone();
+        Ok(Self { shared: Arc::clone(shared), person, banned })
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let mut listeners = self.shared.listeners.lock();
+        if let Some(streaming) = listeners.get_mut(&self.person) {
+            streaming.count -= 1;
+            if streaming.count == 0 {
+                listeners.remove(&self.person);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lodge_domain::{
+        accounts::AccountId,
+        board::{Stamp, What},
+    };
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_written_once_and_the_id_anew_for_whoever_has_another_cursor() {
+        let id = "7:42".parse().unwrap();
+        let person = PersonId::Account(AccountId(1));
+        let by = Profile { person, username: "ada".into(), nickname: "Ada".into(), picture: None };
+        let event = Event { id, at: Stamp::stored(0), by, what: What::Delete { target: id } };
+        let cursor: Cursor = "7:42,9:3".parse().unwrap();
+        let told = Told::new(event.clone(), cursor.clone());
+        let ((first, none), (again, _)) = (told.frames(&cursor), told.frames(&cursor));
+        assert_eq!((first.as_ptr(), none), (again.as_ptr(), None), "each holds the same bytes");
+        assert_eq!(first, frame(&event, &cursor));
+        let other: Cursor = "7:42".parse().unwrap();
+        let (line, data) = told.frames(&other);
+        assert_eq!([line, data.unwrap()].concat(), frame(&event, &other));
+        let text = String::from_utf8(first.to_vec()).unwrap();
+        assert!(text.starts_with("id: 7:42,9:3\ndata: {") && text.ends_with("}\n\n"), "{text}");
+    }
+}

@@ -1,0 +1,183 @@
+//! One stream of what happens in a channel.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use lodge_domain::{
+    Error, Result,
+    board::{Cursor, Reach, Slug},
+};
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    time::{Interval, MissedTickBehavior, interval},
+};
+
+use super::{
+    app::{Credential, Visitor},
+    hub::{Frame, Own, Shared, Stay, frame, id_line},
+    reader::{Heard, Reader},
+};
+use crate::edge::stream::named_event;
+
+/// Events that are read at once: what a stream holds in memory.
+const PAGE: usize = 50;
+
+/// How often it is looked whether whoever listens still may.
+const CHECK: Duration = Duration::from_millis(500);
+
+/// So often in a row nobody may be found who knows, or nothing be read, before the stream breaks off.
+const FAILURES_MAX: u32 = 20;
+
+/// A stream.
+pub(super) struct Listener {
+    shared: Arc<Shared>,
+    channel: Slug,
+    credential: Credential,
+    reader: Reader,
+    frames: broadcast::Receiver<Frame>,
+    waiting: VecDeque<Bytes>,
+    checks: Interval,
+    failures: u32,
+    has_ended: bool,
+    stay: Stay,
+    own: Own,
+}
+
+impl Listener {
+    /// Somebody who listens to a channel, and has `cursor`; if that is what is new, they are told.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        visitor: &Visitor,
+        channel: Slug,
+        cursor: Cursor,
+        own: Own,
+        is_new: bool,
+    ) -> Self {
+        let mut waiting = VecDeque::new();
+        if is_new {
+            // Nothing is dispatched, but whoever comes back says it.
+            waiting.push_back((id_line(&cursor) + "\n").into());
+        }
+        let (stay, frames, people) = shared.enter(&channel, &visitor.actor.profile);
+        waiting.push_back(people);
+        let mut checks = interval(CHECK);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            shared: Arc::clone(shared),
+            channel,
+            credential: visitor.credential,
+            reader: Reader::from(cursor),
+            frames,
+            waiting,
+            checks,
+            failures: 0,
+            has_ended: false,
+            stay,
+            own,
+        }
+    }
+
+    /// What is to be sent next.
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if self.own.banned.is_cancelled() && !self.has_ended {
+                self.end("you are banned from the board");
+            }
+            if let Some(next) = self.waiting.pop_front() {
+                return Some(next);
+            }
+            if self.has_ended {
+                return None;
+            }
+            if !self.reader.is_live() {
+                if self.checks.tick().now_or_never().is_some() {
+                    self.check().await;
+                }
+                if !self.has_ended {
+                    self.read_on().await;
+                }
+                continue;
+            }
+            tokio::select! {
+                biased;
+                () = self.own.banned.cancelled() => {}
+                _ = self.checks.tick() => self.check().await,
+                heard = self.frames.recv() => self.hear(heard),
+            }
+        }
+    }
+
+    /// Reads the page after the cursor.
+    async fn read_on(&mut self) {
+        let after = Reach::After(self.reader.cursor().clone());
+        match self.shared.board.log.events(self.channel.clone(), after, PAGE).await {
+            Ok(page) => {
+                self.failures = 0;
+                let told = self.reader.read(page);
+                self.waiting.extend(told.iter().map(|(event, cursor)| frame(event, cursor)));
+            }
+            Err(error) => {
+                self.fail(&error);
+                self.checks.tick().await;
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Result<Frame, RecvError>) {
+        match heard {
+            Ok(Frame::Event(told)) => {
+                if self.reader.hear(told.event().id) == Heard::Next {
+                    let (first, rest) = told.frames(self.reader.cursor());
+                    self.waiting.push_back(first);
+                    self.waiting.extend(rest);
+                }
+            }
+            Ok(Frame::Look) => self.reader.look_again(),
+            Ok(Frame::Word(word)) => self.waiting.push_back(word),
+            Err(RecvError::Lagged(_)) => {
+                self.reader.look_again();
+                // Who came and went is not kept: who is here now is.
+                self.waiting.push_back(self.shared.people(&self.channel));
+            }
+            Err(RecvError::Closed) => self.has_ended = true,
+        }
+    }
+
+    /// Looks whether whoever listens still may.
+    async fn check(&mut self) {
+        if !self.stay.feed.is_followed() {
+            self.has_ended = true;
+            return;
+        }
+        let stands = match self.credential {
+            Credential::Session(session) => match self.shared.accounts.who(session).await {
+                Ok(_) => Ok(true),
+                Err(Error::Unauthenticated(_)) => Ok(false),
+                Err(error) => Err(error),
+            },
+            Credential::Bot(bot) => self.shared.board.bots.live(bot).await.map(|key| key.is_some()),
+        };
+        match stands {
+            Ok(true) => self.failures = 0,
+            Ok(false) => self.end("you are signed out"),
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// Ends the stream for good.
+    fn end(&mut self, why: &str) {
+        self.has_ended = true;
+        self.stay.has_signed_out = true;
+        self.waiting.clear();
+        let why = serde_json::json!({ "why": why }).to_string();
+        self.waiting.push_back(named_event("end", &why));
+    }
+
+    fn fail(&mut self, error: &Error) {
+        tracing::debug!(%error, channel = %self.channel, "a listener waits");
+        self.failures += 1;
+        // Whoever listens may come again, and is told what is the matter.
+        self.has_ended |= self.failures >= FAILURES_MAX;
+    }
+}

@@ -1,0 +1,246 @@
+//! What one reader of a channel has, and what they are to be told next: every event once, those of an origin in
+//! their order, whatever reaches them in between.
+
+use lodge_domain::board::{Cursor, Event, EventId, EventsPage};
+
+/// What has become of an event that a reader heard of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It is the next of its origin: they have it from now on, and are to be told.
+    Next,
+    /// They had it.
+    Known,
+    /// There is one before it that they do not have: they read on in the store, which has both.
+    TooEarly,
+}
+
+/// A reader with their own cursor. They read pages of the store until they have caught up, and hear of single events
+/// from then on, until they miss one. Whoever listens is to have subscribed before the first page.
+#[derive(Debug)]
+pub(super) struct Reader {
+    cursor: Cursor,
+    is_live: bool,
+}
+
+impl Reader {
+    /// One who has so much.
+    pub(super) fn from(cursor: Cursor) -> Self {
+        Self { cursor, is_live: false }
+    }
+
+    /// What they have.
+    pub(super) fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+
+    /// Whether they have caught up; if not, they are to read the page after their cursor.
+    pub(super) fn is_live(&self) -> bool {
+        self.is_live
+    }
+
+    /// They may have missed something.
+    pub(super) fn look_again(&mut self) {
+        self.is_live = false;
+    }
+
+    /// They hear of an event.
+    pub(super) fn hear(&mut self, id: EventId) -> Heard {
+        let had = self.cursor.seq(id.origin);
+        if id.seq <= had {
+            return Heard::Known;
+        }
+        if id.seq > had + 1 {
+            self.is_live = false;
+            return Heard::TooEarly;
+        }
+        self.cursor.take(id);
+        Heard::Next
+    }
+
+    /// They read the page after their cursor: what is new to them, each with what they have then.
+    pub(super) fn read(&mut self, page: EventsPage) -> Vec<(Event, Cursor)> {
+        let EventsPage { events, start, cursor, more } = page;
+        self.is_live = !more;
+        let mut had = start;
+        let mut told = Vec::with_capacity(events.len());
+        for event in events {
+            if had.has(event.id) {
+                continue;
+            }
+            had.take(event.id);
+            told.push((event, had.clone()));
+        }
+        self.cursor = cursor;
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, VecDeque};
+
+    use lodge_domain::{
+        accounts::AccountId,
+        board::{Origin, PersonId, Profile, Stamp, What},
+    };
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    const ORIGINS: u32 = 3;
+    const READERS: usize = 3;
+    const PAGE: usize = 3;
+
+    /// Events that wait for a reader; past it they have missed some.
+    const WAITING_MAX: usize = 4;
+
+    fn event(id: EventId, at: i64) -> Event {
+        let person = PersonId::Account(AccountId(1));
+        let by =
+            Profile { person, username: String::new(), nickname: String::new(), picture: None };
+        Event { id, at: Stamp::stored(at), by, what: What::Delete { target: id } }
+    }
+
+    /// What is stored; what is seen of each origin grows by itself, as where other nodes write.
+    #[derive(Default)]
+    struct Store(BTreeMap<u32, Vec<Event>>);
+
+    impl Store {
+        fn write(&mut self, origin: u32, at: i64) {
+            let of_origin = self.0.entry(origin).or_default();
+            let id =
+                EventId { origin: Origin::new(origin).unwrap(), seq: of_origin.len() as u64 + 1 };
+            let latest = of_origin.last().map_or(0, |event| event.at.microseconds());
+            of_origin.push(event(id, at.max(latest + 1)));
+        }
+
+        fn after(&self, had: &Cursor, limit: usize) -> EventsPage {
+            let first = |of_origin: &Vec<Event>| {
+                let new = of_origin.iter().filter(|event| !had.has(event.id)).take(limit + 1);
+                new.cloned().collect::<Vec<_>>()
+            };
+            EventsPage::after(had.clone(), self.0.values().flat_map(first).collect(), limit)
+        }
+    }
+
+    /// A stream: what waits for it, and what it has told, over all of its connections.
+    struct Stream {
+        reader: Reader,
+        waiting: VecDeque<EventId>,
+        has_missed: bool,
+        told: Vec<EventId>,
+    }
+
+    impl Stream {
+        fn begin() -> Self {
+            let (waiting, told) = (VecDeque::new(), Vec::new());
+            Self { reader: Reader::from(Cursor::default()), waiting, has_missed: false, told }
+        }
+
+        fn is_told(&mut self, id: EventId) {
+            if self.waiting.len() == WAITING_MAX {
+                self.waiting.pop_front();
+                self.has_missed = true;
+            }
+            self.waiting.push_back(id);
+        }
+
+        /// One step of what a stream does; false if there is nothing to do.
+        fn step(&mut self, store: &Store) -> bool {
+            if !self.reader.is_live() {
+                let page = store.after(self.reader.cursor(), PAGE);
+                self.told.extend(self.reader.read(page).into_iter().map(|(event, _)| event.id));
+                return true;
+            }
+            if std::mem::take(&mut self.has_missed) {
+                self.reader.look_again();
+                return true;
+            }
+            let Some(id) = self.waiting.pop_front() else { return false };
+            if self.reader.hear(id) == Heard::Next {
+                self.told.push(id);
+            }
+            true
+        }
+
+        /// The connection is lost, and begun anew with the id that was told last.
+        fn reconnect(&mut self) {
+            let cursor = self.reader.cursor().to_string().parse().unwrap();
+            self.reader = Reader::from(cursor);
+            self.waiting.clear();
+            self.has_missed = false;
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Write(u32, i64),
+        Follow(usize),
+        Read(usize),
+        Reconnect(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (1..=ORIGINS, 0_i64..50).prop_map(|(origin, at)| Step::Write(origin, at)),
+            3 => (1_usize..9).prop_map(Step::Follow),
+            4 => (0..READERS).prop_map(Step::Read),
+            1 => (0..READERS).prop_map(Step::Reconnect),
+        ]
+    }
+
+    proptest! {
+            /// However writes, the follower, readers and lost connections come between each other.
+            #[test]
+            fn every_stream_gets_every_event_once_and_those_of_an_origin_in_order(steps in vec(step(), 0..120)) {
+                let mut store = Store::default();
+                let mut followed = Cursor::default();
+                let mut streams: Vec<_> = (0..READERS).map(|_| Stream::begin()).collect();
+                let follow = |store: &Store, followed: &mut Cursor, streams: &mut Vec<Stream>, limit| {
+                    let page = store.after(followed, limit);
+                    *followed = page.cursor;
+                    for event in &page.events {
+                        for stream in streams.iter_mut() {
+     stream.is_told(event.id);
+    }
+                    }
+                    page.more
+                };
+                for step in steps {
+                    match step {
+                        Step::Write(origin, at) => store.write(origin, at),
+                        Step::Follow(limit) => drop(follow(&store, &mut followed, &mut streams, limit)),
+                        Step::Read(stream) => drop(streams[stream].step(&store)),
+                        Step::Reconnect(stream) => streams[stream].reconnect(),
+                    }
+                }
+                while follow(&store, &mut followed, &mut streams, 2) {}
+                for stream in &mut streams {
+                    while stream.step(&store) {}
+                    for (origin, written) in &store.0 {
+                        let of_origin: Vec<_> = stream.told.iter().filter(|id| id.origin.number() == *origin).copied().collect();
+                        let ids: Vec<_> = written.iter().map(|event| event.id).collect();
+                        prop_assert_eq!(of_origin, ids);
+                    }
+                    prop_assert_eq!(stream.told.len(), store.0.values().map(Vec::len).sum::<usize>());
+                }
+            }
+        }
+
+    #[test]
+    fn an_event_that_comes_too_early_waits_for_the_one_before() {
+        let mut reader = Reader::from("7:3".parse().unwrap());
+        reader.read(EventsPage {
+            start: "7:3".parse().unwrap(),
+            cursor: "7:3".parse().unwrap(),
+            ..EventsPage::default()
+        });
+        assert!(reader.is_live());
+        let hear = |reader: &mut Reader, id: &str| reader.hear(id.parse().unwrap());
+        assert_eq!(hear(&mut reader, "7:3"), Heard::Known);
+        assert_eq!(hear(&mut reader, "7:4"), Heard::Next);
+        assert_eq!(hear(&mut reader, "9:1"), Heard::Next);
+        assert_eq!(hear(&mut reader, "7:6"), Heard::TooEarly);
+        assert_eq!((reader.is_live(), reader.cursor().to_string()), (false, "7:4,9:1".to_owned()));
+    }
+}
