@@ -15,7 +15,7 @@ fn what_is_good_is_said_line_by_line() {
     let ran = lodge.run(&FREE);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.lines().all(|line| line.starts_with("ok    ")), "{}", ran.out);
-    assert!(ran.out.contains("configuration: apps links, accounts, rides"), "{}", ran.out);
+    assert!(ran.out.contains("configuration: apps links, accounts, rides, board"), "{}", ran.out);
     assert!(ran.out.contains("empty; lodge serve fills it"), "{}", ran.out);
     assert!(!lodge.data().exists(), "a check makes nothing");
     let server = lodge.start();

@@ -348,6 +348,10 @@ impl Drop for Own {
 }
 
 #[cfg(test)]
+#[path = "hub_tests.rs"]
+mod streams;
+
+#[cfg(test)]
 mod tests {
     use lodge_domain::{
         accounts::AccountId,

@@ -1,0 +1,341 @@
+//! Streams over a log in memory.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lodge_domain::{
+    SystemClock,
+    accounts::{AccountId, Backend, Call, Reply, Username},
+    board::{
+        Actor, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel, ChannelChange,
+        Channels, ClientId, EventId, EventsPage, Known, Message, MessageSearch, MessagesPage,
+        MessagesQuery, NewMessage, Origin, Posted, Report, Reports, Stamp, Unread, Version,
+        Visibility, What, Wish,
+    },
+    keys::{ApiKey, KeyId, KeyStore, Keys},
+};
+use tokio::time::timeout;
+
+use super::*;
+use crate::board::app::Credential;
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A log of one origin, and bots that are never revoked, but for one.
+#[derive(Default)]
+struct Memory {
+    events: Mutex<Vec<Event>>,
+    has_revoked: Mutex<bool>,
+}
+
+fn unused<T>() -> Result<T> {
+    Err(Error::internal("no test asks for this"))
+}
+
+#[async_trait]
+impl BoardLog for Memory {
+    async fn post(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Posted> {
+        let mut events = self.events.lock();
+        let id = EventId { origin: Origin::new(7).unwrap(), seq: events.len() as u64 + 1 };
+        let at = Stamp::after(events.last().map(|event| event.at), now);
+        let visibility = Visibility::Shown;
+        let what =
+            What::Message { body: Some(new.body), reply_to: None, picture: None, visibility };
+        let event = Event { id, at, by: by.profile, what };
+        events.push(event.clone());
+        Ok(Posted::New(event))
+    }
+
+    async fn amend(
+        &self,
+        _: Slug,
+        _: EventId,
+        _: Wish,
+        _: Actor,
+        _: Timestamp,
+    ) -> Result<Option<Event>> {
+        unused()
+    }
+
+    async fn events(&self, _: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+        let events = self.events.lock();
+        let had = match reach {
+            Reach::After(had) => had,
+            Reach::Before(_) => return unused(),
+            Reach::Tail => {
+                let mut all = Cursor::default();
+                events.iter().for_each(|event| all.take(event.id));
+                return Ok(EventsPage { cursor: all, ..EventsPage::default() });
+            }
+        };
+        let new = events.iter().filter(|event| !had.has(event.id)).take(limit + 1).cloned();
+        let new = new.collect();
+        Ok(EventsPage::after(had, new, limit))
+    }
+
+    async fn messages(&self, _: MessagesQuery) -> Result<MessagesPage> {
+        unused()
+    }
+
+    async fn message(&self, _: Slug, _: EventId, _: Actor) -> Result<Option<Message>> {
+        unused()
+    }
+
+    async fn history(&self, _: Slug, _: EventId) -> Result<Vec<Version>> {
+        unused()
+    }
+
+    async fn search(&self, _: MessageSearch) -> Result<Vec<Message>> {
+        unused()
+    }
+
+    async fn written_by(&self, _: PersonId, _: i64, _: usize) -> Result<Vec<(i64, Message)>> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl Channels for Memory {
+    async fn list(&self) -> Result<Vec<Channel>> {
+        unused()
+    }
+
+    async fn find(&self, _: Slug) -> Result<Option<Channel>> {
+        unused()
+    }
+
+    async fn create(&self, _: Channel) -> Result<(Channel, bool)> {
+        unused()
+    }
+
+    async fn change(&self, _: Slug, _: ChannelChange) -> Result<Option<Channel>> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl BoardPeople for Memory {
+    async fn note(&self, _: Profile) -> Result<bool> {
+        Ok(true)
+    }
+
+    async fn find(&self, _: PersonId) -> Result<Option<Known>> {
+        unused()
+    }
+
+    async fn named(&self, _: Username) -> Result<Option<Known>> {
+        unused()
+    }
+
+    async fn ban(&self, _: PersonId, _: Option<Timestamp>) -> Result<Option<Known>> {
+        unused()
+    }
+
+    async fn banned(&self) -> Result<Vec<Known>> {
+        unused()
+    }
+
+    async fn note_read(&self, _: PersonId, _: Slug, _: Cursor) -> Result<()> {
+        unused()
+    }
+
+    async fn unread(&self, _: Profile) -> Result<Vec<Unread>> {
+        unused()
+    }
+
+    async fn accounts(&self, _: Option<AccountId>, _: usize) -> Result<Vec<AccountId>> {
+        unused()
+    }
+
+    async fn forget(&self, _: AccountId) -> Result<()> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl Reports for Memory {
+    async fn add(&self, _: Slug, _: EventId, _: Profile, _: String, _: Timestamp) -> Result<bool> {
+        unused()
+    }
+
+    async fn open(&self, _: usize) -> Result<Vec<Report>> {
+        unused()
+    }
+
+    async fn settle(&self, _: i64, _: PersonId, _: Timestamp) -> Result<bool> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl KeyStore for Memory {
+    async fn add(&self, _: &str, _: [u8; 32], _: Timestamp) -> Result<ApiKey> {
+        unused()
+    }
+
+    async fn find(&self, _: [u8; 32]) -> Result<Option<ApiKey>> {
+        unused()
+    }
+
+    async fn get(&self, id: KeyId) -> Result<Option<ApiKey>> {
+        let has_revoked = id == KeyId(13) && *self.has_revoked.lock();
+        Ok(Some(bot(id)).filter(|_| !has_revoked))
+    }
+
+    async fn list(&self) -> Result<Vec<ApiKey>> {
+        unused()
+    }
+
+    async fn revoke(&self, _: &str, _: Timestamp) -> Result<Option<ApiKey>> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl Backend for Memory {
+    async fn call(&self, _: Call) -> Result<Reply> {
+        unused()
+    }
+}
+
+fn bot(id: KeyId) -> ApiKey {
+    ApiKey { id, name: format!("bot{}", id.0), created_at: Timestamp::UNIX_EPOCH, revoked_at: None }
+}
+
+fn scene() -> (Arc<Memory>, Hub) {
+    let memory = Arc::new(Memory::default());
+    let stores = BoardStores {
+        log: Arc::clone(&memory) as _,
+        channels: Arc::clone(&memory) as _,
+        people: Arc::clone(&memory) as _,
+        reports: Arc::clone(&memory) as _,
+    };
+    let clock = Arc::new(SystemClock);
+    let bots = Keys::new(
+        Arc::clone(&memory) as _,
+        Arc::clone(&clock) as _,
+        Arc::new(lodge_domain::OsRandom),
+    );
+    let board = Board::new(stores, bots.with_prefix(BOT_PREFIX), clock);
+    let accounts = AccountsClient::new(Arc::clone(&memory) as _);
+    (memory, Hub::new(Arc::new(board), accounts, 100, CancellationToken::new()))
+}
+
+impl Hub {
+    async fn write(&self, count: usize) {
+        for number in 0..count {
+            let new = NewMessage {
+                channel: Slug::lobby(),
+                client_id: ClientId::parse(&number.to_string()).unwrap(),
+                body: Body::parse("hello").unwrap(),
+                reply_to: None,
+                picture: None,
+            };
+            self.shared.board.post(&Actor::of_bot(&bot(KeyId(1))), new).await.unwrap();
+        }
+    }
+
+    fn listen(&self, id: i64) -> Listener {
+        let id = KeyId(id);
+        let visitor = Visitor { actor: Actor::of_bot(&bot(id)), credential: Credential::Bot(id) };
+        let own = Own::take(&self.shared, PersonId::Bot(id)).unwrap();
+        Listener::new(&self.shared, &visitor, Slug::lobby(), Cursor::default(), own, false)
+    }
+}
+
+/// The text of the next so many events with an id.
+async fn events(listener: &mut Listener, count: u64) -> String {
+    let mut text = String::new();
+    let mut read = 0;
+    while read < count {
+        let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
+        let next = std::str::from_utf8(&next).unwrap();
+        if next.starts_with("id: ") {
+            read += 1;
+        }
+        if !next.starts_with("event: ") {
+            text.push_str(next);
+        }
+    }
+    text
+}
+
+/// The next event of a name.
+async fn word(listener: &mut Listener, name: &str) -> String {
+    loop {
+        let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
+        let next = String::from_utf8(next.to_vec()).unwrap();
+        if next.starts_with(&format!("event: {name}\n")) {
+            return next;
+        }
+    }
+}
+
+fn ids(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_listener_that_lags_reads_on_in_the_store_and_misses_nothing() {
+    let (_, hub) = scene();
+    let (mut quick, mut slow) = (hub.listen(1), hub.listen(2));
+    hub.write(1).await;
+    events(&mut slow, 1).await;
+    events(&mut quick, 1).await;
+    let count = WAITING_MAX * 2;
+    hub.write(count).await;
+    let all: Vec<_> = (2..).take(count).map(|seq| format!("7:{seq}")).collect();
+    assert_eq!(ids(&events(&mut quick, count as u64).await), all);
+    // All of it has been told by now, and half of it is forgotten.
+    assert_eq!(ids(&events(&mut slow, count as u64).await), all);
+    hub.write(1).await;
+    let last = events(&mut slow, 1).await;
+    assert!(last.starts_with(&format!("id: 7:{}\ndata: ", count + 2)), "{last}");
+}
+
+#[tokio::test]
+async fn one_task_follows_for_all_while_anybody_listens() {
+    let (_, hub) = scene();
+    let feed = || hub.shared.rooms.lock().get(&Slug::lobby()).unwrap().feed.clone();
+    let first = hub.listen(1);
+    let of_first = feed();
+    let second = hub.listen(2);
+    assert!(feed().ptr_eq(&of_first), "the second shares the task of the first");
+    drop(first);
+    assert!(of_first.upgrade().is_some_and(|feed| feed.is_followed()));
+    drop(second);
+    assert!(of_first.upgrade().is_none());
+    let mut third = hub.listen(3);
+    assert!(!feed().ptr_eq(&of_first));
+    hub.write(1).await;
+    assert_eq!(ids(&events(&mut third, 1).await), ["7:1"]);
+}
+
+#[tokio::test]
+async fn whoever_may_not_be_here_any_more_leaves_at_once_for_the_others() {
+    let (memory, hub) = scene();
+    let (mut banned, mut revoked, mut other) = (hub.listen(1), hub.listen(13), hub.listen(3));
+    hub.shared.hear(&Slug::lobby(), News::Banned(PersonId::Bot(KeyId(1))));
+    assert!(word(&mut banned, "end").await.contains("banned"));
+    assert!(banned.next().await.is_none());
+    *memory.has_revoked.lock() = true;
+    word(&mut revoked, "end").await;
+    drop((banned, revoked));
+    let left = [word(&mut other, "leave").await, word(&mut other, "leave").await];
+    assert!(left[0].contains("bot1\"") && left[1].contains("bot13"), "{left:?}");
+    assert_eq!(hub.here(&Slug::lobby()).len(), 1);
+}
+
+#[tokio::test]
+async fn one_person_has_so_many_streams_and_a_place_again_when_one_ends() {
+    let (_, hub) = scene();
+    let mut streams: Vec<_> = (0..PER_PERSON_MAX).map(|_| hub.listen(1)).collect();
+    let refused = Own::take(&hub.shared, PersonId::Bot(KeyId(1))).map(drop).unwrap_err();
+    assert!(matches!(refused, Error::TooMany { .. }), "{refused}");
+    let _other = hub.listen(2);
+    streams.pop();
+    drop(hub.listen(1));
+    assert_eq!(hub.here(&Slug::lobby()).len(), 2);
+    drop(streams);
+    assert_eq!(hub.shared.listeners.lock().len(), 1, "who has none is not remembered");
+}
