@@ -124,14 +124,15 @@ impl Board {
         Ok(event)
     }
 
-    /// Lets somebody in who wants to read: notes what they are called. [`Error::Forbidden`] if they are banned.
-    pub async fn admit(&self, profile: &Profile) -> Result<()> {
-        let known = self.people.find(profile.person).await?;
-        rules::check_banned(known.as_ref().is_some_and(|known| known.banned_at.is_some()))?;
-        if known.is_none_or(|known| known.profile != *profile) {
-            self.note(profile.clone()).await?;
-        }
-        Ok(())
+    /// Lets somebody in who wants to read; false if they are known by another profile than this. Either may be the
+    /// older: whoever asks looks, and notes it. [`Error::Forbidden`] if they are banned.
+    pub async fn admit(&self, profile: &Profile) -> Result<bool> {
+        let Some(known) = self.people.find(profile.person).await? else {
+            self.people.note(profile.clone()).await?;
+            return Ok(true);
+        };
+        rules::check_banned(known.banned_at.is_some())?;
+        Ok(known.profile == *profile)
     }
 
     /// The channel of that name.

@@ -84,7 +84,9 @@ impl BoardApp {
         match asked.bearer() {
             Some(token) if token.starts_with(BOT_PREFIX) => {
                 let bot = self.board.bots.authenticate(token).await?;
-                self.admit(Actor::of_bot(&bot), Credential::Bot(bot.id)).await
+                let actor = Actor::of_bot(&bot);
+                self.board.admit(&actor.profile).await?;
+                Ok(Visitor { actor, credential: Credential::Bot(bot.id) })
             }
             _ => {
                 let session = asked.session()?;
@@ -95,12 +97,13 @@ impl BoardApp {
 
     /// Lets somebody in who is signed in.
     pub(crate) async fn signed_in(&self, me: &SignedIn, session: SessionDigest) -> Result<Visitor> {
-        self.admit(Actor::of(&me.account), Credential::Session(session)).await
-    }
-
-    async fn admit(&self, actor: Actor, credential: Credential) -> Result<Visitor> {
-        self.board.admit(&actor.profile).await?;
-        Ok(Visitor { actor, credential })
+        let mut actor = Actor::of(&me.account);
+        if !self.board.admit(&actor.profile).await? {
+            // A session may be remembered a moment longer than its account is so.
+            actor = Actor::of(&self.accounts.user(me.account.username.clone()).await?);
+            self.board.note(actor.profile.clone()).await?;
+        }
+        Ok(Visitor { actor, credential: Credential::Session(session) })
     }
 
     /// Takes one from the share of whoever sends something, or says when there is one again.

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
 use lodge_domain::{
-    SystemClock,
+    Clock, SystemClock,
     accounts::{AccountId, Backend, Call, Reply, Username},
     board::{
         Actor, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel, ChannelChange,
         Channels, ClientId, EventId, EventsPage, Known, Message, MessageSearch, MessagesPage,
-        MessagesQuery, NewMessage, Origin, Posted, Report, Reports, Stamp, Unread, Version,
-        Visibility, What, Wish,
+        MessagesQuery, NewMessage, Origin, PRESENCE_TTL, Posted, Report, Reports, Stamp, Unread,
+        Version, Visibility, What, Wish,
     },
+    clock::ManualClock,
     keys::{ApiKey, KeyId, KeyStore, Keys},
 };
 use tokio::time::timeout;
@@ -203,6 +205,10 @@ fn bot(id: KeyId) -> ApiKey {
 }
 
 fn scene() -> (Arc<Memory>, Hub) {
+    scene_at(Arc::new(SystemClock))
+}
+
+fn scene_at(clock: Arc<dyn Clock>) -> (Arc<Memory>, Hub) {
     let memory = Arc::new(Memory::default());
     let stores = BoardStores {
         log: Arc::clone(&memory) as _,
@@ -210,7 +216,6 @@ fn scene() -> (Arc<Memory>, Hub) {
         people: Arc::clone(&memory) as _,
         reports: Arc::clone(&memory) as _,
     };
-    let clock = Arc::new(SystemClock);
     let bots = Keys::new(
         Arc::clone(&memory) as _,
         Arc::clone(&clock) as _,
@@ -338,4 +343,37 @@ async fn one_person_has_so_many_streams_and_a_place_again_when_one_ends() {
     assert_eq!(hub.here(&Slug::lobby()).len(), 2);
     drop(streams);
     assert_eq!(hub.shared.listeners.lock().len(), 1, "who has none is not remembered");
+}
+
+#[tokio::test]
+async fn whoever_comes_and_goes_is_announced_and_a_reload_is_not() {
+    let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
+    let (_, hub) = scene_at(Arc::clone(&clock) as _);
+    let mut listener = hub.listen(1);
+    // Who was here before the start is not announced.
+    drop(hub.listen(2));
+    clock.advance_seconds(PRESENCE_TTL.as_secs());
+    assert!(word(&mut listener, "leave").await.contains("bot2"));
+    let third = hub.listen(3);
+    assert!(word(&mut listener, "join").await.contains("bot3"));
+    drop(third);
+    let third = hub.listen(3);
+    drop(third);
+    let _fourth = hub.listen(4);
+    let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
+    assert!(next.starts_with(b"event: join") && next.ends_with(b"\"bot\":true}\n\n"));
+    assert!(String::from_utf8_lossy(&next).contains("bot4"), "{next:?}");
+    clock.advance_seconds(PRESENCE_TTL.as_secs());
+    assert!(word(&mut listener, "leave").await.contains("bot3"));
+}
+
+#[tokio::test]
+async fn what_is_written_before_the_channel_is_followed_is_told() {
+    let (_, hub) = scene();
+    let mut listener = hub.listen(1);
+    assert!(listener.next().await.unwrap().starts_with(b"event: people"));
+    // It has caught up, and the task has not begun.
+    assert!(listener.next().now_or_never().is_none());
+    hub.write(1).await;
+    assert_eq!(ids(&events(&mut listener, 1).await), ["7:1"]);
 }
