@@ -11,6 +11,7 @@ mod backup;
 mod bad_input;
 mod blocklist;
 mod board;
+mod board_crash;
 mod board_stream;
 mod checking;
 mod clicks;
