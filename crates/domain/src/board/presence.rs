@@ -109,6 +109,11 @@ impl Presence {
         here
     }
 
+    /// How many are here, or may come back.
+    pub fn len(&self) -> usize {
+        self.people.len()
+    }
+
     /// Whether nobody is here or may come back.
     pub fn is_empty(&self) -> bool {
         self.people.is_empty()

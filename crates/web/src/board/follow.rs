@@ -27,7 +27,7 @@ pub(super) async fn follow(shared: Arc<Shared>, channel: Slug, frames: broadcast
     let mut cursor = None;
     loop {
         tokio::select! {
-            _ = ticks.tick() => shared.sweep(&channel),
+            _ = ticks.tick() => shared.announce(&channel),
             () = rung(&mut rings, &channel) => {}
             heard = news.recv() => match heard {
                 Ok(heard) => {

@@ -56,6 +56,12 @@ pub(super) struct Shared {
 struct Room {
     presence: Presence,
     feed: Weak<Feed>,
+    /// Who is here, as it goes over the wire, if nobody has come or gone since it was written: many ask at once when
+    /// a server has been started again, and all share it.
+    people: Option<Bytes>,
+    /// Whose coming and going is to be announced, all together at the follower's next turn.
+    joined: Vec<Profile>,
+    left: Vec<Profile>,
 }
 
 /// What the listeners to a channel share; the last of them to go ends the task.
@@ -136,6 +142,11 @@ fn data_line(event: &Event) -> String {
     format!("data: {json}\n\n")
 }
 
+/// Something about people.
+fn people_named(name: &str, people: Vec<Profile>) -> Bytes {
+    named_event(name, &serde_json::to_string(&PeopleJson::from(people)).unwrap_or_default())
+}
+
 /// Something about somebody.
 pub(super) fn word(name: &str, profile: Profile) -> Bytes {
     let json = serde_json::to_string(&PersonJson::from(profile)).unwrap_or_default();
@@ -206,8 +217,11 @@ impl Shared {
 
     /// Who is here, as it goes over the wire.
     pub(super) fn people(&self, channel: &Slug) -> Bytes {
-        let people = PeopleJson::from(self.here(channel));
-        named_event("people", &serde_json::to_string(&people).unwrap_or_default())
+        let now = self.board.clock.now();
+        let mut rooms = self.rooms.lock();
+        let room = self.room(&mut rooms, channel);
+        let here = || people_named("people", room.presence.here(now));
+        room.people.get_or_insert_with(here).clone()
     }
 
     fn here(&self, channel: &Slug) -> Vec<Profile> {
@@ -224,8 +238,12 @@ impl Shared {
         let now = self.board.clock.now();
         let mut rooms = self.rooms.lock();
         let room = self.room(&mut rooms, channel);
+        let before = room.presence.len();
         if how(&mut room.presence, profile, now) {
-            room.tell(|| word("join", profile.clone()));
+            room.joined.push(profile.clone());
+        }
+        if room.presence.len() != before {
+            room.people = None;
         }
     }
 
@@ -233,6 +251,9 @@ impl Shared {
         rooms.entry(channel.clone()).or_insert_with(|| Room {
             presence: Presence::since(self.started_at),
             feed: Weak::new(),
+            people: None,
+            joined: Vec::new(),
+            left: Vec::new(),
         })
     }
 
@@ -253,13 +274,19 @@ impl Shared {
         (feed, frames)
     }
 
-    /// Tells of those who have left a channel.
-    pub(super) fn sweep(&self, channel: &Slug) {
+    /// Tells of those who have come to a channel and left it since the last time.
+    pub(super) fn announce(&self, channel: &Slug) {
         let now = self.board.clock.now();
         let mut rooms = self.rooms.lock();
         let Some(room) = rooms.get_mut(channel) else { return };
-        for gone in room.presence.sweep(now) {
-            room.tell(|| word("leave", gone));
+        let gone = room.presence.sweep(now);
+        room.forget(gone);
+        for (name, people) in
+            [("join", mem::take(&mut room.joined)), ("leave", mem::take(&mut room.left))]
+        {
+            if !people.is_empty() {
+                room.tell(|| people_named(name, people));
+            }
         }
     }
 
@@ -270,6 +297,7 @@ impl Shared {
                 let mut rooms = self.rooms.lock();
                 let Some(room) = rooms.get_mut(channel) else { return };
                 room.presence.rename(&profile);
+                room.people = None;
                 room.tell(|| word("person", profile));
             }
             News::Banned(person) => {
@@ -283,6 +311,17 @@ impl Shared {
 }
 
 impl Room {
+    /// Notes that people have left. Who came just now, and was not told of, has not been here.
+    fn forget(&mut self, gone: impl IntoIterator<Item = Profile>) {
+        for gone in gone {
+            self.people = None;
+            match self.joined.iter().position(|joined| joined.person == gone.person) {
+                Some(place) => drop(self.joined.swap_remove(place)),
+                None => self.left.push(gone),
+            }
+        }
+    }
+
     fn tell(&self, word: impl FnOnce() -> Bytes) {
         if let Some(feed) = self.feed.upgrade() {
             // Nobody may listen.
@@ -308,8 +347,9 @@ impl Drop for Stay {
         let Some(room) = rooms.get_mut(&self.channel) else { return };
         if !self.has_signed_out {
             room.presence.leave(self.person, now);
-        } else if let Some(left) = room.presence.sign_out(self.person, now) {
-            room.tell(|| word("leave", left));
+        } else {
+            let left = room.presence.sign_out(self.person, now);
+            room.forget(left);
         }
     }
 }
