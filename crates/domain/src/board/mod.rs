@@ -5,6 +5,7 @@ mod channel;
 mod cursor;
 mod event;
 mod guests;
+mod hooks;
 mod mentions;
 mod origin;
 mod page;
@@ -24,6 +25,10 @@ pub use self::{
         Version, Visibility, What, Wish,
     },
     guests::Guests,
+    hooks::{
+        Courier, CourierPorts, Deliver, Delivered, Delivery, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook,
+        HookId, HookSecret, HookStanding, HookStore, HookUrl, Hooks, Look, NewHook, Render,
+    },
     mentions::{MENTIONS_MAX, Mention, mentioned, mentions},
     origin::{EventId, Origin},
     people::{Actor, BOT_PREFIX, PersonId, Profile},

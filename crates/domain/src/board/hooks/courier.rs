@@ -1,0 +1,229 @@
+//! Bringing events to receivers.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use futures_util::{
+    Stream, StreamExt,
+    future::select,
+    stream::{FusedStream, FuturesUnordered},
+};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Semaphore;
+
+use super::{
+    super::{BoardLog, Event, Reach, Slug},
+    Deliver, Delivered, Delivery, Hook, HookId, HookSecret, HookStanding, HookStore,
+};
+use crate::{Clock, Error, Random, Result};
+
+/// Deliveries under way; further hooks wait for their turn.
+const PARALLEL_MAX: usize = 8;
+
+/// The longest pause after a first failure; it doubles with each further one.
+const FIRST_PAUSE_S: i64 = 10;
+
+/// The longest pause of all.
+const PAUSE_S_MAX: i64 = 60 * 60;
+
+/// For how long deliveries may fail in a row.
+const PATIENCE: SignedDuration = SignedDuration::from_hours(3 * 24);
+
+/// Makes JSON of an event of a channel.
+pub type Render = fn(&Slug, &Event) -> Vec<u8>;
+
+/// Where something may have happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    /// In this channel.
+    Channel(Slug),
+    /// Anywhere; hooks may have come and gone, too.
+    Everywhere,
+}
+
+/// What a courier works with.
+pub struct CourierPorts {
+    /// Keeps hooks.
+    pub hooks: Arc<dyn HookStore>,
+    /// Keeps what happens.
+    pub log: Arc<dyn BoardLog>,
+    /// Sends.
+    pub deliver: Arc<dyn Deliver>,
+    /// Says what time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Keeps tries apart that failed together.
+    pub random: Arc<dyn Random>,
+    /// Makes JSON of events.
+    pub render: Render,
+}
+
+/// Brings to each hook's receiver what it does not have, one event after the other; several hooks at once.
+pub struct Courier {
+    ports: CourierPorts,
+    places: Semaphore,
+}
+
+/// Which hooks are attended to.
+#[derive(Default)]
+struct Rota {
+    /// Channels in which there are hooks to which something may be sent, as far as is known.
+    channels: HashSet<Slug>,
+    attended: HashMap<HookId, Slug>,
+    /// Those that are attended to and must be once more.
+    again: HashSet<HookId>,
+}
+
+/// What a courier goes on with.
+enum Next {
+    Look(Look),
+    /// This hook is not attended to any more.
+    Done(HookId),
+}
+
+impl Courier {
+    /// One that works with these.
+    pub fn new(ports: CourierPorts) -> Self {
+        Self { ports, places: Semaphore::new(PARALLEL_MAX) }
+    }
+
+    /// Looks where it is told to until there are no more looks, and what is under way is done. Whoever lets go of it
+    /// before gives up deliveries that are under way; they are made again by the next one.
+    pub async fn run(&self, looks: impl Stream<Item = Look> + Unpin) {
+        let mut looks = looks.map(Next::Look).fuse();
+        let mut rota = Rota::default();
+        let mut rounds = FuturesUnordered::new();
+        loop {
+            let next = match (looks.is_terminated(), rounds.is_empty()) {
+                (true, true) => return,
+                (true, false) => rounds.next().await,
+                (false, true) => looks.next().await,
+                (false, false) => select(looks.next(), rounds.next()).await.factor_first().0,
+            };
+            let wanted = next.and_then(|next| rota.wanted(next));
+            for (hook, secret) in self.due(&mut rota, wanted).await {
+                rota.attended.insert(hook.id, hook.channel.clone());
+                rounds.push(async move {
+                    let id = hook.id;
+                    // What the store could not say or take is so again at the next look.
+                    let _ = self.attend(hook, &secret).await;
+                    Next::Done(id)
+                });
+            }
+        }
+    }
+
+    /// The hooks to attend to now, of those that are wanted and are not attended to.
+    async fn due(&self, rota: &mut Rota, wanted: Option<Wanted>) -> Vec<(Hook, HookSecret)> {
+        let Some(wanted) = wanted else { return Vec::new() };
+        let Ok(mut hooks) = self.ports.hooks.list().await else { return Vec::new() };
+        let now = self.ports.clock.now();
+        hooks.retain(|(hook, _)| hook.is_due(now));
+        rota.channels = hooks.iter().map(|(hook, _)| hook.channel.clone()).collect();
+        hooks.retain(|(hook, _)| wanted.has(hook) && !rota.attended.contains_key(&hook.id));
+        hooks
+    }
+
+    /// Sends a hook's receiver what it does not have, until it has all, a try fails, or the hook is gone.
+    async fn attend(&self, mut hook: Hook, secret: &HookSecret) -> Result<()> {
+        let ports = &self.ports;
+        while hook.is_due(ports.clock.now()) {
+            let _place = self.places.acquire().await.map_err(Error::internal)?;
+            // One at a time, read just before it is sent: what is hidden meanwhile is not in it.
+            let reach = Reach::After(hook.cursor.clone());
+            let page = ports.log.events(hook.channel.clone(), reach, 1).await?;
+            let Some(event) = page.events.first() else { break };
+            let delivery = self.delivery(&hook, secret, event);
+            let is_there = match ports.deliver.deliver(delivery).await {
+                Delivered::Taken => {
+                    hook.cursor = page.cursor;
+                    hook.standing = HookStanding::Well;
+                    ports.hooks.advance(hook.id, hook.cursor.clone()).await?
+                }
+                Delivered::Unwanted => {
+                    let why = "its receiver answered 410: it wants nothing any more".to_owned();
+                    hook.standing = HookStanding::Disabled { at: ports.clock.now(), why };
+                    ports.hooks.note(hook.id, hook.standing.clone()).await?
+                }
+                Delivered::Failed(why) => {
+                    hook.standing = self.failed(&hook.standing, why);
+                    ports.hooks.note(hook.id, hook.standing.clone()).await?
+                }
+            };
+            if !is_there {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn delivery(&self, hook: &Hook, secret: &HookSecret, event: &Event) -> Delivery {
+        let id = format!("{}/{}", hook.channel, event.id);
+        let timestamp_s = self.ports.clock.now().as_second();
+        let body = Bytes::from((self.ports.render)(&hook.channel, event));
+        let signature = secret.sign(&id, timestamp_s, &body);
+        Delivery { url: hook.url.clone(), id, timestamp_s, signature, body }
+    }
+
+    /// How it goes with a hook after one more failure.
+    fn failed(&self, before: &HookStanding, why: String) -> HookStanding {
+        let now = self.ports.clock.now();
+        let (failures, since) = match before {
+            HookStanding::Failing { failures, since, .. } => (failures.saturating_add(1), *since),
+            HookStanding::Well | HookStanding::Disabled { .. } => (1, now),
+        };
+        if now.duration_since(since) >= PATIENCE {
+            let why =
+                format!("{failures} deliveries failed in a row, for three days; the last: {why}");
+            return HookStanding::Disabled { at: now, why };
+        }
+        let next_try = now.saturating_add(pause(failures, &*self.ports.random));
+        HookStanding::Failing { failures, since, next_try: next_try.unwrap_or(Timestamp::MAX), why }
+    }
+}
+
+/// How long to wait after so many failures: from half to all of a time that doubles.
+pub(super) fn pause(failures: u32, random: &dyn Random) -> SignedDuration {
+    let doublings = failures.saturating_sub(1).min(16);
+    let longest_s = (FIRST_PAUSE_S << doublings).min(PAUSE_S_MAX);
+    let mut bytes = [0; 2];
+    random.fill(&mut bytes);
+    let half_ms = longest_s * 500;
+    SignedDuration::from_millis(half_ms + half_ms * i64::from(u16::from_be_bytes(bytes)) / 0xffff)
+}
+
+/// Which hooks are to be attended to.
+enum Wanted {
+    All,
+    Of(Slug),
+    One(HookId),
+}
+
+impl Wanted {
+    fn has(&self, hook: &Hook) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(channel) => hook.channel == *channel,
+            Self::One(id) => hook.id == *id,
+        }
+    }
+}
+
+impl Rota {
+    fn wanted(&mut self, next: Next) -> Option<Wanted> {
+        match next {
+            Next::Look(Look::Everywhere) => Some(Wanted::All),
+            Next::Look(Look::Channel(channel)) => {
+                let attended = self.attended.iter().filter(|(_, of)| **of == channel);
+                self.again.extend(attended.map(|(id, _)| *id));
+                self.channels.contains(&channel).then_some(Wanted::Of(channel))
+            }
+            Next::Done(id) => {
+                self.attended.remove(&id);
+                self.again.remove(&id).then_some(Wanted::One(id))
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Who is told, and how that goes.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::super::{Cursor, Slug};
+use crate::{Error, Result};
+
+/// Hooks of a board.
+pub const HOOKS_MAX: usize = 50;
+
+/// The longest URL of a hook, in bytes.
+pub const HOOK_URL_BYTES_MAX: usize = 2_048;
+
+/// A hook's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HookId(pub i64);
+
+/// Where events are sent: https or http, without credentials and fragment, in the form that browsers would send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HookUrl(Box<str>);
+
+impl HookUrl {
+    /// Takes a URL as somebody typed it.
+    pub fn parse(typed: &str) -> Result<Self> {
+        let refused = |reason| Err(Error::invalid("url", reason));
+        if typed.len() > HOOK_URL_BYTES_MAX {
+            return refused("must be at most 2048 bytes");
+        }
+        let Ok(mut url) = Url::parse(typed.trim()) else {
+            return refused("must be a URL, such as https://example.org/hook");
+        };
+        if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() {
+            return refused("must begin with https:// or http://");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return refused("must hold neither a name nor a password: who sends it is signed");
+        }
+        url.set_fragment(None);
+        if url.as_str().len() > HOOK_URL_BYTES_MAX {
+            return refused("must be at most 2048 bytes");
+        }
+        Ok(Self(url.as_str().into()))
+    }
+
+    /// One that a store has kept.
+    pub fn stored(text: String) -> Self {
+        Self(text.into())
+    }
+
+    /// The URL as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for HookUrl {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<HookUrl> for String {
+    fn from(url: HookUrl) -> Self {
+        url.0.into()
+    }
+}
+
+impl fmt::Display for HookUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How it goes with a hook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "standing", rename_all = "snake_case")]
+pub enum HookStanding {
+    /// The last delivery was taken, or there was none yet.
+    Well,
+    /// The last deliveries failed; the event is sent again.
+    Failing {
+        /// How many, in a row.
+        failures: u32,
+        /// When the first of them failed.
+        since: Timestamp,
+        /// When it is sent again.
+        next_try: Timestamp,
+        /// Why the last one failed.
+        why: String,
+    },
+    /// Nothing is sent any more.
+    Disabled {
+        /// Since when.
+        at: Timestamp,
+        /// Why.
+        why: String,
+    },
+}
+
+/// A hook, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    /// Its number, never given twice.
+    pub id: HookId,
+    /// The channel whose events are sent.
+    pub channel: Slug,
+    /// Where to.
+    pub url: HookUrl,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// What its receiver has taken.
+    pub cursor: Cursor,
+    /// How it goes.
+    pub standing: HookStanding,
+}
+
+impl Hook {
+    /// Whether something may be sent at `now`.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        match self.standing {
+            HookStanding::Well => true,
+            HookStanding::Failing { next_try, .. } => next_try <= now,
+            HookStanding::Disabled { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hooks_url_has_one_form() {
+        let forms = [
+            ("https://Example.org", "https://example.org/"),
+            (" http://example.org:80/a b#c ", "http://example.org/a%20b"),
+            ("https://0x7f.1/x?y", "https://127.0.0.1/x?y"),
+            ("http://[::ffff:7f00:1]:8/", "http://[::ffff:7f00:1]:8/"),
+        ];
+        for (typed, form) in forms {
+            assert_eq!(HookUrl::parse(typed).unwrap().as_str(), form);
+            assert_eq!(HookUrl::parse(form).unwrap().as_str(), form);
+        }
+        let long = format!("https://example.org/{}", "a".repeat(HOOK_URL_BYTES_MAX));
+        let grows = format!("https://example.org/{}", " a".repeat(HOOK_URL_BYTES_MAX / 3));
+        for typed in [
+            "",
+            "example.org",
+            "ftp://example.org/",
+            "https://",
+            "https://ada@example.org/",
+            "https://:x@example.org/",
+            "file:///etc/passwd",
+            &long,
+            &grows,
+        ] {
+            assert!(HookUrl::parse(typed).is_err(), "{typed:?}");
+        }
+    }
+}

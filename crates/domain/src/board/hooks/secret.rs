@@ -1,0 +1,73 @@
+//! By what receivers know that we sent something.
+
+use std::fmt;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::Random;
+
+/// What the text of a secret starts with.
+const PREFIX: &str = "whsec_";
+
+/// What a hook's deliveries are signed with, as Standard Webhooks (<https://www.standardwebhooks.com>) have it:
+/// 256 random bits, and one secret for each hook.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HookSecret([u8; 32]);
+
+impl HookSecret {
+    /// A new one.
+    pub fn draw(random: &dyn Random) -> Self {
+        let mut bytes = [0; 32];
+        random.fill(&mut bytes);
+        Self(bytes)
+    }
+
+    /// One that a store has kept.
+    pub fn stored(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, for a store that is to keep them.
+    pub fn reveal(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// As text, for whoever receives.
+    pub fn to_text(&self) -> String {
+        format!("{PREFIX}{}", STANDARD.encode(self.0))
+    }
+
+    /// The header `webhook-signature` of a delivery.
+    pub fn sign(&self, id: &str, timestamp_s: i64, body: &[u8]) -> String {
+        // HMAC takes a key of any length.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { unreachable!() };
+        mac.update(format!("{id}.{timestamp_s}.").as_bytes());
+        mac.update(body);
+        format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+    }
+}
+
+impl fmt::Debug for HookSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HookSecret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed with openssl: `printf 'lobby/7:42.1767225600.{}' | openssl dgst -sha256 -hmac …`.
+    #[test]
+    fn a_signature_is_that_of_the_specification() {
+        let secret = HookSecret::stored(*b"0123456789abcdef0123456789abcdef");
+        assert_eq!(secret.to_text(), "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=");
+        assert_eq!(
+            secret.sign("lobby/7:42", 1_767_225_600, b"{}"),
+            "v1,O/NVB28o9KES+OfkqC3lVdufLgCWJWPQ69YKB/sGIYE="
+        );
+        assert_eq!(format!("{secret:?}"), "HookSecret(…)");
+    }
+}

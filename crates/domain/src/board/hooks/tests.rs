@@ -1,0 +1,405 @@
+//! What a courier promises, with a store, a log and receivers in memory, and a clock that stands still.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use futures_channel::mpsc;
+use futures_util::{FutureExt, stream};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use super::*;
+use crate::{
+    Error, OsRandom, Result,
+    accounts::AccountId,
+    board::{
+        Actor, BoardLog, Body, Cursor, Event, EventId, EventsPage, Message, MessageSearch,
+        MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, Slug, Stamp,
+        Version, Visibility, What, Wish,
+    },
+    clock::{Clock, ManualClock},
+    random::Random,
+};
+
+/// Everything that a courier works with, in memory.
+#[derive(Default)]
+struct World {
+    hooks: Mutex<Vec<(Hook, HookSecret)>>,
+    events: Mutex<Vec<Event>>,
+    /// What happens right after the log has said that nothing did.
+    late: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// What receivers answer; when that is used up, they take everything.
+    answers: Mutex<VecDeque<Delivered>>,
+    got: Mutex<Vec<Delivery>>,
+    /// Whether receivers whose URL has this in it wait for ever.
+    silent: Mutex<Option<&'static str>>,
+    removing: Mutex<bool>,
+}
+
+fn not_asked<T>() -> Result<T> {
+    Err(Error::internal("a courier does not ask for that"))
+}
+
+#[async_trait]
+impl BoardLog for World {
+    async fn events(&self, _: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+        let Reach::After(had) = reach else { return not_asked() };
+        let events = self.events.lock().iter().filter(|e| !had.has(e.id)).cloned().collect();
+        let page = EventsPage::after(had, events, limit);
+        let late = if page.events.is_empty() { self.late.lock().take() } else { None };
+        if let Some(late) = late {
+            late();
+            tokio::task::yield_now().await;
+        }
+        Ok(page)
+    }
+    async fn post(&self, _: NewMessage, _: Actor, _: Timestamp) -> Result<Posted> {
+        not_asked()
+    }
+    async fn amend(
+        &self,
+        _: Slug,
+        _: EventId,
+        _: Wish,
+        _: Actor,
+        _: Timestamp,
+    ) -> Result<Option<Event>> {
+        not_asked()
+    }
+    async fn messages(&self, _: MessagesQuery) -> Result<MessagesPage> {
+        not_asked()
+    }
+    async fn message(&self, _: Slug, _: EventId, _: Actor) -> Result<Option<Message>> {
+        not_asked()
+    }
+    async fn history(&self, _: Slug, _: EventId) -> Result<Vec<Version>> {
+        not_asked()
+    }
+    async fn search(&self, _: MessageSearch) -> Result<Vec<Message>> {
+        not_asked()
+    }
+    async fn written_by(&self, _: PersonId, _: i64, _: usize) -> Result<Vec<(i64, Message)>> {
+        not_asked()
+    }
+}
+
+impl World {
+    fn change(&self, id: HookId, change: impl FnOnce(&mut Hook)) -> bool {
+        let mut hooks = self.hooks.lock();
+        let found = hooks.iter_mut().find(|(hook, _)| hook.id == id);
+        found.map(|(hook, _)| change(hook)).is_some()
+    }
+}
+
+#[async_trait]
+impl HookStore for World {
+    async fn add(&self, _: NewHook) -> Result<Hook> {
+        not_asked()
+    }
+    async fn list(&self) -> Result<Vec<(Hook, HookSecret)>> {
+        Ok(self.hooks.lock().clone())
+    }
+    async fn remove(&self, id: HookId) -> Result<bool> {
+        self.hooks.lock().retain(|(hook, _)| hook.id != id);
+        Ok(true)
+    }
+    async fn advance(&self, id: HookId, cursor: Cursor) -> Result<bool> {
+        Ok(self.change(id, |hook| {
+            hook.cursor = cursor;
+            hook.standing = HookStanding::Well;
+        }))
+    }
+    async fn note(&self, id: HookId, standing: HookStanding) -> Result<bool> {
+        Ok(self.change(id, |hook| hook.standing = standing))
+    }
+}
+
+#[async_trait]
+impl Deliver for World {
+    fn check(&self, _: &HookUrl) -> Result<()> {
+        not_asked()
+    }
+    async fn deliver(&self, delivery: Delivery) -> Delivered {
+        let is_silent = self.silent.lock().is_some_and(|part| delivery.url.as_str().contains(part));
+        self.got.lock().push(delivery);
+        if is_silent {
+            std::future::pending::<()>().await;
+        }
+        if *self.removing.lock() {
+            self.hooks.lock().clear();
+        }
+        self.answers.lock().pop_front().unwrap_or(Delivered::Taken)
+    }
+}
+
+/// The world, its clock, and a courier in it.
+struct Stage {
+    world: Arc<World>,
+    clock: Arc<ManualClock>,
+    courier: Courier,
+}
+
+/// Draws one number for ever.
+struct Drawn(u8);
+
+impl Random for Drawn {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(self.0);
+    }
+}
+
+fn rendered(_: &Slug, event: &Event) -> Vec<u8> {
+    let What::Message { body, .. } = &event.what else { return Vec::new() };
+    body.as_ref().map_or_else(|| b"hidden".to_vec(), |body| body.as_str().into())
+}
+
+impl Stage {
+    /// With so many hooks of the lobby.
+    fn with_hooks(count: i64) -> Self {
+        let (world, clock) = (Arc::new(World::default()), Arc::new(ManualClock::at(at(0))));
+        for number in 1..=count {
+            let hook = Hook {
+                id: HookId(number),
+                channel: Slug::lobby(),
+                url: HookUrl::parse(&format!("https://r{number}.example/")).unwrap(),
+                created_at: at(0),
+                cursor: Cursor::default(),
+                standing: HookStanding::Well,
+            };
+            world.hooks.lock().push((hook, HookSecret::draw(&OsRandom)));
+        }
+        let courier = Courier::new(CourierPorts {
+            hooks: Arc::clone(&world) as _,
+            log: Arc::clone(&world) as _,
+            deliver: Arc::clone(&world) as _,
+            clock: Arc::clone(&clock) as _,
+            random: Arc::new(Drawn(0xff)),
+            render: rendered,
+        });
+        Self { world, clock, courier }
+    }
+
+    /// So many messages, called 1 and so on.
+    fn with_messages(self, count: u64) -> Self {
+        (1..=count).for_each(|seq| self.world.events.lock().push(message(seq)));
+        self
+    }
+
+    /// Looks once, and does all that there is to do.
+    async fn look(&self) {
+        self.courier.run(stream::iter([Look::Everywhere])).await;
+    }
+
+    /// Looks once, for as long as something can be done without waiting.
+    fn look_without_waiting(&self) {
+        assert!(self.look().now_or_never().is_none(), "nothing waits");
+    }
+
+    fn answer(&self, answers: impl IntoIterator<Item = Delivered>) {
+        self.world.answers.lock().extend(answers);
+    }
+
+    /// What has come, by id and body.
+    fn got(&self) -> Vec<(String, String)> {
+        let text = |body: &[u8]| String::from_utf8(body.to_vec()).unwrap();
+        let got = self.world.got.lock();
+        got.iter().map(|delivery| (delivery.id.clone(), text(&delivery.body))).collect()
+    }
+
+    fn hook(&self) -> Hook {
+        self.world.hooks.lock()[0].0.clone()
+    }
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_767_225_600 + second).unwrap()
+}
+
+fn message(seq: u64) -> Event {
+    let what = What::Message {
+        body: Some(Body::parse(&seq.to_string()).unwrap()),
+        reply_to: None,
+        picture: None,
+        visibility: Visibility::Shown,
+    };
+    let by = Profile {
+        person: PersonId::Account(AccountId(1)),
+        username: "ada".to_owned(),
+        nickname: "Ada".to_owned(),
+        picture: None,
+    };
+    let stamp = Stamp::stored(i64::try_from(seq).unwrap());
+    Event { id: format!("7:{seq}").parse().unwrap(), at: stamp, by, what }
+}
+
+fn pair(seq: u64) -> (String, String) {
+    (format!("lobby/7:{seq}"), seq.to_string())
+}
+
+fn failed() -> Delivered {
+    Delivered::Failed("it answered 500".to_owned())
+}
+
+#[tokio::test]
+async fn events_come_in_their_order_and_the_cursor_follows() {
+    let stage = Stage::with_hooks(1).with_messages(3);
+    stage.look().await;
+    assert_eq!(stage.got(), [pair(1), pair(2), pair(3)]);
+    assert_eq!(stage.hook().cursor.to_string(), "7:3");
+    stage.look().await;
+    assert_eq!(stage.got().len(), 3, "nothing comes twice");
+    stage.world.events.lock().push(message(4));
+    let elsewhere = Look::Channel(Slug::parse("elsewhere").unwrap());
+    stage.courier.run(stream::iter([elsewhere, Look::Everywhere])).await;
+    assert_eq!(stage.got()[3..], [pair(4)]);
+}
+
+#[tokio::test]
+async fn what_is_sent_is_signed_for_its_time() {
+    let stage = Stage::with_hooks(1).with_messages(1);
+    stage.answer([failed()]);
+    stage.look().await;
+    stage.clock.advance_seconds(3_600);
+    stage.look().await;
+    let secret = stage.world.hooks.lock()[0].1.clone();
+    let got = stage.world.got.lock();
+    assert_eq!([got[0].timestamp_s, got[1].timestamp_s], [0, 3_600].map(|s| at(s).as_second()));
+    for delivery in got.iter() {
+        let signature = secret.sign("lobby/7:1", delivery.timestamp_s, b"1");
+        assert_eq!(delivery.signature, signature);
+    }
+    assert_ne!(got[0].signature, got[1].signature);
+}
+
+#[tokio::test]
+async fn what_was_not_taken_is_sent_again_under_its_id_after_pauses_that_grow() {
+    let stage = Stage::with_hooks(1).with_messages(2);
+    let pauses_s = [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 3_600, 3_600];
+    stage.answer(pauses_s.map(|_| failed()));
+    for (tries, pause_s) in (1..).zip(pauses_s) {
+        stage.look().await;
+        stage.clock.advance_seconds(pause_s - 1);
+        stage.look().await;
+        assert_eq!(stage.got(), vec![pair(1); tries], "not before {pause_s} s have passed");
+        stage.clock.advance_seconds(1);
+    }
+    stage.look().await;
+    assert_eq!(stage.got()[pauses_s.len()..], [pair(1), pair(2)]);
+    let hook = stage.hook();
+    assert_eq!((hook.standing, hook.cursor.to_string()), (HookStanding::Well, "7:2".to_owned()));
+}
+
+#[test]
+fn hooks_that_failed_together_are_not_tried_together() {
+    let pauses_s = |random| [1, 2, 10, u32::MAX].map(|n| courier::pause(n, &random).as_secs());
+    assert_eq!(pauses_s(Drawn(0)), [5, 10, 1_800, 1_800]);
+    assert_eq!(pauses_s(Drawn(0xff)), [10, 20, 3_600, 3_600]);
+}
+
+#[tokio::test]
+async fn three_days_of_failures_disable_a_hook_and_say_why() {
+    let stage = Stage::with_hooks(1).with_messages(1);
+    stage.answer([failed(), failed()]);
+    stage.look().await;
+    stage.clock.advance_seconds(3 * 24 * 60 * 60 - 1);
+    stage.look().await;
+    let HookStanding::Failing { failures: 2, since, .. } = stage.hook().standing else {
+        panic!("{:?}", stage.hook())
+    };
+    assert_eq!(since, at(0));
+    stage.clock.advance_seconds(3_601);
+    stage.answer([failed()]);
+    stage.look().await;
+    let HookStanding::Disabled { at: disabled_at, why } = stage.hook().standing else {
+        panic!("{:?}", stage.hook())
+    };
+    assert_eq!(disabled_at, stage.clock.now());
+    assert_eq!(why, "3 deliveries failed in a row, for three days; the last: it answered 500");
+    stage.clock.advance_seconds(1_000_000);
+    stage.look().await;
+    assert_eq!(stage.got().len(), 3);
+}
+
+#[tokio::test]
+async fn a_receiver_that_wants_nothing_any_more_gets_nothing() {
+    let stage = Stage::with_hooks(1).with_messages(2);
+    stage.answer([Delivered::Unwanted]);
+    stage.look().await;
+    stage.clock.advance_seconds(1_000_000);
+    stage.look().await;
+    assert_eq!(stage.got(), [pair(1)]);
+    assert!(matches!(stage.hook().standing, HookStanding::Disabled { .. }));
+}
+
+#[tokio::test]
+async fn what_is_hidden_before_a_try_is_not_in_it() {
+    let stage = Stage::with_hooks(1).with_messages(1);
+    stage.answer([failed()]);
+    stage.look().await;
+    if let What::Message { body, .. } = &mut stage.world.events.lock()[0].what {
+        *body = None;
+    }
+    stage.clock.advance_seconds(60);
+    stage.look().await;
+    assert_eq!(stage.got(), [pair(1), ("lobby/7:1".to_owned(), "hidden".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_silent_receiver_holds_up_no_other() {
+    let stage = Stage::with_hooks(3).with_messages(2);
+    *stage.world.silent.lock() = Some("r2.");
+    stage.look_without_waiting();
+    let hooks = stage.world.hooks.lock();
+    let taken: Vec<_> = hooks.iter().map(|(hook, _)| hook.cursor.to_string()).collect();
+    assert_eq!(taken, ["7:2", "", "7:2"]);
+}
+
+#[tokio::test]
+async fn a_few_deliveries_are_under_way_at_once_and_one_for_each_hook() {
+    for (hooks, under_way) in [(3, 3), (10, 8)] {
+        let stage = Stage::with_hooks(hooks).with_messages(2);
+        *stage.world.silent.lock() = Some("example");
+        let looks = [Look::Everywhere, Look::Everywhere, Look::Channel(Slug::lobby())];
+        assert!(stage.courier.run(stream::iter(looks)).now_or_never().is_none());
+        let got = stage.world.got.lock();
+        let receivers: BTreeSet<_> = got.iter().map(|got| got.url.as_str()).collect();
+        assert_eq!((got.len(), receivers.len()), (under_way, under_way));
+    }
+}
+
+#[tokio::test]
+async fn what_is_given_up_under_way_is_sent_again() {
+    let stage = Stage::with_hooks(1).with_messages(2);
+    *stage.world.silent.lock() = Some("r1.");
+    stage.look_without_waiting();
+    *stage.world.silent.lock() = None;
+    stage.look().await;
+    assert_eq!(stage.got(), [pair(1), pair(1), pair(2)]);
+}
+
+#[tokio::test]
+async fn what_happens_while_a_hook_is_attended_to_is_not_forgotten() {
+    let stage = Stage::with_hooks(1).with_messages(1);
+    let (sender, looks) = mpsc::unbounded();
+    let world = Arc::clone(&stage.world);
+    sender.unbounded_send(Look::Everywhere).unwrap();
+    let late = move || {
+        world.events.lock().push(message(2));
+        sender.unbounded_send(Look::Channel(Slug::lobby())).unwrap();
+    };
+    *stage.world.late.lock() = Some(Box::new(late));
+    stage.courier.run(looks).await;
+    assert_eq!(stage.got(), [pair(1), pair(2)]);
+}
+
+#[tokio::test]
+async fn a_removed_hook_gets_nothing_more() {
+    let stage = Stage::with_hooks(1).with_messages(2);
+    *stage.world.removing.lock() = true;
+    stage.look().await;
+    stage.courier.run(stream::iter([Look::Channel(Slug::lobby())])).await;
+    assert_eq!(stage.got(), [pair(1)]);
+}
