@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_secs(20);
 const IDLE_MAX: usize = 4;
 
 /// Some ask who asks, and answer nobody else.
-const USER_AGENT: HeaderValue = HeaderValue::from_static("Lodge");
+pub(crate) const USER_AGENT: HeaderValue = HeaderValue::from_static("Lodge");
 
 /// Why nothing was answered.
 #[derive(Debug, thiserror::Error)]
@@ -64,28 +64,17 @@ pub(crate) struct Web {
 impl Web {
     /// Trusts the authorities that this machine trusts.
     pub(crate) fn new() -> Result<Self> {
-        let found = rustls_native_certs::load_native_certs();
-        for error in &found.errors {
-            tracing::warn!(%error, "some of the authorities that this machine trusts are not known");
-        }
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(found.certs);
-        Self::trusting(roots)
+        Self::trusting(native_roots())
     }
 
     pub(crate) fn trusting(roots: RootCertStore) -> Result<Self> {
         let has_roots = !roots.is_empty();
-        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(Error::internal)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_connect_timeout(Some(CONNECT_PATIENCE));
         tcp.set_nodelay(true);
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
+            .with_tls_config(tls(roots)?)
             .https_or_http()
             .enable_http1()
             .wrap_connector(tcp);
@@ -131,6 +120,26 @@ impl Web {
     }
 }
 
+/// The authorities that this machine trusts.
+pub(crate) fn native_roots() -> RootCertStore {
+    let found = rustls_native_certs::load_native_certs();
+    for error in &found.errors {
+        tracing::warn!(%error, "some of the authorities that this machine trusts are not known");
+    }
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs);
+    roots
+}
+
+/// TLS towards whomever these authorities vouch for.
+pub(crate) fn tls(roots: RootCertStore) -> Result<ClientConfig> {
+    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(Error::internal)?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}
+
 /// Whether a URL can name a provider, or a part of one: https, or http on this very machine.
 pub fn may_be_asked(url: &str) -> bool {
     let is_plain = |url: &Url| url.username().is_empty() && url.password().is_none();
@@ -164,7 +173,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::net::Ipv4Addr;
 
     use http::StatusCode;
@@ -192,7 +201,7 @@ mod tests {
     }
 
     /// A server on this machine that has a certificate for its address, and who vouches for it.
-    async fn over_tls() -> (u16, RootCertStore) {
+    pub(crate) async fn over_tls() -> (u16, RootCertStore) {
         let (key, mut params) =
             (KeyPair::generate().unwrap(), CertificateParams::new(Vec::new()).unwrap());
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -1,0 +1,386 @@
+//! Webhooks: events of the board, sent wherever an admin said, and nowhere that is not everybody's.
+
+use std::{
+    fmt, io,
+    net::SocketAddr,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::{FutureExt as _, future::BoxFuture};
+use http::{HeaderName, HeaderValue, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{
+        Client,
+        connect::{HttpConnector, dns::Name},
+    },
+    rt::{TokioExecutor, TokioTimer},
+};
+use lodge_domain::{
+    Error, Result,
+    board::{Deliver, Delivered, Delivery, HookUrl},
+};
+use rustls::RootCertStore;
+use tokio::time::{Instant as Deadline, timeout_at};
+use tower::Service;
+use url::{Host, Url};
+
+use crate::{
+    addresses::is_public,
+    said,
+    web::{self, USER_AGENT},
+};
+
+/// How long one delivery may take, from the look-up of the host to the last byte of the answer that is read.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a connection may take to come about.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How much of an answer is read, so that its connection can be kept: its head, and its body, in bytes.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+const BODY_BYTES_MAX: usize = 4 * 1024;
+
+/// How long a connection is kept for the next event.
+const IDLE: Duration = Duration::from_secs(20);
+
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+const NOT_PUBLIC: &str = "its host has no public address";
+
+/// Sends deliveries over HTTP. No redirect is followed.
+pub struct HookSender {
+    client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
+    private_allowed: bool,
+}
+
+impl HookSender {
+    /// Trusts the authorities that this machine trusts. Hosts at addresses that are not public are sent something
+    /// only if that is allowed.
+    pub fn new(private_allowed: bool) -> Result<Self> {
+        Self::trusting(web::native_roots(), private_allowed)
+    }
+
+    fn trusting(roots: RootCertStore, private_allowed: bool) -> Result<Self> {
+        let mut tcp = HttpConnector::new_with_resolver(Resolver { private_allowed });
+        tcp.enforce_http(false);
+        tcp.set_connect_timeout(Some(CONNECT_PATIENCE));
+        tcp.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(web::tls(roots)?)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(1)
+            .http1_max_buf_size(HEAD_BYTES_MAX)
+            .build(connector);
+        Ok(Self { client, private_allowed })
+    }
+
+    /// Whether a URL names an address itself, and one that is not public. The connector asks the resolver for names
+    /// alone.
+    fn is_refused(&self, url: &Url) -> bool {
+        let address = match url.host() {
+            Some(Host::Ipv4(address)) => address.into(),
+            Some(Host::Ipv6(address)) => address.into(),
+            Some(Host::Domain(_)) => return false,
+            None => return true,
+        };
+        !self.private_allowed && !is_public(address)
+    }
+
+    /// Sends it; the status that was answered, or why none was.
+    async fn answer(&self, delivery: Delivery) -> Result<StatusCode, String> {
+        let url = Url::parse(delivery.url.as_str()).map_err(|error| error.to_string())?;
+        if self.is_refused(&url) {
+            return Err(NOT_PUBLIC.to_owned());
+        }
+        let request = Request::post(url.as_str())
+            .header(header::USER_AGENT, USER_AGENT)
+            .header(header::CONTENT_TYPE, JSON)
+            .header(ID, delivery.id)
+            .header(TIMESTAMP, delivery.timestamp_s)
+            .header(SIGNATURE, delivery.signature)
+            .body(Full::from(delivery.body))
+            .map_err(|error| error.to_string())?;
+        let deadline = Deadline::now() + PATIENCE;
+        let (head, body) = match timeout_at(deadline, self.client.request(request)).await {
+            Ok(Ok(response)) => response.into_parts(),
+            Ok(Err(error)) => return Err(said::chain(&error)),
+            Err(_) => return Err(format!("no answer within {} s", PATIENCE.as_secs())),
+        };
+        // What it says counts for nothing, and how it ends neither.
+        let _ = timeout_at(deadline, Limited::new(body, BODY_BYTES_MAX).collect()).await;
+        Ok(head.status)
+    }
+}
+
+#[async_trait]
+impl Deliver for HookSender {
+    fn check(&self, url: &HookUrl) -> Result<()> {
+        let url = Url::parse(url.as_str()).map_err(|_| Error::invalid("url", "is no URL"))?;
+        if self.is_refused(&url) {
+            return Err(Error::invalid("url", NOT_PUBLIC));
+        }
+        Ok(())
+    }
+
+    async fn deliver(&self, delivery: Delivery) -> Delivered {
+        let (began, id) = (Instant::now(), delivery.id.clone());
+        let (outcome, delivered) = match self.answer(delivery).await {
+            Ok(status) if status.is_success() => ("taken", Delivered::Taken),
+            Ok(StatusCode::GONE) => ("unwanted", Delivered::Unwanted),
+            Ok(status) => ("failed", Delivered::Failed(format!("it answered {status}"))),
+            Err(why) => ("failed", Delivered::Failed(why)),
+        };
+        metrics::histogram!("lodge_board_hook_seconds", "outcome" => outcome)
+            .record(began.elapsed());
+        if let Delivered::Failed(why) = &delivered {
+            tracing::warn!(
+                id,
+                why,
+                "a webhook's receiver has not taken an event; it is sent again"
+            );
+        }
+        delivered
+    }
+}
+
+/// Looks up hosts, once for each connection, and gives nothing away that may not be connected to.
+#[derive(Clone)]
+struct Resolver {
+    private_allowed: bool,
+}
+
+/// The addresses to connect to.
+type Addresses = std::vec::IntoIter<SocketAddr>;
+
+impl Service<Name> for Resolver {
+    type Response = Addresses;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Addresses>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let private_allowed = self.private_allowed;
+        async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let may_be: Vec<_> =
+                found.filter(|found| private_allowed || is_public(found.ip())).collect();
+            if may_be.is_empty() {
+                return Err(io::Error::other(NOT_PUBLIC));
+            }
+            Ok(may_be.into_iter())
+        }
+        .boxed()
+    }
+}
+
+impl fmt::Debug for HookSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HookSender")
+            .field("private_allowed", &self.private_allowed)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use lodge_domain::{OsRandom, board::HookSecret};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::{TcpListener, TcpStream},
+        task::JoinHandle,
+        time::timeout,
+    };
+
+    use super::*;
+    use crate::web::tests::over_tls;
+
+    fn delivery(url: &str) -> Delivery {
+        let body = Bytes::from_static(b"{\"type\":\"board.message\"}");
+        let id = "lobby/7:42".to_owned();
+        Delivery {
+            url: HookUrl::parse(url).unwrap(),
+            signature: HookSecret::draw(&OsRandom).sign(&id, 1_767_225_600, &body),
+            id,
+            timestamp_s: 1_767_225_600,
+            body,
+        }
+    }
+
+    /// A receiver on this machine that does so with the first who comes, and its URL.
+    async fn receiver<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        answer: impl FnOnce(TcpStream) -> F + Send + 'static,
+    ) -> (String, JoinHandle<T>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}/hook?x=1", listener.local_addr().unwrap());
+        let answered = async move { answer(listener.accept().await.unwrap().0).await };
+        (url, tokio::spawn(answered))
+    }
+
+    /// Reads a whole request, whose body ends with a brace.
+    async fn request(stream: &mut TcpStream) -> String {
+        let mut request = Vec::new();
+        while !request.ends_with(b"}") {
+            assert!(stream.read_buf(&mut request).await.unwrap() > 0, "it broke off");
+        }
+        String::from_utf8(request).unwrap()
+    }
+
+    /// What becomes of a delivery that is answered so.
+    async fn answered(answer: impl Into<Vec<u8>>) -> Delivered {
+        let answer = answer.into();
+        let (url, _receiver) = receiver(async move |mut stream: TcpStream| {
+            request(&mut stream).await;
+            // Whoever sends may have had enough.
+            let _ = stream.write_all(&answer).await;
+        })
+        .await;
+        HookSender::new(true).unwrap().deliver(delivery(&url)).await
+    }
+
+    fn head(status: &str) -> String {
+        format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")
+    }
+
+    #[tokio::test]
+    async fn an_event_comes_with_what_verifies_it() {
+        let (url, got) = receiver(async |mut stream: TcpStream| {
+            let request = request(&mut stream).await;
+            stream.write_all(head("204 No Content").as_bytes()).await.unwrap();
+            request
+        })
+        .await;
+        let delivery = delivery(&url);
+        let taken = HookSender::new(true).unwrap().deliver(delivery.clone()).await;
+        assert_eq!(taken, Delivered::Taken);
+        let got = got.await.unwrap();
+        let (head, body) = got.split_once("\r\n\r\n").unwrap();
+        assert_eq!(body.as_bytes(), delivery.body);
+        let mut lines = head.lines();
+        assert_eq!(lines.next(), Some("POST /hook?x=1 HTTP/1.1"));
+        let lines: Vec<_> = lines.collect();
+        for line in [
+            "content-type: application/json".to_owned(),
+            "webhook-id: lobby/7:42".to_owned(),
+            "webhook-timestamp: 1767225600".to_owned(),
+            format!("webhook-signature: {}", delivery.signature),
+        ] {
+            assert!(lines.contains(&line.as_str()), "{line} of {lines:#?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_success_is_success() {
+        for status in ["200 OK", "204 No Content", "299 Fine"] {
+            assert_eq!(answered(head(status)).await, Delivered::Taken, "{status}");
+        }
+        assert_eq!(answered(head("410 Gone")).await, Delivered::Unwanted);
+        for status in
+            ["302 Found", "404 Not Found", "429 Too Many Requests", "500 Internal Server Error"]
+        {
+            let failed = Delivered::Failed(format!("it answered {status}"));
+            assert_eq!(answered(head(status)).await, failed);
+        }
+        for broken in ["", "HTTP/1.1 2", "what?\r\n\r\n"] {
+            assert!(matches!(answered(broken).await, Delivered::Failed(_)), "{broken:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn no_redirect_is_followed() {
+        let elsewhere = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let to = elsewhere.local_addr().unwrap();
+        let location = format!(
+            "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://{to}/\r\nContent-Length: 0\r\n\r\n"
+        );
+        assert!(matches!(answered(location).await, Delivered::Failed(_)));
+        assert!(timeout(Duration::ZERO, elsewhere.accept()).await.is_err(), "somebody came");
+    }
+
+    #[tokio::test]
+    async fn of_an_endless_answer_little_is_read() {
+        let (url, cut_off) = receiver(async |mut stream: TcpStream| {
+            request(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            let mut written = 0;
+            while stream.write_all(&[b' '; 4096]).await.is_ok() {
+                written += 4096;
+            }
+            written
+        })
+        .await;
+        let sender = HookSender::new(true).unwrap();
+        assert_eq!(sender.deliver(delivery(&url)).await, Delivered::Taken);
+        // Beside what is read, what the kernel takes.
+        assert!(cut_off.await.unwrap() < 32 << 20);
+        let long = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(2 * HEAD_BYTES_MAX));
+        assert!(matches!(answered(long).await, Delivered::Failed(_)));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_to_an_address_that_is_not_public() {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let sender = HookSender::new(false).unwrap();
+        let literal = [
+            "127.0.0.1",
+            "127.1",
+            "0x7f.1",
+            "0177.0.0.1",
+            "2130706433",
+            "%31%32%37.0.0.1",
+            "１２７.0.0.1",
+            "127.0.0.1.",
+            "0.0.0.0",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[64:ff9b::7f00:1]",
+            "[2002:7f00:1::]",
+        ];
+        for host in literal.into_iter().chain(["localhost", "LOCALHOST", "localhost."]) {
+            let url = format!("http://{host}:{port}/{{}}");
+            let Delivered::Failed(why) = sender.deliver(delivery(&url)).await else {
+                panic!("{host} was sent something")
+            };
+            // Some machines know no name with a dot at its end.
+            let is_known = !host.starts_with("localhost.");
+            assert!(!is_known || why.contains(NOT_PUBLIC), "{host}: {why}");
+            let is_named = host.to_lowercase().starts_with("localhost");
+            assert_eq!(sender.check(&HookUrl::parse(&url).unwrap()).is_ok(), is_named, "{host}");
+        }
+        assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "somebody came");
+        let allowed = HookSender::new(true).unwrap();
+        assert!(allowed.check(&HookUrl::parse("http://127.0.0.1/").unwrap()).is_ok());
+    }
+
+    #[tokio::test]
+    async fn over_tls_only_whom_somebody_vouches_for_is_sent_to() {
+        let (port, roots) = over_tls().await;
+        let sent = async |roots: RootCertStore, host: &str| {
+            let sender = HookSender::trusting(roots, true).unwrap();
+            sender.deliver(delivery(&format!("https://{host}:{port}/"))).await
+        };
+        assert_eq!(sent(roots.clone(), "127.0.0.1").await, Delivered::Taken);
+        assert!(matches!(sent(roots, "localhost").await, Delivered::Failed(_)), "another name");
+        let nobody = sent(RootCertStore::empty(), "127.0.0.1").await;
+        assert!(matches!(nobody, Delivered::Failed(_)), "nobody's word");
+    }
+}
