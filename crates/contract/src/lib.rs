@@ -17,7 +17,7 @@ use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
     accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
-    board::{BoardLog, BoardPeople, Channels, Reports},
+    board::{BoardLog, BoardPeople, Channels, HookStore, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -26,6 +26,7 @@ use lodge_domain::{
 pub mod accounts;
 pub mod attempts;
 pub mod board;
+pub mod board_hooks;
 pub mod changes;
 pub mod claims;
 pub mod click_limits;
@@ -88,6 +89,8 @@ pub struct BoardFixture {
     pub people: Arc<dyn BoardPeople>,
     /// What is to be looked at.
     pub reports: Arc<dyn Reports>,
+    /// Who is told what happens.
+    pub hooks: Arc<dyn HookStore>,
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
 }
@@ -272,6 +275,11 @@ macro_rules! board_promises {
             board::a_channel_of_a_name_is_one_channel,
             board::a_message_is_reported_until_it_is_settled,
             board::who_wrote_something_can_take_it_away,
+            board_hooks::a_hook_is_kept_until_it_is_removed,
+            board_hooks::how_it_goes_with_a_hook_is_kept,
+            board_hooks::a_disabled_hook_stays_disabled,
+            board_hooks::a_hook_that_is_gone_is_not_noted,
+            board_hooks::there_are_so_many_hooks_at_most,
         }
     };
 }

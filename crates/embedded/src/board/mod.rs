@@ -3,6 +3,7 @@
 pub(crate) mod amend;
 pub(crate) mod channels;
 pub(crate) mod events;
+pub(crate) mod hooks;
 pub(crate) mod messages;
 pub(crate) mod origins;
 pub(crate) mod people;
@@ -128,6 +129,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
     amend::STATEMENTS
         .into_iter()
         .chain(channels::STATEMENTS)
+        .chain(hooks::STATEMENTS)
         .chain(messages::STATEMENTS)
         .chain(origins::STATEMENTS)
         .chain(people::STATEMENTS)

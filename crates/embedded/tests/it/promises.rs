@@ -96,6 +96,7 @@ async fn board_stores() -> BoardFixture {
         channels: engine.board_channels(),
         people: engine.board_people(),
         reports: engine.board_reports(),
+        hooks: engine.board_hooks(),
         guard: Box::new((engine, folder)),
     }
 }

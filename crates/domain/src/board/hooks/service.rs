@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    super::{BoardLog, Channels, Reach, Slug},
+    super::{BoardLog, Reach, Slug},
     Deliver, Hook, HookId, HookSecret, HookStore, HookUrl, NewHook,
 };
 use crate::{Clock, Error, Random, Result};
@@ -12,9 +12,7 @@ use crate::{Clock, Error, Random, Result};
 pub struct Hooks {
     /// Keeps them.
     pub store: Arc<dyn HookStore>,
-    /// Which channels there are.
-    pub channels: Arc<dyn Channels>,
-    /// What happens there.
+    /// What happens in channels.
     pub log: Arc<dyn BoardLog>,
     /// Knows where nothing is sent.
     pub deliver: Arc<dyn Deliver>,
@@ -25,12 +23,10 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Adds a hook that is told what happens from now on; its secret can be had this once.
+    /// Adds a hook that is told what happens from now on; its secret can be had this once. [`Error::NotFound`] if there
+    /// is no such channel.
     pub async fn add(&self, channel: Slug, url: HookUrl) -> Result<(Hook, HookSecret)> {
         self.deliver.check(&url)?;
-        if self.channels.find(channel.clone()).await?.is_none() {
-            return Err(Error::not_found("there is no such channel"));
-        }
         let present = self.log.events(channel.clone(), Reach::Tail, 1).await?.cursor;
         let secret = HookSecret::draw(&*self.random);
         let created_at = self.clock.now();

@@ -1,0 +1,15 @@
+-- Who is told what happens in channels. cursor says what the receiver has taken. failing_since, next_try and why stand
+-- while deliveries fail; disabled_at and why once nothing is sent any more.
+CREATE TABLE board_hooks (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    channel       TEXT    NOT NULL,
+    url           TEXT    NOT NULL,
+    secret        BLOB    NOT NULL,
+    created_at    INTEGER NOT NULL,
+    cursor        TEXT    NOT NULL,
+    failures      INTEGER NOT NULL DEFAULT 0,
+    failing_since INTEGER,
+    next_try      INTEGER,
+    disabled_at   INTEGER,
+    why           TEXT
+) STRICT;
