@@ -3,9 +3,10 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
+use futures_util::{StreamExt, stream};
 use lodge_domain::{
     accounts::{AccountsClient, Backend, Belongings, Leavers},
-    board::Guests,
+    board::{Guests, Look},
     links::{ClickBatch, Links},
     rides::Rides,
 };
@@ -18,6 +19,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
+    sync::broadcast::error::RecvError,
     task::{JoinError, JoinHandle},
     time::{MissedTickBehavior, interval},
 };
@@ -48,6 +50,9 @@ const SEE_OFF: Duration = Duration::from_secs(1);
 
 /// The same for the board, where others see what people are called now.
 const LOOK_AFTER: Duration = Duration::from_millis(300);
+
+/// How often it is looked whether a hook is to be told something, beside when something happens.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The pause between two rounds of tidying while there is more to do: writes go before.
 const TIDY_PAUSE: Duration = Duration::from_millis(50);
@@ -103,6 +108,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     tasks.spawn(sweep(Arc::clone(&services), stop.clone()));
     tasks.spawn(see_off(Arc::clone(&services), stop.clone()));
     tasks.spawn(look_after(Arc::clone(&services), stop.clone()));
+    tasks.spawn(tell_hooks(Arc::clone(&services), stop.clone()));
     tasks.spawn(reload_on(hangups, config.clone(), Arc::clone(&services), stop_ops.clone()));
     let clicks = tokio::spawn(store_clicks(Arc::clone(&services.links), stop_ops.clone()));
     let address = address.map_or_else(|| "none".to_owned(), |address| format!("http://{address}"));
@@ -343,6 +349,22 @@ async fn follow_accounts(
             tracing::debug!(%error, "what has become of accounts is not known yet");
         }
     }
+}
+
+/// Tells hooks what happens on the board; what is on its way at the stop is sent again after the next start.
+async fn tell_hooks(services: Arc<Services>, stop: CancellationToken) {
+    let Some((board, hooks)) = services.board.as_ref().zip(services.hooks.as_ref()) else { return };
+    let now_and_then = stream::unfold(interval(LOOK), async |mut ticks| {
+        ticks.tick().await;
+        Some((Look::Everywhere, ticks))
+    });
+    let rings = stream::unfold(board.rings(), async |mut rings| match rings.recv().await {
+        Ok(channel) => Some((Look::Channel(channel), rings)),
+        Err(RecvError::Lagged(_)) => Some((Look::Everywhere, rings)),
+        Err(RecvError::Closed) => None,
+    });
+    let looks = stream::select(now_and_then.boxed(), rings.boxed());
+    stop.run_until_cancelled(hooks.courier.run(looks)).await;
 }
 
 async fn reload_on(

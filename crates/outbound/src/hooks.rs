@@ -25,7 +25,10 @@ use lodge_domain::{
     board::{Deliver, Delivered, Delivery, HookUrl},
 };
 use rustls::RootCertStore;
-use tokio::time::{Instant as Deadline, timeout_at};
+use tokio::{
+    sync::OnceCell,
+    time::{Instant as Deadline, timeout_at},
+};
 use tower::Service;
 use url::{Host, Url};
 
@@ -55,36 +58,46 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 const NOT_PUBLIC: &str = "its host has no public address";
 
+type HookClient = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
+
 /// Sends deliveries over HTTP. No redirect is followed.
 pub struct HookSender {
-    client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
+    /// Made for the first delivery: most servers have no hook, and authorities are many files.
+    client: OnceCell<HookClient>,
     private_allowed: bool,
+}
+
+fn client(roots: RootCertStore, private_allowed: bool) -> Result<HookClient> {
+    let mut tcp = HttpConnector::new_with_resolver(Resolver { private_allowed });
+    tcp.enforce_http(false);
+    tcp.set_connect_timeout(Some(CONNECT_PATIENCE));
+    tcp.set_nodelay(true);
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(web::tls(roots)?)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    Ok(Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(1)
+        .http1_max_buf_size(HEAD_BYTES_MAX)
+        .build(connector))
 }
 
 impl HookSender {
     /// Trusts the authorities that this machine trusts. Hosts at addresses that are not public are sent something
     /// only if that is allowed.
-    pub fn new(private_allowed: bool) -> Result<Self> {
-        Self::trusting(web::native_roots(), private_allowed)
+    pub fn new(private_allowed: bool) -> Self {
+        Self { client: OnceCell::new(), private_allowed }
     }
 
-    fn trusting(roots: RootCertStore, private_allowed: bool) -> Result<Self> {
-        let mut tcp = HttpConnector::new_with_resolver(Resolver { private_allowed });
-        tcp.enforce_http(false);
-        tcp.set_connect_timeout(Some(CONNECT_PATIENCE));
-        tcp.set_nodelay(true);
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(web::tls(roots)?)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(1)
-            .http1_max_buf_size(HEAD_BYTES_MAX)
-            .build(connector);
-        Ok(Self { client, private_allowed })
+    async fn client(&self) -> Result<&HookClient> {
+        let made = async || {
+            let roots = tokio::task::spawn_blocking(web::native_roots).await;
+            client(roots.map_err(Error::internal)?, self.private_allowed)
+        };
+        self.client.get_or_try_init(made).await
     }
 
     /// Whether a URL names an address itself, and one that is not public. The connector asks the resolver for names
@@ -113,8 +126,9 @@ impl HookSender {
             .header(SIGNATURE, delivery.signature)
             .body(Full::from(delivery.body))
             .map_err(|error| error.to_string())?;
+        let client = self.client().await.map_err(|error| said::chain(&error))?;
         let deadline = Deadline::now() + PATIENCE;
-        let (head, body) = match timeout_at(deadline, self.client.request(request)).await {
+        let (head, body) = match timeout_at(deadline, client.request(request)).await {
             Ok(Ok(response)) => response.into_parts(),
             Ok(Err(error)) => return Err(said::chain(&error)),
             Err(_) => return Err(format!("no answer within {} s", PATIENCE.as_secs())),
@@ -162,7 +176,7 @@ struct Resolver {
     private_allowed: bool,
 }
 
-/// The addresses to connect to.
+/// Where to connect to.
 type Addresses = std::vec::IntoIter<SocketAddr>;
 
 impl Service<Name> for Resolver {
@@ -252,7 +266,7 @@ mod tests {
             let _ = stream.write_all(&answer).await;
         })
         .await;
-        HookSender::new(true).unwrap().deliver(delivery(&url)).await
+        HookSender::new(true).deliver(delivery(&url)).await
     }
 
     fn head(status: &str) -> String {
@@ -268,7 +282,7 @@ mod tests {
         })
         .await;
         let delivery = delivery(&url);
-        let taken = HookSender::new(true).unwrap().deliver(delivery.clone()).await;
+        let taken = HookSender::new(true).deliver(delivery.clone()).await;
         assert_eq!(taken, Delivered::Taken);
         let got = got.await.unwrap();
         let (head, body) = got.split_once("\r\n\r\n").unwrap();
@@ -326,7 +340,7 @@ mod tests {
             written
         })
         .await;
-        let sender = HookSender::new(true).unwrap();
+        let sender = HookSender::new(true);
         assert_eq!(sender.deliver(delivery(&url)).await, Delivered::Taken);
         // Beside what is read, what the kernel takes.
         assert!(cut_off.await.unwrap() < 32 << 20);
@@ -338,7 +352,7 @@ mod tests {
     async fn nothing_is_sent_to_an_address_that_is_not_public() {
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let sender = HookSender::new(false).unwrap();
+        let sender = HookSender::new(false);
         let literal = [
             "127.0.0.1",
             "127.1",
@@ -367,7 +381,7 @@ mod tests {
             assert_eq!(sender.check(&HookUrl::parse(&url).unwrap()).is_ok(), is_named, "{host}");
         }
         assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "somebody came");
-        let allowed = HookSender::new(true).unwrap();
+        let allowed = HookSender::new(true);
         assert!(allowed.check(&HookUrl::parse("http://127.0.0.1/").unwrap()).is_ok());
     }
 
@@ -375,7 +389,8 @@ mod tests {
     async fn over_tls_only_whom_somebody_vouches_for_is_sent_to() {
         let (port, roots) = over_tls().await;
         let sent = async |roots: RootCertStore, host: &str| {
-            let sender = HookSender::trusting(roots, true).unwrap();
+            let client = OnceCell::new_with(Some(client(roots, true).unwrap()));
+            let sender = HookSender { client, private_allowed: true };
             sender.deliver(delivery(&format!("https://{host}:{port}/"))).await
         };
         assert_eq!(sent(roots.clone(), "127.0.0.1").await, Delivered::Taken);

@@ -18,4 +18,5 @@ mod routes;
 mod session;
 mod site;
 
+pub use board::hook_body;
 pub use site::{Apps, Front, Site, SiteSettings};

@@ -20,7 +20,7 @@ use hyper::body::Incoming;
 use lodge_domain::{
     Clock, Random,
     accounts::{AccountsClient, Pictures},
-    board::Board,
+    board::{Board, Hooks},
     keys::Keys,
     links::Links,
     rides::Rides,
@@ -33,7 +33,7 @@ use tower::ServiceExt;
 use crate::{
     accounts::{self, AccountsApp},
     api_docs::{self, ApiDocs},
-    board::{self, BoardApp},
+    board::{self, BoardApp, hooks_api::HooksApp},
     edge::{
         address::{Client, Peer},
         cross_site, headers,
@@ -174,6 +174,8 @@ pub struct Apps {
     pub rides: Option<Arc<Rides>>,
     /// The message board, where accounts are.
     pub board: Option<Arc<Board>>,
+    /// Who is told what happens there.
+    pub hooks: Option<Arc<Hooks>>,
 }
 
 impl Apps {
@@ -212,8 +214,13 @@ impl Apps {
         }
         if let Some((board, accounts)) = self.board.zip(site.accounts.clone()) {
             let app = BoardApp::new(Arc::clone(site), board, accounts);
-            routes = routes.merge(board::routes().with(app));
+            routes = routes.merge(board::routes().with(app.clone()));
             documents.push(board::document());
+            if let Some(hooks) = self.hooks {
+                let app = HooksApp { board: app, hooks };
+                routes = routes.merge(board::hooks_api::routes().with(app));
+                documents.push(board::hooks_api::document());
+            }
         }
         routes.merge(api_docs::routes().with(ApiDocs::new(Arc::clone(site), documents)))
     }
@@ -221,9 +228,10 @@ impl Apps {
 
 /// What all apps say of their API.
 #[cfg(test)]
-pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 5] {
+pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 6] {
     let (rides, passes) = (rides::document(), rides::passes::document());
-    [links::document(), accounts::document(), rides, passes, board::document()]
+    let (board, hooks) = (board::document(), board::hooks_api::document());
+    [links::document(), accounts::document(), rides, passes, board, hooks]
 }
 
 struct Inner {
@@ -271,6 +279,7 @@ impl Front {
             rides::routes().list(),
             rides::passes::routes().list(),
             board::routes().list(),
+            board::hooks_api::routes().list(),
         ];
         let of_none =
             [pages::routes().list(), pages::sign_in_routes().list(), api_docs::routes().list()];

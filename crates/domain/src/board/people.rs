@@ -106,6 +106,14 @@ impl Actor {
         self.role >= Role::Moderator
     }
 
+    /// [`Error::Forbidden`] unless they are an admin.
+    pub fn check_admin(&self) -> Result<()> {
+        if self.role >= Role::Admin {
+            return Ok(());
+        }
+        Err(Error::forbidden("this is for admins"))
+    }
+
     /// [`Error::Forbidden`] unless they keep order.
     pub fn check_staff(&self) -> Result<()> {
         if self.is_staff() {

@@ -13,7 +13,9 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 
-pub(crate) use protocol::{BotCommand, Command, EVENTS_MAX, Outcome, RidesCommand, UserCommand};
+pub(crate) use protocol::{
+    BotCommand, Command, EVENTS_MAX, HookCommand, Outcome, RidesCommand, UserCommand,
+};
 pub(crate) use server::{listen, serve};
 
 use crate::{config::Config, wiring};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use lodge_domain::{
     accounts::{Account, AccountQuery, ImportAccount, Role, ToldEvent, Username},
+    board::{Hook, HookId, HookUrl, Slug},
     keys::ApiKey,
     links::{
         Short,
@@ -41,6 +42,20 @@ pub(crate) enum Command {
     Rides(RidesCommand),
     /// Something about bots of the board.
     Bot(BotCommand),
+    /// Something about hooks of the board.
+    Hook(HookCommand),
+}
+
+/// What an administrator may ask for about hooks of the board.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "hook", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum HookCommand {
+    /// Have a URL told what happens in a channel.
+    Add { channel: Slug, url: HookUrl },
+    /// List the hooks.
+    List,
+    /// Remove a hook.
+    Remove { id: HookId },
 }
 
 /// What an administrator may ask for about bots of the board.
@@ -143,6 +158,12 @@ pub(crate) enum Outcome {
     Gates(Vec<Gate>),
     /// The gate that sends nothing any more.
     GateRevoked(Gate),
+    /// The hook, and what its deliveries are signed with, which cannot be had again.
+    HookAdded { hook: Hook, secret: Hidden },
+    /// Every hook.
+    Hooks(Vec<Hook>),
+    /// The hook is told nothing any more.
+    HookRemoved,
     /// Events about rides, in the order in which they came.
     RideEvents(Vec<StoredRide>),
     /// The ride that was taken back.

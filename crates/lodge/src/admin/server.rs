@@ -14,6 +14,7 @@ use futures_util::{SinkExt, StreamExt};
 use lodge_domain::{
     Error,
     accounts::{Accounts, Actor, NewPassword},
+    board::Hooks,
     keys::Keys,
     rides::{GateId, Rides, SkierId},
 };
@@ -31,8 +32,8 @@ use tokio_util::{
 use super::{
     SOCKET,
     protocol::{
-        BotCommand, CODES_MAX, Command, EVENTS_MAX, LINE_BYTES_MAX, Outcome, RidesCommand,
-        UserCommand,
+        BotCommand, CODES_MAX, Command, EVENTS_MAX, HookCommand, LINE_BYTES_MAX, Outcome,
+        RidesCommand, UserCommand,
     },
 };
 use crate::wiring::Services;
@@ -141,6 +142,25 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
             let board = services.board.as_ref();
             let board = board.context("the board is not among the apps of this server")?;
             carry_out_for_bots(&board.bots, command).await?
+        }
+        Command::Hook(command) => {
+            let hooks = services.hooks.as_ref();
+            let hooks = hooks.context("the board is not among the apps of this server")?;
+            carry_out_for_hooks(&hooks.service, command).await?
+        }
+    })
+}
+
+async fn carry_out_for_hooks(hooks: &Hooks, command: HookCommand) -> lodge_domain::Result<Outcome> {
+    Ok(match command {
+        HookCommand::Add { channel, url } => {
+            let (hook, secret) = hooks.add(channel, url).await?;
+            Outcome::HookAdded { hook, secret: secret.to_text().into() }
+        }
+        HookCommand::List => Outcome::Hooks(hooks.list().await?),
+        HookCommand::Remove { id } => {
+            hooks.remove(id).await?;
+            Outcome::HookRemoved
         }
     })
 }

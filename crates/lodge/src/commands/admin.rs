@@ -1,5 +1,6 @@
 //! `lodge admin`.
 
+mod hooks;
 mod rides;
 mod user;
 
@@ -69,6 +70,9 @@ enum AdminCommand {
     /// Make, list and revoke bots, which write to the board with a key of their own.
     #[command(subcommand)]
     Bot(BotOptions),
+    /// Add, list and remove hooks, which are told what happens in channels of the board.
+    #[command(subcommand)]
+    Hook(hooks::HookOptions),
     /// Find rides with the ids of their events, and take back one that was none.
     #[command(subcommand)]
     Ride(rides::RideCommand),
@@ -185,6 +189,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::User(command) => return user::carry_out(administrator, command),
         AdminCommand::Gate(command) => rides::gate(administrator, command)?,
         AdminCommand::Bot(command) => bot(administrator, command)?,
+        AdminCommand::Hook(command) => hooks::carry_out(administrator, command)?,
         AdminCommand::Ride(command) => rides::ride(administrator, command)?,
         AdminCommand::Pass(options) => rides::pass(administrator, &options)?,
         AdminCommand::Rebuild(command) => return rides::rebuild(administrator, &command),

@@ -2,6 +2,7 @@
 //! with default and unit in `docs/lodge.toml`. It is whole and checked before anything is opened.
 
 mod accounts;
+mod board;
 mod engines;
 mod options;
 mod providers;
@@ -15,6 +16,7 @@ use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
+    board::BoardConfig,
     engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
     options::ConfigOptions,
     providers::ProviderConfig,
@@ -85,6 +87,7 @@ pub(crate) struct Config {
     pub(crate) links: LinksConfig,
     pub(crate) accounts: AccountsConfig,
     pub(crate) rides: RidesConfig,
+    pub(crate) board: BoardConfig,
     pub(crate) embedded: EmbeddedConfig,
     pub(crate) cassandra: CassandraConfig,
     pub(crate) redis: RedisConfig,
@@ -218,6 +221,7 @@ impl Default for Config {
             links: LinksConfig::default(),
             accounts: AccountsConfig::default(),
             rides: RidesConfig::default(),
+            board: BoardConfig::default(),
             embedded: EmbeddedConfig::default(),
             cassandra: CassandraConfig::default(),
             redis: RedisConfig::default(),

@@ -4,14 +4,24 @@ use std::sync::Arc;
 
 use lodge_domain::{
     Clock, Random,
-    board::{BOT_PREFIX, Board, BoardStores},
+    board::{BOT_PREFIX, Board, BoardStores, Courier, CourierPorts, Deliver, HookStore, Hooks},
     keys::{KeyStore, Keys},
 };
+use lodge_outbound::HookSender;
+
+use crate::config::BoardConfig;
 
 /// An engine's side of the ports of the board.
 pub(super) struct BoardPorts {
     pub(super) stores: BoardStores,
     pub(super) bots: Arc<dyn KeyStore>,
+    pub(super) hooks: Arc<dyn HookStore>,
+}
+
+/// Who is told what happens on the board, and who tells them.
+pub(crate) struct BoardHooks {
+    pub(crate) service: Arc<Hooks>,
+    pub(crate) courier: Courier,
 }
 
 /// The service.
@@ -20,7 +30,28 @@ pub(super) fn service(
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn Random>,
 ) -> Board {
-    let BoardPorts { stores, bots } = ports;
+    let BoardPorts { stores, bots, .. } = ports;
     let bots = Keys::new(bots, Arc::clone(clock), Arc::clone(random)).with_prefix(BOT_PREFIX);
     Board::new(stores, bots, Arc::clone(clock))
+}
+
+/// Hooks, which are sent something over HTTP.
+pub(super) fn hooks(
+    ports: &BoardPorts,
+    config: &BoardConfig,
+    clock: &Arc<dyn Clock>,
+    random: &Arc<dyn Random>,
+) -> BoardHooks {
+    let deliver: Arc<dyn Deliver> = Arc::new(HookSender::new(config.hooks_private));
+    let (store, log) = (Arc::clone(&ports.hooks), Arc::clone(&ports.stores.log));
+    let (clock, random) = (Arc::clone(clock), Arc::clone(random));
+    let courier = Courier::new(CourierPorts {
+        hooks: Arc::clone(&store),
+        log: Arc::clone(&log),
+        deliver: Arc::clone(&deliver),
+        clock: Arc::clone(&clock),
+        random: Arc::clone(&random),
+        render: lodge_web::hook_body,
+    });
+    BoardHooks { service: Arc::new(Hooks { store, log, deliver, clock, random }), courier }
 }

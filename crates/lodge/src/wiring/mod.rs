@@ -68,6 +68,8 @@ pub(crate) struct Services {
     pub(crate) rides: Option<Arc<Rides>>,
     /// The message board, if it is served here.
     pub(crate) board: Option<Arc<Board>>,
+    /// Who is told what happens there.
+    pub(crate) hooks: Option<board::BoardHooks>,
     /// API keys.
     pub(crate) keys: Keys,
     /// Says what time it is.
@@ -184,6 +186,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         Arc::new(rides::service(of_rides, &config.rides, &ports.secret, &clock, &random, tasks))
     });
     let board = ports.board.filter(|_| config.answers_for_board());
+    let hooks = board.as_ref().map(|ports| board::hooks(ports, &config.board, &clock, &random));
     let board = board.map(|of_board| Arc::new(board::service(of_board, &clock, &random)));
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
@@ -196,6 +199,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         pictures,
         rides,
         board,
+        hooks,
         keys,
         clock,
         secret,
@@ -259,6 +263,7 @@ async fn embedded(config: &Config) -> Result<Ports> {
                 reports: engine.board_reports(),
             },
             bots: Arc::new(CachedKeys::new(engine.bots())),
+            hooks: engine.board_hooks(),
         }),
         secret: engine.secret(),
         engine: Engine::Embedded(engine),
@@ -305,6 +310,7 @@ pub(crate) fn apps(config: &Config, services: &Services) -> Apps {
         pictures: services.pictures(),
         rides: services.rides.clone(),
         board: services.board.clone(),
+        hooks: services.hooks.as_ref().map(|hooks| Arc::clone(&hooks.service)),
     }
 }
 

@@ -30,6 +30,7 @@ fn every_route_is_one_that_was_meant() {
 /// What the public can ask for, whatever apps are on.
 const ROUTES: &[&str] = &[
     "DELETE /api/board/-/bans/{username}",
+    "DELETE /api/board/-/hooks/{id}",
     "DELETE /api/board/-/reports/{id}",
     "DELETE /api/board/{channel}/messages/{id}",
     "DELETE /api/board/{channel}/messages/{id}/hidden",
@@ -50,6 +51,7 @@ const ROUTES: &[&str] = &[
     "GET /admin/accounts/{username}",
     "GET /api/board",
     "GET /api/board/-/bans",
+    "GET /api/board/-/hooks",
     "GET /api/board/-/reports",
     "GET /api/board/-/search",
     "GET /api/board/-/unread",
@@ -124,6 +126,7 @@ const ROUTES: &[&str] = &[
     "POST /admin/accounts/{username}",
     "POST /api/accounts",
     "POST /api/board",
+    "POST /api/board/-/hooks",
     "POST /api/board/{channel}/messages",
     "POST /api/board/{channel}/messages/{id}/reports",
     "POST /api/bulk/links",

@@ -12,6 +12,7 @@ mod bad_input;
 mod blocklist;
 mod board;
 mod board_crash;
+mod board_hooks;
 mod board_stream;
 mod checking;
 mod clicks;

@@ -5,6 +5,7 @@ mod app;
 mod dto;
 mod events;
 mod follow;
+pub(crate) mod hooks_api;
 mod hub;
 mod kept;
 mod listener;
@@ -15,6 +16,7 @@ mod staff;
 
 use http::Method;
 
+pub use self::hooks_api::hook_body;
 pub(crate) use self::{app::BoardApp, kept::kept, openapi::document};
 use crate::routes::Routes;
 

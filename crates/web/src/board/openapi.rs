@@ -46,7 +46,7 @@ pub(crate) fn document() -> openapi::OpenApi {
 }
 
 /// What can fail with every operation.
-struct Failures;
+pub(super) struct Failures;
 
 impl Modify for Failures {
     fn modify(&self, document: &mut openapi::OpenApi) {

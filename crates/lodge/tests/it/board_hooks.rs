@@ -1,0 +1,315 @@
+//! Webhooks of the board: what receivers are told, how often, and where nothing is sent.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::mpsc::{Receiver, TryRecvError, channel},
+    thread,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use lodge_domain::board::HookSecret;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{ask, lodge, member, moderator, posted},
+    client::Answer,
+    server::{DEADLINE, Lodge, Server, eventually, eventually_true},
+};
+
+/// Somebody who is told what happens, on this machine.
+struct Told {
+    url: String,
+    arrived: Receiver<Arrived>,
+}
+
+/// What came, and whoever waits for an answer to it.
+struct Arrived {
+    head: Vec<String>,
+    body: Vec<u8>,
+    stream: TcpStream,
+}
+
+impl Told {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let (sender, arrived) = channel();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                // A server that is killed may leave half a request.
+                let Some(request) = read(stream) else { continue };
+                if sender.send(request).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { url, arrived }
+    }
+
+    fn next(&self) -> Arrived {
+        self.arrived.recv_timeout(DEADLINE).expect("nothing comes")
+    }
+
+    /// The next, which is taken.
+    fn take(&self) -> Value {
+        let next = self.next();
+        let (id, body) = (next.header("webhook-id").to_owned(), next.json());
+        next.answer("200 OK");
+        json!([id, body["data"]["event"]["kind"], body["data"]["event"]["body"]])
+    }
+
+    fn has_come(&self) -> bool {
+        !matches!(self.arrived.try_recv(), Err(TryRecvError::Empty))
+    }
+}
+
+fn read(stream: TcpStream) -> Option<Arrived> {
+    let mut reader = BufReader::new(stream);
+    let mut head = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
+        match line.trim_end() {
+            "" => break,
+            line => head.push(line.to_owned()),
+        }
+    }
+    let length = head.iter().find_map(|line| line.strip_prefix("content-length: "))?;
+    let mut body = vec![0; length.parse().ok()?];
+    reader.read_exact(&mut body).ok()?;
+    Some(Arrived { head, body, stream: reader.into_inner() })
+}
+
+impl Arrived {
+    fn header(&self, name: &str) -> &str {
+        let value = self.head.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        value.expect(name)
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    fn answer(mut self, status: &str) {
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        // Whoever waits may be gone.
+        let _ = self.stream.write_all(answer.as_bytes());
+    }
+}
+
+/// A board that may tell this machine.
+fn lodge_with_hooks() -> Lodge {
+    lodge().with("LODGE_BOARD_HOOKS_PRIVATE", "true")
+}
+
+fn admin(lodge: &Lodge, server: &Server) -> String {
+    let token = moderator(lodge, server, "root");
+    lodge.admin(&["user", "role", "root", "admin"]);
+    eventually_true("the role is known", || {
+        ask(server, &token, "GET", "/-/hooks").send().status == 200
+    });
+    token
+}
+
+fn add(server: &Server, token: &str, url: &str) -> Answer {
+    ask(server, token, "POST", "/-/hooks").json(&json!({ "channel": "lobby", "url": url })).send()
+}
+
+fn hooks(server: &Server, token: &str) -> Vec<Value> {
+    let answer = ask(server, token, "GET", "/-/hooks").send().json();
+    answer["hooks"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_receiver_is_told_in_order_what_happens_from_now_on_and_can_verify_it() {
+    let lodge = lodge_with_hooks();
+    let server = lodge.start();
+    let (ada, root, told) = (member(&server, "ada"), admin(&lodge, &server), Told::new());
+    posted(&server, &ada, "before", "nobody is told");
+    let added = add(&server, &root, &told.url);
+    assert_eq!(added.status, 201, "{added:?}");
+    let secret = added.json()["secret"].as_str().unwrap().to_owned();
+    assert!(hooks(&server, &root)[0].get("secret").is_none());
+
+    let first = posted(&server, &ada, "a", "one");
+    let arrived = told.next();
+    assert_eq!(arrived.head[0], "POST /hook HTTP/1.1");
+    assert_eq!(arrived.header("content-type"), "application/json");
+    let id = arrived.header("webhook-id");
+    assert_eq!(id, format!("lobby/{first}"));
+    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
+    let timestamp_s = arrived.header("webhook-timestamp").parse().unwrap();
+    let signature =
+        HookSecret::stored(key.try_into().unwrap()).sign(id, timestamp_s, &arrived.body);
+    assert_eq!(arrived.header("webhook-signature"), signature);
+    let events = ask(&server, &ada, "GET", "/lobby/events").send().json();
+    let event = &events["events"][1];
+    let told_of = json!({ "channel": "lobby", "event": event });
+    assert_eq!(
+        arrived.json(),
+        json!({ "type": "board.message", "timestamp": event["at"], "data": told_of })
+    );
+
+    let path = format!("/lobby/messages/{first}");
+    let edit = ask(&server, &ada, "PATCH", &path).json(&json!({ "body": "two" })).send().json();
+    let delete = ask(&server, &ada, "DELETE", &path).send().json();
+    arrived.answer("204 No Content");
+    for (event, kind) in [(edit, "edit"), (delete, "delete")] {
+        let id = format!("lobby/{}", event["id"].as_str().unwrap());
+        // The text of a deleted message is gone, also where it was written anew.
+        assert_eq!(told.take(), json!([id, kind, null]));
+    }
+    eventually_true("all is noted", || {
+        hooks(&server, &root)[0]["cursor"]
+            == ask(&server, &ada, "GET", "/lobby/events").send().json()["cursor"]
+    });
+    assert!(!told.has_come(), "nothing comes twice");
+}
+
+#[test]
+fn what_is_on_its_way_when_the_server_ends_comes_again_and_nothing_is_lost() {
+    let lodge = lodge_with_hooks();
+    let server = lodge.start();
+    let (ada, root, told) = (member(&server, "ada"), admin(&lodge, &server), Told::new());
+    assert_eq!(add(&server, &root, &told.url).status, 201);
+    let ids: Vec<_> = ["a", "b", "c"].iter().map(|id| posted(&server, &ada, id, id)).collect();
+    let event =
+        |place: usize, body: &str| json!([format!("lobby/{}", ids[place]), "message", body]);
+    assert_eq!(told.take(), event(0, "a"));
+
+    let under_way = told.next();
+    assert_eq!(under_way.header("webhook-id"), format!("lobby/{}", ids[1]));
+    server.kill();
+    under_way.answer("200 OK");
+
+    let server = lodge.start();
+    let again = told.next();
+    assert_eq!(again.header("webhook-id"), format!("lobby/{}", ids[1]));
+    assert_eq!(server.stop(), Some(0), "a receiver that is silent holds up no stop");
+    drop(again);
+
+    let server = lodge.start();
+    assert_eq!(told.take(), event(1, "b"));
+    assert_eq!(told.take(), event(2, "c"));
+    let cursor = ask(&server, &ada, "GET", "/lobby/events").send().json()["cursor"].clone();
+    eventually_true("all is noted", || hooks(&server, &root)[0]["cursor"] == cursor);
+    assert!(!told.has_come());
+}
+
+#[test]
+fn what_is_hidden_before_it_is_sent_is_not_told() {
+    let lodge = lodge_with_hooks();
+    let server = lodge.start();
+    let (ada, root, told) = (member(&server, "ada"), admin(&lodge, &server), Told::new());
+    assert_eq!(add(&server, &root, &told.url).status, 201);
+    posted(&server, &ada, "a", "fine");
+    let fine = told.next();
+    let hidden = posted(&server, &ada, "b", "a secret");
+    let path = format!("/lobby/messages/{hidden}/hidden");
+    assert_eq!(ask(&server, &root, "PUT", &path).send().status, 200);
+    fine.answer("200 OK");
+    let arrived = told.next();
+    let event = &arrived.json()["data"]["event"];
+    assert_eq!((&event["id"], &event["visibility"]), (&json!(hidden), &json!("hidden")));
+    assert!(event["body"].is_null() && !String::from_utf8_lossy(&arrived.body).contains("secret"));
+    arrived.answer("200 OK");
+    assert_eq!(told.take()[1], "hide");
+}
+
+#[test]
+fn a_receiver_that_fails_is_told_later_and_one_that_is_gone_nothing_any_more() {
+    let lodge = lodge_with_hooks();
+    let server = lodge.start();
+    let (ada, root) = (member(&server, "ada"), admin(&lodge, &server));
+    let (fails, is_gone) = (Told::new(), Told::new());
+    for told in [&fails, &is_gone] {
+        assert_eq!(add(&server, &root, &told.url).status, 201);
+    }
+    posted(&server, &ada, "a", "one");
+    fails.next().answer("500 Internal Server Error");
+    is_gone.next().answer("410 Gone");
+    let [failing, disabled] = eventually("both are noted", || {
+        let hooks: [Value; 2] = hooks(&server, &root).try_into().unwrap();
+        hooks.iter().all(|hook| hook.get("why").is_some()).then_some(hooks)
+    });
+    assert_eq!(
+        (&failing["failures"], &failing["why"]),
+        (&json!(1), &json!("it answered 500 Internal Server Error"))
+    );
+    assert!(failing["next_try"].as_str() > failing["failing_since"].as_str(), "{failing}");
+    assert!(disabled["disabled_at"].is_string(), "{disabled}");
+    let listed = lodge.admin(&["hook", "list"]);
+    let lines: Vec<_> = listed.lines().collect();
+    assert!(lines[0].contains("\tfailing since ") && lines[1].contains("\tdisabled "), "{listed}");
+    posted(&server, &ada, "b", "two");
+    assert_eq!(fails.take()[2], "one");
+    assert_eq!(fails.take()[2], "two");
+    assert!(!is_gone.has_come());
+}
+
+#[test]
+fn nothing_is_sent_to_addresses_that_are_not_public() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, root, told) = (member(&server, "ada"), admin(&lodge, &server), Told::new());
+    for url in
+        ["http://127.0.0.1/", "https://10.1.2.3/", "http://0x7f.1/", "http://[::ffff:a9fe:a9fe]/"]
+    {
+        let refused = add(&server, &root, url);
+        assert_eq!((refused.status, &refused.json()["field"]), (400, &json!("url")), "{url}");
+    }
+    // Of a name it is known only once it is looked up.
+    let named = told.url.replace("127.0.0.1", "localhost");
+    assert_eq!(add(&server, &root, &named).status, 201);
+    posted(&server, &ada, "a", "one");
+    let why =
+        eventually("it fails", || hooks(&server, &root)[0]["why"].as_str().map(str::to_owned));
+    assert!(why.contains("its host has no public address"), "{why}");
+    assert!(!told.has_come());
+}
+
+#[test]
+fn hooks_are_for_admins() {
+    let lodge = lodge_with_hooks();
+    let server = lodge.start();
+    let (ada, meg) = (member(&server, "ada"), moderator(&lodge, &server, "meg"));
+    let bot = lodge.admin(&["bot", "create", "Weather"]).trim().to_owned();
+    let (root, told) = (admin(&lodge, &server), Told::new());
+    for token in [&ada, &meg, &bot] {
+        assert_eq!(add(&server, token, &told.url).status, 403);
+        assert_eq!(ask(&server, token, "GET", "/-/hooks").send().status, 403);
+        assert_eq!(ask(&server, token, "DELETE", "/-/hooks/1").send().status, 403);
+    }
+    for (channel, url, status) in [
+        ("nowhere", "https://example.org/", 404),
+        ("lobby", "ftp://example.org/", 400),
+        ("-", "https://example.org/", 400),
+    ] {
+        let hook = json!({ "channel": channel, "url": url });
+        let answer = ask(&server, &root, "POST", "/-/hooks").json(&hook).send();
+        assert_eq!(answer.status, status, "{answer:?}");
+    }
+    let secret = lodge.admin(&["hook", "add", "lobby", &told.url]);
+    assert!(secret.starts_with("whsec_"), "{secret}");
+    let listed = lodge.admin(&["hook", "list"]);
+    assert!(
+        listed.contains(&format!("1\tlobby\t{}\t", told.url)) && listed.contains("\twell"),
+        "{listed}"
+    );
+    assert!(!listed.contains(secret.trim()));
+    posted(&server, &ada, "a", "one");
+    assert_eq!(told.take()[2], "one");
+
+    for status in [204, 404] {
+        assert_eq!(ask(&server, &root, "DELETE", "/-/hooks/1").send().status, status);
+    }
+    let another = Told::new();
+    lodge.admin(&["hook", "add", "lobby", &another.url]);
+    posted(&server, &ada, "b", "two");
+    assert_eq!(another.take()[2], "two");
+    assert!(!told.has_come(), "who is removed is told nothing any more");
+    lodge.admin(&["hook", "remove", "2"]);
+    let ran = lodge.run(&["admin", "hook", "remove", "2"]);
+    assert!(ran.code == 1 && ran.err.contains("there is no such hook"), "{ran:?}");
+}

@@ -1,0 +1,211 @@
+//! Webhooks: who is told what happens in channels, and what they are told. For admins.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{FromRef, State},
+    response::IntoResponse,
+};
+use http::{Method, StatusCode};
+use lodge_domain::{
+    Error,
+    board::{Event, Hook, HookId, HookSecret, HookStanding, HookUrl, Hooks, Slug},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema, openapi};
+
+use super::{BODY_BYTES_MAX, app::BoardApp, dto::EventJson, openapi::Failures};
+use crate::{
+    Site,
+    answers::private,
+    error::HttpResult,
+    request::{self, Asked, Segment, Whole},
+    routes::Routes,
+};
+
+/// The board, and its hooks.
+#[derive(Clone)]
+pub(crate) struct HooksApp {
+    pub(crate) board: BoardApp,
+    pub(crate) hooks: Arc<Hooks>,
+}
+
+impl FromRef<HooksApp> for Arc<Site> {
+    fn from_ref(app: &HooksApp) -> Self {
+        Self::clone(&app.board.site)
+    }
+}
+
+/// The routes about hooks.
+pub(crate) fn routes() -> Routes<HooksApp> {
+    Routes::default()
+        .on(Method::GET, "/api/board/-/hooks", list)
+        .on_within(BODY_BYTES_MAX, Method::POST, "/api/board/-/hooks", add)
+        .on(Method::DELETE, "/api/board/-/hooks/{id}", remove)
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(list, add, remove), components(schemas(HookEventJson)), modifiers(&Failures))]
+struct Document;
+
+/// Their part of the `OpenAPI` document.
+pub(crate) fn document() -> openapi::OpenApi {
+    Document::openapi()
+}
+
+/// A hook to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct AddHook {
+    /// The channel whose events are sent, from now on.
+    #[schema(example = "lobby")]
+    channel: String,
+    /// Where to: https or http, at a public address unless the operator allows others.
+    #[schema(example = "https://example.org/hook")]
+    url: String,
+}
+
+/// A hook.
+#[derive(Serialize, ToSchema)]
+struct HookJson {
+    id: i64,
+    #[schema(example = "lobby")]
+    channel: String,
+    #[schema(example = "https://example.org/hook")]
+    url: String,
+    #[schema(format = DateTime)]
+    created_at: String,
+    /// What its receiver has taken: the events after it are in `/api/board/{channel}/events?after=`.
+    cursor: String,
+    /// How many deliveries have failed in a row.
+    failures: u32,
+    /// While they fail: since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    failing_since: Option<String>,
+    /// While they fail: when the next one is tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    next_try: Option<String>,
+    /// Since when nothing is sent any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    disabled_at: Option<String>,
+    /// Why the last delivery failed, or the hook is disabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// What deliveries are signed with; told once, to whoever adds the hook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+/// All hooks, the oldest first.
+#[derive(Serialize, ToSchema)]
+struct HooksJson {
+    hooks: Vec<HookJson>,
+}
+
+impl From<Hook> for HookJson {
+    fn from(hook: Hook) -> Self {
+        let mut json = Self {
+            id: hook.id.0,
+            channel: hook.channel.to_string(),
+            url: hook.url.to_string(),
+            created_at: hook.created_at.to_string(),
+            cursor: hook.cursor.to_string(),
+            failures: 0,
+            failing_since: None,
+            next_try: None,
+            disabled_at: None,
+            why: None,
+            secret: None,
+        };
+        match hook.standing {
+            HookStanding::Well => {}
+            HookStanding::Failing { failures, since, next_try, why } => {
+                json.failures = failures;
+                json.failing_since = Some(since.to_string());
+                json.next_try = Some(next_try.to_string());
+                json.why = Some(why);
+            }
+            HookStanding::Disabled { at, why } => {
+                json.disabled_at = Some(at.to_string());
+                json.why = Some(why);
+            }
+        }
+        json
+    }
+}
+
+impl HookJson {
+    fn with(self, secret: &HookSecret) -> Self {
+        Self { secret: Some(secret.to_text()), ..self }
+    }
+}
+
+/// What is sent to a hook: an event, in an envelope as Standard Webhooks recommend it.
+#[derive(Serialize, ToSchema)]
+struct HookEventJson {
+    /// `board.` and the event's kind.
+    #[serde(rename = "type")]
+    #[schema(example = "board.message")]
+    kind: String,
+    /// When it happened.
+    #[schema(format = DateTime, example = "2026-01-01T00:00:00.000001Z")]
+    timestamp: String,
+    data: HookDataJson,
+}
+
+/// The event, and where it happened.
+#[derive(Serialize, ToSchema)]
+struct HookDataJson {
+    #[schema(example = "lobby")]
+    channel: String,
+    event: EventJson,
+}
+
+/// What is sent to a hook about an event.
+pub fn hook_body(channel: &Slug, event: &Event) -> Vec<u8> {
+    let json = HookEventJson {
+        kind: format!("board.{}", event.what.kind()),
+        timestamp: event.at.to_string(),
+        data: HookDataJson { channel: channel.to_string(), event: event.into() },
+    };
+    // There is nothing in it that JSON cannot say.
+    serde_json::to_vec(&json).unwrap_or_default()
+}
+
+/// Who is told what happens.
+#[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "board",
+    responses((status = 200, body = HooksJson), (status = 403, description = "This is for admins")), security(("session" = [])))]
+async fn list(State(app): State<HooksApp>, asked: Asked) -> HttpResult {
+    app.board.visitor(&asked).await?.actor.check_admin()?;
+    let hooks = app.hooks.list().await?.into_iter().map(Into::into).collect();
+    Ok(private(Json(HooksJson { hooks })))
+}
+
+/// Have a URL told what happens in a channel from now on: every event, in order, at least once, signed as the Standard
+/// Webhooks specification says. The answer holds the secret, this once.
+#[utoipa::path(post, path = "/api/board/-/hooks", operation_id = "add_hook", tag = "board", request_body = AddHook,
+    responses((status = 201, body = HookJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for admins"),
+        (status = 404, description = "There is no such channel"), (status = 409, description = "There are as many as there may be")),
+    security(("session" = [])))]
+async fn add(State(app): State<HooksApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
+    app.board.visitor(&asked).await?.actor.check_admin()?;
+    let AddHook { channel, url } = request::json(&asked.headers, &body)?;
+    let (channel, url) = (Slug::parse(&channel)?, HookUrl::parse(&url)?);
+    let (hook, secret) = app.hooks.add(channel, url).await?;
+    Ok(private((StatusCode::CREATED, Json(HookJson::from(hook).with(&secret)))))
+}
+
+/// Tell somebody nothing any more.
+#[utoipa::path(delete, path = "/api/board/-/hooks/{id}", operation_id = "remove_hook", tag = "board", params(("id" = i64, Path)),
+    responses((status = 204, description = "It is removed"), (status = 403, description = "This is for admins"), (status = 404, description = "There is no such hook")),
+    security(("session" = [])))]
+async fn remove(State(app): State<HooksApp>, Segment(id): Segment, asked: Asked) -> HttpResult {
+    app.board.visitor(&asked).await?.actor.check_admin()?;
+    let id = id.parse().map_err(|_| Error::not_found("there is no such hook"))?;
+    app.hooks.remove(HookId(id)).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
