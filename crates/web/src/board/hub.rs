@@ -345,11 +345,11 @@ impl Drop for Stay {
         let now = self.shared.board.clock.now();
         let mut rooms = self.shared.rooms.lock();
         let Some(room) = rooms.get_mut(&self.channel) else { return };
-        if !self.has_signed_out {
-            room.presence.leave(self.person, now);
-        } else {
+        if self.has_signed_out {
             let left = room.presence.sign_out(self.person, now);
             room.forget(left);
+        } else {
+            room.presence.leave(self.person, now);
         }
     }
 }
