@@ -6,6 +6,7 @@ mod cursor;
 mod event;
 mod guests;
 mod hooks;
+mod markup;
 mod mentions;
 mod origin;
 mod page;
@@ -13,6 +14,8 @@ mod people;
 mod presence;
 mod rules;
 mod service;
+#[cfg(test)]
+mod sound_html;
 mod stamp;
 mod store;
 
@@ -29,6 +32,7 @@ pub use self::{
         Courier, CourierPorts, Deliver, Delivered, Delivery, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook,
         HookId, HookSecret, HookStanding, HookStore, HookUrl, Hooks, Look, NewHook, Render,
     },
+    markup::{HTML_BYTES_MAX, html},
     mentions::{MENTIONS_MAX, Mention, mentioned, mentions},
     origin::{EventId, Origin},
     people::{Actor, BOT_PREFIX, PersonId, Profile},

@@ -1,0 +1,427 @@
+//! What a message says, as HTML: of Markdown what fits into a message, and never a tag that was typed.
+
+use std::net::Ipv4Addr;
+
+use linkify::{LinkFinder, LinkKind};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TextMergeStream};
+use url::{Host, Url};
+
+use super::mentions::{MENTIONS_MAX, mentions};
+
+/// The most that a message becomes, in bytes; what would be longer is shown as it was typed.
+pub const HTML_BYTES_MAX: usize = 48 * 1024;
+
+/// So deep things stand in each other; further in, they are text.
+const DEPTH_MAX: usize = 8;
+
+/// A message's text as HTML: paragraphs, lines, bold, italic, struck out, code, quotes, lists, links to the web and
+/// whom it names. Whatever it is made of besides, its tags are `a`, `blockquote`, `br`, `code`, `del`, `em`, `hr`,
+/// `li`, `ol`, `p`, `pre`, `span`, `strong` and `ul`.
+pub fn html(body: &str) -> String {
+    let mut page = Page::default();
+    for event in TextMergeStream::new(Parser::new_ext(body, Options::ENABLE_STRIKETHROUGH)) {
+        page.add(event);
+        if page.html.len() > HTML_BYTES_MAX {
+            return plain(body);
+        }
+    }
+    // Some of what can be typed is nothing but signs of Markdown.
+    if page.says_something { page.html } else { plain(body) }
+}
+
+/// The text as it was typed.
+fn plain(body: &str) -> String {
+    let mut page = Page::default();
+    page.html.push_str("<p>");
+    page.lines(body);
+    page.html.push_str("</p>");
+    page.html
+}
+
+/// HTML that is being written.
+#[derive(Default)]
+struct Page {
+    html: String,
+    /// What closes each thing that is open; nothing for those that are not shown.
+    open: Vec<&'static str>,
+    link: Option<Link>,
+    in_code: bool,
+    mentions: usize,
+    says_something: bool,
+}
+
+/// The link that is open.
+struct Link {
+    /// How many things are open around it.
+    depth: usize,
+    /// Where it leads; to a host, or to what is no place in the web.
+    to: Result<String, String>,
+    text: String,
+}
+
+impl Page {
+    fn add(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(_) => self.end(),
+            Event::Text(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::Html(line) => {
+                self.html.push_str(if self.html.ends_with("<p>") { "" } else { "<br>" });
+                self.text(&line);
+            }
+            Event::Code(text) => {
+                self.html.push_str("<code>");
+                self.written(&text);
+                self.html.push_str("</code>");
+            }
+            Event::SoftBreak | Event::HardBreak => self.html.push_str("<br>"),
+            Event::Rule => self.html.push_str("<hr>"),
+            // Not asked of the parser.
+            Event::FootnoteReference(_)
+            | Event::TaskListMarker(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        self.in_code |= matches!(tag, Tag::CodeBlock(_));
+        let (open, close) = match tag {
+            Tag::Paragraph | Tag::HtmlBlock => ("<p>", "</p>"),
+            Tag::Heading { .. } => ("<p><strong>", "</strong></p>"),
+            Tag::BlockQuote(_) => ("<blockquote>", "</blockquote>"),
+            Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
+                ("<pre><code>", "</code></pre>")
+            }
+            Tag::List(None) => ("<ul>", "</ul>"),
+            Tag::List(Some(first)) => return self.start_numbered(first),
+            Tag::Item => ("<li>", "</li>"),
+            Tag::Emphasis => ("<em>", "</em>"),
+            Tag::Strong => ("<strong>", "</strong>"),
+            Tag::Strikethrough => ("<del>", "</del>"),
+            Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. } => {
+                return self.start_link(link_type, &dest_url);
+            }
+            _ => ("", ""),
+        };
+        self.start_shown(open, close);
+    }
+
+    fn start_shown(&mut self, open: &str, close: &'static str) {
+        let is_shown = self.open.len() < DEPTH_MAX;
+        self.html.push_str(if is_shown { open } else { "" });
+        self.open.push(if is_shown { close } else { "" });
+    }
+
+    fn start_numbered(&mut self, first: u64) {
+        let open = if first == 1 { "<ol>".to_owned() } else { format!("<ol start=\"{first}\">") };
+        self.start_shown(&open, "</ol>");
+    }
+
+    /// A picture is a link to it. In a link there is none.
+    fn start_link(&mut self, kind: LinkType, target: &str) {
+        let depth = self.open.len();
+        if self.link.is_some() {
+            return self.start_shown("", "");
+        }
+        let to = match web_address(target).filter(|_| depth < DEPTH_MAX) {
+            Some(url) => {
+                self.start_anchor(&url);
+                Ok(url.host_str().unwrap_or_default().to_owned())
+            }
+            None if matches!(kind, LinkType::Email | LinkType::Autolink) => Err(String::new()),
+            None => Err(target.to_owned()),
+        };
+        self.open.push(if to.is_ok() { "</a>" } else { "" });
+        self.link = Some(Link { depth, to, text: String::new() });
+    }
+
+    fn start_anchor(&mut self, url: &Url) {
+        self.html.push_str("<a href=\"");
+        self.escaped(url.as_str());
+        self.html.push_str("\" rel=\"nofollow noopener ugc\">");
+    }
+
+    fn end(&mut self) {
+        self.html.push_str(self.open.pop().unwrap_or_default());
+        self.in_code = false;
+        let ended = self.link.take_if(|link| link.depth == self.open.len());
+        let Some(Link { to, text, .. }) = ended else { return };
+        let shown = match &to {
+            Ok(host) => names_another_host(&text, host).then_some(host),
+            Err(target) => Some(target).filter(|target| !target.is_empty()),
+        };
+        if let Some(target) = shown {
+            self.html.push_str(" (");
+            self.written(target);
+            self.html.push(')');
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.in_code {
+            return self.written(text);
+        }
+        if self.link.is_some() {
+            return self.lines(text);
+        }
+        let mut finder = LinkFinder::new();
+        for span in finder.kinds(&[LinkKind::Url]).spans(text) {
+            match span.kind().and_then(|_| web_address(span.as_str())) {
+                Some(url) => {
+                    self.start_anchor(&url);
+                    self.written(span.as_str());
+                    self.html.push_str("</a>");
+                }
+                None => self.names(span.as_str()),
+            }
+        }
+    }
+
+    /// Text in which people may be named.
+    fn names(&mut self, text: &str) {
+        let mut written = 0;
+        for mention in mentions(text).into_iter().take(MENTIONS_MAX - self.mentions) {
+            self.mentions += 1;
+            self.lines(&text[written..mention.start]);
+            self.html.push_str("<span class=\"mention\">");
+            self.written(&text[mention.start..mention.end]);
+            self.html.push_str("</span>");
+            written = mention.end;
+        }
+        self.lines(&text[written..]);
+    }
+
+    fn lines(&mut self, text: &str) {
+        for (number, line) in text.trim_end_matches('\n').split('\n').enumerate() {
+            self.html.push_str(if number == 0 { "" } else { "<br>" });
+            self.written(line);
+        }
+    }
+
+    fn written(&mut self, text: &str) {
+        self.says_something |= text.chars().any(|c| !c.is_whitespace());
+        if let Some(link) = &mut self.link {
+            link.text.push_str(text);
+        }
+        self.escaped(text);
+    }
+
+    fn escaped(&mut self, text: &str) {
+        for c in text.chars() {
+            match c {
+                '&' => self.html.push_str("&amp;"),
+                '<' => self.html.push_str("&lt;"),
+                '>' => self.html.push_str("&gt;"),
+                '"' => self.html.push_str("&quot;"),
+                '\'' => self.html.push_str("&#39;"),
+                c => self.html.push(c),
+            }
+        }
+    }
+}
+
+/// The address, if it leads into the web, and to where it seems to: a name before the host looks like one.
+fn web_address(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let is_plain = url.username().is_empty() && url.password().is_none();
+    (matches!(url.scheme(), "http" | "https") && is_plain).then_some(url)
+}
+
+/// Whether a link's text reads as if it led to a host, and it is another one.
+fn names_another_host(text: &str, host: &str) -> bool {
+    let text: String = text.chars().filter_map(as_seen).collect();
+    let words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-'));
+    let named = words.map(|word| word.trim_matches(['.', '-'])).find(|word| is_like_host(word));
+    let bare = |host: &str| host.strip_prefix("www.").unwrap_or(host).to_owned();
+    named.is_some_and(|named| {
+        Host::parse(named).map_or(true, |named| bare(&named.to_string()) != bare(host))
+    })
+}
+
+fn is_like_host(word: &str) -> bool {
+    let is_ending = |end: &str| end.chars().count() > 1 && end.chars().all(char::is_alphabetic);
+    word.rsplit_once('.').is_some_and(|(_, end)| is_ending(end)) || word.parse::<Ipv4Addr>().is_ok()
+}
+
+/// The character that people see there, if they see one.
+fn as_seen(c: char) -> Option<char> {
+    match c {
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' => None,
+        '\u{2024}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => Some('.'),
+        c => Some(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*, sample::select};
+
+    use super::{super::sound_html, *};
+
+    #[test]
+    fn what_people_write_reads_as_they_mean_it() {
+        for (typed, shown) in [
+            ("a\nb\n\nc", "<p>a<br>b</p><p>c</p>"),
+            (
+                "**a** *b* ~~c~~ `d*`",
+                "<p><strong>a</strong> <em>b</em> <del>c</del> <code>d*</code></p>",
+            ),
+            ("```rust\nlet a = 1 < 2;\n```", "<pre><code>let a = 1 &lt; 2;\n</code></pre>"),
+            ("> a\nb", "<blockquote><p>a<br>b</p></blockquote>"),
+            ("- a\n- b", "<ul><li>a</li><li>b</li></ul>"),
+            ("3. a\n4. b", "<ol start=\"3\"><li>a</li><li>b</li></ol>"),
+            ("# a", "<p><strong>a</strong></p>"),
+            ("5 * 3 * 2 and a_b_c", "<p>5 * 3 * 2 and a_b_c</p>"),
+            ("hi @Ada, not x@y.z", "<p>hi <span class=\"mention\">@Ada</span>, not x@y.z</p>"),
+            ("`@ada`", "<p><code>@ada</code></p>"),
+        ] {
+            assert_eq!(html(typed), shown, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn no_tag_that_was_typed_is_one() {
+        assert_eq!(html("<b>a</b>\n<i>"), "<p>&lt;b&gt;a&lt;/b&gt;<br>&lt;i&gt;</p>");
+        assert_eq!(
+            html("<script>\nalert('a')\n</script>"),
+            "<p>&lt;script&gt;<br>alert(&#39;a&#39;)<br>&lt;/script&gt;</p>"
+        );
+        assert_eq!(html("a <img src=x onerror=y>"), "<p>a &lt;img src=x onerror=y&gt;</p>");
+    }
+
+    #[test]
+    fn addresses_in_the_web_are_links_and_others_are_text() {
+        let link = |url: &str, text: &str| {
+            format!("<a href=\"{url}\" rel=\"nofollow noopener ugc\">{text}</a>")
+        };
+        let at = link("https://lift.example/7?a=1&amp;b=2", "https://lift.example/7?a=1&amp;b=2");
+        assert_eq!(html("see https://lift.example/7?a=1&b=2."), format!("<p>see {at}.</p>"));
+        let named = link("http://lift.example/", "the <em>lift</em>");
+        assert_eq!(html("[the *lift*](http://lift.example)"), format!("<p>{named}</p>"));
+        let picture = link("https://a.example/b.png", "alt");
+        assert_eq!(html("![alt](https://a.example/b.png)"), format!("<p>{picture}</p>"));
+        for (typed, shown) in [
+            ("[a](javascript:alert(1))", "a (javascript:alert(1))"),
+            ("[a](/board)", "a (/board)"),
+            ("<mailto:a@b.example>", "mailto:a@b.example"),
+            ("ftp://a.example", "ftp://a.example"),
+            ("https://bank.example@evil.example/", "https://bank.example@evil.example/"),
+        ] {
+            assert_eq!(html(typed), format!("<p>{shown}</p>"), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_looks_like_another_says_where_it_leads() {
+        let says = |typed: &str| html(typed).ends_with(" (evil.example)</p>");
+        for text in [
+            "bank.example",
+            "https://bank.example/a",
+            "go to bank.example!",
+            "**bank**.example",
+            "bank\u{200b}.example",
+            "bank。example",
+            "bank.example/evil.example",
+            "127.0.0.1",
+            "`bank.example`",
+        ] {
+            assert!(says(&format!("[{text}](https://evil.example/)")), "{text:?}");
+        }
+        for text in ["a", "evil.example", "www.evil.example/bank.example", "e.g. v2.0", "1.5 km"] {
+            assert!(!says(&format!("[{text}](https://evil.example/)")), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_nothing_but_signs_is_shown_as_it_is() {
+        for (typed, shown) in [
+            ("#", "#"),
+            (">", "&gt;"),
+            ("-", "-"),
+            ("---", "---"),
+            ("[a]: http://b", "[a]: http://b"),
+        ] {
+            assert_eq!(html(typed), format!("<p>{shown}</p>"));
+        }
+    }
+
+    #[test]
+    fn however_deep_it_is_and_however_often_it_refers_it_stays_short() {
+        for typed in [
+            format!("{}a", "> ".repeat(900)),
+            format!("{}a", "- ".repeat(900)),
+            "*".repeat(2_000),
+            format!("{}a{}", "**a *".repeat(300), "*".repeat(400)),
+            "[".repeat(2_000),
+            format!("[a]: http://{}\n\n{}", "b".repeat(900), "[a]".repeat(350)),
+            "\"".repeat(2_000),
+        ] {
+            let html = html(&typed);
+            sound_html::check(&html);
+            assert!(html.matches("<blockquote>").count() <= DEPTH_MAX);
+            assert!(html.len() <= 12_000 + "<p></p>".len(), "{} bytes: {typed}", html.len());
+        }
+    }
+
+    const PIECES: [&str; 40] = [
+        "*",
+        "**",
+        "~~",
+        "`",
+        "```\n",
+        "> ",
+        "- ",
+        "1. ",
+        "\n",
+        "\n\n",
+        "    ",
+        "[",
+        "](",
+        ")",
+        "![",
+        "]: ",
+        "<",
+        ">",
+        "</",
+        "<a href=\"",
+        "<!--",
+        "-->",
+        "http://",
+        "https://a.example/",
+        "@ada",
+        "@",
+        "\\",
+        "&",
+        "&lt;",
+        "&#0;",
+        "\"",
+        "'",
+        "javascript:",
+        "a",
+        "ä",
+        "_",
+        "#",
+        " ",
+        "\t",
+        "|",
+    ];
+
+    proptest! {
+        #[test]
+        fn whatever_is_typed_becomes_nothing_but_these_tags(pieces in vec(select(&PIECES[..]), 0..60)) {
+            sound_html::check(&html(&pieces.concat()));
+        }
+
+        #[test]
+        fn so_does_whatever_else(text in "\\PC{0,200}") {
+            sound_html::check(&html(&text));
+        }
+    }
+}
