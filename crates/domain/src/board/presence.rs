@@ -41,6 +41,11 @@ impl Presence {
         Self { people: HashMap::new(), settled_at }
     }
 
+    /// Whether the server was started so long ago that whoever comes is new.
+    pub fn is_settled(&self, now: Timestamp) -> bool {
+        now >= self.settled_at
+    }
+
     /// Somebody gives a sign of life; whether that is to be announced.
     pub fn seen(&mut self, profile: &Profile, now: Timestamp) -> bool {
         if let Some(here) = self.people.get_mut(&profile.person) {
@@ -57,7 +62,7 @@ impl Presence {
         }
         let here = Here { profile: profile.clone(), streams: 0, seen_at: now };
         self.people.insert(profile.person, here);
-        now >= self.settled_at
+        self.is_settled(now)
     }
 
     /// A stream of somebody's begins; whether that is to be announced.

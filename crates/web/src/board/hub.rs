@@ -55,6 +55,8 @@ pub(super) struct Shared {
 /// A channel that somebody is in, or was.
 struct Room {
     presence: Presence,
+    /// Whether all have been told who came back after the server was started, whom nobody announced.
+    is_settled: bool,
     feed: Weak<Feed>,
     /// Who is here, as it goes over the wire, if nobody has come or gone since it was written: many ask at once when
     /// a server has been started again, and all share it.
@@ -248,12 +250,11 @@ impl Shared {
     }
 
     fn room<'a>(&self, rooms: &'a mut HashMap<Slug, Room>, channel: &Slug) -> &'a mut Room {
-        rooms.entry(channel.clone()).or_insert_with(|| Room {
-            presence: Presence::since(self.started_at),
-            feed: Weak::new(),
-            people: None,
-            joined: Vec::new(),
-            left: Vec::new(),
+        rooms.entry(channel.clone()).or_insert_with(|| {
+            let presence = Presence::since(self.started_at);
+            let is_settled = presence.is_settled(self.board.clock.now());
+            let (joined, left) = (Vec::new(), Vec::new());
+            Room { presence, is_settled, feed: Weak::new(), people: None, joined, left }
         })
     }
 
@@ -287,6 +288,10 @@ impl Shared {
             if !people.is_empty() {
                 room.tell(|| people_named(name, people));
             }
+        }
+        if !room.is_settled && room.presence.is_settled(now) {
+            room.is_settled = true;
+            room.tell(|| people_named("people", room.presence.here(now)));
         }
     }
 

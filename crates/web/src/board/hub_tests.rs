@@ -381,3 +381,17 @@ async fn what_is_written_before_the_channel_is_followed_is_told() {
     hub.write(1).await;
     assert_eq!(ids(&events(&mut listener, 1).await), ["7:1"]);
 }
+
+#[tokio::test]
+async fn those_who_came_back_after_the_start_are_told_of_once() {
+    let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
+    let (_, hub) = scene_at(Arc::clone(&clock) as _);
+    let mut listener = hub.listen(1);
+    assert!(!word(&mut listener, "people").await.contains("bot2"));
+    let _second = hub.listen(2);
+    clock.advance_seconds(PRESENCE_TTL.as_secs());
+    assert!(word(&mut listener, "people").await.contains("bot2"));
+    let _third = hub.listen(3);
+    let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
+    assert!(next.starts_with(b"event: join"), "from then on each is announced: {next:?}");
+}
