@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_introduction_speaks_of_the_apps_that_are_on() {
-        let rides = Navigation { links: false, accounts: false, rides: true };
+        let rides = Navigation { links: false, accounts: false, rides: true, board: false };
         let of = |documents: Vec<OpenApi>, apps| {
             let document = serde_json::to_value(whole(documents)).unwrap();
             let page = DocsPage::of(&document, apps, "https://go.example");

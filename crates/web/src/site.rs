@@ -133,7 +133,12 @@ impl Site {
         settings: SiteSettings,
     ) -> Self {
         Self {
-            navigation: Navigation { links: false, accounts: accounts.is_some(), rides: false },
+            navigation: Navigation {
+                links: false,
+                accounts: accounts.is_some(),
+                rides: false,
+                board: false,
+            },
             creations: AddressLimit::per_minute(settings.creations_per_minute),
             sign_ups: AddressLimit::per_minute(settings.sign_ups_per_minute),
             attempts: AddressLimit::per_minute(settings.attempts_per_minute),
@@ -182,6 +187,8 @@ impl Apps {
     /// Their routes, and those that belong to none.
     fn routes(self, site: &Arc<Site>) -> Routes {
         let (mut routes, mut documents) = (pages::routes(), Vec::new());
+        // Beside accounts, which it brings.
+        let board_alone = self.board.is_some() && self.links.is_none() && self.rides.is_none();
         if site.navigation.links || site.navigation.accounts {
             routes = routes.merge(pages::sign_in_routes().with(Arc::clone(site)));
         }
@@ -195,7 +202,7 @@ impl Apps {
             let kept = passes.chain(self.board.iter().map(board::kept)).collect();
             let app = AccountsApp { site: Arc::clone(site), accounts, pictures, kept };
             routes = routes.merge(accounts::routes().with(app.clone()));
-            if !site.navigation.links {
+            if !site.navigation.links && !board_alone {
                 routes = routes.merge(accounts::start().with(app));
             }
             documents.push(accounts::document());
@@ -215,6 +222,9 @@ impl Apps {
         if let Some((board, accounts)) = self.board.zip(site.accounts.clone()) {
             let app = BoardApp::new(Arc::clone(site), board, accounts);
             routes = routes.merge(board::routes().with(app.clone()));
+            if board_alone {
+                routes = routes.merge(board::start().with(app.clone()));
+            }
             documents.push(board::document());
             if let Some(hooks) = self.hooks {
                 let app = HooksApp { board: app, hooks };
@@ -249,6 +259,7 @@ impl Front {
     pub fn new(mut site: Site, apps: Apps) -> Self {
         site.navigation.links = apps.links.is_some();
         site.navigation.rides = apps.rides.is_some();
+        site.navigation.board = apps.board.is_some() && site.accounts.is_some();
         let (site, links) = (Arc::new(site), apps.links.clone());
         let has_rides = apps.rides.is_some();
         let router = apps

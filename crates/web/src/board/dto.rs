@@ -238,6 +238,13 @@ impl From<&Event> for EventJson {
     }
 }
 
+impl EventJson {
+    /// For whoever is given what is to be seen beside it.
+    pub(super) fn without_body(self) -> Self {
+        Self { body: None, ..self }
+    }
+}
+
 /// A page of events.
 #[derive(Serialize, ToSchema)]
 pub(super) struct EventsJson {

@@ -12,6 +12,7 @@ use super::{
     api::{cursor, limit},
     app::{BoardApp, slug},
     dto::{EventJson, EventsJson},
+    hub::Audience,
 };
 use crate::{
     answers::private,
@@ -110,11 +111,15 @@ pub(super) async fn stream(
     let visitor = app.visitor(&asked).await?;
     let from = begin(&asked, query.after.as_deref())?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
-    Ok(app.hub.answer(&visitor, channel, from, asked.client).await?.into_response())
+    Ok(app
+        .hub
+        .answer(&visitor, channel, from, asked.client, Audience::Programs)
+        .await?
+        .into_response())
 }
 
 /// What a listener has; `None` if they want only what is new.
-fn begin(asked: &Asked, after: Option<&str>) -> Result<Option<Cursor>> {
+pub(super) fn begin(asked: &Asked, after: Option<&str>) -> Result<Option<Cursor>> {
     let last = asked.headers.get(LAST_EVENT_ID).map(|last| last.to_str().unwrap_or("?"));
     match last.filter(|last| !last.is_empty()) {
         Some(last) => cursor("Last-Event-ID", last).map(Some),

@@ -17,7 +17,7 @@ use lodge_domain::{
     board::{Board, Cursor, Event, News, PersonId, Presence, Profile, Reach, Slug},
 };
 use parking_lot::Mutex;
-use tokio::sync::broadcast;
+use tokio::sync::{OnceCell, broadcast};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
@@ -25,6 +25,7 @@ use super::{
     dto::{EventJson, PeopleJson, PersonJson},
     follow::follow,
     listener::Listener,
+    shown::shown,
 };
 use crate::edge::{
     address::Client,
@@ -50,6 +51,15 @@ pub(super) struct Shared {
     started_at: Timestamp,
     rooms: Mutex<HashMap<Slug, Room>>,
     listeners: Mutex<HashMap<PersonId, Streaming>>,
+}
+
+/// For whom a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Programs, which show events in their own way.
+    Programs,
+    /// Pages, which show what they are given.
+    Pages,
 }
 
 /// A channel that somebody is in, or was.
@@ -103,11 +113,12 @@ pub(super) struct Told {
     /// What a reader has who has all that the follower had then.
     cursor: Cursor,
     written: OnceLock<(Bytes, usize)>,
+    shown: OnceCell<(Bytes, usize)>,
 }
 
 impl Told {
     pub(super) fn new(event: Event, cursor: Cursor) -> Self {
-        Self { event, cursor, written: OnceLock::new() }
+        Self { event, cursor, written: OnceLock::new(), shown: OnceCell::new() }
     }
 
     pub(super) fn event(&self) -> &Event {
@@ -117,11 +128,28 @@ impl Told {
     /// The frames for a reader who has `cursor` with it: the same bytes for all, or the line of the id anew before
     /// them.
     pub(super) fn frames(&self, cursor: &Cursor) -> (Bytes, Option<Bytes>) {
-        let (whole, id_bytes) = self.written.get_or_init(|| {
-            let id = id_line(&self.cursor);
-            let whole = [id.as_bytes(), data_line(&self.event).as_bytes()].concat();
-            (whole.into(), id.len())
+        let written = self.written.get_or_init(|| whole(&self.cursor, &data_line(&self.event)));
+        self.for_reader(written, cursor)
+    }
+
+    /// The same for a page, of which whoever comes first makes what is to be seen.
+    pub(super) async fn page_frames(
+        &self,
+        board: &Board,
+        channel: &Slug,
+        cursor: &Cursor,
+    ) -> Result<(Bytes, Option<Bytes>)> {
+        let shown = self.shown.get_or_try_init(async || {
+            Ok::<_, Error>(whole(&self.cursor, &page_data_line(board, channel, &self.event).await?))
         });
+        Ok(self.for_reader(shown.await?, cursor))
+    }
+
+    fn for_reader(
+        &self,
+        (whole, id_bytes): &(Bytes, usize),
+        cursor: &Cursor,
+    ) -> (Bytes, Option<Bytes>) {
         if *cursor == self.cursor {
             return (whole.clone(), None);
         }
@@ -129,9 +157,25 @@ impl Told {
     }
 }
 
+/// A frame, and how much of it is the line of its id.
+fn whole(cursor: &Cursor, data_line: &str) -> (Bytes, usize) {
+    let id = id_line(cursor);
+    ([id.as_bytes(), data_line.as_bytes()].concat().into(), id.len())
+}
+
 /// An event that one reader alone is told.
 pub(super) fn frame(event: &Event, cursor: &Cursor) -> Bytes {
-    [id_line(cursor).as_bytes(), data_line(event).as_bytes()].concat().into()
+    whole(cursor, &data_line(event)).0
+}
+
+/// The same for a page.
+pub(super) async fn page_frame(
+    board: &Board,
+    channel: &Slug,
+    event: &Event,
+    cursor: &Cursor,
+) -> Result<Bytes> {
+    Ok(whole(cursor, &page_data_line(board, channel, event).await?).0)
 }
 
 /// What a reader has, so that they come back with it.
@@ -142,6 +186,11 @@ pub(super) fn id_line(cursor: &Cursor) -> String {
 fn data_line(event: &Event) -> String {
     let json = serde_json::to_string(&EventJson::from(event)).unwrap_or_default();
     format!("data: {json}\n\n")
+}
+
+async fn page_data_line(board: &Board, channel: &Slug, event: &Event) -> Result<String> {
+    let json = shown(board, channel, event).await?;
+    Ok(format!("data: {}\n\n", serde_json::to_string(&json).map_err(Error::internal)?))
 }
 
 /// Something about people.
@@ -177,6 +226,7 @@ impl Hub {
         channel: Slug,
         from: Option<Cursor>,
         client: Client,
+        audience: Audience,
     ) -> Result<Response> {
         let place = self.streams.place(client)?;
         let own = Own::take(&self.shared, visitor.actor.id())?;
@@ -185,7 +235,7 @@ impl Hub {
             Some(cursor) => cursor,
             None => self.shared.board.log.events(channel.clone(), Reach::Tail, 1).await?.cursor,
         };
-        let listener = Listener::new(&self.shared, visitor, channel, cursor, own, is_new);
+        let listener = Listener::new(&self.shared, visitor, channel, cursor, own, is_new, audience);
         let told = stream::unfold(listener, |mut listener| async move {
             Some((listener.next().await?, listener))
         });

@@ -241,10 +241,15 @@ impl Hub {
     }
 
     fn listen(&self, id: i64) -> Listener {
+        self.listen_as(id, Audience::Programs)
+    }
+
+    fn listen_as(&self, id: i64, audience: Audience) -> Listener {
         let id = KeyId(id);
         let visitor = Visitor { actor: Actor::of_bot(&bot(id)), credential: Credential::Bot(id) };
         let own = Own::take(&self.shared, PersonId::Bot(id)).unwrap();
-        Listener::new(&self.shared, &visitor, Slug::lobby(), Cursor::default(), own, false)
+        let (lobby, none) = (Slug::lobby(), Cursor::default());
+        Listener::new(&self.shared, &visitor, lobby, none, own, false, audience)
     }
 }
 
@@ -394,4 +399,26 @@ async fn those_who_came_back_after_the_start_are_told_of_once() {
     let _third = hub.listen(3);
     let next = timeout(DEADLINE, listener.next()).await.unwrap().unwrap();
     assert!(next.starts_with(b"event: join"), "from then on each is announced: {next:?}");
+}
+
+#[tokio::test]
+async fn pages_are_told_what_is_to_be_seen_and_it_is_made_once_for_all() {
+    let (_, hub) = scene();
+    let (mut page, mut program) = (hub.listen_as(1, Audience::Pages), hub.listen(2));
+    hub.write(2).await;
+    let frames = events(&mut page, 2).await;
+    assert!(frames.starts_with("id: 7:1\ndata: {") && frames.ends_with("}\n\n"), "{frames}");
+    assert_eq!(frames.matches("<p>hello</p>").count(), 2, "{frames}");
+    assert!(!frames.contains("\"body\""), "{frames}");
+    let told = events(&mut program, 2).await;
+    assert!(told.contains("\"body\":\"hello\"") && !told.contains("html"), "{told}");
+
+    let (board, lobby) = (&hub.shared.board, Slug::lobby());
+    let page = board.log.events(lobby.clone(), Reach::After(Cursor::default()), 1).await.unwrap();
+    let told = Told::new(page.events[0].clone(), page.cursor.clone());
+    let mut frames = Vec::new();
+    for _ in 0..2 {
+        frames.push(told.page_frames(board, &lobby, &page.cursor).await.unwrap().0);
+    }
+    assert_eq!(frames[0].as_ptr(), frames[1].as_ptr(), "each holds the same bytes");
 }

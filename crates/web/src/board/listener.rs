@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use lodge_domain::{
     Error, Result,
-    board::{Cursor, Reach, Slug},
+    board::{Cursor, Event, Reach, Slug},
 };
 use tokio::{
     sync::broadcast::{self, error::RecvError},
@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     app::{Credential, Visitor},
-    hub::{Frame, Own, Shared, Stay, frame, id_line},
+    hub::{Audience, Frame, Own, Shared, Stay, Told, frame, id_line, page_frame},
     reader::{Heard, Reader},
 };
 use crate::edge::stream::named_event;
@@ -34,6 +34,7 @@ pub(super) struct Listener {
     shared: Arc<Shared>,
     channel: Slug,
     credential: Credential,
+    audience: Audience,
     reader: Reader,
     frames: broadcast::Receiver<Frame>,
     waiting: VecDeque<Bytes>,
@@ -53,6 +54,7 @@ impl Listener {
         cursor: Cursor,
         own: Own,
         is_new: bool,
+        audience: Audience,
     ) -> Self {
         let mut waiting = VecDeque::new();
         if is_new {
@@ -67,6 +69,7 @@ impl Listener {
             shared: Arc::clone(shared),
             channel,
             credential: visitor.credential,
+            audience,
             reader: Reader::from(cursor),
             frames,
             waiting,
@@ -103,7 +106,7 @@ impl Listener {
                 biased;
                 () = self.own.banned.cancelled() => {}
                 _ = self.checks.tick() => self.check().await,
-                heard = self.frames.recv() => self.hear(heard),
+                heard = self.frames.recv() => self.hear(heard).await,
             }
         }
     }
@@ -114,8 +117,14 @@ impl Listener {
         match self.shared.board.log.events(self.channel.clone(), after, PAGE).await {
             Ok(page) => {
                 self.failures = 0;
-                let told = self.reader.read(page);
-                self.waiting.extend(told.iter().map(|(event, cursor)| frame(event, cursor)));
+                let mut had = page.start.clone();
+                for (event, cursor) in self.reader.read(page) {
+                    match self.frame(&event, &cursor).await {
+                        Ok(frame) => self.waiting.push_back(frame),
+                        Err(error) => return self.go_back(had, &error),
+                    }
+                    had = cursor;
+                }
             }
             Err(error) => {
                 self.fail(&error);
@@ -124,13 +133,40 @@ impl Listener {
         }
     }
 
-    fn hear(&mut self, heard: Result<Frame, RecvError>) {
+    async fn frame(&self, event: &Event, cursor: &Cursor) -> Result<Bytes> {
+        match self.audience {
+            Audience::Programs => Ok(frame(event, cursor)),
+            Audience::Pages => page_frame(&self.shared.board, &self.channel, event, cursor).await,
+        }
+    }
+
+    async fn frames(&self, told: &Told) -> Result<(Bytes, Option<Bytes>)> {
+        let cursor = self.reader.cursor();
+        match self.audience {
+            Audience::Programs => Ok(told.frames(cursor)),
+            Audience::Pages => told.page_frames(&self.shared.board, &self.channel, cursor).await,
+        }
+    }
+
+    /// What comes after `had` is to be read again.
+    fn go_back(&mut self, had: Cursor, error: &Error) {
+        self.reader = Reader::from(had);
+        self.fail(error);
+    }
+
+    async fn hear(&mut self, heard: Result<Frame, RecvError>) {
         match heard {
             Ok(Frame::Event(told)) => {
-                if self.reader.hear(told.event().id) == Heard::Next {
-                    let (first, rest) = told.frames(self.reader.cursor());
-                    self.waiting.push_back(first);
-                    self.waiting.extend(rest);
+                let had = self.reader.cursor().clone();
+                if self.reader.hear(told.event().id) != Heard::Next {
+                    return;
+                }
+                match self.frames(&told).await {
+                    Ok((first, rest)) => {
+                        self.waiting.push_back(first);
+                        self.waiting.extend(rest);
+                    }
+                    Err(error) => self.go_back(had, &error),
                 }
             }
             Ok(Frame::Look) => self.reader.look_again(),

@@ -11,13 +11,15 @@ mod kept;
 mod listener;
 mod messages;
 mod openapi;
+mod pages;
 mod reader;
+mod shown;
 mod staff;
 
 use http::Method;
 
 pub use self::hooks_api::hook_body;
-pub(crate) use self::{app::BoardApp, kept::kept, openapi::document};
+pub(crate) use self::{app::BoardApp, kept::kept, openapi::document, pages::start};
 use crate::routes::Routes;
 
 /// The longest body of a request, in bytes: 2,000 characters, however they are written in JSON.
@@ -28,7 +30,7 @@ pub(crate) fn routes() -> Routes<BoardApp> {
     const MESSAGE: &str = "/api/board/{channel}/messages/{id}";
     const REACTION: &str = "/api/board/{channel}/messages/{id}/reactions/{reaction}";
     const HIDDEN: &str = "/api/board/{channel}/messages/{id}/hidden";
-    Routes::default()
+    pages::routes()
         .on(Method::GET, "/api/board", api::channels)
         .on_within(BODY_BYTES_MAX, Method::POST, "/api/board", staff::create_channel)
         .on_within(BODY_BYTES_MAX, Method::PATCH, "/api/board/{channel}", staff::edit_channel)

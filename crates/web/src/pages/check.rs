@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::Navigation;
 
 /// The navigation of a site with all apps.
-pub(crate) const EVERYTHING: Navigation = Navigation { links: true, accounts: true, rides: true };
+pub(crate) const EVERYTHING: Navigation =
+    Navigation { links: true, accounts: true, rides: true, board: true };
 
 /// Bytes that a page may weigh with all that it loads.
 const BYTES_MAX: usize = 50_000;
@@ -22,9 +23,17 @@ pub(crate) fn sound_within(html: &str, bytes_max: usize) {
     assert_eq!(html.matches("<main").count(), 1, "one main");
     assert!(html.contains("href=\"#main\"") && html.contains("id=\"main\""), "a skip link");
     let loads = |name: &&str| html.contains(&format!("\"/assets/{name}?"));
-    let assets = ["lodge.css", "lodge.js", "account.js", "rides.js", "rides.css", "icon.svg"]
-        .into_iter()
-        .filter(loads);
+    let assets = [
+        "lodge.css",
+        "lodge.js",
+        "account.js",
+        "rides.js",
+        "rides.css",
+        "board.js",
+        "board.css",
+        "icon.svg",
+    ];
+    let assets = assets.into_iter().filter(loads);
     let weight = html.len() + assets.map(asset_bytes).sum::<usize>();
     assert!(weight < bytes_max, "{weight} bytes");
     headings_in_order(html);

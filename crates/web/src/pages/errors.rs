@@ -90,7 +90,7 @@ fn called(field: &str) -> Option<&'static str> {
         "max_clicks" => "the number of clicks",
         "password" => "the password",
         "tags" => "the tags",
-        "username" => "the name",
+        "username" | "channel" => "the name",
         "nickname" => "the nickname",
         "email" => "the e-mail address",
         "current" => "the current password",
@@ -102,6 +102,11 @@ fn called(field: &str) -> Option<&'static str> {
         "season" => "the season",
         "day" => "the day",
         "skier" => "the skier's number",
+        "body" => "the message",
+        "reason" => "the reason",
+        "topic" => "the topic",
+        "slow_mode_s" => "the slow mode",
+        "q" => "the search",
         _ => return None,
     })
 }

@@ -7,10 +7,15 @@ use lodge_domain::{Error, Result};
 
 /// The apps that people are led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each app is there or not, whatever the others are"
+)]
 pub(crate) struct Navigation {
     pub(crate) links: bool,
     pub(crate) accounts: bool,
     pub(crate) rides: bool,
+    pub(crate) board: bool,
 }
 
 /// The layout, which is no page's own, finds it under this name.

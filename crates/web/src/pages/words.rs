@@ -9,6 +9,11 @@ pub(crate) fn moment(at: &Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%-d %B %Y, %H:%M UTC").to_string()
 }
 
+/// `31 Jan, 07:05`, in UTC.
+pub(crate) fn minute(at: &Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).strftime("%-d %b, %H:%M").to_string()
+}
+
 /// `31 Jan 2026`, of the UTC day.
 pub(crate) fn day(at: &Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%-d %b %Y").to_string()
@@ -76,6 +81,7 @@ mod tests {
             (moment(&at).as_str(), day(&at).as_str()),
             ("31 January 2026, 07:05 UTC", "31 Jan 2026")
         );
+        assert_eq!(minute(&at), "31 Jan, 07:05");
         assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!((clicks(1), clicks(2000)), ("1 click".to_owned(), "2,000 clicks".to_owned()));
         assert_eq!((rides(0), rides(1)), ("0 rides".to_owned(), "1 ride".to_owned()));

@@ -1,0 +1,98 @@
+//! Who may not be on the board.
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Result,
+    accounts::Username,
+    board::{Actor, Known},
+};
+use serde::Deserialize;
+
+use super::{sign_in_first, staff};
+use crate::{
+    board::BoardApp,
+    error::HttpResult,
+    pages::{self, errors::FormErrors, go_to},
+    request::{self, Asked, Parameters, Whole},
+};
+
+const PATH: &str = "/board/-/bans";
+
+#[derive(Template)]
+#[template(path = "board/bans.html")]
+pub(super) struct BansPage<'a> {
+    pub(super) banned: &'a [Known],
+    pub(super) typed: &'a str,
+    pub(super) errors: &'a FormErrors,
+    pub(super) notice: Option<&'static str>,
+}
+
+/// Who is to be banned, and whether that was done.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    username: String,
+    done: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BanForm {
+    username: String,
+    action: Action,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Ban,
+    Unban,
+}
+
+/// `GET /board/-/bans`.
+pub(super) async fn show(
+    State(app): State<BoardApp>,
+    Parameters(wanted): Parameters<Wanted>,
+    asked: Asked,
+) -> HttpResult {
+    let Some(_me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let banned = app.board.people.banned().await?;
+    let errors = &FormErrors::default();
+    let notice = wanted.done.map(|_| "Done.");
+    let page = BansPage { banned: &banned, typed: &wanted.username, errors, notice };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+}
+
+/// `POST /board/-/bans`.
+pub(super) async fn change(
+    State(app): State<BoardApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let form: BanForm = request::form(&body)?;
+    let error = match changed(&app, &me, &form).await {
+        Ok(()) => return go_to(&format!("{PATH}?done")),
+        Err(error) => error,
+    };
+    let (mut errors, problem) = FormErrors::from_error(error, "username");
+    match problem.status {
+        StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => {
+            errors = FormErrors::about("username", &problem.detail);
+        }
+        status if status.is_server_error() => return Err(problem),
+        _ => {}
+    }
+    let banned = app.board.people.banned().await?;
+    let page = BansPage { banned: &banned, typed: &form.username, errors: &errors, notice: None };
+    Ok(pages::page(&app.site, problem.status, &page)?)
+}
+
+async fn changed(app: &BoardApp, me: &Actor, form: &BanForm) -> Result<()> {
+    let name = Username::parse(&form.username)?;
+    let role = app.accounts.user(name.clone()).await?.role;
+    let is_banned = matches!(form.action, Action::Ban);
+    app.board.ban(me, &name, role, is_banned).await.map(drop)
+}

@@ -1,0 +1,124 @@
+//! All channels, and for staff a form that makes and changes them.
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::{
+    Error, Result,
+    board::{Actor, Channel, ChannelChange, Slug, Topic},
+};
+use serde::Deserialize;
+
+use super::{me, sign_in_first, unread_of};
+use crate::{
+    board::BoardApp,
+    error::HttpResult,
+    pages::{self, errors::FormErrors, forms, go_to},
+    request::{self, Asked, Parameters, Whole},
+};
+
+#[derive(Template)]
+#[template(path = "board/channels.html")]
+pub(super) struct ChannelsPage<'a> {
+    pub(super) rows: &'a [Row],
+    pub(super) is_staff: bool,
+    pub(super) form: &'a ChannelForm,
+    pub(super) errors: &'a FormErrors,
+    pub(super) notice: Option<&'static str>,
+}
+
+/// A channel, and what is unread of it.
+pub(super) struct Row {
+    pub(super) channel: Channel,
+    pub(super) messages: u32,
+    pub(super) mentions: u32,
+}
+
+/// What was typed, each field as text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ChannelForm {
+    pub(super) channel: String,
+    pub(super) topic: String,
+    pub(super) slow_mode_s: String,
+}
+
+/// Which channel is to be changed, and whether one was.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    channel: String,
+    saved: Option<String>,
+}
+
+const PATH: &str = "/board/-/channels";
+
+/// `GET /board/-/channels`.
+pub(super) async fn show(
+    State(app): State<BoardApp>,
+    Parameters(wanted): Parameters<Wanted>,
+    asked: Asked,
+) -> HttpResult {
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let rows = rows(&app, &me).await?;
+    let form = rows.iter().find(|row| row.channel.slug.as_str() == wanted.channel).map(filled_in);
+    let page = ChannelsPage {
+        rows: &rows,
+        is_staff: me.is_staff(),
+        form: &form.unwrap_or_default(),
+        errors: &FormErrors::default(),
+        notice: wanted.saved.map(|_| "Saved."),
+    };
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+}
+
+fn filled_in(Row { channel, .. }: &Row) -> ChannelForm {
+    ChannelForm {
+        channel: channel.slug.to_string(),
+        topic: channel.topic.as_str().to_owned(),
+        slow_mode_s: channel.slow_mode_s.to_string(),
+    }
+}
+
+async fn rows(app: &BoardApp, me: &Actor) -> Result<Vec<Row>> {
+    let unread = app.board.people.unread(me.profile.clone()).await?;
+    let channels = app.board.channels.list().await?.into_iter();
+    let row = |channel: Channel| {
+        let (messages, mentions) = unread_of(&unread, &channel.slug);
+        Row { channel, messages, mentions }
+    };
+    Ok(channels.map(row).collect())
+}
+
+/// `POST /board/-/channels`.
+pub(super) async fn save(
+    State(app): State<BoardApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = super::staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let form: ChannelForm = request::form(&body)?;
+    let error = match saved(&app, &me, &form).await {
+        Ok(()) => return go_to(&format!("{PATH}?saved")),
+        Err(error) => error,
+    };
+    let (errors, problem) = FormErrors::from_error(error, "channel");
+    if problem.status.is_server_error() {
+        return Err(problem);
+    }
+    let rows = rows(&app, &me).await?;
+    let page =
+        ChannelsPage { rows: &rows, is_staff: true, form: &form, errors: &errors, notice: None };
+    Ok(pages::page(&app.site, problem.status, &page)?)
+}
+
+async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {
+    let (slug, topic) = (Slug::parse(&form.channel)?, Topic::parse(&form.topic)?);
+    let slow_mode_s = forms::given(&form.slow_mode_s).map_or(Ok(0), str::parse);
+    let slow_mode_s = slow_mode_s
+        .map_err(|_| Error::invalid("slow_mode_s", "must be a whole number of seconds"))?;
+    let change = ChannelChange { topic: Some(topic.clone()), slow_mode_s: Some(slow_mode_s) };
+    let change = change.checked()?;
+    app.board.create_channel(me, slug.clone(), topic).await?;
+    app.board.change_channel(me, &slug, change).await.map(drop)
+}

@@ -1,0 +1,97 @@
+//! What a page is told while it is looked at.
+
+use axum::{Json, extract::State, response::IntoResponse};
+use http::StatusCode;
+use lodge_domain::{Error, board::Reach};
+use serde::{Deserialize, Serialize};
+
+use super::visitor;
+use crate::{
+    answers::private,
+    board::{
+        BoardApp,
+        api::cursor,
+        app::{Visitor, slug},
+        events::begin,
+        hub::Audience,
+        shown::{ShownJson, shown},
+    },
+    error::{HttpResult, Problem},
+    request::{self, Asked, Parameters, Segment, Whole},
+};
+
+/// Events that are told at once.
+const PAGE: usize = 50;
+
+async fn listener(app: &BoardApp, asked: &Asked) -> Result<Visitor, Problem> {
+    let visitor = visitor(app, asked).await?;
+    visitor.ok_or(Error::unauthenticated("you are signed out").into())
+}
+
+/// What the page has.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct After {
+    after: Option<String>,
+}
+
+/// `GET /board/{channel}/live`.
+pub(super) async fn stream(
+    State(app): State<BoardApp>,
+    Segment(segment): Segment,
+    Parameters(After { after }): Parameters<After>,
+    asked: Asked,
+) -> HttpResult {
+    let visitor = listener(&app, &asked).await?;
+    let from = begin(&asked, after.as_deref())?;
+    let channel = app.board.channel(&slug(&segment)?).await?.slug;
+    Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Pages).await?)
+}
+
+/// What has happened.
+#[derive(Serialize)]
+struct SinceJson {
+    events: Vec<ShownJson>,
+    cursor: String,
+    more: bool,
+}
+
+/// `GET /board/{channel}/since`.
+pub(super) async fn since(
+    State(app): State<BoardApp>,
+    Segment(segment): Segment,
+    Parameters(After { after }): Parameters<After>,
+    asked: Asked,
+) -> HttpResult {
+    let Visitor { actor, .. } = listener(&app, &asked).await?;
+    let after = Reach::After(cursor("after", after.as_deref().unwrap_or_default())?);
+    let channel = app.board.channel(&slug(&segment)?).await?.slug;
+    app.hub.seen(&channel, &actor.profile);
+    let page = app.board.log.events(channel.clone(), after, PAGE).await?;
+    let mut events = Vec::with_capacity(page.events.len());
+    for event in &page.events {
+        events.push(shown(&app.board, &channel, event).await?);
+    }
+    Ok(private(Json(SinceJson { events, cursor: page.cursor.to_string(), more: page.more })))
+}
+
+/// How far somebody has read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadForm {
+    cursor: String,
+}
+
+/// `POST /board/{channel}/read`.
+pub(super) async fn note_read(
+    State(app): State<BoardApp>,
+    Segment(segment): Segment,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Visitor { actor, .. } = listener(&app, &asked).await?;
+    let ReadForm { cursor } = request::form(&body)?;
+    let channel = app.board.channel(&slug(&segment)?).await?.slug;
+    app.board.people.note_read(actor.id(), channel, cursor.parse()?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

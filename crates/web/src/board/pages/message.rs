@@ -1,0 +1,29 @@
+//! A message among others, on a page or on its way to one.
+
+use askama::Template;
+use lodge_domain::board::{Message, Profile, mentioned};
+
+/// A message as it stands.
+#[derive(Template)]
+#[template(path = "board/message.html")]
+pub(in crate::board) struct MessageItem<'a> {
+    pub(in crate::board) message: &'a Message,
+    /// Whom it is shown to, if it is not the same for all.
+    pub(in crate::board) reader: Option<&'a Profile>,
+}
+
+impl<'a> MessageItem<'a> {
+    /// For one reader.
+    pub(super) fn to(reader: &'a Profile, message: &'a Message) -> Self {
+        Self { message, reader: Some(reader) }
+    }
+
+    fn names_reader(&self) -> bool {
+        let (Some(reader), Some(body)) = (self.reader, &self.message.body) else { return false };
+        mentioned(body).iter().any(|name| name.as_str() == reader.username)
+    }
+
+    fn is_edited(&self) -> bool {
+        self.message.edited_at.is_some() && self.message.body.is_some()
+    }
+}

@@ -1,0 +1,208 @@
+//! One message, with all that can be done with it.
+
+use askama::Template;
+use axum::{
+    extract::{RawQuery, State},
+    response::IntoResponse,
+};
+use http::StatusCode;
+use lodge_domain::{
+    Error, Result,
+    board::{Actor, Body, EventId, Message, Reaction, Slug, Version, Visibility, Wish},
+};
+use serde::Deserialize;
+
+use super::{MessageItem, me, path_to, sign_in_first, wants_json};
+use crate::{
+    board::{
+        BoardApp,
+        app::{message_id, slug},
+    },
+    error::{HttpResult, Problem},
+    pages::{self, errors::FormErrors, go_to},
+    request::{self, Asked, Segment, Whole},
+};
+
+#[derive(Template)]
+#[template(path = "board/one.html")]
+pub(super) struct OnePage<'a> {
+    pub(super) message: &'a Message,
+    pub(super) item: MessageItem<'a>,
+    pub(super) history: &'a [Version],
+    pub(super) reader: &'a Actor,
+    pub(super) notice: Option<&'static str>,
+    pub(super) typed: &'a str,
+    pub(super) reason: &'a str,
+    pub(super) errors: &'a FormErrors,
+}
+
+impl OnePage<'_> {
+    fn is_own(&self) -> bool {
+        self.message.by.person == self.reader.id()
+    }
+
+    fn is_shown(&self) -> bool {
+        self.message.visibility == Visibility::Shown
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.message.visibility == Visibility::Hidden
+    }
+
+    fn is_there(&self) -> bool {
+        self.message.visibility != Visibility::Deleted
+    }
+
+    fn can_be_banned(&self) -> bool {
+        !self.is_own() && !self.message.by.is_bot() && !self.message.by.username.is_empty()
+    }
+
+    /// All signs, and whether the reader put them there.
+    fn signs(&self) -> Vec<(&'static str, bool)> {
+        let is_mine = |sign| {
+            self.message.reactions.iter().any(|given| given.reaction == sign && given.is_mine)
+        };
+        Reaction::all().map(|sign| (sign.sign(), is_mine(sign))).collect()
+    }
+}
+
+/// What is to be done; a sign needs no action beside it, so that its button can say it alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ActionForm {
+    action: String,
+    react: String,
+    unreact: String,
+    reaction: String,
+    body: String,
+    reason: String,
+}
+
+/// What a form wants.
+enum Action {
+    Wish(Wish, &'static str),
+    Report,
+}
+
+impl ActionForm {
+    fn action(&self) -> Result<Action> {
+        let react = |sign: &str, is_removed| {
+            let wish = Wish::React { reaction: Reaction::parse(sign)?, is_removed };
+            Ok(Action::Wish(wish, "saved"))
+        };
+        match self.action.as_str() {
+            "" if !self.react.is_empty() => react(&self.react, false),
+            "" if !self.unreact.is_empty() => react(&self.unreact, true),
+            "react" => react(&self.reaction, false),
+            "unreact" => react(&self.reaction, true),
+            "edit" => Ok(Action::Wish(Wish::Edit(Body::parse(&self.body)?), "saved")),
+            "delete" => Ok(Action::Wish(Wish::Delete, "deleted")),
+            "hide" => Ok(Action::Wish(Wish::Hide(true), "hidden")),
+            "show" => Ok(Action::Wish(Wish::Hide(false), "shown")),
+            "report" => Ok(Action::Report),
+            _ => Err(Error::invalid("action", "is none that there is")),
+        }
+    }
+}
+
+/// What is to be said about what just happened.
+fn notice(query: Option<&str>) -> Option<&'static str> {
+    Some(match query? {
+        "saved" => "Saved.",
+        "deleted" => "Deleted.",
+        "hidden" => "Hidden. Nobody but staff can read it.",
+        "shown" => "Everybody can read it again.",
+        "reported" => "Thank you. Whoever keeps order here will look at it.",
+        _ => return None,
+    })
+}
+
+/// `GET /board/{channel}/m/{message}`.
+pub(super) async fn show(
+    State(app): State<BoardApp>,
+    Segment((channel, message)): Segment<(String, String)>,
+    RawQuery(query): RawQuery,
+    asked: Asked,
+) -> HttpResult {
+    let (slug, id) = (slug(&channel)?, message_id(&message)?);
+    let Some(me) = me(&app, &asked).await? else {
+        return sign_in_first(&asked, &path_to(&slug, id));
+    };
+    let form = ActionForm::default();
+    let view =
+        View { notice: notice(query.as_deref()), form: &form, errors: &FormErrors::default() };
+    page(&app, &me, (slug, id), StatusCode::OK, view).await
+}
+
+/// What differs from one showing of the page to another.
+struct View<'a> {
+    notice: Option<&'static str>,
+    form: &'a ActionForm,
+    errors: &'a FormErrors,
+}
+
+async fn page(
+    app: &BoardApp,
+    me: &Actor,
+    (slug, id): (Slug, EventId),
+    status: StatusCode,
+    View { notice, form, errors }: View<'_>,
+) -> HttpResult {
+    let log = &app.board.log;
+    let message = log.message(slug.clone(), id, me.clone()).await?;
+    let message = message.ok_or(Error::not_found("there is no such message"))?;
+    let is_readable = message.body.is_some() && message.edited_at.is_some();
+    let history = if is_readable { log.history(slug, id).await? } else { Vec::new() };
+    let said = message.body.as_ref().map_or("", |body| body.as_str());
+    let page = OnePage {
+        message: &message,
+        item: MessageItem::to(&me.profile, &message),
+        history: &history,
+        reader: me,
+        notice,
+        typed: if errors.of("body").is_some() { &form.body } else { said },
+        reason: &form.reason,
+        errors,
+    };
+    Ok(pages::page(&app.site, status, &page)?)
+}
+
+/// `POST /board/{channel}/m/{message}`.
+pub(super) async fn change(
+    State(app): State<BoardApp>,
+    Segment((channel, message)): Segment<(String, String)>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let (slug, id) = (slug(&channel)?, message_id(&message)?);
+    let path = path_to(&slug, id);
+    let Some(me) = me(&app, &asked).await? else { return sign_in_first(&asked, &path) };
+    let form: ActionForm = request::form(&body)?;
+    match done(&app, &me, (&slug, id), &form).await {
+        Ok(_) if wants_json(&asked.headers) => Ok(StatusCode::NO_CONTENT.into_response()),
+        Ok(said) => go_to(&format!("{path}?{said}")),
+        Err(error @ Error::Invalid { .. }) if !wants_json(&asked.headers) => {
+            let (errors, problem) = FormErrors::from_error(error, "body");
+            let view = View { notice: None, form: &form, errors: &errors };
+            page(&app, &me, (slug, id), problem.status, view).await
+        }
+        Err(error) => Err(Problem::from(error)),
+    }
+}
+
+async fn done(
+    app: &BoardApp,
+    me: &Actor,
+    (slug, id): (&Slug, EventId),
+    form: &ActionForm,
+) -> Result<&'static str> {
+    let action = form.action()?;
+    app.limit(me)?;
+    match action {
+        Action::Wish(wish, said) => app.board.amend(me, slug, id, wish).await.map(|_| said),
+        Action::Report => {
+            app.board.report(me, slug, id, &form.reason).await?;
+            Ok("reported")
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What people want looked at.
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use http::StatusCode;
+use lodge_domain::{
+    Error, Result,
+    board::{Actor, Report, Wish},
+};
+use serde::Deserialize;
+
+use super::{MessageItem, sign_in_first, staff};
+use crate::{
+    board::{
+        BoardApp,
+        app::{message_id, slug},
+    },
+    error::{HttpResult, Problem},
+    pages::{self, go_to},
+    request::{self, Asked, Whole},
+};
+
+/// Reports that are shown; when they are settled, the next come.
+const SHOWN: usize = 20;
+
+const PATH: &str = "/board/-/reports";
+
+#[derive(Template)]
+#[template(path = "board/reports.html")]
+pub(super) struct ReportsPage<'a> {
+    pub(super) rows: &'a [Row<'a>],
+    pub(super) notice: Option<&'static str>,
+}
+
+/// A report, and the message that it is about.
+pub(super) struct Row<'a> {
+    pub(super) report: &'a Report,
+    pub(super) item: MessageItem<'a>,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn to(reader: &'a Actor, report: &'a Report) -> Self {
+        Self { report, item: MessageItem::to(&reader.profile, &report.message) }
+    }
+}
+
+/// `GET /board/-/reports`.
+pub(super) async fn show(
+    State(app): State<BoardApp>,
+    RawQuery(query): RawQuery,
+    asked: Asked,
+) -> HttpResult {
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let reports = app.board.reports(&me, SHOWN).await?;
+    // A message that several people reported stands here once.
+    let is_first = |(place, report): &(usize, &Report)| {
+        let same = |other: &Report| {
+            (&other.message.channel, other.message.id)
+                == (&report.message.channel, report.message.id)
+        };
+        reports.iter().position(same) == Some(*place)
+    };
+    let rows = reports.iter().enumerate().filter(is_first);
+    let rows: Vec<_> = rows.map(|(_, report)| Row::to(&me, report)).collect();
+    let notice = (query.as_deref() == Some("done")).then_some("Done.");
+    Ok(pages::page(&app.site, StatusCode::OK, &ReportsPage { rows: &rows, notice })?)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettleForm {
+    report: i64,
+    channel: String,
+    message: String,
+    action: Action,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Hide,
+    Dismiss,
+}
+
+/// `POST /board/-/reports`.
+pub(super) async fn settle(
+    State(app): State<BoardApp>,
+    asked: Asked,
+    Whole(body): Whole,
+) -> HttpResult {
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let form: SettleForm = request::form(&body)?;
+    settled(&app, &me, &form).await?;
+    go_to(&format!("{PATH}?done"))
+}
+
+async fn settled(app: &BoardApp, me: &Actor, form: &SettleForm) -> Result<(), Problem> {
+    if let Action::Hide = form.action {
+        let (slug, id) = (slug(&form.channel)?, message_id(&form.message)?);
+        match app.board.amend(me, &slug, id, Wish::Hide(true)).await {
+            // Its author was faster.
+            Ok(_) | Err(Error::Gone(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match app.board.settle(me, form.report).await {
+        // Somebody else has settled it.
+        Ok(()) | Err(Error::NotFound(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

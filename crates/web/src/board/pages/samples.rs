@@ -1,0 +1,327 @@
+//! Every page with the most that can be in it: sound, and with everything escaped that was named or typed.
+
+use askama::Template;
+use lodge_domain::{
+    accounts::{AccountId, PictureId, Role},
+    board::{
+        Actor, Body, Channel, Cursor, Known, Message, PersonId, Profile, Quote, Reaction,
+        ReactionCount, Report, Slug, Stamp, Topic, Version, Visibility,
+    },
+    keys::KeyId,
+};
+
+use super::{
+    MessageItem, PEOPLE_SHOWN,
+    bans::BansPage,
+    channel::{ChannelPage, ChannelRow},
+    channels::{ChannelForm, ChannelsPage, Row},
+    one::OnePage,
+    reports::{self, ReportsPage},
+    search::SearchPage,
+};
+use crate::pages::{self, check, errors::FormErrors};
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+
+/// A channel full of the longest messages may weigh more than other pages.
+const LONGEST_BYTES_MAX: usize = 200_000;
+
+/// The same of ordinary ones.
+const ORDINARY_BYTES_MAX: usize = 60_000;
+
+fn profile(person: PersonId, name: &str) -> Profile {
+    let picture: PictureId = "0123456789abcdef".repeat(4).parse().unwrap();
+    Profile { person, username: name.to_owned(), nickname: name.to_owned(), picture: Some(picture) }
+}
+
+fn account(number: i64) -> PersonId {
+    PersonId::Account(AccountId(number))
+}
+
+fn reader(role: Role) -> Actor {
+    Actor { profile: profile(account(1), EVIL), role }
+}
+
+fn message(by: Profile, body: &str, number: u32) -> Message {
+    Message {
+        id: format!("4294967295:{number}").parse().unwrap(),
+        channel: Slug::lobby(),
+        at: Stamp::stored(1_767_225_600_000_001 + i64::from(number)),
+        by,
+        body: Some(Body::stored(body.to_owned())),
+        visibility: Visibility::Shown,
+        edited_at: None,
+        reply_to: None,
+        picture: None,
+        reactions: Vec::new(),
+    }
+}
+
+/// One with everything that there can be.
+fn full(by: Profile, body: &str, number: u32) -> Message {
+    let quote = Quote {
+        id: "4294967295:1".parse().unwrap(),
+        nickname: EVIL.to_owned(),
+        body: Some(Body::stored(EVIL.repeat(40))),
+    };
+    let reactions = Reaction::all().map(|reaction| ReactionCount {
+        reaction,
+        count: 1_000,
+        is_mine: reaction.sign() == "👍",
+    });
+    Message {
+        edited_at: Some(Stamp::stored(0)),
+        reply_to: Some(quote),
+        reactions: reactions.collect(),
+        ..message(by, body, number)
+    }
+}
+
+fn unreadable(visibility: Visibility, number: u32) -> Message {
+    Message { body: None, visibility, ..message(profile(account(2), "bob"), "", number) }
+}
+
+fn channel() -> Channel {
+    Channel {
+        slug: Slug::parse(&"a".repeat(32)).unwrap(),
+        topic: Topic::parse(EVIL).unwrap(),
+        slow_mode_s: 21_600,
+        created_at: jiff::Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn rendered(page: &impl Template, bytes_max: usize) -> String {
+    let html = pages::rendered(page, check::EVERYTHING).unwrap();
+    check::sound_within(&html, bytes_max);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
+    html
+}
+
+fn wrong(field: &'static str) -> FormErrors {
+    FormErrors::about(field, EVIL)
+}
+
+/// What differs from one page of a channel to another.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    messages: &'a [Message],
+    people: &'a [Profile],
+    channels: u32,
+    has_older: bool,
+    is_newest: bool,
+    typed: &'a str,
+    answered: Option<&'a Message>,
+    errors: &'a FormErrors,
+    bytes_max: usize,
+}
+
+impl Shown<'_> {
+    fn rendered(&self) -> String {
+        let (reader, channel) = (reader(Role::Member), channel());
+        let items: Vec<_> =
+            self.messages.iter().map(|message| MessageItem::to(&reader.profile, message)).collect();
+        let row = |number| ChannelRow {
+            slug: Slug::parse(&format!("{number}-{}", "a".repeat(29))).unwrap(),
+            messages: number,
+            mentions: number / 2,
+        };
+        let page = ChannelPage {
+            channel: &channel,
+            reader: &reader,
+            messages: &items,
+            older: self.has_older.then(|| "1:1".parse().unwrap()),
+            is_newest: self.is_newest,
+            cursor: &Cursor::default(),
+            people: self.people,
+            channels: &(0..self.channels).map(row).collect::<Vec<_>>(),
+            client_id: "0123456789abcdef0123456789abcdef",
+            typed: self.typed,
+            answered: self.answered,
+            errors: self.errors,
+        };
+        rendered(&page, self.bytes_max)
+    }
+}
+
+#[test]
+fn a_channel() {
+    let by = || profile(account(2), EVIL);
+    let bot = profile(PersonId::Bot(KeyId(1)), EVIL);
+    let longest = "\"".repeat(2_000);
+    let mut messages: Vec<_> = (1..=25).map(|number| full(by(), &longest, number)).collect();
+    messages.push(message(bot.clone(), EVIL, 26));
+    messages.push(unreadable(Visibility::Hidden, 27));
+    messages.push(unreadable(Visibility::Deleted, 28));
+    let people: Vec<_> = (0..=PEOPLE_SHOWN).map(|_| bot.clone()).collect();
+    let good = FormErrors::default();
+    let most = Shown {
+        messages: &messages,
+        people: &people,
+        channels: 60,
+        has_older: true,
+        is_newest: true,
+        typed: "",
+        answered: None,
+        errors: &good,
+        bytes_max: 450_000,
+    };
+    let html = most.rendered();
+    assert!(html.contains("?before=1:1\" rel=\"prev\">Older</a>") && html.contains("board.js"));
+    assert!(html.contains("This message is hidden.") && html.contains("was deleted."), "{html}");
+    assert!(html.contains("BOT") && html.contains("and 1 more") && html.contains("Slow mode"));
+    let places = ["id=\"said\"", "id=\"write\"", "id=\"people\""].map(|id| html.find(id).unwrap());
+    assert!(places.is_sorted(), "text browsers read it in this order");
+
+    let least = Shown { messages: &[], people: &[], has_older: false, ..most };
+    let older = Shown { is_newest: false, ..least }.rendered();
+    assert!(older.contains("Nothing is older") && older.contains(">Newest</a>"), "{older}");
+    assert!(!older.contains("board.js") && !older.contains("data-cursor"), "it does not change");
+    let answered = full(by(), EVIL, 1);
+    let answering = Shown { answered: Some(&answered), is_newest: true, ..least }.rendered();
+    assert!(answering.contains("Nobody has written here yet."), "{answering}");
+    assert!(answering.contains("name=\"reply_to\" value=\"4294967295:1\""), "{answering}");
+    let refused = wrong("body");
+    let again = Shown { typed: "kept", errors: &refused, is_newest: true, ..least }.rendered();
+    assert!(again.contains("id=\"body-error\"") && again.contains(">kept</textarea>"), "{again}");
+}
+
+#[test]
+fn a_page_of_ordinary_messages_is_light() {
+    let said = "A word or two. ".repeat(6);
+    let messages: Vec<_> = (1..=25)
+        .map(|number| message(profile(account(2), "ada-lovelace"), &said, number))
+        .collect();
+    let people: Vec<_> = (0..10).map(|number| profile(account(number), "ada-lovelace")).collect();
+    let shown = Shown {
+        messages: &messages,
+        people: &people,
+        channels: 10,
+        has_older: true,
+        is_newest: true,
+        typed: "",
+        answered: None,
+        errors: &FormErrors::default(),
+        bytes_max: ORDINARY_BYTES_MAX,
+    };
+    shown.rendered();
+}
+
+#[test]
+fn a_message_says_whom_it_names_and_whose_signs_are_under_it() {
+    let ada = profile(account(1), "ada");
+    let named = message(profile(account(2), "bob"), "hi @Ada", 1);
+    let to = |reader| MessageItem { message: &named, reader }.to_string();
+    assert!(to(Some(&ada)).contains(" class=\"me\""));
+    assert!(!to(None).contains(" class=\"me\""), "it is the same for all");
+    let signs = MessageItem::to(&ada, &full(ada.clone(), "a", 1)).to_string();
+    assert_eq!(signs.matches("name=\"unreact\"").count(), 1, "{signs}");
+    assert!(
+        signs.contains(
+            "<button name=\"unreact\" value=\"👍\" aria-pressed=\"true\">👍 1000</button>"
+        )
+    );
+    let left = Profile { username: String::new(), nickname: String::new(), ..ada.clone() };
+    let left = MessageItem::to(&ada, &message(left, "a", 1)).to_string();
+    assert!(left.contains("<bdi>somebody who left</bdi>"), "{left}");
+}
+
+#[test]
+fn one_message() {
+    let history = [Version { at: Stamp::stored(0), body: Body::stored(EVIL.to_owned()) }];
+    let (member, staff) = (reader(Role::Member), reader(Role::Moderator));
+    let page = |message: &Message, reader: &Actor, errors: &FormErrors| {
+        let page = OnePage {
+            message,
+            item: MessageItem::to(&reader.profile, message),
+            history: &history,
+            reader,
+            notice: Some("Saved."),
+            typed: EVIL,
+            reason: EVIL,
+            errors,
+        };
+        rendered(&page, 60_000)
+    };
+    let good = FormErrors::default();
+    let own = full(member.profile.clone(), EVIL, 1);
+    let html = page(&own, &member, &good);
+    assert!(html.contains("value=\"edit\"") && html.contains("value=\"delete\""), "{html}");
+    assert!(!html.contains("value=\"report\"") && !html.contains("value=\"hide\""), "{html}");
+    assert!(page(&own, &member, &wrong("body")).contains("id=\"body-error\""));
+    let theirs = full(profile(account(2), EVIL), EVIL, 1);
+    let html = page(&theirs, &member, &good);
+    assert!(html.contains("value=\"report\"") && html.contains("?reply=4294967295:1#box"));
+    assert!(!html.contains("value=\"edit\"") && !html.contains("value=\"delete\""), "{html}");
+    assert!(page(&theirs, &member, &wrong("reason")).contains("id=\"reason-error\""));
+    let html = page(&theirs, &staff, &good);
+    assert!(
+        html.contains("value=\"hide\"") && html.contains("/board/-/bans?username=%22"),
+        "{html}"
+    );
+    let hidden = unreadable(Visibility::Hidden, 1);
+    assert!(page(&hidden, &staff, &good).contains("value=\"show\""));
+    let html = page(&hidden, &member, &good);
+    assert!(!html.contains("value=\"show\"") && !html.contains("value=\"report\""), "{html}");
+    let deleted = page(&unreadable(Visibility::Deleted, 1), &staff, &good);
+    assert!(!deleted.contains("value=\"hide\"") && !deleted.contains("?reply="), "{deleted}");
+}
+
+#[test]
+fn searching() {
+    let ada = profile(account(1), EVIL);
+    let messages: Vec<_> = (1..=30).map(|number| full(ada.clone(), EVIL, number)).collect();
+    let items: Vec<_> = messages.iter().map(|message| MessageItem::to(&ada, message)).collect();
+    let page = |found: Option<&[MessageItem<'_>]>, errors: &FormErrors| {
+        let slug = Slug::lobby();
+        let page = SearchPage { slug: &slug, typed: EVIL, everywhere: true, found, errors };
+        rendered(&page, LONGEST_BYTES_MAX)
+    };
+    let good = FormErrors::default();
+    assert!(page(Some(&items), &good).contains("Found, the newest first"));
+    assert!(page(Some(&[]), &good).contains("Nothing found"));
+    assert!(!page(None, &good).contains("found"));
+    assert!(page(None, &wrong("q")).contains("id=\"q-error\""));
+}
+
+#[test]
+fn channels() {
+    let rows: Vec<_> =
+        (0..100).map(|_| Row { channel: channel(), messages: 100, mentions: 1 }).collect();
+    let typed = || EVIL.to_owned();
+    let form = ChannelForm { channel: typed(), topic: typed(), slow_mode_s: typed() };
+    let page = |is_staff, errors: &FormErrors| {
+        let page =
+            ChannelsPage { rows: &rows, is_staff, form: &form, errors, notice: Some("Saved.") };
+        rendered(&page, LONGEST_BYTES_MAX)
+    };
+    let html = page(false, &FormErrors::default());
+    assert!(html.contains(">99+</span>") && !html.contains("<form"), "{html}");
+    for field in ["channel", "topic", "slow_mode_s"] {
+        let html = page(true, &wrong(field));
+        assert!(html.contains(&format!("id=\"{field}-error\"")), "{html}");
+    }
+}
+
+#[test]
+fn what_staff_look_at() {
+    let staff = reader(Role::Moderator);
+    let by = profile(account(2), EVIL);
+    let report = Report {
+        id: 7,
+        message: full(by.clone(), EVIL, 1),
+        by: by.clone(),
+        reason: EVIL.to_owned(),
+        at: jiff::Timestamp::UNIX_EPOCH,
+    };
+    let page =
+        |rows: &[reports::Row<'_>]| rendered(&ReportsPage { rows, notice: Some("Done.") }, 60_000);
+    let html = page(&[reports::Row::to(&staff, &report)]);
+    assert!(html.contains("name=\"report\" value=\"7\"") && html.contains("class=\"reason"));
+    assert!(page(&[]).contains("Nothing is to be looked at."));
+    let banned = [Known { profile: by, banned_at: Some(jiff::Timestamp::UNIX_EPOCH) }];
+    let page = |banned: &[Known], errors: &FormErrors| {
+        rendered(&BansPage { banned, typed: EVIL, errors, notice: Some("Done.") }, 60_000)
+    };
+    assert!(page(&banned, &wrong("username")).contains("id=\"username-error\""));
+    assert!(page(&[], &FormErrors::default()).contains("Nobody is banned"));
+}

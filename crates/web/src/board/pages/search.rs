@@ -1,0 +1,72 @@
+//! Looking for messages.
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+use lodge_domain::board::Slug;
+use serde::Deserialize;
+
+use super::{MessageItem, me, sign_in_first};
+use crate::{
+    board::{BoardApp, app::slug},
+    error::HttpResult,
+    pages::{self, errors::FormErrors, forms},
+    request::{Asked, Parameters, Segment},
+};
+
+/// Messages that are shown.
+const FOUND_MAX: usize = 30;
+
+#[derive(Template)]
+#[template(path = "board/search.html")]
+pub(super) struct SearchPage<'a> {
+    pub(super) slug: &'a Slug,
+    pub(super) typed: &'a str,
+    pub(super) everywhere: bool,
+    /// `None` before anything was looked for.
+    pub(super) found: Option<&'a [MessageItem<'a>]>,
+    pub(super) errors: &'a FormErrors,
+}
+
+/// What is looked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    q: String,
+    all: String,
+}
+
+/// `GET /board/{channel}/search`.
+pub(super) async fn show(
+    State(app): State<BoardApp>,
+    Segment(segment): Segment,
+    Parameters(Wanted { q, all }): Parameters<Wanted>,
+    asked: Asked,
+) -> HttpResult {
+    let slug = slug(&segment)?;
+    let Some(me) = me(&app, &asked).await? else {
+        return sign_in_first(&asked, &format!("/board/{slug}/search"));
+    };
+    let (everywhere, mut errors, mut status) =
+        (!all.is_empty(), FormErrors::default(), StatusCode::OK);
+    let mut found = None;
+    if let Some(text) = forms::given(&q) {
+        let within = (!everywhere).then(|| slug.clone());
+        match app.board.search(&me, within, text, FOUND_MAX).await {
+            Ok(messages) => found = Some(messages),
+            Err(error) => {
+                let (wrong, problem) = FormErrors::from_error(error, "q");
+                if problem.status.is_server_error() {
+                    return Err(problem);
+                }
+                (errors, status) = (wrong, problem.status);
+            }
+        }
+    }
+    let items: Option<Vec<_>> = found.as_ref().map(|messages| {
+        messages.iter().map(|message| MessageItem::to(&me.profile, message)).collect()
+    });
+    let found = items.as_deref();
+    let page = SearchPage { slug: &slug, typed: &q, everywhere, found, errors: &errors };
+    Ok(pages::page(&app.site, status, &page)?)
+}
