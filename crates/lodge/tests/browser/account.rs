@@ -27,7 +27,7 @@ pub(crate) async fn sign_up(scene: &Scene, browser: &Browser, name: &str) {
     browser.sees("Welcome! Your account is ready.").await;
 }
 
-async fn sign_in(scene: &Scene, browser: &Browser, name: &str, password: &str) {
+pub(crate) async fn sign_in(scene: &Scene, browser: &Browser, name: &str, password: &str) {
     browser.open(&format!("{}/login", scene.origin())).await;
     browser.fill("username", name).await;
     browser.fill("password", password).await;

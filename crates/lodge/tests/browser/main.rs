@@ -24,6 +24,7 @@ mod tour;
 
 mod account;
 mod ask;
+mod board;
 mod list;
 mod make;
 mod manage;

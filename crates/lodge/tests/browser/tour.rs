@@ -193,6 +193,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     look("a one-time code").await;
     scene.open("/admin/accounts?search=nobody").await;
     look("accounts, nobody found").await;
+    board(scene, look).await;
     scene.open("/account").await;
     browser.press("Delete this account").await;
     browser.fill("confirm", "a-name-of-as-many-characters30").await;
@@ -200,6 +201,40 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.press("Yes, delete it").await;
     browser.sees("The account is gone").await;
     look("account, deleted").await;
+}
+
+async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
+    let browser = &scene.browser;
+    scene.open("/board").await;
+    look("an empty channel").await;
+    let hard =
+        format!("{} https://lodge.example/{} @ada **b** `c`", "w".repeat(200), "x".repeat(200));
+    browser.fill("body", &hard).await;
+    browser.press("Send").await;
+    browser.one("#messages .said a").await;
+    look("a channel").await;
+    scene.open(&browser.attribute("#messages a[aria-label]", "href").await).await;
+    browser.sees("A message by").await;
+    look("a message").await;
+    browser.fill("body", " ").await;
+    browser.press("Save").await;
+    browser.one("#body-error").await;
+    look("a message, wrong").await;
+    for (path, name) in [
+        ("/board/lobby/search", "search in a channel"),
+        ("/board/lobby/search?q=b", "search in a channel, found"),
+        ("/board/lobby/search?q=%21", "search in a channel, wrong"),
+        ("/board/-/channels?channel=lobby", "channels"),
+        ("/board/-/reports", "reports"),
+        ("/board/-/bans", "bans"),
+    ] {
+        scene.open(path).await;
+        look(name).await;
+    }
+    browser.fill("username", "nobody").await;
+    browser.press("Ban").await;
+    browser.one("#username-error").await;
+    look("bans, wrong").await;
 }
 
 async fn rides(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {

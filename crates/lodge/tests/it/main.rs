@@ -13,6 +13,7 @@ mod blocklist;
 mod board;
 mod board_crash;
 mod board_hooks;
+mod board_pages;
 mod board_stream;
 mod checking;
 mod clicks;

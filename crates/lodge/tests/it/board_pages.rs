@@ -1,0 +1,334 @@
+//! The board's pages: complete by forms alone, and what members must not see stands on none of them.
+
+use serde_json::{Value, json};
+
+use crate::{
+    board::{ask, lodge, member, moderator, posted},
+    client::{Answer, Ask, Wire},
+    server::{Lodge, Server},
+};
+
+/// What a page may weigh with all that it loads, and a message on its way to one.
+const PAGE_BYTES_MAX: usize = 60_000;
+const MESSAGE_BYTES_MAX: usize = 1_024;
+
+fn with(server: &Server, token: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
+}
+
+fn shown(server: &Server, token: &str, path: &str) -> String {
+    let answer = with(server, token, "GET", path).send();
+    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    answer.text()
+}
+
+fn send(server: &Server, token: &str, path: &str, form: &[(&str, &str)]) -> Answer {
+    let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    with(server, token, "POST", path).form(&form).send()
+}
+
+/// What stands in a page between two texts.
+fn between<'a>(page: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    page.split_once(before)?.1.split_once(after).map(|(found, _)| found)
+}
+
+fn client_id(page: &str) -> &str {
+    between(page, "name=\"client_id\" value=\"", "\"").unwrap()
+}
+
+/// What each message on a page says.
+fn said(page: &str) -> Vec<&str> {
+    let list = between(page, "<ol id=\"messages\"", "</ol>\n").unwrap();
+    let bodies = list.split("dir=\"auto\"><p>").skip(1);
+    bodies.map(|rest| rest.split_once("</p></div>").unwrap().0).collect()
+}
+
+#[test]
+fn a_form_that_is_sent_twice_is_one_message() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let page = shown(&server, &ada, "/board");
+    let id = client_id(&page);
+    let form = [("client_id", id), ("body", "Fresh\r\nsnow!")];
+    for _ in 0..2 {
+        let answer = send(&server, &ada, "/board/lobby", &form);
+        assert_eq!(answer.leads(), (303, Some("/board/lobby")), "{answer:?}");
+    }
+    let page = shown(&server, &ada, "/board/lobby");
+    assert_eq!(said(&page), ["Fresh<br>snow!"]);
+    assert_ne!(client_id(&page), id, "each showing of the form is another message");
+
+    let other = send(&server, &ada, "/board/lobby", &[("client_id", id), ("body", "Ice")]);
+    let page = other.text();
+    assert_eq!(other.status, 422, "{page}");
+    assert!(page.contains(">Ice</textarea>") && page.contains("was sent by this form before"));
+    assert_ne!(client_id(&page), id, "sent again it is a new one");
+
+    let program = |body: &str| {
+        let ask = server.ask("POST", "/board/lobby").header("Accept", "application/json");
+        ask.header("Cookie", &format!("lodge_session={ada}")).form(body).send()
+    };
+    let (first, again) = (program("client_id=x&body=a"), program("client_id=x&body=a"));
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(first.json(), again.json());
+    let wrong = program("client_id=y&body=");
+    assert_eq!((wrong.status, &wrong.json()["field"]), (400, &json!("body")));
+}
+
+#[test]
+fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let long = "ä".repeat(2_001);
+    for (typed, why) in [
+        (" ", "The message is empty."),
+        (&long, "The message has 2001 characters; at most 2000 fit."),
+        ("a\u{1b}b", "The message holds a control character."),
+    ] {
+        let answer = send(&server, &ada, "/board/lobby", &[("client_id", "one"), ("body", typed)]);
+        let page = answer.text();
+        assert_eq!(answer.status, 400, "{page}");
+        assert!(page.contains("id=\"body-error\"") && page.contains(why), "{page}");
+        assert!(page.contains(&format!(">{typed}</textarea>")), "{page}");
+        assert_eq!(client_id(&page), "one", "what is put right is the same message");
+    }
+}
+
+#[test]
+fn older_messages_are_reached_by_links() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let bodies: Vec<_> = (0..60).map(|number| format!("number {number}")).collect();
+    for body in &bodies {
+        posted(&server, &ada, &body.replace(' ', "-"), body);
+    }
+    let (mut path, mut found) = ("/board/lobby".to_owned(), Vec::new());
+    loop {
+        let page = shown(&server, &ada, &path);
+        let texts = said(&page).into_iter().map(str::to_owned);
+        found.splice(0..0, texts);
+        let Some(older) = between(&page, "href=\"/board/lobby?before=", "\" rel=\"prev\"") else {
+            break;
+        };
+        path = format!("/board/lobby?before={older}");
+    }
+    assert_eq!(found, bodies);
+}
+
+#[test]
+fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let cleo = moderator(&lodge, &server, "cleo");
+    let cursor =
+        between(&shown(&server, &bob, "/board"), "data-cursor=\"", "\"").unwrap().to_owned();
+    let hidden = posted(&server, &ada, "one", "a secret word");
+    let deleted = posted(&server, &ada, "two", "a secret deed");
+    let answers = |id: &str, client_id: &str| {
+        let wish = json!({ "client_id": client_id, "body": "indeed", "reply_to": id });
+        let answer = ask(&server, &bob, "POST", "/lobby/messages").json(&wish).send();
+        answer.json()["id"].as_str().unwrap().to_owned()
+    };
+    let (to_hidden, to_deleted) = (answers(&hidden, "one"), answers(&deleted, "two"));
+    let edit = [("action", "edit"), ("body", "a secret sentence")];
+    assert_eq!(send(&server, &ada, &format!("/board/lobby/m/{hidden}"), &edit).status, 303);
+    let report = [("action", "report"), ("reason", "it is a secret")];
+    assert_eq!(send(&server, &bob, &format!("/board/lobby/m/{hidden}"), &report).status, 303);
+    assert!(shown(&server, &bob, "/board").contains("secret"), "it can be read until then");
+
+    let reports = shown(&server, &cleo, "/board/-/reports");
+    let number = between(&reports, "name=\"report\" value=\"", "\"").unwrap();
+    let settle =
+        [("report", number), ("channel", "lobby"), ("message", &*hidden), ("action", "hide")];
+    assert_eq!(send(&server, &cleo, "/board/-/reports", &settle).status, 303);
+    let delete = [("action", "delete")];
+    assert_eq!(send(&server, &ada, &format!("/board/lobby/m/{deleted}"), &delete).status, 303);
+
+    let since = format!("/board/lobby/since?after={cursor}");
+    for path in [
+        "/board",
+        &format!("/board/lobby?before={to_deleted}"),
+        &format!("/board/lobby?reply={hidden}"),
+        &format!("/board/lobby/m/{hidden}"),
+        &format!("/board/lobby/m/{deleted}"),
+        &format!("/board/lobby/m/{to_hidden}"),
+        "/board/lobby/search?q=secr",
+        "/board/lobby/search?q=indeed",
+        &since,
+    ] {
+        for token in [&ada, &bob] {
+            let page =
+                shown(&server, token, path).replace("q=secr", "").replace("value=\"secr\"", "");
+            assert!(!page.contains("secret"), "{path}: {page}");
+        }
+    }
+    let page = shown(&server, &cleo, &format!("/board/lobby/m/{hidden}"));
+    assert!(page.contains("a secret sentence") && page.contains("value=\"show\""), "{page}");
+    let page = shown(&server, &cleo, &format!("/board/lobby/m/{deleted}"));
+    assert!(!page.contains("secret"), "it is gone for everybody: {page}");
+    assert!(shown(&server, &cleo, "/board/-/reports").contains("Nothing is to be looked at."));
+}
+
+#[test]
+fn nobody_changes_what_another_wrote() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let path = format!("/board/lobby/m/{}", posted(&server, &ada, "one", "mine"));
+    let page = shown(&server, &bob, &path);
+    for action in ["edit", "delete", "hide"] {
+        assert!(!page.contains(&format!("value=\"{action}\"")), "{action}: {page}");
+        let answer = send(&server, &bob, &path, &[("action", action), ("body", "yours")]);
+        assert_eq!(answer.status, 403, "{action}: {answer:?}");
+    }
+    for path in ["/board/-/reports", "/board/-/bans"] {
+        assert_eq!(with(&server, &bob, "GET", path).send().status, 403, "{path}");
+    }
+    let channel = [("channel", "lift-7"), ("topic", ""), ("slow_mode_s", "")];
+    assert_eq!(send(&server, &bob, "/board/-/channels", &channel).status, 403);
+    assert_eq!(said(&shown(&server, &ada, "/board")), ["mine"]);
+}
+
+#[test]
+fn a_message_is_changed_and_given_signs_by_forms() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let path = format!("/board/lobby/m/{}", posted(&server, &ada, "one", "Snow"));
+    let signs = |token: &str, sign: (&str, &str)| {
+        assert_eq!(send(&server, token, &path, &[sign]).status, 303);
+        let page = shown(&server, token, "/board");
+        between(&page, "<form class=\"signs\"", "</form>")
+            .map(|signs| signs.split_once('>').unwrap().1.to_owned())
+    };
+    let button = |name: &str, count: u32| {
+        let is_mine = name == "unreact";
+        format!(
+            "<button name=\"{name}\" value=\"👍\" aria-pressed=\"{is_mine}\">👍 {count}</button>"
+        )
+    };
+    assert_eq!(signs(&bob, ("react", "👍")), Some(button("unreact", 1)));
+    assert_eq!(signs(&bob, ("react", "👍")), Some(button("unreact", 1)), "once is enough");
+    assert_eq!(signs(&ada, ("react", "👍")), Some(button("unreact", 2)));
+    assert_eq!(signs(&bob, ("unreact", "👍")), Some(button("react", 1)));
+
+    let wrong = send(&server, &ada, &path, &[("action", "edit"), ("body", " ")]);
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.text().contains("The message is empty."), "{}", wrong.text());
+    let edit = [("action", "edit"), ("body", "Powder")];
+    assert_eq!(send(&server, &ada, &path, &edit).leads(), (303, Some(&*format!("{path}?saved"))));
+    let page = shown(&server, &bob, &path);
+    assert!(
+        page.contains("Powder") && page.contains("edited") && page.contains("<p>Snow</p>"),
+        "{page}"
+    );
+    let answering =
+        shown(&server, &bob, &format!("/board/lobby?reply={}", path.rsplit('/').next().unwrap()));
+    assert!(answering.contains("You answer <bdi>ada</bdi>: Powder"), "{answering}");
+}
+
+#[test]
+fn staff_make_channels_and_ban_by_forms() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let bob = member(&server, "bob");
+    let cleo = moderator(&lodge, &server, "cleo");
+    let save = |name: &str, slow: &str| {
+        let form = [("channel", name), ("topic", "About <it>"), ("slow_mode_s", slow)];
+        send(&server, &cleo, "/board/-/channels", &form)
+    };
+    assert!(save("no name", "").text().contains("id=\"channel-error\""));
+    assert!(save("lift-7", "soon").text().contains("id=\"slow_mode_s-error\""));
+    assert_eq!(with(&server, &cleo, "GET", "/board/lift-7").send().status, 404);
+    assert_eq!(save("lift-7", "600").status, 303);
+    let page = shown(&server, &bob, "/board/lift-7");
+    assert!(page.contains("About &#60;it&#62;") && page.contains("a message each 600 s"), "{page}");
+    let write = |id| send(&server, &bob, "/board/lift-7", &[("client_id", id), ("body", "a")]);
+    assert_eq!(write("one").status, 303);
+    let late = write("two");
+    assert_eq!(late.status, 429, "{late:?}");
+    assert!(late.header("retry-after").is_some() && late.text().contains(">a</textarea>"));
+
+    let ban =
+        |action| send(&server, &cleo, "/board/-/bans", &[("username", "bob"), ("action", action)]);
+    assert_eq!(ban("ban").status, 303);
+    assert!(shown(&server, &cleo, "/board/-/bans").contains("Let in again"));
+    for path in ["/board", "/board/lift-7", "/board/-/channels", "/board/lobby/since?after="] {
+        assert_eq!(with(&server, &bob, "GET", path).send().status, 403, "{path}");
+    }
+    assert_eq!(write("three").status, 403);
+    assert_eq!(ban("unban").status, 303);
+    assert_eq!(with(&server, &bob, "GET", "/board").send().status, 200);
+    let nobody = [("username", "nobody"), ("action", "ban")];
+    assert!(
+        send(&server, &cleo, "/board/-/bans", &nobody).text().contains("id=\"username-error\"")
+    );
+}
+
+#[test]
+fn whoever_is_not_signed_in_is_led_to_sign_in() {
+    let lodge = lodge();
+    let server = lodge.start();
+    for path in ["/board/lobby", "/board/lobby/search", "/board/-/channels", "/board/lobby/m/7:1"] {
+        let answer = server.ask("GET", path).browser().send();
+        assert_eq!(answer.leads(), (303, Some(&*format!("/login?next={path}"))));
+    }
+    for path in ["/board/lobby/live", "/board/lobby/since"] {
+        assert_eq!(server.get(path).status, 401, "{path}");
+    }
+}
+
+#[test]
+fn alone_the_board_is_the_start_page() {
+    let start = |lodge: Lodge| {
+        let server = lodge.start();
+        let ada = member(&server, "ada");
+        with(&server, &ada, "GET", "/").send().text()
+    };
+    let board = start(lodge().with("LODGE_APPS", "board"));
+    assert!(board.contains("<h1>#lobby</h1>"), "{board}");
+    assert!(!board.contains("href=\"/new\"") && !board.contains("href=\"/rides\""), "{board}");
+    let all = start(lodge());
+    assert!(!all.contains("<h1>#lobby</h1>") && all.contains("href=\"/board\""), "{all}");
+}
+
+#[test]
+fn a_page_and_what_it_is_told_weigh_little() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let text = "It is as long as what most people write, or somewhat longer. ".repeat(5);
+    let text = text.get(..300).unwrap();
+    for number in 0..40 {
+        posted(&server, &ada, &format!("n-{number}"), text.get(..100).unwrap());
+    }
+    let page = shown(&server, &ada, "/board");
+    let assets: Vec<_> =
+        page.split("\"/assets/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(assets.iter().any(|name| name.starts_with("board.js")), "{assets:?}");
+    let bytes = |name: &&str| server.get(&format!("/assets/{name}")).body.len();
+    let weight = page.len() + assets.iter().map(bytes).sum::<usize>();
+    assert!(weight < PAGE_BYTES_MAX, "{weight} bytes, {} of them HTML", page.len());
+
+    let cursor = between(&page, "data-cursor=\"", "\"").unwrap();
+    posted(&server, &ada, "last", text);
+    let mut wire = Wire::connect(server.address).unwrap();
+    let path = format!("/board/lobby/live?after={cursor}");
+    wire.write(&with(&server, &ada, "GET", &path).bytes()).unwrap();
+    assert_eq!(wire.read_head().unwrap().status, 200);
+    let mut told = String::new();
+    let frame = loop {
+        told.push_str(std::str::from_utf8(&wire.read_chunk().unwrap()).unwrap());
+        let whole = told.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
+        if let Some(frame) = whole.split("\n\n").find(|frame| frame.starts_with("id: ")) {
+            break frame.to_owned();
+        }
+    };
+    let json: Value = serde_json::from_str(frame.split_once("data: ").unwrap().1).unwrap();
+    assert!(json["html"].as_str().unwrap().contains(text.trim_end()), "{json}");
+    assert!(frame.len() < MESSAGE_BYTES_MAX, "{} bytes: {frame}", frame.len());
+}
