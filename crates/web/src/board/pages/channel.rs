@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Messages on a page.
-const PAGE: usize = 25;
+const PAGE: usize = 22;
 
 /// Channels that the page leads to, beside those of which something is unread.
 const CHANNELS_SHOWN: usize = 30;

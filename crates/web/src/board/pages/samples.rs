@@ -188,7 +188,7 @@ fn a_channel() {
 #[test]
 fn a_page_of_ordinary_messages_is_light() {
     let said = "A word or two. ".repeat(6);
-    let messages: Vec<_> = (1..=25)
+    let messages: Vec<_> = (1..=22)
         .map(|number| message(profile(account(2), "ada-lovelace"), &said, number))
         .collect();
     let people: Vec<_> = (0..10).map(|number| profile(account(number), "ada-lovelace")).collect();
