@@ -18,6 +18,7 @@ use metrics::Gauge;
 use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
+    task::yield_now,
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -33,6 +34,9 @@ const HEARTBEAT: Bytes = Bytes::from_static(b"event: heartbeat\ndata: {}\n\n");
 
 /// When to come back after an end, in milliseconds.
 const BEGINNING: Bytes = Bytes::from_static(b"retry: 2000\n\n");
+
+/// What is given to a connection at once: less than its buffer begins with, 8 KiB.
+const PART_BYTES: usize = 3 * 1024;
 
 /// When to ask again for a place.
 pub(crate) const FULL_RETRY: Duration = Duration::from_secs(10);
@@ -174,7 +178,7 @@ impl Place {
     /// Answers with these events, each as [`event`] writes it.
     pub fn answer(self, events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
         let Self { end, held } = self;
-        let events = heard(events, SILENCE_MAX).map(move |part| {
+        let events = little_by_little(heard(events, SILENCE_MAX)).map(move |part| {
             // Held as long as there may be another.
             let _ = &held;
             part
@@ -227,6 +231,33 @@ pub fn named_event(name: &str, data: &str) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
+/// The same in parts of [`PART_BYTES`] at most, and after so many bytes there is nothing for a moment. The connection
+/// copies what there is into a buffer until there is nothing, and keeps a buffer that has grown.
+fn little_by_little(
+    events: impl Stream<Item = Bytes> + Send + 'static,
+) -> impl Stream<Item = Bytes> + Send {
+    let mut at_once = 0;
+    let parts = events.flat_map(|event| {
+        let starts = (0..event.len()).step_by(PART_BYTES);
+        stream::iter(
+            starts.map(move |start| event.slice(start..event.len().min(start + PART_BYTES))),
+        )
+    });
+    parts.then(move |part| {
+        at_once += part.len();
+        let is_enough = at_once > PART_BYTES;
+        if is_enough {
+            at_once = part.len();
+        }
+        async move {
+            if is_enough {
+                yield_now().await;
+            }
+            part
+        }
+    })
+}
+
 /// The events, and a sign of life wherever there is none for so long.
 fn heard(
     events: impl Stream<Item = Bytes> + Send + 'static,
@@ -243,7 +274,7 @@ fn heard(
 
 #[cfg(test)]
 mod tests {
-    use std::{net::SocketAddr, time::Instant};
+    use std::{net::SocketAddr, task::Poll, time::Instant};
 
     use http::Request;
     use hyper::body::Incoming;
@@ -380,6 +411,33 @@ mod tests {
         let parts: Vec<_> = heard(events, Duration::from_millis(5)).take(3).collect().await;
         let sign = &b"event: heartbeat\ndata: {}\n\n"[..];
         assert_eq!(parts, [&b"data: 1\n\n"[..], sign, sign]);
+    }
+
+    #[tokio::test]
+    async fn much_at_once_is_given_little_by_little_and_whole() {
+        let text: Vec<u8> = (0..20_000_u32).map(|n| u8::try_from(n % 251).unwrap()).collect();
+        let sizes = [1, PART_BYTES, PART_BYTES + 1, 10_000, 20_000];
+        let events: Vec<Bytes> =
+            sizes.iter().map(|size| Bytes::copy_from_slice(&text[..*size])).collect();
+        let whole = events.concat();
+        let parts = little_by_little(stream::iter(events));
+        let (mut given, mut at_once) = (Vec::new(), 0);
+        let mut parts = Box::pin(parts);
+        loop {
+            match futures_util::poll!(parts.next()) {
+                Poll::Ready(Some(part)) => {
+                    at_once += part.len();
+                    assert!(at_once <= PART_BYTES);
+                    given.extend_from_slice(&part);
+                }
+                Poll::Ready(None) => break,
+                Poll::Pending => {
+                    at_once = 0;
+                    yield_now().await;
+                }
+            }
+        }
+        assert_eq!(given, whole);
     }
 
     #[test]
