@@ -44,8 +44,12 @@ const end = (why) => {
 // What this page has of each origin, as the server's cursors say it.
 const parsed = (text) => new Map(text ? text.split(",").map((entry) => entry.split(":").map(Number)) : []);
 const written = () => [...cursor].map((entry) => entry.join(":")).join();
-let cursor = parsed(board.dataset.cursor);
+const cursor = parsed(board.dataset.cursor);
 const numbers = (id) => id.split(":").map(Number);
+// Something may have come meanwhile: what this page has, it keeps. Origin 0 names what is folded.
+const advance = (to) => {
+  for (const [origin, seq] of to) if (!origin || seq > (cursor.get(origin) ?? 0)) cursor.set(origin, seq);
+};
 const has = (id) => {
   const [origin, seq] = numbers(id);
   return seq <= (cursor.get(origin) ?? 0);
@@ -88,12 +92,25 @@ const insert = (item) => {
 // Where the reader is, and what they have not seen.
 let unread = 0, seen = written(), reading;
 const isAtEnd = () => scroll.scrollTop > -40;
+// The first go, and are found where older ones are.
+const trim = () => {
+  while (list.children.length > SHOWN_MAX) list.firstElementChild.remove();
+  const first = [...list.children].find((item) => item.id);
+  let older = one("[rel=prev]");
+  if (!older) {
+    older = Object.assign(element("a", "button quiet", "Older"), { rel: "prev" });
+    const nav = element("nav", "pager");
+    nav.append(older);
+    list.before(nav);
+  }
+  if (first) older.href = `${path}?before=${first.id.slice(1)}`;
+};
 const keepPlace = (work) => {
   const [wasAtEnd, height] = [isAtEnd(), scroll.scrollHeight];
   work();
   one("[data-empty]")?.remove();
   if (!wasAtEnd) scroll.scrollTop -= scroll.scrollHeight - height;
-  else while (list.children.length > SHOWN_MAX) list.firstElementChild.remove();
+  else if (list.children.length > SHOWN_MAX) trim();
 };
 const count = (more) => {
   unread = !document.hidden && isAtEnd() ? 0 : unread + more;
@@ -130,6 +147,10 @@ const apply = ({ id, kind, target, author, html, reaction, removed }) => {
     for (const button of item.querySelectorAll(".signs button")) mark(button, mine.has(button.value));
     keepPlace(() => (old ? old.replaceWith(item) : insert(item)));
   }
+  // What cannot be read is not read in an answer either.
+  if (kind === "hide" || kind === "delete") {
+    for (const quote of list.querySelectorAll(`.quote[href="#m${CSS.escape(target)}"]`)) quote.textContent = "…";
+  }
   if (kind === "message") {
     confirm(id);
     count(isMine ? 0 : 1);
@@ -139,20 +160,24 @@ const take = (event) => {
   const [origin, seq] = numbers(event.id);
   if (has(event.id)) return;
   if (seq === (cursor.get(origin) ?? 0) + 1) apply(event);
-  else catchUp();
+  else {
+    again = true;
+    catchUp();
+  }
 };
 
 // Brings what is missing; says whether the server was heard.
-let catching;
+let catching, again;
 const missing = async () => {
-  for (let more = true; more; ) {
+  for (let more = true; more; more ||= again) {
+    again = false;
     const answer = await ask(`${path}/since?after=${encodeURIComponent(written())}`);
     if (answer.status === 401) return end("You are signed out.");
     if (answer.status === 403) return end("You may not be here any more.");
     if (!answer.ok) throw new Error(answer.status);
     const page = await answer.json();
     page.events.filter(({ id }) => !has(id)).forEach(apply);
-    cursor = parsed(page.cursor);
+    advance(parsed(page.cursor));
     more = page.more;
   }
 };
@@ -267,6 +292,8 @@ const lead = () => new Promise((done) => {
 if (wire) {
   wire.addEventListener("message", ({ data: { kind, told } }) => receive(kind, told));
   navigator.locks.request(`lodge-board:${me}:${channel}`, lead);
+  // Whoever leads heard what has come since this page was written.
+  catchUp();
 } else lead();
 silence = setTimeout(unheard, SILENCE_MAX);
 document.addEventListener("visibilitychange", () => {
@@ -333,7 +360,7 @@ const post = async (letter) => {
   let answer;
   try {
     answer = await ask(path, {
-      method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams({ client_id, body, reply_to }),
+      method: "POST", headers: { Accept: "application/json" }, body: new URLSearchParams({ client_id, body, reply_to, author: me }),
     });
     if (answer.ok) {
       const { id } = await answer.json();
@@ -369,7 +396,11 @@ form.addEventListener("submit", (event) => {
   const id = crypto.getRandomValues(new Uint8Array(16));
   const client_id = [...id].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const reply_to = form.elements.reply_to?.value ?? "";
-  keep({ client_id, body: field.value, reply_to, at: Date.now(), tries: 0 });
+  try {
+    keep({ client_id, body: field.value, reply_to, at: Date.now(), tries: 0 });
+  } catch {
+    return form.submit(); // There is no room to keep it.
+  }
   form.querySelector(".answers")?.remove();
   field.value = "";
   check();
