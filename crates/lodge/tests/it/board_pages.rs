@@ -77,6 +77,21 @@ fn a_form_that_is_sent_twice_is_one_message() {
 }
 
 #[test]
+fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let letter = |token: &str| {
+        let ask = server.ask("POST", "/board/lobby").header("Accept", "application/json");
+        let ask = ask.header("Cookie", &format!("lodge_session={token}"));
+        ask.form("client_id=x&body=mine&author=ada").send().status
+    };
+    assert_eq!(letter(&bob), 401);
+    assert_eq!(said(&shown(&server, &bob, "/board")), Vec::<&str>::new());
+    assert_eq!(letter(&ada), 201);
+}
+
+#[test]
 fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
     let lodge = lodge();
     let server = lodge.start();
