@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{
     Result,
-    board::{Board, Cursor, PAGE_MAX, Reach, Slug},
+    board::{Board, Cursor, News, PAGE_MAX, Reach, Slug},
 };
 use tokio::{
     sync::broadcast::{
@@ -20,8 +20,13 @@ use super::hub::{Frame, Shared, Told};
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Reads what happens in a channel, and tells it, until the last listener goes.
-pub(super) async fn follow(shared: Arc<Shared>, channel: Slug, frames: broadcast::Sender<Frame>) {
-    let (mut rings, mut news) = (shared.board.rings(), shared.board.news());
+pub(super) async fn follow(
+    shared: Arc<Shared>,
+    channel: Slug,
+    frames: broadcast::Sender<Frame>,
+    mut news: broadcast::Receiver<News>,
+) {
+    let mut rings = shared.board.rings();
     let mut ticks = interval(PAUSE);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut cursor = None;
@@ -34,8 +39,8 @@ pub(super) async fn follow(shared: Arc<Shared>, channel: Slug, frames: broadcast
                     shared.hear(&channel, heard);
                     continue;
                 }
-                Err(RecvError::Lagged(_)) => continue,
-                Err(RecvError::Closed) => return,
+                // A ban may have been among what is missed: all come again, and are let in anew.
+                Err(RecvError::Lagged(_) | RecvError::Closed) => return,
             },
         }
         // What rang until now is read by now.

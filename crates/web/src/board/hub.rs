@@ -236,6 +236,8 @@ impl Hub {
             None => self.shared.board.log.events(channel.clone(), Reach::Tail, 1).await?.cursor,
         };
         let listener = Listener::new(&self.shared, visitor, channel, cursor, own, is_new, audience);
+        // They may have been banned before anybody listened for it.
+        self.shared.board.admit(&visitor.actor.profile).await?;
         let told = stream::unfold(listener, |mut listener| async move {
             Some((listener.next().await?, listener))
         });
@@ -315,7 +317,9 @@ impl Shared {
         let there = room.feed.upgrade().filter(|feed| feed.is_followed());
         let feed = there.unwrap_or_else(|| {
             let frames = broadcast::Sender::new(WAITING_MAX);
-            let following = follow(Arc::clone(self), channel.clone(), frames.clone());
+            // From here on: whoever is banned after this is heard of.
+            let news = self.board.news();
+            let following = follow(Arc::clone(self), channel.clone(), frames.clone(), news);
             let task = AbortOnDropHandle::new(tokio::spawn(following));
             let feed = Arc::new(Feed { frames, task });
             room.feed = Arc::downgrade(&feed);

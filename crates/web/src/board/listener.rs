@@ -116,15 +116,19 @@ impl Listener {
         let after = Reach::After(self.reader.cursor().clone());
         match self.shared.board.log.events(self.channel.clone(), after, PAGE).await {
             Ok(page) => {
-                self.failures = 0;
                 let mut had = page.start.clone();
                 for (event, cursor) in self.reader.read(page) {
                     match self.frame(&event, &cursor).await {
                         Ok(frame) => self.waiting.push_back(frame),
-                        Err(error) => return self.go_back(had, &error),
+                        Err(error) => {
+                            self.go_back(had, &error);
+                            self.checks.tick().await;
+                            return;
+                        }
                     }
                     had = cursor;
                 }
+                self.failures = 0;
             }
             Err(error) => {
                 self.fail(&error);
