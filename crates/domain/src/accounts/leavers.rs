@@ -51,12 +51,11 @@ impl Leavers {
             if is_due || changed.begins_anew || self.place.is_none() {
                 self.look_at_all(belongings).await?;
                 self.all_at = Some(now);
-            } else {
-                let accounts: BTreeSet<_> = changed.accounts.into_iter().collect();
-                let accounts: Vec<_> = accounts.into_iter().collect();
-                for existing in self.look_at(belongings, &accounts).await? {
-                    belongings.note(existing).await?;
-                }
+            }
+            let accounts: BTreeSet<_> = changed.accounts.into_iter().collect();
+            let accounts: Vec<_> = accounts.into_iter().collect();
+            for existing in self.look_at(belongings, &accounts).await? {
+                belongings.note(existing).await?;
             }
             self.place = Some(changed.place);
             if !changed.more {
