@@ -7,7 +7,7 @@ use crate::{
     config::ConfigOptions,
 };
 
-/// Short links, accounts and lift rides in one binary that starts with nothing else installed.
+/// Short links, a message board, accounts and lift rides in one binary that starts with nothing else installed.
 #[derive(Debug, Parser)]
 #[command(version, about, propagate_version = true)]
 pub(crate) struct Cli {

@@ -190,6 +190,23 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_a_schema_is_of_one_schema() {
+        let mut known = serde_json::Map::new();
+        for document in crate::site::documents() {
+            let document = serde_json::to_value(document).unwrap();
+            let Some(schemas) = document["components"]["schemas"].as_object() else { continue };
+            for (name, schema) in schemas {
+                let other = known.insert(name.clone(), schema.clone());
+                assert!(
+                    other.is_none_or(|other| other == *schema),
+                    "two schemas are called {name}"
+                );
+            }
+        }
+        assert!(known.len() > 20);
+    }
+
+    #[test]
     fn the_introduction_speaks_of_the_apps_that_are_on() {
         let rides = Navigation { links: false, accounts: false, rides: true, board: false };
         let of = |documents: Vec<OpenApi>, apps| {

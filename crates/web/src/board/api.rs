@@ -68,7 +68,7 @@ pub(super) async fn people(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SearchQuery {
-    /// Words, all of which are in the message; the last may be the beginning of one. At most 8.
+    /// Words, all of which are in the message; one with a `*` at its end is the beginning of words. At most 8.
     q: String,
     /// In this channel alone.
     channel: Option<String>,

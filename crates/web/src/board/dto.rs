@@ -158,6 +158,8 @@ impl From<Vec<Profile>> for PeopleJson {
 
 /// Something that happened in a channel.
 #[derive(Serialize, ToSchema)]
+// Accounts have events, too.
+#[schema(as = BoardEventJson)]
 pub(super) struct EventJson {
     /// `origin:seq`; of each origin numbered without a gap.
     #[schema(example = "7:42")]

@@ -42,6 +42,9 @@ fn explain(status: StatusCode, navigation: Navigation) -> (&'static str, &'stati
         StatusCode::UNAUTHORIZED => {
             ("This is for people who are signed in", "Sign in, then come back to this page.")
         }
+        StatusCode::FORBIDDEN if !navigation.links => {
+            ("You cannot do this", "Sign in as somebody who may.")
+        }
         StatusCode::FORBIDDEN => (
             "You cannot do this",
             "Sign in as somebody who may. A link of yours opens with its manage key as well.",
