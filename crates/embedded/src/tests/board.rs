@@ -21,7 +21,7 @@ const WRITTEN: &str = "SELECT (SELECT count(*) FROM board_messages WHERE body IS
     + (SELECT count(*) FROM board_reactions)";
 
 #[tokio::test]
-async fn of_a_deleted_message_no_table_has_a_word() {
+async fn of_a_deleted_message_no_row_keeps_the_text() {
     let (engine, _folder) = open(&Options::default());
     let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
     let by = somebody(Role::Member);
