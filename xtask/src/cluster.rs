@@ -4,10 +4,11 @@ use std::{
     net::{Ipv4Addr, TcpListener},
     ops::RangeInclusive,
     path::PathBuf,
+    thread,
     time::Instant,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Subcommand;
 use lodge_testbed::{Cluster, Layout, Member};
 
@@ -94,8 +95,22 @@ fn block() -> Result<u8> {
         .context("every block of addresses for a cluster is in use")
 }
 
+/// How Lodge is built in release mode.
+const BUILD: [&str; 5] = ["build", "--release", "--locked", "--package", "lodge"];
+
 /// Builds this checkout's Lodge in release mode.
 pub(crate) fn built_lodge() -> Result<PathBuf> {
-    process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+    process::run("cargo", &BUILD, &[])?;
     Ok(process::root().join("target/release/lodge"))
+}
+
+/// Does `work` and meanwhile builds Lodge in release mode, from what the work leaves of the processors.
+pub(crate) fn while_lodge_is_built(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    thread::scope(|scope| {
+        let idly = ["-n", "19", "cargo"];
+        let build = scope.spawn(move || process::run("nice", &[&idly[..], &BUILD].concat(), &[]));
+        let done = work();
+        let release = build.join().unwrap_or_else(|_| Err(anyhow!("the build panicked")));
+        done.and(release)
+    })
 }

@@ -27,14 +27,14 @@ const MUTATIONS: [Mutation; 4] = [
         file: "crates/engines/src/rabbitmq/channel.rs",
         code: "                .await?\n                .await\n",
         instead: "                .await\n                .map(|_| Confirmation::Ack(None))\n",
-        test: ["lodge-engines", "it", "behind::a_link_that_the_queue_does_not_confirm"],
+        test: ["lodge-engines", "cluster", "behind::a_link_that_the_queue_does_not_confirm"],
     },
     Mutation {
         what: "a worker takes messages off the queue before it has stored them",
         file: "crates/engines/src/behind/drain.rs",
         code: "let batch = self.queue.receive().await?;",
         instead: "let batch = self.queue.receive().await?; self.queue.stored(batch.clone()).await?;",
-        test: ["lodge-engines", "it", "behind::what_a_worker_had_in_hand"],
+        test: ["lodge-engines", "cluster", "behind::what_a_worker_had_in_hand"],
     },
     Mutation {
         what: "a web process does not read the change feed",

@@ -15,9 +15,11 @@ pub(crate) struct Tool {
 }
 
 /// For `cargo xtask test`.
-pub(crate) const FOR_TESTS: [Tool; 6] = [
+pub(crate) const FOR_TESTS: [Tool; 8] = [
     Tool { programs: &["chromium"], package: "chromium" },
     Tool { programs: &["chromedriver"], package: "chromium-driver" },
+    Tool { programs: &["firefox-esr"], package: "firefox-esr" },
+    Tool { programs: &["lynx"], package: "lynx" },
     Tool { programs: &["exiftool"], package: "libimage-exiftool-perl" },
     Tool { programs: &["node"], package: "nodejs" },
     Tool { programs: &["npm"], package: "npm" },
@@ -63,12 +65,25 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<()> {
     process::run("apt-get", &[&install[..], &missing].concat(), &quiet)
 }
 
+/// Firefox's driver, and the version that the tests are known to run with.
+const GECKODRIVER: &str = "geckodriver@0.37.1";
+
+/// Builds Firefox's driver if it is missing: Debian has no package of it. It needs not be fast.
+pub(crate) fn provide_geckodriver() -> Result<()> {
+    if runs("geckodriver") {
+        return Ok(());
+    }
+    let quickly = [("CARGO_PROFILE_DEV_DEBUG", "0")];
+    process::run("cargo", &["install", "--locked", "--debug", GECKODRIVER], &quickly)
+}
+
 fn is_there(tool: &Tool) -> bool {
-    let runs = |program: &&str| {
-        Command::new("sh")
-            .args(["-c", &format!("command -v {program}")])
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
-    tool.programs.iter().any(runs)
+    tool.programs.iter().any(|program| runs(program))
+}
+
+fn runs(program: &str) -> bool {
+    Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
