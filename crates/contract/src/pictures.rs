@@ -5,7 +5,7 @@ use futures_util::TryStreamExt;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Clock, OsRandom, SystemClock,
-    accounts::{AccountId, PictureId, PictureSize, Squares},
+    accounts::{Picture, PictureId, PictureSize, Shape},
 };
 
 use crate::PicturesFixture;
@@ -13,23 +13,29 @@ use crate::PicturesFixture;
 pub mod files;
 
 /// A picture that no other test has, for a store that does not look at it.
-pub fn squares(text: &str) -> (PictureId, Squares) {
-    let large = Bytes::from(format!("{text} {}", uuid::Uuid::now_v7()).repeat(1_000));
-    let squares = Squares { large, small: Bytes::from_static(b"small") };
-    (PictureId::draw(AccountId(1), &squares, &OsRandom), squares)
+pub fn picture(text: &str) -> (PictureId, Picture) {
+    of_shape(Shape::Square, text)
 }
 
-/// In each of its sizes.
-pub async fn a_picture_is_kept_in_both_sizes(fixture: &PicturesFixture) {
+fn of_shape(shape: Shape, text: &str) -> (PictureId, Picture) {
+    let large = Bytes::from(format!("{text} {}", uuid::Uuid::now_v7()).repeat(1_000));
+    let picture = Picture::new(shape, [large, Bytes::from_static(b"small")]);
+    (PictureId::draw(1, &picture, &OsRandom), picture)
+}
+
+/// In each size of its shape, and in no other.
+pub async fn a_picture_is_kept_in_its_sizes(fixture: &PicturesFixture) {
     let store = &*fixture.pictures;
-    let (id, squares) = squares("kept");
-    for size in PictureSize::ALL {
-        assert_eq!(store.get(id, size).await.unwrap(), None);
-    }
-    for _ in 0..2 {
-        store.put(id, squares.clone()).await.unwrap();
+    for shape in Shape::ALL {
+        let (id, picture) = of_shape(shape, "kept");
         for size in PictureSize::ALL {
-            assert_eq!(store.get(id, size).await.unwrap().as_ref(), Some(squares.of(size)));
+            assert_eq!(store.get(id, size).await.unwrap(), None);
+        }
+        for _ in 0..2 {
+            store.put(id, picture.clone()).await.unwrap();
+            for size in PictureSize::ALL {
+                assert_eq!(store.get(id, size).await.unwrap().as_ref(), picture.of(size));
+            }
         }
     }
 }
@@ -37,26 +43,29 @@ pub async fn a_picture_is_kept_in_both_sizes(fixture: &PicturesFixture) {
 /// And nothing else does.
 pub async fn a_removed_picture_is_gone(fixture: &PicturesFixture) {
     let store = &*fixture.pictures;
-    let ((gone, squares_gone), (stays, squares_stay)) = (squares("gone"), squares("stays"));
-    store.put(gone, squares_gone.clone()).await.unwrap();
-    store.put(stays, squares_stay.clone()).await.unwrap();
-    for _ in 0..2 {
-        store.remove(gone).await.unwrap();
-        for size in PictureSize::ALL {
-            assert_eq!(store.get(gone, size).await.unwrap(), None);
-            assert_eq!(store.get(stays, size).await.unwrap().as_ref(), Some(squares_stay.of(size)));
+    for shape in Shape::ALL {
+        let ((gone, of_gone), (stays, of_stays)) =
+            (of_shape(shape, "gone"), of_shape(shape, "stays"));
+        store.put(gone, of_gone.clone()).await.unwrap();
+        store.put(stays, of_stays.clone()).await.unwrap();
+        for _ in 0..2 {
+            store.remove(gone).await.unwrap();
+            for size in PictureSize::ALL {
+                assert_eq!(store.get(gone, size).await.unwrap(), None);
+                assert_eq!(store.get(stays, size).await.unwrap().as_ref(), of_stays.of(size));
+            }
         }
+        store.put(gone, of_gone.clone()).await.unwrap();
+        let [larger, _] = shape.sizes();
+        assert_eq!(store.get(gone, larger).await.unwrap().as_ref(), of_gone.of(larger));
     }
-    store.put(gone, squares_gone.clone()).await.unwrap();
-    let again = store.get(gone, PictureSize::Large).await.unwrap();
-    assert_eq!(again, Some(squares_gone.large));
 }
 
 /// And what is younger is not told.
 pub async fn old_pictures_are_found(fixture: &PicturesFixture) {
     let store = &*fixture.pictures;
-    let (id, squares) = squares("old");
-    store.put(id, squares).await.unwrap();
+    let (id, picture) = picture("old");
+    store.put(id, picture).await.unwrap();
     let now = SystemClock.now();
     let before = async |at: Timestamp| -> Vec<PictureId> {
         store.put_before(at).try_collect().await.unwrap()

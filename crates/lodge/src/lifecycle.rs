@@ -1,12 +1,12 @@
 //! A server from its start to its last write.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use futures_util::{StreamExt, stream};
 use lodge_domain::{
     accounts::{AccountsClient, Backend, Belongings, Leavers},
-    board::{Guests, Look},
+    board::{Board, Guests, Look},
     links::{ClickBatch, Links},
     rides::Rides,
 };
@@ -104,6 +104,9 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     tasks.spawn(tidy(config.clone(), Arc::clone(&services), stop_ops.clone()));
     if let Some(rides) = &services.rides {
         tasks.spawn(note_refused(Arc::clone(rides), stop_ops.clone()));
+    }
+    if let Some(board) = &services.board {
+        tasks.spawn(note_read(Arc::clone(board), stop_ops.clone()));
     }
     tasks.spawn(sweep(Arc::clone(&services), stop.clone()));
     tasks.spawn(see_off(Arc::clone(&services), stop.clone()));
@@ -280,6 +283,20 @@ async fn note_refused(rides: Arc<Rides>, stop: CancellationToken) {
     }
 }
 
+/// Stores what people have read on the board, and the last of it after `stop`.
+async fn note_read(board: Arc<Board>, stop: CancellationToken) {
+    let mut ticks = interval(NOTE);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        if let Err(error) = board.store_read().await {
+            tracing::warn!(%error, "what people have read could not be noted yet");
+        }
+    }
+    if !matches!(tokio::time::timeout(LAST_FLUSH, board.store_read()).await, Ok(Ok(()))) {
+        tracing::warn!("what people have read in the last seconds is not noted");
+    }
+}
+
 async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
     let mut ticks = interval(telemetry::UPKEEP);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
@@ -308,11 +325,22 @@ async fn sweep(services: Arc<Services>, stop: CancellationToken) {
     let mut ticks = interval(SWEEP);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        match stop.run_until_cancelled(pictures.sweep(services.clock.now())).await {
-            Some(Ok(0)) | None => {}
-            Some(Ok(removed)) => tracing::info!(removed, "pictures that nobody has are gone"),
-            Some(Err(error)) => tracing::warn!(%error, "pictures that nobody has may be left"),
+        swept(&stop, "of accounts", pictures.sweep(services.clock.now())).await;
+        if let Some(board) = &services.board {
+            swept(&stop, "of messages", board.sweep_pictures()).await;
         }
+    }
+}
+
+async fn swept(
+    stop: &CancellationToken,
+    of: &'static str,
+    sweep: impl Future<Output = lodge_domain::Result<usize>>,
+) {
+    match stop.run_until_cancelled(sweep).await {
+        Some(Ok(0)) | None => {}
+        Some(Ok(removed)) => tracing::info!(removed, of, "pictures that nobody has are gone"),
+        Some(Err(error)) => tracing::warn!(%error, of, "pictures that nobody has may be left"),
     }
 }
 

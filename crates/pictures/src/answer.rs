@@ -1,26 +1,42 @@
-//! What a process that decodes says: two squares, or why there are none. A byte says which, and each part
-//! follows its length.
+//! What a process that decodes is asked, of which shape a picture is to be, and what it says: the two files of a
+//! picture, or why there are none. A byte says which, and each part follows its length.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use lodge_domain::{Error, Result, accounts::Squares};
+use lodge_domain::{
+    Error, Result,
+    accounts::{Picture, Shape},
+};
 
 use crate::decode::refused;
 
-/// The longest answer; two squares are a tenth of it.
-pub(crate) const BYTES_MAX: usize = 1 << 20;
+/// The longest answer: more than the largest picture takes if it is nothing but noise.
+pub(crate) const BYTES_MAX: usize = 4 << 20;
 
 /// The longest reason.
 const REASON_BYTES_MAX: usize = 200;
 
-const SQUARES: u8 = 1;
+const PICTURE: u8 = 1;
 const REFUSED: u8 = 2;
 
+/// How a shape is asked for.
+pub(crate) fn asked(shape: Shape) -> u8 {
+    match shape {
+        Shape::Square => b's',
+        Shape::Whole => b'w',
+    }
+}
+
+/// The shape that is asked for so.
+pub(crate) fn shape(asked: u8) -> Option<Shape> {
+    Shape::ALL.into_iter().find(|shape| self::asked(*shape) == asked)
+}
+
 /// As bytes; `None` of a defect, which is for nobody to read.
-pub(crate) fn said(answer: &Result<Squares>) -> Option<Vec<u8>> {
+pub(crate) fn said(answer: &Result<Picture>) -> Option<Vec<u8>> {
     match answer {
-        Ok(Squares { large, small }) => written(SQUARES, &[&large[..], &small[..]]),
+        Ok(picture) => written(PICTURE, &picture.files().each_ref().map(|(_, bytes)| &bytes[..])),
         Err(Error::Invalid { reason, .. }) => written(REFUSED, &[reason.as_bytes()]),
         Err(_) => None,
     }
@@ -37,10 +53,10 @@ fn written(kind: u8, parts: &[&[u8]]) -> Option<Vec<u8>> {
 
 /// What these bytes say; `None` if that is nothing, or more than there is to say. Whoever says it has read
 /// what a stranger sent, and may be theirs: it is believed no more than its form.
-pub(crate) fn heard(mut bytes: Bytes) -> Option<Result<Squares>> {
+pub(crate) fn heard(mut bytes: Bytes, shape: Shape) -> Option<Result<Picture>> {
     let kind = take(&mut bytes, 1)?[0];
     let answer = match kind {
-        SQUARES => Ok(Squares { large: jpeg(&mut bytes)?, small: jpeg(&mut bytes)? }),
+        PICTURE => Ok(Picture::new(shape, [jpeg(&mut bytes)?, jpeg(&mut bytes)?])),
         REFUSED => Err(refused(reason(&mut bytes)?)),
         _ => return None,
     };
@@ -71,15 +87,27 @@ fn take(bytes: &mut Bytes, count: usize) -> Option<Bytes> {
 mod tests {
     use super::*;
 
-    fn squares() -> Squares {
-        let jpeg = |middle: &[u8]| [&[0xff, 0xd8][..], middle, &[0xff, 0xd9]].concat().into();
-        Squares { large: jpeg(b"large"), small: jpeg(b"small") }
+    fn picture() -> Picture {
+        let jpeg = |middle: &str| [&[0xff, 0xd8][..], middle.as_bytes(), &[0xff, 0xd9]].concat();
+        Picture::new(Shape::Whole, ["large", "small"].map(|middle| jpeg(middle).into()))
+    }
+
+    fn heard(bytes: Bytes) -> Option<Result<Picture>> {
+        super::heard(bytes, Shape::Whole)
+    }
+
+    #[test]
+    fn a_shape_that_is_asked_for_is_understood() {
+        for of in Shape::ALL {
+            assert_eq!(shape(asked(of)), Some(of));
+        }
+        assert_eq!(shape(0), None);
     }
 
     #[test]
     fn what_is_said_is_heard() {
-        let bytes = said(&Ok(squares())).unwrap();
-        assert_eq!(heard(bytes.into()).unwrap().unwrap(), squares());
+        let bytes = said(&Ok(picture())).unwrap();
+        assert_eq!(heard(bytes.into()).unwrap().unwrap(), picture());
         let bytes = said(&Err(refused("is damaged"))).unwrap();
         let heard = heard(bytes.into()).unwrap().unwrap_err();
         assert_eq!(heard.to_string(), "picture: is damaged");
@@ -88,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_is_not_whole_or_more_than_an_answer_is_none() {
-        let good = said(&Ok(squares())).unwrap();
+        let good = said(&Ok(picture())).unwrap();
         for length in 0..good.len() {
             assert!(heard(good[..length].to_vec().into()).is_none(), "{length}");
         }
@@ -96,7 +124,7 @@ mod tests {
         let odd = [
             [&good[..], b"x"].concat(),
             [&[3][..], &good[1..]].concat(),
-            written(SQUARES, &[b"<html>", b"<html>"]).unwrap(),
+            written(PICTURE, &[b"<html>", b"<html>"]).unwrap(),
             written(REFUSED, &[b"\xff"]).unwrap(),
             text("is\r\nhere"),
             text(&"x".repeat(201)),

@@ -6,6 +6,7 @@ use std::{
     process::ExitCode,
 };
 
+use lodge_domain::accounts::Shape;
 use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 
 use crate::{answer, decode};
@@ -41,8 +42,8 @@ pub fn decode_here() -> ExitCode {
 
 fn answered() -> io::Result<()> {
     bind_hands()?;
-    let upload = read()?;
-    let said = answer::said(&decode::squares(&upload)).ok_or(io::ErrorKind::Other)?;
+    let (shape, upload) = read()?;
+    let said = answer::said(&decode::decode(&upload, shape)).ok_or(io::ErrorKind::Other)?;
     let mut out = io::stdout().lock();
     out.write_all(&said)?;
     out.flush()
@@ -67,13 +68,15 @@ fn bind_hands() -> io::Result<()> {
     Ok(())
 }
 
-/// After its length, so that no room is taken twice while it comes.
-fn read() -> io::Result<Vec<u8>> {
+/// What is asked for and, after its length, so that no room is taken twice while it comes, the upload.
+fn read() -> io::Result<(Shape, Vec<u8>)> {
     let mut input = io::stdin().lock();
-    let mut length = [0; 4];
+    let (mut asked, mut length) = ([0], [0; 4]);
+    input.read_exact(&mut asked)?;
     input.read_exact(&mut length)?;
+    let shape = answer::shape(asked[0]).ok_or(io::ErrorKind::InvalidInput)?;
     let length = usize::try_from(u32::from_be_bytes(length)).map_err(io::Error::other)?;
     let mut upload = vec![0; length];
     input.read_exact(&mut upload)?;
-    Ok(upload)
+    Ok((shape, upload))
 }

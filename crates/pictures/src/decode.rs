@@ -1,4 +1,4 @@
-//! From the bytes that somebody sent to squares, within bounds that are checked before anything is decoded.
+//! From the bytes that somebody sent to a picture, within bounds that are checked before anything is decoded.
 
 use std::{borrow::Cow, io::Cursor};
 
@@ -8,9 +8,12 @@ use image::{
     error::LimitErrorKind,
     metadata::Orientation,
 };
-use lodge_domain::{Error, Result, accounts::Squares};
+use lodge_domain::{
+    Error, Result,
+    accounts::{Picture, Shape},
+};
 
-use crate::{alone, jpeg, png, square, webp};
+use crate::{alone, jpeg, png, shape, webp};
 
 /// The longest side of a picture that is decoded, in pixels.
 const SIDE_PX_MAX: u32 = 8_000;
@@ -28,13 +31,13 @@ const PNG_EXTRAS_BYTES_MAX: u64 = 4 << 20;
 /// transparency.
 const WEBP_BYTES_A_PIXEL: u64 = 7;
 
-/// The two squares of a picture: its first frame, turned as it is meant to be seen, cut to its middle, on
-/// white where nothing is. Nothing else of `upload` is in them.
+/// A picture of that shape: its first frame, turned as it is meant to be seen, on white where nothing is. Nothing else
+/// of `upload` is in it.
 ///
 /// # Errors
 ///
 /// [`Error::Invalid`], which says what is wrong with it.
-pub fn squares(upload: &[u8]) -> Result<Squares> {
+pub fn decode(upload: &[u8], shape: Shape) -> Result<Picture> {
     let format = image::guess_format(upload).map_err(|_| no_picture())?;
     if alone::is_more_than_a_picture(upload) {
         return Err(refused("is not only a picture: the file can be read as something else, too"));
@@ -56,7 +59,7 @@ pub fn squares(upload: &[u8]) -> Result<Squares> {
         ImageFormat::Gif => read(GifDecoder::new(Cursor::new(upload)), |_| 0),
         _ => Err(no_picture()),
     }?;
-    square::both(&image, orientation)
+    shape::made(image, orientation, shape)
 }
 
 /// Whether a picture of these sides is not decoded at all.

@@ -1,4 +1,4 @@
-//! Pictures of accounts: from hostile bytes to two squares, and where these are kept.
+//! Pictures of people and in messages: from hostile bytes to two files, and where these are kept.
 //!
 //! What somebody sends is looked at before anything is decoded: that it is one of four kinds and nothing
 //! else besides, and what it would take to decode it. That, and the decoding, happen in a process that can
@@ -11,13 +11,13 @@ mod decode;
 mod jpeg;
 mod png;
 mod process;
-mod square;
+mod shape;
 mod store;
 mod webp;
 
 pub use crate::{
     child::decode_here,
-    decode::squares,
+    decode::decode,
     process::{DecoderOptions, DecoderProcess},
     store::ObjectPictures,
 };

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use lodge_domain::{
     Error, Result,
-    accounts::{PictureDecoder, Squares},
+    accounts::{Picture, PictureDecoder, Shape},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -79,15 +79,15 @@ impl DecoderProcess {
         Ok([place, turn.map_err(Error::unavailable)?])
     }
 
-    async fn decoded(&self, upload: Bytes) -> Result<Squares> {
+    async fn decoded(&self, upload: Bytes, shape: Shape) -> Result<Picture> {
         let bytes = upload.len();
         let mut child = self.start().map_err(Error::internal)?;
-        let answer = timeout(self.options.deadline, talk(&mut child, upload)).await;
+        let answer = timeout(self.options.deadline, talk(&mut child, upload, shape)).await;
         match answer {
             Ok(Ok((status, _))) if status.code() == Some(NOT_THE_PICTURE.into()) => {
                 Err(Error::internal("the process that decodes could not begin"))
             }
-            Ok(Ok((status, said))) => understood(status, said).unwrap_or_else(|| {
+            Ok(Ok((status, said))) => understood(status, said, shape).unwrap_or_else(|| {
                 tracing::warn!(bytes, %status, "a picture was too much for its decoder");
                 Err(too_costly())
             }),
@@ -117,17 +117,21 @@ impl DecoderProcess {
 
 #[async_trait]
 impl PictureDecoder for DecoderProcess {
-    async fn squares(&self, upload: Bytes) -> Result<Squares> {
+    async fn decode(&self, upload: Bytes, shape: Shape) -> Result<Picture> {
         let _turn = self.turn().await?;
         let began = Instant::now();
-        let squares = self.decoded(upload).await;
+        let picture = self.decoded(upload, shape).await;
         metrics::histogram!("lodge_accounts_picture_decode_seconds").record(began.elapsed());
-        squares
+        picture
     }
 }
 
 /// Hands over the picture while what is said to it is read, up to its bound; how it ended.
-async fn talk(child: &mut Child, upload: Bytes) -> std::io::Result<(ExitStatus, Vec<u8>)> {
+async fn talk(
+    child: &mut Child,
+    upload: Bytes,
+    shape: Shape,
+) -> std::io::Result<(ExitStatus, Vec<u8>)> {
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let listen = async {
         let mut said = Vec::new();
@@ -138,7 +142,7 @@ async fn talk(child: &mut Child, upload: Bytes) -> std::io::Result<(ExitStatus, 
     let hand_over_and_wait = async {
         if let Some(input) = input {
             // Whoever does not take all of it says what is wrong by how it ends.
-            drop(hand_over(input, &upload).await);
+            drop(hand_over(input, &upload, shape).await);
         }
         std::future::pending::<()>().await;
     };
@@ -152,14 +156,15 @@ async fn talk(child: &mut Child, upload: Bytes) -> std::io::Result<(ExitStatus, 
     Ok((child.wait().await?, said))
 }
 
-async fn hand_over(mut input: ChildStdin, upload: &[u8]) -> std::io::Result<()> {
+async fn hand_over(mut input: ChildStdin, upload: &[u8], shape: Shape) -> std::io::Result<()> {
     let length = u32::try_from(upload.len()).map_err(std::io::Error::other)?;
+    input.write_all(&[answer::asked(shape)]).await?;
     input.write_all(&length.to_be_bytes()).await?;
     input.write_all(upload).await
 }
 
 /// What a process meant that ended like this; `None` if it was not itself any more.
-fn understood(status: ExitStatus, said: Vec<u8>) -> Option<Result<Squares>> {
+fn understood(status: ExitStatus, said: Vec<u8>, shape: Shape) -> Option<Result<Picture>> {
     let is_sound = status.success() && said.len() <= answer::BYTES_MAX;
-    is_sound.then(|| answer::heard(said.into())).flatten()
+    is_sound.then(|| answer::heard(said.into(), shape)).flatten()
 }

@@ -17,7 +17,7 @@ use futures_util::{StreamExt, TryStreamExt, stream, stream::BoxStream};
 use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
-    accounts::{PictureId, PictureSize, PictureStore, Squares},
+    accounts::{Picture, PictureId, PictureSize, PictureStore},
 };
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, local::LocalFileSystem, path};
 use tokio::{
@@ -113,11 +113,11 @@ impl ObjectPictures {
 
 #[async_trait]
 impl PictureStore for ObjectPictures {
-    async fn put(&self, id: PictureId, squares: Squares) -> Result<()> {
+    async fn put(&self, id: PictureId, picture: Picture) -> Result<()> {
         let store = Arc::clone(&self.store);
         let put = async move {
-            for size in PictureSize::ALL {
-                store.put(&place(id, size), squares.of(size).clone().into()).await?;
+            for (size, bytes) in picture.files() {
+                store.put(&place(id, *size), bytes.clone().into()).await?;
             }
             Ok(())
         };

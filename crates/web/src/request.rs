@@ -1,6 +1,6 @@
 //! What handlers want to know of a request, read once.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     RequestExt as _,
@@ -28,6 +28,7 @@ use crate::{
     Site,
     edge::{
         address::{Client, Peer},
+        each::OneOf,
         idempotency,
     },
     error::Problem,
@@ -228,13 +229,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let query = Query::from_request_parts(parts, state).await;
         query.map(|Query(parameters)| Self(parameters)).map_err(|rejection| {
-            Error::invalid("query", format!("cannot be read: {}", rejection.body_text())).into()
+            let text = rejection.body_text();
+            let why = text.trim_start_matches("Failed to deserialize query string: ");
+            Error::invalid("query", format!("cannot be read: {why}")).into()
         })
     }
 }
 
-/// A request's whole body, within the route's limit, within half of the request's time, and while
-/// there is room for it among the bodies that are on their way.
+/// A request's whole body, within the route's limit, within half of the request's time, and while there is
+/// room for it among the bodies that are on their way.
 pub(crate) struct Whole(pub(crate) Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for Whole
@@ -246,7 +249,8 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let site = Arc::<Site>::from_ref(state);
         let announced = request.body().size_hint().lower();
-        let read = Self::read(&site, announced, request.into_limited_body(), &site.body_room);
+        let time = site.settings.request_timeout / 2;
+        let read = Self::read(announced, request.into_limited_body(), &site.body_room, time);
         read.await.map(|held| Self(held.bytes))
     }
 }
@@ -256,6 +260,7 @@ pub(crate) struct Held<'a> {
     /// The body.
     pub(crate) bytes: Bytes,
     _room: SemaphorePermit<'a>,
+    _place: Option<OneOf<IpAddr>>,
 }
 
 impl Whole {
@@ -269,20 +274,36 @@ impl Whole {
     ) -> Result<Held<'a>, Problem> {
         let announced = body.size_hint().lower();
         let limited = Body::new(Limited::new(body, bytes_max));
-        Self::read(site, announced, limited, room).await
+        Self::read(announced, limited, room, site.settings.request_timeout / 2).await
     }
 
-    async fn read<'a>(
+    /// The body of a request that brings a picture, which may come slowly: at most `bytes_max`, and few from one
+    /// address at a time, so that nobody has all the room for them.
+    pub(crate) async fn upload(
+        bytes_max: usize,
         site: &Site,
+        client: Client,
+        body: Body,
+    ) -> Result<Held<'_>, Problem> {
+        let place = client.limited_by().map(|address| site.uploads.take(address)).transpose()?;
+        let announced = body.size_hint().lower();
+        let limited = Body::new(Limited::new(body, bytes_max));
+        let time = site.settings.request_timeout / 2 + site.settings.time_for(announced);
+        let read = Self::read(announced, limited, &site.picture_room, time).await?;
+        Ok(Held { _place: place, ..read })
+    }
+
+    async fn read(
         announced: u64,
         limited: Body,
-        room: &'a Semaphore,
-    ) -> Result<Held<'a>, Problem> {
+        room: &Semaphore,
+        time: Duration,
+    ) -> Result<Held<'_>, Problem> {
         if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
             return Err(too_large());
         }
         let read = read_within(limited, room);
-        timeout(site.settings.request_timeout / 2, read).await.unwrap_or_else(|_| {
+        timeout(time, read).await.unwrap_or_else(|_| {
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
         })
     }
@@ -301,7 +322,7 @@ async fn read_within(mut body: Body, room: &Semaphore) -> Result<Held<'_>, Probl
         whole.extend_from_slice(&data);
         taken.merge(take(whole.len().div_ceil(1024).saturating_sub(taken.num_permits()))?);
     }
-    Ok(Held { bytes: whole.freeze(), _room: taken })
+    Ok(Held { bytes: whole.freeze(), _room: taken, _place: None })
 }
 
 fn unreadable(error: axum::Error) -> Problem {

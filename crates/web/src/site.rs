@@ -1,7 +1,7 @@
 //! The whole site: the apps' routes, and what every request to them goes through.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
@@ -9,7 +9,7 @@ use std::{
 
 use axum::{
     Router,
-    body::Body,
+    body::{Body, HttpBody as _},
     extract::{DefaultBodyLimit, MatchedPath, Request},
     middleware::{self, Next},
     response::{IntoResponse, Response},
@@ -31,16 +31,19 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::{
-    accounts::{self, AccountsApp},
+    accounts::{self, AccountsApp, picture},
     api_docs::{self, ApiDocs},
     board::{self, BoardApp, hooks_api::HooksApp},
     edge::{
         address::{Client, Peer},
-        cross_site, headers,
+        cross_site,
+        each::Each,
+        headers,
         instruments::{self, RedirectInstruments},
         limits::{AddressLimit, RateLimit},
         request_id::{self, RequestId, RequestIds},
         server::Answer,
+        stream::Streams,
     },
     error::{Form, Problem},
     links::{self, app::LinksApp},
@@ -61,13 +64,19 @@ const CHECKS_PER_MINUTE: u32 = 240;
 /// bodies.
 const LONGEST_PICTURES: usize = 4;
 
+/// The slowest that a picture may come, in bytes a second: from a telephone in a valley.
+const UPLOAD_BYTES_PER_SECOND_MIN: u64 = 64 * 1024;
+/// Pictures that may be on their way from one address, and when to ask again who has so many.
+const UPLOADS_EACH_MAX: usize = 2;
+const UPLOADS_RETRY: Duration = Duration::from_secs(5);
+
 /// What an operator decides about the edge.
 #[derive(Debug, Clone)]
 pub struct SiteSettings {
     /// Where the world reaches this site, without a last slash; where absent, what each request's
     /// `Host` says.
     pub public_url: Option<String>,
-    /// How long a request may take from its head to the head of its answer.
+    /// How long a request may take from its head to the head of its answer; one that brings a long picture has more.
     pub request_timeout: Duration,
     /// Links that one address may create a minute; 0 is no limit.
     pub creations_per_minute: u32,
@@ -90,6 +99,15 @@ pub struct SiteSettings {
     /// Messages, edits, signs and reports that one person may send to the board a minute, and a bot ten times as
     /// many; 0 is no limit.
     pub posts_per_minute: u32,
+}
+
+impl SiteSettings {
+    /// What a request has beside its [`request_timeout`](Self::request_timeout) for an upload of so many bytes: the
+    /// time that it takes on a slow line, as far as it is no longer than a picture.
+    pub(crate) fn time_for(&self, body_bytes: u64) -> Duration {
+        let longest = self.picture_kib_max as u64 * 1024;
+        Duration::from_secs(body_bytes.min(longest) / UPLOAD_BYTES_PER_SECOND_MIN)
+    }
 }
 
 /// What handlers work with.
@@ -118,6 +136,8 @@ pub struct Site {
     pub(crate) body_room: Arc<Semaphore>,
     /// The same for pictures.
     pub(crate) picture_room: Semaphore,
+    /// Pictures that are on their way, by the address that they come from.
+    pub(crate) uploads: Arc<Each<IpAddr>>,
     /// The end of all streams.
     pub(crate) end: CancellationToken,
 }
@@ -147,6 +167,7 @@ impl Site {
             ride_events: RateLimit::per_second(settings.ride_events_per_second),
             ride_senders: AddressLimit::per_minute(settings.rides_per_minute),
             picture_room: Semaphore::new(LONGEST_PICTURES * settings.picture_kib_max),
+            uploads: Each::new(UPLOADS_EACH_MAX, UPLOADS_RETRY),
             body_room: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
             end: CancellationToken::new(),
             keys,
@@ -200,7 +221,9 @@ impl Apps {
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
             let passes = self.rides.iter().map(rides::passes::kept);
             let kept = passes.chain(self.board.iter().map(board::kept)).collect();
-            let app = AccountsApp { site: Arc::clone(site), accounts, pictures, kept };
+            let exports = Streams::new("account_export", accounts::EXPORTS, site.end.clone());
+            let exports = Arc::new(exports);
+            let app = AccountsApp { site: Arc::clone(site), accounts, pictures, kept, exports };
             routes = routes.merge(accounts::routes().with(app.clone()));
             if !site.navigation.links && !board_alone {
                 routes = routes.merge(accounts::start().with(app));
@@ -369,8 +392,16 @@ impl Front {
         request.extensions_mut().insert(Peer(peer));
         request.extensions_mut().insert(client);
         request.extensions_mut().insert(id.clone());
+        let settings = &self.0.site.settings;
+        let announced = request.body().size_hint().lower();
+        let mut time = settings.request_timeout;
+        let longer = settings.time_for(announced);
+        // Few requests are so long that more is to be known of them.
+        if !longer.is_zero() && picture::may_come(request.uri().path(), request.headers()) {
+            time += longer;
+        }
         let answer = AssertUnwindSafe(self.0.router.clone().oneshot(request)).catch_unwind();
-        match tokio::time::timeout(self.0.site.settings.request_timeout, answer).await {
+        match tokio::time::timeout(time, answer).await {
             Ok(Ok(Ok(response))) => response,
             Ok(Ok(Err(never))) => match never {},
             Ok(Err(_panic)) => {

@@ -25,6 +25,7 @@ mod staff;
 mod store;
 mod username;
 
+pub(crate) use self::nickname::{is_unseen, shows_something};
 pub use self::{
     account::{
         Account, AccountChange, AccountId, AccountQuery, Credential, NewAccount, Reset, Role,
@@ -44,8 +45,8 @@ pub use self::{
     me::{ACCOUNTS_ASKED, Edit, Export, PICTURES_ASKED},
     new_password::NewPassword,
     nickname::Nickname,
-    picture::{PictureDecoder, PictureId, PictureSize, PictureStore, Squares},
-    pictures::{Pictures, WithPictures},
+    picture::{Picture, PictureDecoder, PictureId, PictureSize, PictureStore, Pictured, Shape},
+    pictures::{PictureKeeper, Pictures, WithPictures},
     provider::{
         Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
         ProviderName, Providers,

@@ -27,7 +27,7 @@ impl Nickname {
         if typed.chars().any(|c| is_control(c) || turns_direction(c)) {
             return refuse("may not hold control characters, or any that turn a text's direction");
         }
-        if typed.chars().all(|c| c.is_whitespace() || is_blank(c)) {
+        if !shows_something(typed) {
             return refuse("must hold something that can be seen");
         }
         Ok(Self(typed.into()))
@@ -47,6 +47,16 @@ impl Nickname {
 /// Those that Unicode calls controls, and the separators of lines and paragraphs.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Whether anything of a text can be seen.
+pub(crate) fn shows_something(text: &str) -> bool {
+    !text.chars().all(|c| c.is_whitespace() || is_unseen(c))
+}
+
+/// Whether nobody sees a character, nor room where it stands.
+pub(crate) fn is_unseen(c: char) -> bool {
+    is_control(c) || turns_direction(c) || is_blank(c)
 }
 
 /// Unicode's property `Bidi_Control` (UAX #9).

@@ -1,4 +1,4 @@
-//! What an account's picture is: two squares, and a name that follows from them.
+//! What a picture is, of somebody or in a message: files of two sizes, and a name that follows from them.
 
 use std::{fmt, str::FromStr};
 
@@ -9,58 +9,89 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::AccountId;
 use crate::{Error, Random, Result};
 
-/// The squares that every picture is kept as.
+/// What a picture is made into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A square, cut out of its middle: of somebody.
+    Square,
+    /// All of it, never larger than it was: in a message.
+    Whole,
+}
+
+impl Shape {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Square, Self::Whole];
+
+    /// The sizes that it is kept in, the largest first.
+    pub const fn sizes(self) -> [PictureSize; 2] {
+        match self {
+            Self::Square => [PictureSize::Large, PictureSize::Small],
+            Self::Whole => [PictureSize::Full, PictureSize::Preview],
+        }
+    }
+}
+
+/// The sizes that pictures are kept in, each of one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PictureSize {
-    /// For a page about somebody.
+    /// A square for a page about somebody.
     Large,
-    /// Beside a name.
+    /// A square beside a name.
     Small,
+    /// A whole picture, looked at alone.
+    Full,
+    /// A whole picture in its message.
+    Preview,
 }
 
 impl PictureSize {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Large, Self::Small];
+    pub const ALL: [Self; 4] = [Self::Large, Self::Small, Self::Full, Self::Preview];
 
-    /// The length of a side, in pixels.
+    /// The length of a square's side, or of a whole picture's longer one at most, in pixels.
     pub const fn px(self) -> u32 {
         match self {
             Self::Large => 256,
             Self::Small => 64,
+            Self::Full => 1024,
+            Self::Preview => 320,
         }
     }
 
-    /// The size of so many pixels, as a URL says it.
-    pub fn parse(px: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|size| size.px().to_string() == px)
+    /// The size of this shape and of so many pixels, as a URL says it.
+    pub fn parse(shape: Shape, px: &str) -> Option<Self> {
+        shape.sizes().into_iter().find(|size| size.px().to_string() == px)
     }
 }
 
-/// A picture as it is kept: JPEG in each size, with nothing in it but what is to be seen.
+/// A picture as it is kept: JPEG in each size of its shape, with nothing in it but what is to be seen.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Squares {
-    /// [`PictureSize::Large`].
-    pub large: Bytes,
-    /// [`PictureSize::Small`].
-    pub small: Bytes,
-}
+pub struct Picture([(PictureSize, Bytes); 2]);
 
-impl Squares {
-    /// The bytes of that size.
-    pub fn of(&self, size: PictureSize) -> &Bytes {
-        match size {
-            PictureSize::Large => &self.large,
-            PictureSize::Small => &self.small,
-        }
+impl Picture {
+    /// One of these files, as [`Shape::sizes`] has them.
+    pub fn new(shape: Shape, files: [Bytes; 2]) -> Self {
+        let ([larger, smaller], [large, small]) = (shape.sizes(), files);
+        Self([(larger, large), (smaller, small)])
+    }
+
+    /// Its files.
+    pub fn files(&self) -> &[(PictureSize, Bytes); 2] {
+        &self.0
+    }
+
+    /// The bytes of that size, if it is one of its shape.
+    pub fn of(&self, size: PictureSize) -> Option<&Bytes> {
+        self.0.iter().find(|(of, _)| *of == size).map(|(_, bytes)| bytes)
     }
 }
 
-impl fmt::Debug for Squares {
+impl fmt::Debug for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Squares({} and {} bytes)", self.large.len(), self.small.len())
+        let [(larger, large), (smaller, small)] = &self.0;
+        write!(f, "Picture({larger:?} {} and {smaller:?} {} bytes)", large.len(), small.len())
     }
 }
 
@@ -72,15 +103,14 @@ impl fmt::Debug for Squares {
 pub struct PictureId([u8; 32]);
 
 impl PictureId {
-    /// A new name for an account's picture.
-    pub fn draw(account: AccountId, squares: &Squares, random: &dyn Random) -> Self {
+    /// A new name for a picture of the account, or the bot, of that number.
+    pub fn draw(owner: i64, picture: &Picture, random: &dyn Random) -> Self {
         let mut number = [0; 16];
         random.fill(&mut number);
         let mut hash = Sha256::new();
         hash.update(number);
-        hash.update(account.0.to_be_bytes());
-        for size in PictureSize::ALL {
-            let bytes = squares.of(size);
+        hash.update(owner.to_be_bytes());
+        for (_, bytes) in picture.files() {
             hash.update((bytes.len() as u64).to_be_bytes());
             hash.update(bytes);
         }
@@ -141,19 +171,19 @@ impl From<PictureId> for String {
     }
 }
 
-/// Makes squares of whatever somebody sends.
+/// Makes pictures of whatever somebody sends.
 #[async_trait]
 pub trait PictureDecoder: Send + Sync {
-    /// The squares of a JPEG, PNG, WebP or GIF; [`Error::Invalid`] if it is none, damaged, or larger than
-    /// can be taken, and [`Error::Unavailable`] at once if too many wait.
-    async fn squares(&self, upload: Bytes) -> Result<Squares>;
+    /// Of a JPEG, PNG, WebP or GIF a picture of that shape; [`Error::Invalid`] if it is none, damaged, or larger
+    /// than can be taken, and [`Error::Unavailable`] at once if too many wait.
+    async fn decode(&self, upload: Bytes, shape: Shape) -> Result<Picture>;
 }
 
 /// Keeps pictures. Whatever a method answers with `Ok` survives the loss of the process.
 #[async_trait]
 pub trait PictureStore: Send + Sync {
     /// Keeps a picture, in all sizes or, if it fails, in any; the same again changes nothing.
-    async fn put(&self, id: PictureId, squares: Squares) -> Result<()>;
+    async fn put(&self, id: PictureId, picture: Picture) -> Result<()>;
 
     /// A picture in one size, if there is such a one.
     async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>>;
@@ -166,13 +196,20 @@ pub trait PictureStore: Send + Sync {
     fn put_before(&self, at: Timestamp) -> BoxStream<'_, Result<PictureId>>;
 }
 
+/// Knows which pictures somebody, or something, has.
+#[async_trait]
+pub trait Pictured: Send + Sync {
+    /// Those of these pictures, [`PICTURES_ASKED`](super::PICTURES_ASKED) at most, that are had.
+    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>>;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::OsRandom;
 
-    fn squares(large: &'static str, small: &'static str) -> Squares {
-        Squares { large: Bytes::from_static(large.as_bytes()), small: small.into() }
+    fn picture(large: &'static str, small: &'static str) -> Picture {
+        Picture::new(Shape::Square, [large, small].map(Bytes::from))
     }
 
     /// The same numbers again and again.
@@ -187,12 +224,12 @@ mod tests {
     #[test]
     fn no_two_accounts_no_two_pictures_and_no_two_uploads_share_a_name() {
         let names = [
-            PictureId::draw(AccountId(1), &squares("ab", "c"), &Same),
-            PictureId::draw(AccountId(2), &squares("ab", "c"), &Same),
-            PictureId::draw(AccountId(1), &squares("a", "bc"), &Same),
-            PictureId::draw(AccountId(1), &squares("ab", "d"), &Same),
-            PictureId::draw(AccountId(1), &squares("ab", "c"), &OsRandom),
-            PictureId::draw(AccountId(1), &squares("ab", "c"), &OsRandom),
+            PictureId::draw(1, &picture("ab", "c"), &Same),
+            PictureId::draw(2, &picture("ab", "c"), &Same),
+            PictureId::draw(1, &picture("a", "bc"), &Same),
+            PictureId::draw(1, &picture("ab", "d"), &Same),
+            PictureId::draw(1, &picture("ab", "c"), &OsRandom),
+            PictureId::draw(1, &picture("ab", "c"), &OsRandom),
         ];
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name));
@@ -201,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_name_has_one_form() {
-        let id = PictureId::draw(AccountId(1), &squares("large", "small"), &OsRandom);
+        let id = PictureId::draw(1, &picture("large", "small"), &OsRandom);
         let text = id.to_string();
         assert_eq!(text.parse::<PictureId>().unwrap(), id);
         for text in [
@@ -219,12 +256,16 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_named_by_its_pixels() {
-        for size in PictureSize::ALL {
-            assert_eq!(PictureSize::parse(&size.px().to_string()), Some(size));
-        }
-        for text in ["", "0", "064", "+64", "65", "large"] {
-            assert_eq!(PictureSize::parse(text), None, "{text}");
+    fn a_size_is_named_by_its_pixels_among_those_of_its_shape() {
+        for shape in Shape::ALL {
+            for size in PictureSize::ALL {
+                let is_its_own = shape.sizes().contains(&size);
+                let found = PictureSize::parse(shape, &size.px().to_string());
+                assert_eq!(found, is_its_own.then_some(size));
+            }
+            for text in ["", "0", "064", "+64", "65", "large"] {
+                assert_eq!(PictureSize::parse(shape, text), None, "{text}");
+            }
         }
     }
 }

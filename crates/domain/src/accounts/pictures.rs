@@ -1,5 +1,5 @@
-//! Pictures where the public is answered: decoded and kept there, while the accounts tier learns no more
-//! of one than its name.
+//! Pictures where the public is answered: decoded and kept there, while whoever has one, as the accounts tier, learns
+//! no more of it than its name.
 
 use std::{collections::HashSet, future::Future, sync::Arc};
 
@@ -10,21 +10,19 @@ use futures_util::{FutureExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Account, AccountsClient, Backend, Call, PICTURES_ASKED, PictureDecoder, PictureId, PictureSize,
-    PictureStore, Reply, SessionDigest, SignedIn, Squares,
+    Account, AccountsClient, Backend, Call, PICTURES_ASKED, Picture, PictureDecoder, PictureId,
+    PictureSize, PictureStore, Pictured, Reply, SessionDigest, Shape, SignedIn,
 };
 use crate::{Error, Random, Result, Tasks};
 
 /// How old a picture is that nobody has, before it is taken for one that nobody will have. It is kept
-/// before an account names it, some seconds at most.
+/// before it is named, some seconds at most.
 const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
 
-/// The service. Clones share it.
+/// Makes pictures and keeps them. Clones share it.
 #[derive(Clone)]
-pub struct Pictures {
-    /// Whose they are.
-    pub accounts: AccountsClient,
-    /// Makes squares of them.
+pub struct PictureKeeper {
+    /// Makes them.
     pub decoder: Arc<dyn PictureDecoder>,
     /// Keeps them.
     pub store: Arc<dyn PictureStore>,
@@ -34,31 +32,99 @@ pub struct Pictures {
     pub tasks: Arc<dyn Tasks>,
 }
 
-impl Pictures {
-    /// Makes squares of a picture, which is let go of then.
-    pub async fn decoded(&self, upload: Bytes) -> Result<Squares> {
-        self.decoder.squares(upload).await
+impl PictureKeeper {
+    /// Makes a picture of what somebody sent, which is let go of then.
+    pub async fn decoded(&self, upload: Bytes, shape: Shape) -> Result<Picture> {
+        self.decoder.decode(upload, shape).await
     }
 
-    /// Sets the picture of somebody who is signed in by `session`. It is kept before the account is told of
-    /// it, so that no account names a picture that is not there.
+    /// Keeps a picture of the account, or the bot, of that number, and then has it named: nothing names what is not
+    /// there. What is known not to be named is removed.
+    pub async fn keep<T, F>(
+        &self,
+        owner: i64,
+        picture: Picture,
+        name: impl FnOnce(PictureId) -> F + Send + 'static,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send,
+    {
+        let id = PictureId::draw(owner, &picture, &*self.random);
+        let store = Arc::clone(&self.store);
+        let kept = async move {
+            store.put(id, picture).await?;
+            let named = name(id).await;
+            if named.as_ref().is_err_and(was_not_done) {
+                remove(&*store, id).await;
+            }
+            named
+        };
+        to_its_end(&*self.tasks, kept).await
+    }
+
+    /// Removes a picture that nothing names any more.
+    pub async fn remove(&self, id: PictureId) {
+        let store = Arc::clone(&self.store);
+        let removed = async move {
+            remove(&*store, id).await;
+            Ok(())
+        };
+        drop(to_its_end(&*self.tasks, removed).await);
+    }
+
+    /// A picture in one size, if there is such a one.
+    pub async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
+        self.store.get(id, size).await
+    }
+
+    /// Removes what none of `owners` has and nobody will have at `now`; how many pictures that were. They are there
+    /// because a process was stopped between keeping one and naming it, or because the store did not
+    /// answer when one was to be removed.
+    pub async fn sweep(&self, owners: &dyn Pictured, now: Timestamp) -> Result<usize> {
+        let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
+        let old = self.store.put_before(before);
+        let mut pages = old.try_chunks(PICTURES_ASKED).map_err(|failed| failed.1);
+        let mut removed = 0;
+        while let Some(page) = pages.try_next().await? {
+            let mut unnamed: HashSet<PictureId> = page.iter().copied().collect();
+            for named in owners.pictured(page).await? {
+                unnamed.remove(&named);
+            }
+            for id in unnamed {
+                self.store.remove(id).await?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// Pictures of accounts. Clones share it.
+#[derive(Clone)]
+pub struct Pictures {
+    /// Whose they are.
+    pub accounts: AccountsClient,
+    /// Makes and keeps them.
+    pub keeper: PictureKeeper,
+}
+
+impl Pictures {
+    /// Makes a picture of somebody of what they sent, which is let go of then.
+    pub async fn decoded(&self, upload: Bytes) -> Result<Picture> {
+        self.keeper.decoded(upload, Shape::Square).await
+    }
+
+    /// Sets the picture of somebody who is signed in by `session`.
     pub async fn set(
         &self,
         session: SessionDigest,
         me: &SignedIn,
-        squares: Squares,
+        picture: Picture,
     ) -> Result<Account> {
-        let id = PictureId::draw(me.account.id, &squares, &*self.random);
-        let (accounts, store) = (self.accounts.clone(), Arc::clone(&self.store));
-        let set = async move {
-            store.put(id, squares).await?;
-            let set = accounts.set_picture(session, Some(id)).await;
-            if set.as_ref().is_err_and(was_not_done) {
-                remove(&*store, id).await;
-            }
-            set
-        };
-        to_its_end(&*self.tasks, set).await
+        let accounts = self.accounts.clone();
+        let name = async move |id| accounts.set_picture(session, Some(id)).await;
+        self.keeper.keep(me.account.id.0, picture, name).await
     }
 
     /// Takes somebody's picture away.
@@ -68,28 +134,19 @@ impl Pictures {
 
     /// A picture in one size, if there is such a one.
     pub async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
-        self.store.get(id, size).await
+        self.keeper.get(id, size).await
     }
 
-    /// Removes what nobody has and nobody will have at `now`; how many pictures that were. They are there
-    /// because a process was stopped between keeping one and naming it, or because the store did not
-    /// answer when one was to be removed.
+    /// Removes what no account has, and none will have at `now`; how many pictures that were.
     pub async fn sweep(&self, now: Timestamp) -> Result<usize> {
-        let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
-        let old = self.store.put_before(before);
-        let mut pages = old.try_chunks(PICTURES_ASKED).map_err(|failed| failed.1);
-        let mut removed = 0;
-        while let Some(page) = pages.try_next().await? {
-            let mut unnamed: HashSet<PictureId> = page.iter().copied().collect();
-            for named in self.accounts.pictured(page).await? {
-                unnamed.remove(&named);
-            }
-            for id in unnamed {
-                self.store.remove(id).await?;
-                removed += 1;
-            }
-        }
-        Ok(removed)
+        self.keeper.sweep(&self.accounts, now).await
+    }
+}
+
+#[async_trait]
+impl Pictured for AccountsClient {
+    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
+        AccountsClient::pictured(self, pictures).await
     }
 }
 

@@ -13,31 +13,31 @@ use crate::{
     accounts::{AccountId, Nickname, Own, Role, Session, SessionId, Username},
 };
 
-/// Squares of whatever comes.
+/// Pictures that are what came.
 struct Copies;
 
 #[async_trait]
 impl PictureDecoder for Copies {
-    async fn squares(&self, upload: Bytes) -> Result<Squares> {
-        Ok(Squares { large: upload.clone(), small: upload })
+    async fn decode(&self, upload: Bytes, shape: Shape) -> Result<Picture> {
+        Ok(Picture::new(shape, [upload.clone(), upload]))
     }
 }
 
 /// Pictures in memory. What is removed waits for leave.
 struct Kept {
-    pictures: Mutex<HashMap<PictureId, Squares>>,
+    pictures: Mutex<HashMap<PictureId, Picture>>,
     leave_to_remove: Semaphore,
 }
 
 #[async_trait]
 impl PictureStore for Kept {
-    async fn put(&self, id: PictureId, squares: Squares) -> Result<()> {
-        self.pictures.lock().insert(id, squares);
+    async fn put(&self, id: PictureId, picture: Picture) -> Result<()> {
+        self.pictures.lock().insert(id, picture);
         Ok(())
     }
 
     async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
-        Ok(self.pictures.lock().get(&id).map(|squares| squares.of(size).clone()))
+        Ok(self.pictures.lock().get(&id).and_then(|picture| picture.of(size).cloned()))
     }
 
     async fn remove(&self, id: PictureId) -> Result<()> {
@@ -134,21 +134,24 @@ fn scene(sets: usize, removals: usize) -> Scene {
     let with = WithPictures { backend, store: store.clone(), tasks: tasks.clone() };
     let accounts = AccountsClient::new(Arc::new(with));
     let (decoder, random) = (Arc::new(Copies), Arc::new(OsRandom));
-    let pictures = Pictures { accounts, decoder, store, random, tasks };
+    let keeper = PictureKeeper { decoder, store, random, tasks };
+    let pictures = Pictures { accounts, keeper };
     Scene { one, kept, pictures, me }
 }
 
 impl Scene {
     async fn set(&self, upload: &'static str) -> Result<Account> {
-        let squares = self.pictures.decoded(Bytes::from_static(upload.as_bytes())).await?;
-        self.pictures.set(SESSION, &self.me, squares).await
+        let picture = self.pictures.decoded(Bytes::from_static(upload.as_bytes())).await?;
+        self.pictures.set(SESSION, &self.me, picture).await
     }
 
     /// Whether the account's picture is this one, and is there, and no other is.
     fn shows(&self, upload: &str) -> bool {
         let named = self.one.account.lock().picture;
         let kept = self.kept.pictures.lock();
-        let is_there = named.is_some_and(|id| kept.get(&id).is_some_and(|it| it.large == upload));
+        let is_there = named.is_some_and(|id| {
+            kept.get(&id).is_some_and(|it| it.of(PictureSize::Large).unwrap() == upload)
+        });
         is_there && kept.len() == 1
     }
 
@@ -238,9 +241,9 @@ async fn what_is_named_is_not_swept_up() {
     let scene = scene(9, 9_999);
     scene.set("x").await.unwrap();
     for _ in 0..3 * PICTURES_ASKED {
-        let squares = scene.pictures.decoded(Bytes::from_static(b"nobody's")).await.unwrap();
-        let id = PictureId::draw(AccountId(2), &squares, &OsRandom);
-        scene.kept.put(id, squares).await.unwrap();
+        let picture = scene.pictures.decoded(Bytes::from_static(b"nobody's")).await.unwrap();
+        let id = PictureId::draw(2, &picture, &OsRandom);
+        scene.kept.put(id, picture).await.unwrap();
     }
     assert_eq!(scene.pictures.sweep(Timestamp::UNIX_EPOCH).await.unwrap(), 3 * PICTURES_ASKED);
     assert!(scene.shows("x"));

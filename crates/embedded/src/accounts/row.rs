@@ -59,7 +59,7 @@ pub(crate) fn role_number(role: Role) -> u8 {
 }
 
 /// The role of that number, read from the column at `index`.
-pub(super) fn role(index: usize, number: i64) -> Result<Role> {
+pub(crate) fn role(index: usize, number: i64) -> Result<Role> {
     Role::ALL
         .into_iter()
         .find(|role| i64::from(role_number(*role)) == number)

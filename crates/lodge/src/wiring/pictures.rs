@@ -1,4 +1,4 @@
-//! Pictures of accounts, where the public is answered.
+//! Pictures of accounts and of messages, where the public is answered.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,14 +8,21 @@ use std::{
 use anyhow::{Context, Result};
 use lodge_domain::{
     OsRandom,
-    accounts::{AccountsClient, Backend, PictureDecoder, PictureStore, Pictures, WithPictures},
+    accounts::{
+        AccountsClient, Backend, PictureDecoder, PictureKeeper, PictureStore, Pictures,
+        WithPictures,
+    },
 };
 use lodge_pictures::{DecoderOptions, DecoderProcess, ObjectPictures};
 
 use super::tasks::Tracked;
 use crate::config::Config;
 
-/// What decodes pictures, what keeps them, and what goes on with them.
+/// Pictures that messages of the board have are kept beside the database that names them, and in no folder that other
+/// processes share: nobody else could say which of them are in messages.
+const OF_MESSAGES: &str = "message-pictures";
+
+/// What decodes pictures, what keeps those of accounts, and what goes on with them.
 #[derive(Clone)]
 pub(super) struct Parts {
     decoder: Arc<dyn PictureDecoder>,
@@ -68,6 +75,16 @@ impl Parts {
     /// The service over them.
     pub(super) fn service(&self, accounts: AccountsClient) -> Pictures {
         let Self { decoder, store, tasks } = self.clone();
-        Pictures { accounts, decoder, store, random: Arc::new(OsRandom), tasks }
+        let keeper = PictureKeeper { decoder, store, random: Arc::new(OsRandom), tasks };
+        Pictures { accounts, keeper }
+    }
+
+    /// The same for the pictures of messages, which wait for their turn to be decoded among the others.
+    pub(super) fn of_messages(&self, config: &Config) -> Result<PictureKeeper> {
+        let folder = config.data.join(OF_MESSAGES);
+        let store = ObjectPictures::in_folder(&folder);
+        let store = store.with_context(|| format!("{} cannot be used", folder.display()))?;
+        let Self { decoder, tasks, .. } = self.clone();
+        Ok(PictureKeeper { decoder, store: Arc::new(store), random: Arc::new(OsRandom), tasks })
     }
 }

@@ -228,6 +228,44 @@ fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
     assert!(other.text().contains("This name is taken."));
 }
 
+#[test]
+fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let sign_in = server.ask("GET", "/login?next=/board/lobby").browser().send().text();
+    assert!(sign_in.contains("href=\"/signup?next=%2Fboard%2Flobby\""), "{sign_in}");
+    let page = server.ask("GET", "/signup?next=%2Fboard%2Flobby").browser().send().text();
+    assert!(page.contains("name=\"next\" value=\"/board/lobby\""), "{page}");
+    assert!(page.contains("href=\"/login?next=%2Fboard%2Flobby\""), "{page}");
+    for (name, next, leads) in
+        [("ada", "/board/lobby", "/board/lobby"), ("bob", "//evil.example", "/account?welcome")]
+    {
+        let form = format!("username={name}&password=a+lift+in+the+fog&next={next}");
+        let answer = server.ask("POST", "/signup").form(&form).send();
+        assert_eq!(answer.leads(), (303, Some(leads)), "{next}");
+    }
+}
+
+#[test]
+fn an_account_is_told_what_stays_of_it_by_the_apps_that_there_are() {
+    let said = |apps: &str| {
+        let lodge = lodge().with("LODGE_APPS", apps);
+        let server = lodge.start();
+        made(&server, "ada");
+        let ada = token(&server, "ada");
+        let mut said = with(&server, &ada, "GET", "/account").send().text();
+        let form = format!("confirm=ada&current={}", PASSWORD.replace(' ', "+"));
+        let gone = with(&server, &ada, "POST", "/account/delete").form(&form).send();
+        assert_eq!(gone.status, 200, "{gone:?}");
+        said.push_str(&gone.text());
+        let stays = said.matches("What you wrote on the board stays, without your name").count();
+        (said.matches("our links").count(), stays)
+    };
+    assert_eq!(said("accounts"), (0, 0));
+    assert_eq!(said("board"), (0, 2));
+    assert_eq!(said("links,accounts"), (3, 0));
+}
+
 fn order(server: &Server, token: &str, name: &str, form: &str) -> u16 {
     with(server, token, "POST", &format!("/admin/accounts/{name}")).form(form).send().status
 }

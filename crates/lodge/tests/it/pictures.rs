@@ -215,8 +215,8 @@ fn decoded_within(kib: u32, upload: &[u8]) -> Output {
         .unwrap();
     let mut input = process.stdin.take().unwrap();
     let length = u32::try_from(upload.len()).unwrap().to_be_bytes();
-    // It may end before it has taken all.
-    let _ = input.write_all(&[&length, upload].concat());
+    // A square is asked for; it may end before it has taken all.
+    let _ = input.write_all(&[b"s", &length[..], upload].concat());
     drop(input);
     process.wait_with_output().unwrap()
 }

@@ -9,6 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
+    accounts::{made, token},
     client::{Ask, Wire},
     server::{DEADLINE, Lodge, Server, eventually_true, text},
 };
@@ -67,6 +68,52 @@ fn a_body_that_does_not_end_is_given_up() {
     assert_eq!(answer.status, 408, "{answer:?}");
     drip_until_cut_off(wire.stream(), b" ");
     assert_eq!(server.links_stored(), 0);
+}
+
+#[test]
+fn a_long_body_has_the_time_that_it_takes_on_a_slow_line() {
+    let lodge =
+        Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").with("LODGE_APPS", "accounts");
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let mut wire = Wire::connect(server.address).unwrap();
+    let head = format!(
+        "PUT /api/me/picture HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+         Content-Length: {}\r\n\r\n",
+        2 * 64 * 1024
+    );
+    let began = Instant::now();
+    wire.write(head.as_bytes()).unwrap();
+    let answer = wire.read().unwrap();
+    assert_eq!(answer.status, 408, "{answer:?}");
+    assert!(began.elapsed() > Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
+    let lodge =
+        Lodge::new().with("LODGE_APPS", "accounts").with("LODGE_HTTP_REQUEST_TIMEOUT_S", "4");
+    let server = lodge.start();
+    made(&server, "ada");
+    let token = token(&server, "ada");
+    let begin = |address: &str| {
+        let mut wire = Wire::connect(server.address).unwrap();
+        let head = format!(
+            "PUT /api/me/picture HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+             X-Forwarded-For: {address}\r\nContent-Length: 1000\r\n\r\n"
+        );
+        wire.write(head.as_bytes()).unwrap();
+        wire
+    };
+    let slow = [(); 3].map(|()| begin("192.0.2.1"));
+    let other = server.ask("PUT", "/api/me/picture").bearer(&token).body(b"x");
+    let other = other.header("X-Forwarded-For", "192.0.2.2").send();
+    assert_eq!(other.status, 400, "somebody else's is looked at");
+    let mut answers = slow.map(|mut wire| wire.read().unwrap());
+    answers.sort_by_key(|answer| answer.status);
+    assert_eq!(answers.each_ref().map(|answer| answer.status), [408, 408, 429]);
+    assert_eq!(answers[2].header("retry-after"), Some("5"));
 }
 
 /// A key's list that no socket buffer holds: a thousand links with targets of 8 KB.

@@ -4,9 +4,9 @@ use image::{ImageFormat, Rgb, RgbImage};
 use lodge_contract::pictures::files;
 use lodge_domain::{
     Error,
-    accounts::{PictureSize, Squares},
+    accounts::{Picture, PictureSize, Shape},
 };
-use lodge_pictures::squares;
+use lodge_pictures::decode;
 
 const RED: [u8; 3] = [255, 0, 0];
 const GREEN: [u8; 3] = [0, 255, 0];
@@ -15,12 +15,20 @@ const YELLOW: [u8; 3] = [255, 255, 0];
 const WHITE: [u8; 3] = [255, 255, 255];
 const BLACK: [u8; 3] = [0, 0, 0];
 
+fn squares(upload: &[u8]) -> Result<Picture, Error> {
+    decode(upload, Shape::Square)
+}
+
+fn opened(picture: &Picture, size: PictureSize) -> RgbImage {
+    let bytes = picture.of(size).unwrap();
+    image::load_from_memory_with_format(bytes, ImageFormat::Jpeg).unwrap().into_rgb8()
+}
+
 /// Both sizes, decoded.
 fn seen(upload: &[u8]) -> [RgbImage; 2] {
-    let squares: Squares = squares(upload).unwrap();
-    PictureSize::ALL.map(|size| {
-        let image = image::load_from_memory_with_format(squares.of(size), ImageFormat::Jpeg);
-        let image = image.unwrap().into_rgb8();
+    let picture = squares(upload).unwrap();
+    Shape::Square.sizes().map(|size| {
+        let image = opened(&picture, size);
         assert_eq!(image.dimensions(), (size.px(), size.px()));
         image
     })
@@ -125,4 +133,42 @@ fn whoever_sends_too_much_is_told_what_is_too_much() {
 #[test]
 fn the_same_file_gives_the_same_squares() {
     assert_eq!(squares(&files::jpeg()).unwrap(), squares(&files::jpeg()).unwrap());
+}
+
+#[test]
+fn a_whole_picture_shows_all_of_it_turned_and_no_larger_than_it_was() {
+    for (upload, full, preview) in [
+        (files::file(ImageFormat::Png, 2_000, 1_500), (1_024, 768), (320, 240)),
+        (files::file(ImageFormat::Gif, 100, 300), (100, 300), (100, 300)),
+        (files::file(ImageFormat::Jpeg, 33, 700), (33, 700), (15, 320)),
+    ] {
+        let picture = decode(&upload, Shape::Whole).unwrap();
+        for (size, sides) in [(PictureSize::Full, full), (PictureSize::Preview, preview)] {
+            let image = opened(&picture, size);
+            assert_eq!(image.dimensions(), sides);
+            let (width, height) = sides;
+            for ((x, y), colour) in [
+                ((width / 8, height / 8), RED),
+                ((width * 7 / 8, height / 8), GREEN),
+                ((width / 8, height * 7 / 8), BLUE),
+                ((width * 7 / 8, height * 7 / 8), YELLOW),
+            ] {
+                let Rgb(found) = *image.get_pixel(x, y);
+                let is_near = found.iter().zip(colour).all(|(a, b)| a.abs_diff(b) <= 60);
+                assert!(is_near, "{x}, {y} of {sides:?}: {found:?}");
+            }
+        }
+    }
+    let turned = decode(&files::with_gps(), Shape::Whole).unwrap();
+    let (upright, lying) = (opened(&turned, PictureSize::Full), files::with_gps());
+    let lying = image::load_from_memory(&lying).unwrap();
+    assert_eq!(upright.dimensions(), (lying.height(), lying.width()));
+}
+
+#[test]
+fn no_hostile_file_is_taken_whole_either() {
+    for (name, upload) in files::hostile() {
+        let taken = decode(&upload, Shape::Whole);
+        assert!(matches!(taken, Err(Error::Invalid { .. })), "{name}: {taken:?}");
+    }
 }

@@ -3,8 +3,8 @@
 use std::{io::Write, process::Command};
 
 use lodge_contract::pictures::files::{self, SECRET};
-use lodge_domain::accounts::PictureSize;
-use lodge_pictures::squares;
+use lodge_domain::accounts::{Picture, Shape};
+use lodge_pictures::decode;
 use tempfile::NamedTempFile;
 
 fn contains(bytes: &[u8], part: &str) -> bool {
@@ -30,9 +30,8 @@ fn telling() -> Vec<Vec<u8>> {
 fn nothing_of_a_file_is_kept_but_its_pixels() {
     for upload in telling() {
         assert!(contains(&upload, SECRET));
-        let squares = squares(&upload).unwrap();
-        for size in PictureSize::ALL {
-            let bytes = squares.of(size);
+        let pictures = Shape::ALL.map(|shape| decode(&upload, shape).unwrap());
+        for (_, bytes) in pictures.iter().flat_map(Picture::files) {
             assert!(!contains(bytes, SECRET));
             assert_eq!(&bytes[..2], [0xff, 0xd8]);
             assert_eq!(&bytes[bytes.len() - 2..], [0xff, 0xd9]);
@@ -72,9 +71,9 @@ fn another_program_finds_no_metadata_either() {
     for group in ["GPSLatitude", "[IFD0]", "Orientation", "Comment", SECRET] {
         assert!(before.contains(group), "{group} in {before}");
     }
-    let squares = squares(&upload).unwrap();
-    for size in PictureSize::ALL {
-        let after = told(squares.of(size));
+    let pictures = Shape::ALL.map(|shape| decode(&upload, shape).unwrap());
+    for (_, bytes) in pictures.iter().flat_map(Picture::files) {
+        let after = told(bytes);
         let strange = after.lines().filter(|line| {
             let groups = ["[ExifTool]", "[System]", "[File]", "[JFIF]", "[Composite]"];
             !groups.iter().any(|group| line.starts_with(group)) || line.contains("Comment")

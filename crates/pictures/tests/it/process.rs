@@ -9,7 +9,10 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use lodge_domain::{Error, accounts::PictureDecoder};
+use lodge_domain::{
+    Error,
+    accounts::{PictureDecoder, Shape},
+};
 use lodge_pictures::{DecoderOptions, DecoderProcess};
 use tempfile::TempDir;
 
@@ -52,11 +55,11 @@ async fn a_decoder_that_fails_costs_its_picture_and_nothing_else() {
         let program = script(&folder, does);
         let decoder =
             DecoderProcess::new(DecoderOptions { deadline, ..DecoderOptions::new(program) });
-        let refused = decoder.squares(upload()).await.unwrap_err();
+        let refused = decoder.decode(upload(), Shape::Whole).await.unwrap_err();
         assert!(matches!(refused, Error::Invalid { .. }), "{does}: {refused:?}");
         assert!(refused.to_string().starts_with("picture: takes too much"), "{refused}");
         script(&folder, GOOD);
-        let next = decoder.squares(upload()).await;
+        let next = decoder.decode(upload(), Shape::Whole).await;
         assert!(next.is_ok() || does.contains("sleep"), "{does}, and then: {next:?}");
     }
 }
@@ -67,7 +70,7 @@ async fn a_decoder_that_cannot_begin_is_no_fault_of_the_picture() {
     let programs = [folder.path().join("absent"), script(&folder, "exit 71")];
     for program in programs {
         let decoder = DecoderProcess::new(DecoderOptions::new(program));
-        let refused = decoder.squares(upload()).await.unwrap_err();
+        let refused = decoder.decode(upload(), Shape::Whole).await.unwrap_err();
         assert!(matches!(refused, Error::Internal(_)), "{refused:?}");
     }
 }
@@ -78,7 +81,7 @@ async fn a_decoder_is_told_nothing_of_where_it_runs() {
     let seen = folder.path().join("seen");
     let does = format!("{{ env; pwd; echo \"$@\"; }} >{}; {GOOD}", seen.display());
     let decoder = DecoderProcess::new(DecoderOptions::new(script(&folder, &does)));
-    assert!(decoder.squares(upload()).await.is_ok());
+    assert!(decoder.decode(upload(), Shape::Whole).await.is_ok());
     let seen = fs::read_to_string(seen).unwrap();
     let is_of_the_shell =
         |line: &&str| ["PWD=", "OLDPWD=", "_=", "SHLVL="].iter().any(|own| line.starts_with(own));
@@ -92,11 +95,11 @@ async fn what_finds_no_place_is_refused_at_once() {
     let options = DecoderOptions { waiting_max: 2, ..DecoderOptions::new(script(&folder, GOOD)) };
     let decoder = DecoderProcess::new(options);
     // All of them are asked for before the first answer.
-    let answers = join_all((0..50).map(|_| decoder.squares(upload()))).await;
+    let answers = join_all((0..50).map(|_| decoder.decode(upload(), Shape::Whole))).await;
     let (good, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
     assert_eq!((good.len(), refused.len()), (3, 47));
     assert!(refused.iter().all(|refused| matches!(refused, Err(Error::Unavailable { .. }))));
-    assert!(decoder.squares(upload()).await.is_ok(), "there is room again");
+    assert!(decoder.decode(upload(), Shape::Whole).await.is_ok(), "there is room again");
 }
 
 #[tokio::test]
@@ -108,7 +111,10 @@ async fn nobody_waits_for_ever_behind_a_decoder_that_hangs() {
         ..DecoderOptions::new(script(&folder, "exec sleep 1000"))
     });
     let began = Instant::now();
-    let answers = tokio::join!(decoder.squares(upload()), decoder.squares(upload()));
+    let answers = tokio::join!(
+        decoder.decode(upload(), Shape::Whole),
+        decoder.decode(upload(), Shape::Whole)
+    );
     assert!(matches!(answers.0, Err(Error::Invalid { .. })), "{answers:?}");
     assert!(matches!(answers.1, Err(Error::Unavailable { .. })), "{answers:?}");
     assert!(began.elapsed() < Duration::from_secs(20));
@@ -120,7 +126,7 @@ async fn a_decoder_ends_with_whoever_asked() {
     let seen = folder.path().join("seen");
     let does = format!("echo $$ >{0}.new; mv {0}.new {0}; exec sleep 1000", seen.display());
     let decoder = DecoderProcess::new(DecoderOptions::new(script(&folder, &does)));
-    let asks = decoder.squares(upload());
+    let asks = decoder.decode(upload(), Shape::Whole);
     let number = async {
         loop {
             match fs::read_to_string(&seen) {

@@ -12,7 +12,7 @@ use std::{
 
 use futures_util::{TryStreamExt, future::join_all};
 use jiff::{SignedDuration, Timestamp};
-use lodge_contract::{PicturesFixture, pictures::squares};
+use lodge_contract::{PicturesFixture, pictures::picture};
 use lodge_domain::{
     Error,
     accounts::{PictureId, PictureSize, PictureStore},
@@ -39,11 +39,14 @@ fn files(folder: &Path) -> usize {
 async fn a_picture_is_there_when_the_folder_is_opened_again_and_nothing_else_is() {
     let parent = TempDir::new().unwrap();
     let folder = parent.path().join("deep/pictures");
-    let (id, squares) = squares("kept");
-    ObjectPictures::in_folder(&folder).unwrap().put(id, squares.clone()).await.unwrap();
+    let (id, picture) = picture("kept");
+    ObjectPictures::in_folder(&folder).unwrap().put(id, picture.clone()).await.unwrap();
     assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
     let store = ObjectPictures::in_folder(&folder).unwrap();
-    assert_eq!(store.get(id, PictureSize::Small).await.unwrap(), Some(squares.small));
+    assert_eq!(
+        store.get(id, PictureSize::Small).await.unwrap(),
+        picture.of(PictureSize::Small).cloned()
+    );
     assert_eq!(files(&folder), 2);
     store.remove(id).await.unwrap();
     assert_eq!(files(&folder), 0);
@@ -53,8 +56,8 @@ async fn a_picture_is_there_when_the_folder_is_opened_again_and_nothing_else_is(
 async fn what_was_left_unfinished_goes_when_it_is_old() {
     let folder = TempDir::new().unwrap();
     let store = ObjectPictures::in_folder(folder.path()).unwrap();
-    let (id, squares) = squares("whole");
-    store.put(id, squares).await.unwrap();
+    let (id, picture) = picture("whole");
+    store.put(id, picture).await.unwrap();
     let id = id.to_string();
     let begun = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
     let begun = begun.put_multipart(&format!("{}/{id}-256.jpg", &id[..3]).into()).await.unwrap();
@@ -85,9 +88,9 @@ fn several_may_try_one_folder_at_once() {
 async fn a_folder_that_is_in_the_way_is_no_absent_picture() {
     let folder = TempDir::new().unwrap();
     let store = ObjectPictures::in_folder(folder.path()).unwrap();
-    let (id, squares) = squares("hindered");
+    let (id, picture) = picture("hindered");
     fs::write(folder.path().join(&id.to_string()[..3]), "a file where a folder should be").unwrap();
-    let put = store.put(id, squares).await;
+    let put = store.put(id, picture).await;
     assert!(matches!(put, Err(Error::Unavailable { .. })), "{put:?}");
     let got = store.get(id, PictureSize::Large).await;
     assert!(matches!(got, Err(Error::Unavailable { .. })), "{got:?}");
@@ -118,8 +121,8 @@ async fn nobody_waits_long_for_a_disk_that_does_not_answer() {
     let folder = TempDir::new().unwrap();
     let store = ObjectPictures::in_folder(folder.path()).unwrap();
     let store = store.within(Duration::from_millis(300));
-    let (id, squares) = squares("after the stall");
-    let (stalled, _) = self::squares("stalled");
+    let (id, picture) = picture("after the stall");
+    let (stalled, _) = self::picture("stalled");
     let pipe = stall(folder.path(), stalled);
     let gets = join_all((0..100).map(|_| store.get(stalled, PictureSize::Large))).await;
     let is_away = |got: &Result<_, Error>| matches!(got, Err(Error::Unavailable { .. }));
@@ -129,7 +132,7 @@ async fn nobody_waits_long_for_a_disk_that_does_not_answer() {
     // Now it answers all that wait.
     drop(pipe);
     let deadline = Instant::now() + Duration::from_secs(20);
-    while store.put(id, squares.clone()).await.is_err() {
+    while store.put(id, picture.clone()).await.is_err() {
         assert!(Instant::now() < deadline, "the turns do not come back");
     }
     assert_eq!(files(folder.path()), 2);

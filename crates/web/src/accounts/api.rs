@@ -1,12 +1,11 @@
 //! The JSON API. Handlers parse, call the service once, and render.
 
 use axum::{Json, extract::State, response::IntoResponse};
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{Method, StatusCode};
 use lodge_domain::{
     Error,
-    accounts::{Email, Nickname, SessionDigest, SessionId, Username},
+    accounts::{Email, Nickname, SessionId, Username},
 };
-use serde_json::Map;
 
 use super::{
     app::AccountsApp,
@@ -14,6 +13,7 @@ use super::{
         AccountJson, BeginSession, ChangePassword, CreateAccount, DeleteAccount, EditAccount,
         ExportJson, ResetPassword, SessionJson, SessionToken, SessionsJson, UserJson,
     },
+    export::exported,
 };
 use crate::{
     answers::{self, private},
@@ -215,25 +215,14 @@ pub(crate) async fn end_session(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// All that is kept about one's account, as a file. One's links are at `/api/links`.
+/// All that is kept about one's account, as a file. One's links are at `/api/links`. What is not sent whole is broken
+/// off, before the last chunk.
 #[utoipa::path(get, path = "/api/me/export", tag = "accounts",
-    responses((status = 200, body = ExportJson), (status = 401, description = "The session is not known, or has ended")),
+    responses((status = 200, body = ExportJson), (status = 401, description = "The session is not known, or has ended"),
+        (status = 429, description = "Too many such files go to this address; see Retry-After"), (status = 503, description = "Too many are under way; see Retry-After")),
     security(("session" = [])))]
 pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
-    exported(&app, asked.session()?).await
-}
-
-/// The file.
-pub(super) async fn exported(app: &AccountsApp, session: SessionDigest) -> HttpResult {
-    let me = app.accounts.who(session).await?;
-    let export = app.accounts.export(session).await?;
-    let mut kept = Map::new();
-    for other in app.kept.iter() {
-        kept.insert(other.name().to_owned(), other.of(me.account.id).await?);
-    }
-    let mut response = private(Json(ExportJson::of(export, me.session.id, kept)));
-    response.headers_mut().insert(header::CONTENT_DISPOSITION, AS_A_FILE);
-    Ok(response)
+    exported(&app, asked.session()?, asked.client).await
 }
 
 /// What everybody may know of an account.
@@ -245,5 +234,3 @@ pub(crate) async fn user(State(app): State<AccountsApp>, Segment(segment): Segme
     let account = app.accounts.user(name).await?;
     Ok(Json(UserJson::from(&account)).into_response())
 }
-
-const AS_A_FILE: HeaderValue = HeaderValue::from_static("attachment; filename=\"account.json\"");

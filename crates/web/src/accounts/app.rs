@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use lodge_domain::accounts::{AccountsClient, Pictures};
 
-use crate::{Site, kept::Kept};
+use crate::{Site, edge::stream::Streams, kept::Kept};
 
 /// The service, and the site that it is served on.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub(crate) struct AccountsApp {
     pub(crate) pictures: Pictures,
     /// What the other apps keep about people.
     pub(crate) kept: Arc<[Box<dyn Kept>]>,
+    /// Places for files of what is kept.
+    pub(crate) exports: Arc<Streams>,
 }
 
 impl FromRef<AccountsApp> for Arc<Site> {

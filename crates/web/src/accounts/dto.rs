@@ -262,20 +262,21 @@ pub(crate) struct ExportJson {
     events: Vec<EventJson>,
     /// By whom the account is opened whom a provider knows.
     identities: Vec<LinkedJson>,
-    /// What other apps of this server keep: the `passes` that are one's own.
+    /// What other apps of this server keep, each as a list: `passes` that are one's own, `messages` that one wrote. It
+    /// is written while it is read, after the rest.
     #[serde(flatten)]
     kept: Map<String, Value>,
 }
 
 impl ExportJson {
-    pub(super) fn of(export: Export, current: SessionId, kept: Map<String, Value>) -> Self {
+    pub(super) fn of(export: Export, current: SessionId) -> Self {
         let sessions = export.sessions.into_iter();
         Self {
             account: (&export.account).into(),
             sessions: sessions.map(|session| SessionJson::of(session, current)).collect(),
             events: export.events.iter().map(Into::into).collect(),
             identities: export.identities.into_iter().map(Into::into).collect(),
-            kept,
+            kept: Map::new(),
         }
     }
 }

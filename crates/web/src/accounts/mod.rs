@@ -3,12 +3,15 @@
 mod api;
 mod app;
 mod dto;
+mod export;
 mod openapi;
 mod pages;
-mod picture;
+pub(crate) mod picture;
 mod providers;
 
-pub(crate) use self::{app::AccountsApp, openapi::document, picture::path as picture_path};
+pub(crate) use self::{
+    app::AccountsApp, export::PLACES as EXPORTS, openapi::document, picture::path as picture_path,
+};
 use crate::routes::Routes;
 
 /// The app's routes.

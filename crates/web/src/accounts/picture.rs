@@ -1,10 +1,11 @@
 //! Pictures: sent, taken away, and shown to everybody.
 
 use axum::{Json, body::Body, extract::State, response::IntoResponse};
+use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use lodge_domain::{
     Error,
-    accounts::{Account, PictureId, PictureSize, SessionDigest, SignedIn},
+    accounts::{Account, PictureId, PictureSize, SessionDigest, Shape, SignedIn},
 };
 
 use super::{app::AccountsApp, dto::AccountJson};
@@ -14,6 +15,7 @@ use crate::{
     conditional::Tagged,
     edge::{address::Client, limits},
     error::{HttpResult, Problem},
+    multipart::is_form,
     request::{Asked, Held, Segment, Whole},
     routes::Routes,
 };
@@ -22,11 +24,20 @@ use crate::{
 /// away is gone.
 const FOR_EVER: &str = "private, max-age=31536000, immutable";
 
+/// Where somebody's own picture is sent.
+const MINE: &str = "/api/me/picture";
+
+/// Whether a request may bring a picture, and so take as long as one.
+pub(crate) fn may_come(path: &str, headers: &HeaderMap) -> bool {
+    path == MINE || is_form(headers)
+}
+
 pub(super) fn routes() -> Routes<AccountsApp> {
-    Routes::default()
-        .on(Method::PUT, "/api/me/picture", put)
-        .on(Method::DELETE, "/api/me/picture", take_away)
-        .on(Method::GET, "/-/pictures/{id}/{size}", get)
+    Routes::default().on(Method::PUT, MINE, put).on(Method::DELETE, MINE, take_away).on(
+        Method::GET,
+        "/-/pictures/{id}/{size}",
+        get,
+    )
 }
 
 /// Where a picture is, on this site.
@@ -49,12 +60,12 @@ async fn admit(
 /// Reads a body that is a picture, with `beside` bytes of something else about it, such as the rest of a
 /// form.
 pub(crate) async fn read(
-    app: &AccountsApp,
+    site: &Site,
+    client: Client,
     body: Body,
     beside: usize,
 ) -> Result<Held<'_>, Problem> {
-    let site = &app.site;
-    let read = Whole::up_to(bytes_max(site) + beside, site, body, &site.picture_room).await;
+    let read = Whole::upload(bytes_max(site) + beside, site, client, body).await;
     read.map_err(|problem| match problem.status {
         StatusCode::PAYLOAD_TOO_LARGE => too_long(site),
         _ => problem,
@@ -68,9 +79,9 @@ pub(crate) async fn set(
     me: &SignedIn,
     upload: Held<'_>,
 ) -> Result<Account, Problem> {
-    let squares = app.pictures.decoded(upload.bytes.clone()).await?;
+    let picture = app.pictures.decoded(upload.bytes.clone()).await?;
     drop(upload);
-    Ok(app.pictures.set(session, me, squares).await?)
+    Ok(app.pictures.set(session, me, picture).await?)
 }
 
 /// The longest picture that is taken, in bytes.
@@ -78,17 +89,26 @@ pub(crate) fn bytes_max(site: &Site) -> usize {
     site.settings.picture_kib_max * 1024
 }
 
-/// The same, for people.
-pub(crate) fn length_max(site: &Site) -> String {
-    match site.settings.picture_kib_max {
-        kib if kib.is_multiple_of(1024) => format!("{} MB", kib / 1024),
-        kib => format!("{kib} KB"),
+/// The same, for a form and for people.
+pub(crate) struct PictureMax {
+    pub(crate) bytes: usize,
+    pub(crate) words: String,
+}
+
+impl PictureMax {
+    /// Of this site.
+    pub(crate) fn of(site: &Site) -> Self {
+        let words = match site.settings.picture_kib_max {
+            kib if kib.is_multiple_of(1024) => format!("{} MB", kib / 1024),
+            kib => format!("{kib} KB"),
+        };
+        Self { bytes: bytes_max(site), words }
     }
 }
 
 /// What whoever sends a longer one is told.
 pub(crate) fn too_long(site: &Site) -> Problem {
-    let reason = format!("is larger than {}; choose a smaller one", length_max(site));
+    let reason = format!("is larger than {}; choose a smaller one", PictureMax::of(site).words);
     let problem = Problem::from(Error::invalid("picture", reason));
     Problem { status: StatusCode::PAYLOAD_TOO_LARGE, ..problem }
 }
@@ -105,7 +125,7 @@ pub(crate) fn too_long(site: &Site) -> Problem {
 pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let session = asked.session()?;
     let me = admit(&app, asked.client, session).await?;
-    let upload = read(&app, body, 0).await?;
+    let upload = read(&app.site, asked.client, body, 0).await?;
     let account = set(&app, session, &me, upload).await?;
     Ok(private(Json(AccountJson::from(&account))))
 }
@@ -128,11 +148,27 @@ pub(crate) async fn get(
     Segment((id, size)): Segment<(String, String)>,
     headers: HeaderMap,
 ) -> HttpResult {
-    let place = id.parse::<PictureId>().ok().zip(PictureSize::parse(&size));
-    let (id, size) = place.ok_or(NO_PICTURE)?;
-    let bytes = app.pictures.get(id, size).await?.ok_or(NO_PICTURE)?;
+    let (id, size) = named(&id, Shape::Square, &size)?;
+    let bytes = app.pictures.get(id, size).await?;
+    answer(id, size, bytes, FOR_EVER, &headers)
+}
+
+/// The picture of a path, and its size.
+pub(crate) fn named(id: &str, shape: Shape, px: &str) -> Result<(PictureId, PictureSize), Error> {
+    id.parse().ok().zip(PictureSize::parse(shape, px)).ok_or(NO_PICTURE)
+}
+
+/// A picture, if there is such a one, to be cached so.
+pub(crate) fn answer(
+    id: PictureId,
+    size: PictureSize,
+    bytes: Option<Bytes>,
+    cached: &'static str,
+    headers: &HeaderMap,
+) -> HttpResult {
+    let bytes = bytes.ok_or(NO_PICTURE)?;
     let tag = format!("{id}-{}", size.px());
-    Ok(Tagged { tag, cached: FOR_EVER, kind: "image/jpeg" }.answer(&headers, bytes))
+    Ok(Tagged { tag, cached, kind: "image/jpeg" }.answer(headers, bytes))
 }
 
 const NO_PICTURE: Error = Error::not_found("there is no such picture");

@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod cross_site;
+pub(crate) mod each;
 pub mod headers;
 pub mod idempotency;
 pub mod instruments;

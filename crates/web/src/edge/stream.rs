@@ -1,10 +1,7 @@
 //! Answers that go on: server-sent events, until somebody ends them, and long bodies. What a peer may be slow in
 //! taking is the listener's to say, as of any answer.
 
-use std::{
-    collections::HashMap, convert::Infallible, future::ready, net::IpAddr, sync::Arc,
-    time::Duration,
-};
+use std::{convert::Infallible, future::ready, net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
@@ -15,7 +12,6 @@ use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderName, HeaderValue, header};
 use lodge_domain::{Error, Result};
 use metrics::Gauge;
-use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::yield_now,
@@ -23,7 +19,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::address::Client;
+use super::{
+    address::Client,
+    each::{Each, OneOf},
+};
 
 /// The longest that a stream says nothing: less than proxies wait, and than a page waits that wants to know
 /// whether somebody is still there.
@@ -87,15 +86,9 @@ impl Bounds {
 /// Places for streams of one kind.
 pub struct Streams {
     places: Arc<Semaphore>,
-    addresses: Arc<Addresses>,
+    addresses: Arc<Each<IpAddr>>,
     end: CancellationToken,
     open: Gauge,
-}
-
-/// How many places each address has: of those that have any, which are not more than there are places.
-struct Addresses {
-    each_max: usize,
-    held: Mutex<HashMap<IpAddr, usize>>,
 }
 
 /// A place for one stream.
@@ -107,49 +100,16 @@ pub struct Place {
 /// Given back when it is dropped.
 struct Held {
     _place: OwnedSemaphorePermit,
-    _share: Option<Share>,
+    _share: Option<OneOf<IpAddr>>,
     open: Gauge,
-}
-
-/// One of the places of an address.
-struct Share {
-    of: IpAddr,
-    addresses: Arc<Addresses>,
-}
-
-impl Addresses {
-    /// Takes one of the client's places; no address, no bound.
-    fn take(self: &Arc<Self>, client: Client) -> Result<Option<Share>> {
-        let Some(of) = client.limited_by() else { return Ok(None) };
-        let mut held = self.held.lock();
-        let count = held.entry(of).or_default();
-        if *count >= self.each_max {
-            return Err(Error::TooMany { retry_after: FULL_RETRY });
-        }
-        *count += 1;
-        Ok(Some(Share { of, addresses: Arc::clone(self) }))
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        let mut held = self.addresses.held.lock();
-        if let Some(count) = held.get_mut(&self.of) {
-            *count -= 1;
-            if *count == 0 {
-                held.remove(&self.of);
-            }
-        }
-    }
 }
 
 impl Streams {
     /// So many places; all streams end with `end`.
     pub fn new(kind: &'static str, bounds: Bounds, end: CancellationToken) -> Self {
         let open = metrics::gauge!("lodge_http_streams", "kind" => kind);
-        let addresses = Addresses { each_max: bounds.per_address, held: Mutex::default() };
         let places = Arc::new(Semaphore::new(bounds.places));
-        Self { places, addresses: Arc::new(addresses), end, open }
+        Self { places, addresses: Each::new(bounds.per_address, FULL_RETRY), end, open }
     }
 
     /// Takes a place.
@@ -158,7 +118,8 @@ impl Streams {
     ///
     /// [`Error::TooMany`] if the client has as many as one may, [`Error::Unavailable`] if there is none.
     pub fn place(&self, client: Client) -> Result<Place> {
-        let share = self.addresses.take(client)?;
+        // No address, no bound.
+        let share = client.limited_by().map(|of| self.addresses.take(of)).transpose()?;
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
             Error::Unavailable { retry_after: FULL_RETRY, cause: "too many streams".into() }
         })?;
@@ -470,7 +431,7 @@ mod tests {
         let _here = streams.place(Client::Local).unwrap();
         let refused = streams.place(client("192.0.2.3")).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Unavailable { .. }), "{refused}");
-        assert_eq!(streams.addresses.held.lock().len(), 2, "who was refused is not remembered");
+        assert_eq!(streams.addresses.len(), 2, "who was refused is not remembered");
     }
 
     /// What is read of a body, and whether it was broken off.

@@ -1,10 +1,12 @@
 //! Style, script and icons: inside the binary, named with their content's hash, kept by browsers for
 //! a year.
 
-use std::{collections::HashMap, fmt::Write as _, sync::LazyLock};
+use std::{collections::HashMap, fmt::Write as _, io::Write as _, sync::LazyLock};
 
 use axum::{extract::RawQuery, response::Response};
-use http::HeaderMap;
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use lodge_domain::Error;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
@@ -51,7 +53,39 @@ pub(super) async fn favicon(headers: HeaderMap) -> HttpResult {
 
 fn answer(name: &str, file: &EmbeddedFile, cached: &'static str, headers: &HeaderMap) -> Response {
     let tagged = Tagged { tag: version(file), cached, kind: kind(name) };
-    tagged.answer(headers, file.data.clone())
+    let packed = PACKED.get(name).filter(|_| takes_gzip(headers));
+    let Some(packed) = packed else { return varies(tagged.answer(headers, file.data.clone())) };
+    let tagged = Tagged { tag: format!("{}-gz", tagged.tag), ..tagged };
+    let mut response = tagged.answer(headers, packed.clone());
+    if response.status() == StatusCode::OK {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    varies(response)
+}
+
+/// Says that whoever takes no gzip is answered otherwise.
+fn varies(mut response: Response) -> Response {
+    let by = HeaderValue::from_static("accept-encoding");
+    response.headers_mut().insert(header::VARY, by);
+    response
+}
+
+/// Style and scripts, packed: they hold no secret whose length could tell anything.
+static PACKED: LazyLock<HashMap<String, Bytes>> = LazyLock::new(|| {
+    let texts = Assets::iter().filter(|name| kind(name).starts_with("text/"));
+    texts.filter_map(|name| Some((name.to_string(), packed(&Assets::get(&name)?.data)?))).collect()
+});
+
+fn packed(text: &[u8]) -> Option<Bytes> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(text).ok()?;
+    Some(gzip.finish().ok()?.into())
+}
+
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(header::ACCEPT_ENCODING).into_iter();
+    let names = lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(','));
+    names.map(str::trim).any(|name| name == "gzip")
 }
 
 /// The first 64 bits of the content's SHA-256: enough to tell our own files' versions apart.
@@ -74,7 +108,9 @@ fn kind(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use http::{StatusCode, header};
+    use std::io::Read as _;
+
+    use flate2::read::GzDecoder;
 
     use super::*;
 
@@ -86,6 +122,24 @@ mod tests {
         file(Segment("lodge.css".to_owned()), RawQuery(query.map(str::to_owned)), headers)
             .await
             .unwrap()
+    }
+
+    #[tokio::test]
+    async fn style_and_scripts_are_packed_for_whoever_takes_that() {
+        let asked = |accepts: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepts));
+            file(Segment("board.js".to_owned()), RawQuery(None), headers)
+        };
+        let (plain, packed) = (asked("br").await.unwrap(), asked("br, gzip").await.unwrap());
+        assert_eq!(plain.headers().get(header::CONTENT_ENCODING), None);
+        assert_eq!(packed.headers()[header::CONTENT_ENCODING], "gzip");
+        assert_ne!(plain.headers()[header::ETAG], packed.headers()[header::ETAG]);
+        assert_eq!(plain.headers()[header::VARY], "accept-encoding");
+        let body = axum::body::to_bytes(packed.into_body(), 1 << 20).await.unwrap();
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&*body).read_to_end(&mut unpacked).unwrap();
+        assert_eq!(unpacked, *Assets::get("board.js").unwrap().data);
     }
 
     #[tokio::test]

@@ -30,6 +30,7 @@ pub(crate) fn sound_within(html: &str, bytes_max: usize) {
         "rides.js",
         "rides.css",
         "board.js",
+        "board_more.js",
         "board.css",
         "icon.svg",
     ];
@@ -56,7 +57,9 @@ pub(crate) fn sound_within(html: &str, bytes_max: usize) {
                 .flatten()
         {
             let is_asset = source.starts_with("/assets/") && source.contains("?v=");
-            assert!(is_asset || source.starts_with("/-/pictures/"), "foreign: {tag}");
+            let is_picture =
+                source.starts_with("/-/pictures/") || source.starts_with("/board/-/pictures/");
+            assert!(is_asset || is_picture, "foreign: {tag}");
         }
         assert!(
             !tag.starts_with("script") || attribute(tag, "src").is_some(),

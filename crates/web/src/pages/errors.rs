@@ -106,6 +106,7 @@ fn called(field: &str) -> Option<&'static str> {
         "reason" => "the reason",
         "topic" => "the topic",
         "slow_mode_s" => "the slow mode",
+        "archived" => "archiving",
         "q" => "the search",
         _ => return None,
     })

@@ -11,7 +11,11 @@ use lodge_domain::{
 
 use super::{Me, device, me, profile::ProfileForm, sign_in_first};
 use crate::{
-    accounts::{api, app::AccountsApp, picture},
+    accounts::{
+        app::AccountsApp,
+        export::exported,
+        picture::{self, PictureMax},
+    },
     edge::headers::POLICY_FORM_LEADS_AWAY,
     error::HttpResult,
     pages::{self, errors::FormErrors},
@@ -28,12 +32,6 @@ pub(super) struct AccountPage<'a> {
     pub(super) form: &'a ProfileForm,
     pub(super) errors: &'a FormErrors,
     pub(super) picture_max: &'a PictureMax,
-}
-
-/// The longest picture that is taken.
-pub(super) struct PictureMax {
-    pub(super) bytes: usize,
-    pub(super) words: String,
 }
 
 impl AccountPage<'_> {
@@ -122,8 +120,7 @@ pub(super) async fn page(
         .collect();
     let View { notice, form, errors } = view;
     let (account, ways) = (&me.signed_in.account, ways(app, me).await?);
-    let picture_max =
-        &PictureMax { bytes: picture::bytes_max(&app.site), words: picture::length_max(&app.site) };
+    let picture_max = &PictureMax::of(&app.site);
     let (sessions, ways) = (&sessions[..], &ways[..]);
     let page = AccountPage { account, sessions, ways, notice, form, errors, picture_max };
     let mut response = pages::page(&app.site, status, &page)?;
@@ -157,5 +154,5 @@ async fn ways(app: &AccountsApp, me: &Me) -> Result<Vec<Way>, Error> {
 /// `GET /account/export`.
 pub(super) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    api::exported(&app, me.session).await
+    exported(&app, me.session, asked.client).await
 }

@@ -1,13 +1,9 @@
 //! One's picture, sent with a form.
 
-use std::convert::Infallible;
-
 use axum::{body::Body, extract::State};
 use bytes::Bytes;
-use futures_util::stream;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use lodge_domain::{Error, accounts::Account};
-use multer::{Constraints, Multipart, SizeLimit};
 
 use super::{
     Me,
@@ -21,6 +17,7 @@ use crate::{
     accounts::{app::AccountsApp, picture},
     edge::limits,
     error::{HttpResult, Problem},
+    multipart::Form,
     pages::{errors::FormErrors, go_to},
     request::Asked,
 };
@@ -35,20 +32,15 @@ const BESIDE: usize = 4 << 10;
 pub(super) async fn set(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     limits::take(app.site.pictures.as_ref(), asked.client)?;
-    match sent(&app, &me, &asked.headers, body).await {
+    match sent(&app, &me, &asked, body).await {
         Ok(_) => go_to("/account?saved"),
         Err(problem) => again(&app, &me, problem).await,
     }
 }
 
-async fn sent(
-    app: &AccountsApp,
-    me: &Me,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Account, Problem> {
-    let mut body = picture::read(app, body, BESIDE).await?;
-    body.bytes = uploaded(&app.site, headers, body.bytes).await?;
+async fn sent(app: &AccountsApp, me: &Me, asked: &Asked, body: Body) -> Result<Account, Problem> {
+    let mut body = picture::read(&app.site, asked.client, body, BESIDE).await?;
+    body.bytes = uploaded(&app.site, &asked.headers, body.bytes).await?;
     picture::set(app, me.session, &me.signed_in, body).await
 }
 
@@ -67,16 +59,8 @@ async fn file(
     body: Bytes,
     bytes_max: usize,
 ) -> Result<Option<Bytes>, multer::Error> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let boundary = multer::parse_boundary(kind.unwrap_or_default())?;
-    let body = stream::iter([Ok::<_, Infallible>(body)]);
-    let sizes = SizeLimit::new().for_field(FIELD, bytes_max as u64);
-    let bounds = Constraints::new().allowed_fields(vec![FIELD]).size_limit(sizes);
-    let mut form = Multipart::with_constraints(body, boundary, bounds);
-    match form.next_field().await? {
-        Some(field) => field.bytes().await.map(Some),
-        None => Ok(None),
-    }
+    let Form { file, .. } = Form::read(headers, body, &[], FIELD, bytes_max).await?;
+    Ok(file)
 }
 
 fn no_file() -> Error {
@@ -105,7 +89,7 @@ pub(super) async fn take_away(State(app): State<AccountsApp>, asked: Asked) -> H
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::{HeaderValue, header};
 
     use super::*;
 

@@ -8,7 +8,7 @@ use lodge_domain::accounts::{
 };
 
 use super::{
-    account::{AccountPage, PictureMax, Place, Way},
+    account::{AccountPage, Place, Way},
     delete::DeletedPage,
     people::{Filter, PeoplePage},
     profile::ProfileForm,
@@ -16,7 +16,10 @@ use super::{
     sign_up::{SignUpForm, SignUpPage},
     somebody::{CodePage, SomebodyPage},
 };
-use crate::pages::{self, check, errors::FormErrors};
+use crate::{
+    accounts::picture::PictureMax,
+    pages::{self, check, errors::FormErrors},
+};
 
 const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
 
@@ -57,6 +60,7 @@ fn making_an_account() {
         nickname: evil(),
         email: evil(),
         password: "short".to_owned(),
+        next: evil(),
     };
     let errors = form.parse().err().unwrap();
     let html = rendered(&SignUpPage { form: &form, errors: &errors });

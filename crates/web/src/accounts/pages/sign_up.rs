@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::State;
-use http::{StatusCode, header};
+use http::StatusCode;
 use lodge_domain::{
     Error,
     accounts::{Account, Email, NewPassword, Nickname, SignUp, Username},
@@ -14,12 +14,12 @@ use crate::{
     edge::limits,
     error::HttpResult,
     pages::{
-        self,
+        self, Next,
         errors::FormErrors,
         forms::{self, given},
         go_to,
     },
-    request::{self, Asked, Whole},
+    request::{self, Asked, Parameters, Whole},
     session,
 };
 
@@ -40,6 +40,8 @@ pub(super) struct SignUpForm {
     pub(super) password: String,
     pub(super) nickname: String,
     pub(super) email: String,
+    /// Where they wanted to go.
+    pub(super) next: String,
 }
 
 impl SignUpForm {
@@ -61,8 +63,11 @@ impl SignUpForm {
 }
 
 /// `GET /signup`.
-pub(super) async fn form(State(app): State<AccountsApp>) -> HttpResult {
-    let form = SignUpForm { form: forms::id(&*app.site.random), ..SignUpForm::default() };
+pub(super) async fn form(
+    State(app): State<AccountsApp>,
+    Parameters(Next { next }): Parameters<Next>,
+) -> HttpResult {
+    let form = SignUpForm { form: forms::id(&*app.site.random), next, ..SignUpForm::default() };
     let page = SignUpPage { form: &form, errors: &FormErrors::default() };
     Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
@@ -87,7 +92,7 @@ pub(super) async fn make(
         Err(error) => Err(error),
     };
     match made {
-        Ok(account) => welcome(&app, &asked, &account, &form.password).await,
+        Ok(account) => welcome(&app, &asked, &account, &form).await,
         Err(error) => {
             let (errors, problem) = FormErrors::from_error(error, "username");
             if problem.status.is_server_error() {
@@ -106,15 +111,12 @@ async fn welcome(
     app: &AccountsApp,
     asked: &Asked,
     account: &Account,
-    password: &str,
+    SignUpForm { password, next, .. }: &SignUpForm,
 ) -> HttpResult {
     pages::leave(&app.site, asked).await?;
     match pages::let_in(&app.accounts, asked, account.username.as_str(), password).await {
         Ok(fresh) => {
-            let mut response = go_to("/account?welcome")?;
-            let cookie = session::begin_account(asked, &fresh)?;
-            response.headers_mut().append(header::SET_COOKIE, cookie);
-            Ok(response)
+            pages::signed_in(next, "/account?welcome", session::begin_account(asked, &fresh)?)
         }
         // The account is made, whatever keeps its owner from going in at once.
         Err(_) => go_to("/login?next=/account"),
