@@ -7,9 +7,9 @@ use lodge_domain::{
     Error,
     accounts::{AccountId, PictureId, Role},
     board::{
-        Actor, Body, Channel, ClientId, Cursor, Event, EventId, EventsPage, Message, MessageSearch,
-        MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, Reaction, Slug, Topic,
-        Visibility, What, Wish, Word,
+        Actor, Body, Channel, ClientId, Cursor, EDITS_MAX, Event, EventId, EventsPage, Message,
+        MessageSearch, MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, Reaction, Slug,
+        Topic, Visibility, What, Wish, Word,
     },
 };
 use uuid::Uuid;
@@ -23,14 +23,19 @@ pub fn somebody(role: Role) -> Actor {
     let username = format!("u{}", number % 1_000_000_000_000);
     let nickname = format!("Nick of {username}");
     let person = PersonId::Account(AccountId(number));
-    Actor { profile: Profile { person, username, nickname, picture: None }, role }
+    Actor { profile: Profile { person, username, nickname, picture: None, role }, role }
 }
 
 /// A channel that no other test has.
 pub async fn channel(fixture: &BoardFixture) -> Slug {
     let slug = Slug::parse(&Uuid::new_v4().simple().to_string()).unwrap();
-    let channel =
-        Channel { slug: slug.clone(), topic: Topic::default(), slow_mode_s: 0, created_at: at(0) };
+    let channel = Channel {
+        slug: slug.clone(),
+        topic: Topic::default(),
+        slow_mode_s: 0,
+        is_archived: false,
+        created_at: at(0),
+    };
     fixture.channels.create(channel).await.unwrap();
     slug
 }
@@ -50,28 +55,34 @@ fn with_picture(new: NewMessage) -> NewMessage {
     NewMessage { picture: Some(PictureId::stored([7; 32])), ..new }
 }
 
-fn body(text: &str) -> Body {
+pub(crate) fn body(text: &str) -> Body {
     Body::parse(text).unwrap()
 }
 
-async fn post(fixture: &BoardFixture, new: &NewMessage, by: &Actor, now: Timestamp) -> Event {
+pub(crate) async fn post(
+    fixture: &BoardFixture,
+    new: &NewMessage,
+    by: &Actor,
+    now: Timestamp,
+) -> Event {
     match fixture.log.post(new.clone(), by.clone(), now).await.unwrap() {
         Posted::New(event) => event,
         Posted::Before(event) => panic!("it was there: {event:?}"),
     }
 }
 
-async fn amend(
+pub(crate) async fn amend(
     fixture: &BoardFixture,
     channel: &Slug,
     id: EventId,
     wish: Wish,
     by: &Actor,
 ) -> lodge_domain::Result<Option<Event>> {
-    fixture.log.amend(channel.clone(), id, wish, by.clone(), at(100)).await
+    let amended = fixture.log.amend(channel.clone(), id, wish, by.clone(), at(100)).await?;
+    Ok(amended.map(|amended| amended.event))
 }
 
-async fn all(fixture: &BoardFixture, channel: &Slug) -> EventsPage {
+pub(crate) async fn all(fixture: &BoardFixture, channel: &Slug) -> EventsPage {
     let reach = Reach::After(Cursor::default());
     fixture.log.events(channel.clone(), reach, 500).await.unwrap()
 }
@@ -208,6 +219,24 @@ pub async fn an_edit_is_an_event_and_keeps_what_was(fixture: &BoardFixture) {
     assert_eq!(history, [body("one zebra"), body("two yaks")]);
     assert_eq!(found(fixture, &channel, "zebra").await, []);
     assert_eq!(found(fixture, &channel, "three").await, [event.id]);
+}
+
+/// So often and no more, so that what it was stays readable at once; what it says already is no edit.
+pub async fn a_message_is_edited_so_often_and_no_more(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let event = post(fixture, &message(&channel, "0"), &by, at(1)).await;
+    let edit = |text: String| Wish::Edit(body(&text));
+    for number in 1..=EDITS_MAX {
+        amend(fixture, &channel, event.id, edit(number.to_string()), &by).await.unwrap().unwrap();
+    }
+    let refused = amend(fixture, &channel, event.id, edit("more".to_owned()), &by).await;
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    let same = edit(EDITS_MAX.to_string());
+    assert_eq!(amend(fixture, &channel, event.id, same, &by).await.unwrap(), None);
+    let history = fixture.log.history(channel.clone(), event.id).await.unwrap();
+    let history: Vec<_> = history.into_iter().map(|version| version.body).collect();
+    assert_eq!(history, (0..EDITS_MAX).map(|number| body(&number.to_string())).collect::<Vec<_>>());
+    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap().unwrap();
 }
 
 async fn found(fixture: &BoardFixture, channel: &Slug, word: &str) -> Vec<EventId> {
@@ -380,98 +409,12 @@ pub async fn a_search_finds_what_has_all_the_words(fixture: &BoardFixture) {
     }
 }
 
-/// Somebody who is banned writes nothing, and does nothing with what is there.
-pub async fn who_is_banned_changes_nothing(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
-    let event = post(fixture, &message(&channel, "before"), &by, at(1)).await;
-    fixture.people.ban(by.id(), Some(at(2))).await.unwrap().unwrap();
-    let refused = fixture.log.post(message(&channel, "after"), by.clone(), at(3)).await;
-    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
-    for wish in [Wish::Edit(body("x")), Wish::Delete] {
-        let refused = amend(fixture, &channel, event.id, wish, &by).await;
-        assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
-    }
-    fixture.people.ban(by.id(), None).await.unwrap().unwrap();
-    post(fixture, &message(&channel, "again"), &by, at(3)).await;
-}
-
-/// Members wait, staff do not; a repetition is no message.
-pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
-    let channel = channel(fixture).await;
-    let change = lodge_domain::board::ChannelChange { topic: None, slow_mode_s: Some(30) };
-    fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
-    let (by, staff) = (somebody(Role::Member), somebody(Role::Moderator));
-    let first = message(&channel, "1");
-    post(fixture, &first, &by, at(0)).await;
-    let refused = fixture.log.post(message(&channel, "2"), by.clone(), at(10)).await;
-    let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
-    assert_eq!(retry_after.as_secs(), 20);
-    fixture.log.post(first, by.clone(), at(10)).await.unwrap();
-    post(fixture, &message(&channel, "3"), &by, at(30)).await;
-    for second in [30, 31] {
-        post(fixture, &message(&channel, "s"), &staff, at(second)).await;
-    }
-}
-
-/// What one has read stays so; one's own messages are none to be read, and a name is a mark.
-pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
-    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
-    let reader = somebody(Role::Member);
-    fixture.people.note(reader.profile.clone()).await.unwrap();
-    let unread = async || {
-        let unread = fixture.people.unread(reader.profile.clone()).await.unwrap();
-        let here = unread.into_iter().find(|unread| unread.channel == channel);
-        here.map_or((0, 0), |here| (here.messages, here.mentions))
-    };
-    assert_eq!(unread().await, (0, 0));
-    let text = format!("hello @{}", reader.profile.username);
-    let event = post(fixture, &message(&channel, &text), &by, at(1)).await;
-    assert_eq!(unread().await, (0, 1));
-    let read = all(fixture, &channel).await.cursor;
-    fixture.people.note_read(reader.id(), channel.clone(), read).await.unwrap();
-    assert_eq!(unread().await, (0, 0));
-    for text in ["a", "b", &text] {
-        post(fixture, &message(&channel, text), &by, at(2)).await;
-    }
-    let own = post(fixture, &message(&channel, "own"), &reader, at(2)).await;
-    assert_eq!(unread().await, (3, 1));
-    let mut old = Cursor::default();
-    old.take(event.id);
-    fixture.people.note_read(reader.id(), channel.clone(), old).await.unwrap();
-    assert_eq!(unread().await, (3, 1));
-    let mut future = Cursor::default();
-    future.take(EventId { seq: own.id.seq + 1_000, ..own.id });
-    fixture.people.note_read(reader.id(), channel.clone(), future).await.unwrap();
-    assert_eq!(unread().await, (0, 0));
-    post(fixture, &message(&channel, "new"), &by, at(3)).await;
-    assert_eq!(unread().await, (1, 0));
-    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap();
-    assert_eq!(unread().await, (1, 0));
-}
-
-/// As they are called now, whenever they wrote; nothing is left of who has gone but what they wrote.
-pub async fn people_are_called_as_they_are_called_now(fixture: &BoardFixture) {
-    let (channel, mut by) = (channel(fixture).await, somebody(Role::Member));
-    post(fixture, &message(&channel, "x"), &by, at(1)).await;
-    by.profile.nickname = String::from("Somebody else");
-    assert!(fixture.people.note(by.profile.clone()).await.unwrap());
-    assert!(!fixture.people.note(by.profile.clone()).await.unwrap());
-    assert_eq!(all(fixture, &channel).await.events[0].by, by.profile);
-    let PersonId::Account(account) = by.id() else { panic!("no account") };
-    let before = Some(AccountId(account.0 - 1));
-    assert_eq!(fixture.people.accounts(before, 1).await.unwrap(), [account]);
-    fixture.people.forget(account).await.unwrap();
-    let former = &all(fixture, &channel).await.events[0];
-    assert_eq!((former.by.username.as_str(), former.by.nickname.as_str()), ("", ""));
-    assert_eq!(former.by.person, by.id());
-    assert!(!fixture.people.accounts(before, 1).await.unwrap().contains(&account));
-}
-
 /// Whoever makes it, and however often.
 pub async fn a_channel_of_a_name_is_one_channel(fixture: &BoardFixture) {
     let slug = channel(fixture).await;
     let topic = Topic::parse("another").unwrap();
-    let again = Channel { slug: slug.clone(), topic, slow_mode_s: 5, created_at: at(9) };
+    let again =
+        Channel { slug: slug.clone(), topic, slow_mode_s: 5, is_archived: true, created_at: at(9) };
     let (found, is_new) = fixture.channels.create(again).await.unwrap();
     assert_eq!((found.created_at, found.topic, is_new), (at(0), Topic::default(), false));
     let all = fixture.channels.list().await.unwrap();
@@ -486,13 +429,16 @@ pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
     let event = post(fixture, &message(&channel, "rude"), &by, at(1)).await;
     amend(fixture, &channel, event.id, Wish::Hide(true), &staff).await.unwrap();
     let reporters = [somebody(Role::Member), somebody(Role::Member)];
-    for reporter in reporters.iter().chain([&reporters[0]]) {
+    let report = async |reporter: &Actor| {
         let (by, reason) = (reporter.profile.clone(), "because".to_owned());
         let added = fixture.reports.add(channel.clone(), event.id, by, reason, at(5)).await;
         assert!(added.unwrap());
+    };
+    for reporter in reporters.iter().chain([&reporters[0]]) {
+        report(reporter).await;
     }
     let here = async || {
-        let open = fixture.reports.open(500).await.unwrap();
+        let open = fixture.reports.open(staff.id(), 500).await.unwrap();
         open.into_iter().filter(|report| report.message.channel == channel).collect::<Vec<_>>()
     };
     let open = here().await;
@@ -503,6 +449,12 @@ pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
     assert_eq!(open[0].message.body, Some(body("rude")));
     assert!(fixture.reports.settle(open[1].id, staff.id(), at(6)).await.unwrap());
     assert_eq!(here().await, []);
+    report(&reporters[0]).await;
+    assert_eq!(here().await, [], "it was settled, and is what it was");
+    amend(fixture, &channel, event.id, Wish::Hide(false), &staff).await.unwrap();
+    amend(fixture, &channel, event.id, Wish::Edit(body("ruder")), &by).await.unwrap();
+    report(&reporters[0]).await;
+    assert_eq!(here().await.len(), 1, "it says something else by now");
     assert!(!fixture.reports.settle(i64::MAX, staff.id(), at(6)).await.unwrap());
     let nothing = EventId { seq: 99, ..event.id };
     let (by, reason) = (staff.profile, String::new());

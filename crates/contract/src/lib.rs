@@ -17,7 +17,7 @@ use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
     accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
-    board::{BoardLog, BoardPeople, Channels, HookStore, Reports},
+    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -27,6 +27,8 @@ pub mod accounts;
 pub mod attempts;
 pub mod board;
 pub mod board_hooks;
+pub mod board_people;
+pub mod board_pictures;
 pub mod changes;
 pub mod claims;
 pub mod click_limits;
@@ -89,6 +91,8 @@ pub struct BoardFixture {
     pub people: Arc<dyn BoardPeople>,
     /// What is to be looked at.
     pub reports: Arc<dyn Reports>,
+    /// The pictures of messages.
+    pub pictures: Arc<dyn MessagePictures>,
     /// Who is told what happens.
     pub hooks: Arc<dyn HookStore>,
     /// What must live as long as the stores.
@@ -210,7 +214,7 @@ macro_rules! accounts_promises {
 macro_rules! pictures_promises {
     ($make:path) => {
         $crate::tests! { $make, $crate::PicturesFixture;
-            pictures::a_picture_is_kept_in_both_sizes,
+            pictures::a_picture_is_kept_in_its_sizes,
             pictures::a_removed_picture_is_gone,
             pictures::old_pictures_are_found,
         }
@@ -263,18 +267,26 @@ macro_rules! board_promises {
             board::concurrent_repetitions_are_one_message,
             board::a_cursor_goes_through_everything_once,
             board::an_edit_is_an_event_and_keeps_what_was,
+            board::a_message_is_edited_so_often_and_no_more,
             board::a_hidden_message_is_read_by_nobody,
             board::a_deleted_message_is_gone_for_everybody,
             board::everybody_has_one_sign_of_a_kind_under_a_message,
             board::an_answer_names_a_message_of_its_channel,
             board::a_search_finds_what_has_all_the_words,
-            board::who_is_banned_changes_nothing,
-            board::slow_mode_holds_members_back,
-            board::what_is_unread_is_counted,
-            board::people_are_called_as_they_are_called_now,
+            board_people::who_is_banned_changes_nothing,
+            board_people::slow_mode_holds_members_back,
+            board_people::nobody_waits_in_slow_mode_for_the_clock_of_another,
+            board_people::what_is_unread_is_counted,
+            board_people::what_was_read_a_moment_ago_is_not_unread,
+            board_people::a_bot_is_told_that_it_is_named,
+            board_people::people_are_called_as_they_are_called_now,
             board::a_channel_of_a_name_is_one_channel,
             board::a_message_is_reported_until_it_is_settled,
             board::who_wrote_something_can_take_it_away,
+            board_pictures::what_would_come_of_a_message_is_what_comes_of_it,
+            board_pictures::a_picture_is_its_messages_until_that_is_deleted,
+            board_pictures::a_message_of_a_picture_alone_is_another_than_one_with_words,
+            board_pictures::pictures_of_who_has_left_go_and_others_stay,
             board_hooks::a_hook_is_kept_until_it_is_removed,
             board_hooks::how_it_goes_with_a_hook_is_kept,
             board_hooks::a_disabled_hook_stays_disabled,

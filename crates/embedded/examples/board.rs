@@ -81,7 +81,10 @@ async fn store(log: &Arc<dyn BoardLog>, messages: u64, callers: u64) -> Outcome<
 fn actor(number: i64) -> Actor {
     let person = PersonId::Account(AccountId(number));
     let (username, nickname) = (format!("user{number}"), format!("User {number}"));
-    Actor { profile: Profile { person, username, nickname, picture: None }, role: Role::Member }
+    Actor {
+        profile: Profile { person, username, nickname, picture: None, role: Role::Member },
+        role: Role::Member,
+    }
 }
 
 /// A dozen common words, and one that is in no other message.

@@ -38,6 +38,9 @@ const BOARD_SEARCH_TIME_MAX: Duration = Duration::from_secs(1);
 /// Searches of messages that wait.
 const BOARD_SEARCHES_MAX: usize = 32;
 
+/// Threads that read what is said on the board.
+pub(crate) const BOARD_READERS: usize = 2;
+
 /// Goes with a thread; when all clones are gone, the threads have ended.
 type Alive = Sender<()>;
 
@@ -50,6 +53,8 @@ pub(crate) struct Engine {
     pub(crate) scans: Readers,
     /// And one for searches of rides, which may take seconds.
     pub(crate) searches: Searches,
+    /// Those of the board, so that whoever is redirected waits for none of its pages.
+    pub(crate) board: Readers,
     /// One for searches of messages.
     pub(crate) board_searches: Readers,
     /// And one for exports of rides, which read page after page.
@@ -127,9 +132,11 @@ impl Engine {
         let scans = Readers::start(&file, one, &readers_alive)?;
         let few = readers::Size { queue: SEARCHES_MAX, time_max: Some(SEARCH_TIME_MAX), ..one };
         let searches = Searches::new(Readers::start(&file, few, &readers_alive)?, SEARCHES_MAX);
+        let of_board = readers::Size { threads: BOARD_READERS, ..size };
+        let board = Readers::start(&file, of_board, &readers_alive)?;
         let short = Some(BOARD_SEARCH_TIME_MAX);
-        let of_board = readers::Size { queue: BOARD_SEARCHES_MAX, time_max: short, ..one };
-        let board_searches = Readers::start(&file, of_board, &readers_alive)?;
+        let words = readers::Size { queue: BOARD_SEARCHES_MAX, time_max: short, ..one };
+        let board_searches = Readers::start(&file, words, &readers_alive)?;
         // Some pages may wait that nobody wants any more.
         let pages = readers::Size { queue: 2 * EXPORTS_MAX, ..one };
         let exports = Readers::start(&file, pages, &readers_alive)?;
@@ -146,6 +153,7 @@ impl Engine {
             readers,
             scans,
             searches,
+            board,
             board_searches,
             exports,
             checkpoints,
@@ -188,6 +196,7 @@ impl Engine {
         self.readers.close();
         self.scans.close();
         self.searches.close();
+        self.board.close();
         self.board_searches.close();
         self.exports.close();
         let drained = ended(&ends.writer, deadline) & ended(&ends.readers, deadline);

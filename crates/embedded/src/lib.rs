@@ -37,7 +37,7 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
-    board::{BoardLog, BoardPeople, Channels, HookStore, Reports},
+    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -114,6 +114,11 @@ impl Embedded {
 
     /// What people want looked at.
     pub fn board_reports(&self) -> Arc<dyn Reports> {
+        Arc::new(self.board())
+    }
+
+    /// The pictures of its messages.
+    pub fn board_pictures(&self) -> Arc<dyn MessagePictures> {
         Arc::new(self.board())
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, accounts::shows_something};
 
 /// The longest message, in characters.
 pub const BODY_CHARS_MAX: usize = 2_000;
@@ -12,7 +12,8 @@ pub const BODY_CHARS_MAX: usize = 2_000;
 /// The longest id that a client gives to a message, in bytes.
 const CLIENT_ID_MAX: usize = 64;
 
-/// The text of a message as it was typed: 1 to 2,000 characters, and no controls but ends of lines and tabs.
+/// The text of a message as it was typed: 1 to 2,000 characters, something to be seen among them, and no controls but
+/// ends of lines and tabs; nothing at all only where a picture says everything.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Body(Box<str>);
@@ -20,10 +21,19 @@ pub struct Body(Box<str>);
 impl Body {
     /// Takes a text as somebody typed it. Browsers send ends of lines as two characters; kept is one.
     pub fn parse(typed: &str) -> Result<Self> {
+        let body = Self::beside_picture(typed)?;
+        if body.is_empty() {
+            return Err(Error::invalid("body", "is empty"));
+        }
+        Ok(body)
+    }
+
+    /// The same beside a picture, where it may say nothing.
+    pub fn beside_picture(typed: &str) -> Result<Self> {
         let text = typed.replace("\r\n", "\n").replace('\r', "\n");
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-        if text.is_empty() {
-            return Err(Error::invalid("body", "is empty"));
+        if !text.is_empty() && !shows_something(text) {
+            return Err(Error::invalid("body", "holds nothing that can be seen"));
         }
         let length = text.chars().count();
         if length > BODY_CHARS_MAX {
@@ -44,6 +54,11 @@ impl Body {
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
@@ -164,6 +179,34 @@ mod tests {
         {
             assert!(Body::parse(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_body_shows_something() {
+        for text in [
+            "\u{200b}",
+            "\u{feff}\u{200b}\n\u{2060}",
+            "\u{ad}",
+            "\u{3164}",
+            "\u{2800} \u{200d}",
+            "\u{fe0f}",
+            "\u{200e}",
+            "\u{61c}",
+            "\u{e0041}",
+        ] {
+            assert!(Body::parse(text).is_err(), "{text:?}");
+        }
+        for text in ["a\u{200b}", "👩\u{200d}💻", "❤\u{fe0f}", "می\u{200c}خواهم"] {
+            assert_eq!(Body::parse(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn only_beside_a_picture_a_body_may_be_empty() {
+        assert!(Body::beside_picture(" \n").unwrap().is_empty());
+        assert_eq!(Body::beside_picture(" a ").unwrap(), Body::parse("a").unwrap());
+        let long = "a".repeat(BODY_CHARS_MAX + 1);
+        assert!(Body::beside_picture(&long).is_err() && Body::beside_picture("a\0").is_err());
     }
 
     #[test]

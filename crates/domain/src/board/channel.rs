@@ -113,6 +113,8 @@ pub struct Channel {
     pub topic: Topic,
     /// How many seconds must lie between two messages of one person who is not of the staff; 0 is no limit.
     pub slow_mode_s: u32,
+    /// Whether nobody writes there any more. It can be read.
+    pub is_archived: bool,
     /// When it was made.
     pub created_at: Timestamp,
 }
@@ -124,6 +126,8 @@ pub struct ChannelChange {
     pub topic: Option<Topic>,
     /// How many seconds must lie between two messages of one person.
     pub slow_mode_s: Option<u32>,
+    /// Whether nobody writes there any more.
+    pub is_archived: Option<bool>,
 }
 
 impl ChannelChange {

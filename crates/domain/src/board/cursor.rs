@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{EventId, Origin, origin::pair};
 use crate::{Error, Result};
 
-/// Origins that a cursor names: so many that its text stays under 1 KiB.
-const ORIGINS_MAX: usize = 30;
-
 /// The longest text of a cursor, in bytes.
 pub const CURSOR_BYTES_MAX: usize = 1024;
 
@@ -40,6 +37,13 @@ impl Cursor {
         *seq = id.seq.max(*seq);
     }
 
+    /// What is had by either of two that fold the same.
+    #[must_use]
+    pub fn joined(mut self, other: &Self) -> Self {
+        other.ids().for_each(|id| self.take(id));
+        self
+    }
+
     /// Goes back to before an event, and with it all that follow of the same origin.
     pub fn before(&mut self, id: EventId) {
         let seq = self.seq(id.origin).min(id.seq - 1);
@@ -53,6 +57,16 @@ impl Cursor {
     /// Each origin that is named, and up to where.
     pub fn seqs(&self) -> impl Iterator<Item = (Origin, u64)> {
         self.seqs.iter().map(|(origin, seq)| (*origin, *seq))
+    }
+
+    /// Whether both name the same closed origins in short, so that either may take what the other has beside them.
+    pub fn folds_as(&self, other: &Self) -> bool {
+        self.folded == other.folded
+    }
+
+    /// The last event that is had of each origin that is named.
+    pub fn ids(&self) -> impl Iterator<Item = EventId> {
+        self.seqs().filter(|(_, seq)| *seq > 0).map(|(origin, seq)| EventId { origin, seq })
     }
 
     /// The same in full: `closed` are the origins that write no more, in the order in which they closed, each with
@@ -69,8 +83,9 @@ impl Cursor {
     }
 
     /// The same in short: the closed origins of which everything is had, from the first on, become one entry.
-    #[must_use]
-    pub fn folded(self, closed: &[(Origin, u64)]) -> Self {
+    /// [`Error::Invalid`] if it is too long all the same: were one of its origins left out, whoever reads on from there
+    /// would begin anew with that one, and never come to an end.
+    pub fn folded(self, closed: &[(Origin, u64)]) -> Result<Self> {
         let mut cursor = self.unfolded(closed);
         for (origin, seq) in closed {
             if cursor.seq(*origin) < *seq {
@@ -79,11 +94,12 @@ impl Cursor {
             cursor.seqs.remove(origin);
             cursor.folded = Some(*origin);
         }
-        // What is forgotten here comes again, and is known by its id.
-        while cursor.seqs.len() > ORIGINS_MAX {
-            cursor.seqs.pop_first();
+        if cursor.to_string().len() > CURSOR_BYTES_MAX {
+            let (origins, most) = (cursor.seqs.len(), CURSOR_BYTES_MAX);
+            let reason = format!("names {origins} databases, which do not fit into {most} bytes");
+            return Err(Error::invalid("cursor", reason));
         }
-        cursor
+        Ok(cursor)
     }
 }
 
@@ -105,7 +121,7 @@ impl FromStr for Cursor {
                 let last = u32::try_from(seq).ok().and_then(Origin::new).ok_or_else(refused)?;
                 cursor.folded.replace(last).is_none()
             };
-            if !is_new || cursor.seqs.len() > ORIGINS_MAX {
+            if !is_new {
                 return Err(refused());
             }
         }
@@ -163,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_no_answer_gave_is_refused() {
-        let long = (1..=ORIGINS_MAX + 1).map(|o| format!("{o}:1")).collect::<Vec<_>>().join(",");
+        let long = (1..=300).map(|o| format!("{o}:1")).collect::<Vec<_>>().join(",");
         for text in [
             "x",
             ",",
@@ -192,9 +208,9 @@ mod tests {
                     cursor.take(EventId { origin: *origin, seq: had.min(*last) });
                 }
             }
-            let folded = cursor.clone().folded(&closed);
+            let folded = cursor.clone().folded(&closed).unwrap();
             prop_assert_eq!(folded.to_string().parse::<Cursor>().unwrap(), folded.clone());
-            prop_assert_eq!(folded.clone().folded(&closed), folded.clone());
+            prop_assert_eq!(folded.clone().folded(&closed).unwrap(), folded.clone());
             prop_assert_eq!(folded.unfolded(&closed), cursor);
         }
     }
@@ -209,13 +225,31 @@ mod tests {
         let open = EventId { origin: origin(u32::MAX - 500), seq: i64::MAX.unsigned_abs() };
         cursor.take(open);
         assert_eq!(
-            cursor.clone().folded(&closed).to_string(),
+            cursor.clone().folded(&closed).unwrap().to_string(),
             format!("0:{},{open}", u32::MAX - 499)
         );
-        let none_closed = cursor.folded(&[]).to_string();
-        assert!(none_closed.len() <= CURSOR_BYTES_MAX, "{}", none_closed.len());
-        let back: Cursor = none_closed.parse().unwrap();
-        assert_eq!(back.to_string(), none_closed);
+    }
+
+    #[test]
+    fn a_cursor_names_every_open_origin_or_is_refused() {
+        let mut cursor = Cursor::default();
+        let mut fitting = 0;
+        for number in 0..500 {
+            cursor.take(EventId { origin: origin(u32::MAX - number), seq: 1_000_000 });
+            match cursor.clone().folded(&[]) {
+                Ok(folded) => {
+                    assert_eq!(folded, cursor);
+                    assert_eq!(folded.to_string().parse::<Cursor>().unwrap(), cursor);
+                    fitting = number + 1;
+                }
+                Err(refused) => {
+                    assert!(cursor.to_string().len() > CURSOR_BYTES_MAX);
+                    let why = refused.to_string();
+                    assert!(why.contains(&format!("names {} databases", number + 1)), "{why}");
+                }
+            }
+        }
+        assert!((30..500).contains(&fitting), "{fitting}");
     }
 
     #[test]

@@ -182,7 +182,7 @@ pub struct Quote {
     pub id: EventId,
     /// What its author is called.
     pub nickname: String,
-    /// How it begins; nothing if it cannot be read.
+    /// How it begins; empty where it is a picture alone, and nothing if it cannot be read.
     pub body: Option<Body>,
 }
 
@@ -228,6 +228,15 @@ pub enum Wish {
     },
     /// Hide it, or show it again.
     Hide(bool),
+}
+
+/// What came of something that was done with a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Amended {
+    /// What happened.
+    pub event: Event,
+    /// The picture that the message had and has no more.
+    pub former: Option<PictureId>,
 }
 
 /// What came of a message that was sent.

@@ -30,7 +30,7 @@ impl Belongings for Guests {
     }
 
     async fn let_go(&self, former: AccountId) -> Result<()> {
-        self.board.people.forget(former).await
+        self.board.forget(former).await
     }
 
     async fn note(&self, changed: AccountId) -> Result<()> {

@@ -1,15 +1,16 @@
 //! What a message says, as HTML: of Markdown what fits into a message, and never a tag that was typed.
 
-use std::net::Ipv4Addr;
+use std::{collections::BTreeSet, net::Ipv4Addr};
 
 use linkify::{LinkFinder, LinkKind};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TextMergeStream};
 use url::{Host, Url};
 
 use super::mentions::{MENTIONS_MAX, mentions};
+use crate::accounts::{Username, is_unseen, shows_something};
 
 /// The most that a message becomes, in bytes; what would be longer is shown as it was typed.
-pub const HTML_BYTES_MAX: usize = 48 * 1024;
+pub const HTML_BYTES_MAX: usize = 24 * 1024;
 
 /// So deep things stand in each other; further in, they are text.
 const DEPTH_MAX: usize = 8;
@@ -18,15 +19,25 @@ const DEPTH_MAX: usize = 8;
 /// whom it names. Whatever it is made of besides, its tags are `a`, `blockquote`, `br`, `code`, `del`, `em`, `hr`,
 /// `li`, `ol`, `p`, `pre`, `span`, `strong` and `ul`.
 pub fn html(body: &str) -> String {
+    written(body).map_or_else(|| plain(body), |page| page.html)
+}
+
+/// Whom that HTML names.
+pub(super) fn named(body: &str) -> BTreeSet<Username> {
+    written(body).map(|page| page.named.into_iter().collect()).unwrap_or_default()
+}
+
+/// The page of a text; none if it is to be shown as it was typed.
+fn written(body: &str) -> Option<Page> {
     let mut page = Page::default();
     for event in TextMergeStream::new(Parser::new_ext(body, Options::ENABLE_STRIKETHROUGH)) {
         page.add(event);
         if page.html.len() > HTML_BYTES_MAX {
-            return plain(body);
+            return None;
         }
     }
     // Some of what can be typed is nothing but signs of Markdown.
-    if page.says_something { page.html } else { plain(body) }
+    page.says_something.then_some(page)
 }
 
 /// The text as it was typed.
@@ -46,7 +57,7 @@ struct Page {
     open: Vec<&'static str>,
     link: Option<Link>,
     in_code: bool,
-    mentions: usize,
+    named: Vec<Username>,
     says_something: bool,
 }
 
@@ -181,13 +192,13 @@ impl Page {
     /// Text in which people may be named.
     fn names(&mut self, text: &str) {
         let mut written = 0;
-        for mention in mentions(text).into_iter().take(MENTIONS_MAX - self.mentions) {
-            self.mentions += 1;
+        for mention in mentions(text).into_iter().take(MENTIONS_MAX - self.named.len()) {
             self.lines(&text[written..mention.start]);
             self.html.push_str("<span class=\"mention\">");
             self.written(&text[mention.start..mention.end]);
             self.html.push_str("</span>");
             written = mention.end;
+            self.named.push(mention.username);
         }
         self.lines(&text[written..]);
     }
@@ -200,7 +211,7 @@ impl Page {
     }
 
     fn written(&mut self, text: &str) {
-        self.says_something |= text.chars().any(|c| !c.is_whitespace());
+        self.says_something |= shows_something(text);
         if let Some(link) = &mut self.link {
             link.text.push_str(text);
         }
@@ -247,13 +258,8 @@ fn is_like_host(word: &str) -> bool {
 /// The character that people see there, if they see one.
 fn as_seen(c: char) -> Option<char> {
     match c {
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2060}'..='\u{2064}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' => None,
+        '\n' | '\r' | '\t' => Some(' '),
+        c if is_unseen(c) => None,
         '\u{2024}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => Some('.'),
         c => Some(c),
     }
@@ -327,6 +333,9 @@ mod tests {
             "go to bank.example!",
             "**bank**.example",
             "bank\u{200b}.example",
+            "bank\u{206a}.example",
+            "bank\u{e0001}.example",
+            "bank&#x202d;.example",
             "bank。example",
             "bank.example/evil.example",
             "127.0.0.1",
@@ -347,6 +356,7 @@ mod tests {
             ("-", "-"),
             ("---", "---"),
             ("[a]: http://b", "[a]: http://b"),
+            ("&#8203;&nbsp;", "&amp;#8203;&amp;nbsp;"),
         ] {
             assert_eq!(html(typed), format!("<p>{shown}</p>"));
         }

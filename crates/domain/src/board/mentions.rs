@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Body;
+use super::{Body, markup};
 use crate::accounts::Username;
 
 /// People whom one message can name; further ones are text.
@@ -19,7 +19,7 @@ pub struct Mention {
     pub username: Username,
 }
 
-/// Names in a text, each after an `@` that follows nothing that could be a part of an address.
+/// Names in a text in which nothing is code or a link, each after an `@` that follows nothing that could be a part of an address.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     for (start, _) in text.match_indices('@') {
@@ -37,9 +37,11 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Everybody whom a message names, once.
+/// Everybody whom a message names, once: those whom its HTML marks, so none in code or in a link.
 pub fn mentioned(body: &Body) -> BTreeSet<Username> {
-    mentions(body.as_str()).into_iter().map(|mention| mention.username).take(MENTIONS_MAX).collect()
+    // The sign may be written as HTML has it.
+    let may_name = body.as_str().contains(['@', '&']);
+    if may_name { markup::named(body.as_str()) } else { BTreeSet::new() }
 }
 
 fn is_part(c: char) -> bool {
@@ -68,6 +70,30 @@ mod tests {
         for text in ["", "@", "@ ada", "ada@example.org", "@@ada", "x/@ada", "@..."] {
             assert_eq!(names(text), [], "{text:?}");
         }
+    }
+
+    #[test]
+    fn only_whom_people_see_named_is() {
+        let names = |text: &str| {
+            let body = Body::parse(text).unwrap();
+            mentioned(&body).iter().map(Username::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(names("@bob, `@ada` and\n- @Ada"), ["ada", "bob"]);
+        assert_eq!(names("**@ada** &#64;bob"), ["ada", "bob"]);
+        for text in [
+            "`@ada`",
+            "``a ` @ada``",
+            "```\n@ada\n```",
+            "~~~\n@ada",
+            "a\n\n    @ada",
+            "[@ada](https://a.example)",
+            "https://a.example/?@ada",
+        ] {
+            assert_eq!(names(text), Vec::<String>::new(), "{text:?}");
+        }
+        assert_eq!(names("a \\`@ada`"), ["ada"], "that is no code");
+        let many: Vec<_> = (0..=MENTIONS_MAX).map(|number| format!("@u{number:02}")).collect();
+        assert_eq!(names(&many.join(" ")).len(), MENTIONS_MAX);
     }
 
     proptest! {

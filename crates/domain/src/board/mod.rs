@@ -11,7 +11,9 @@ mod mentions;
 mod origin;
 mod page;
 mod people;
+mod pictures;
 mod presence;
+mod reads;
 mod rules;
 mod service;
 #[cfg(test)]
@@ -24,8 +26,8 @@ pub use self::{
     channel::{CHANNELS_MAX, Channel, ChannelChange, SLOW_MODE_S_MAX, Slug, Topic},
     cursor::{CURSOR_BYTES_MAX, Cursor},
     event::{
-        Event, EventsPage, Message, MessagesPage, NewMessage, Posted, Quote, Reach, ReactionCount,
-        Version, Visibility, What, Wish,
+        Amended, Event, EventsPage, Message, MessagesPage, NewMessage, Posted, Quote, Reach,
+        ReactionCount, Version, Visibility, What, Wish,
     },
     guests::Guests,
     hooks::{
@@ -37,11 +39,11 @@ pub use self::{
     origin::{EventId, Origin},
     people::{Actor, BOT_PREFIX, PersonId, Profile},
     presence::{PRESENCE_TTL, Presence},
-    rules::{Target, Writer, check_banned, check_post, check_repeated, judge},
+    rules::{BANNED, EDITS_MAX, Target, Writer, check_banned, check_post, check_repeated, judge},
     service::{Board, BoardStores, News},
     stamp::Stamp,
     store::{
-        BoardLog, BoardPeople, Channels, Known, MessageSearch, MessagesQuery, PAGE_MAX, Report,
-        Reports, UNREAD_MAX, Unread, Word,
+        BoardLog, BoardPeople, Channels, Known, MessagePictures, MessageSearch, MessagesQuery,
+        PAGE_MAX, ReadNote, Report, Reports, UNREAD_MAX, Unread, Word,
     },
 };

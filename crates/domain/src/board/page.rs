@@ -36,7 +36,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        accounts::AccountId,
+        accounts::{AccountId, Role},
         board::{EventId, Origin, PersonId, Profile, Stamp, What},
     };
 
@@ -54,6 +54,7 @@ mod tests {
                 username: String::new(),
                 nickname: String::new(),
                 picture: None,
+                role: Role::Member,
             };
             let what = What::Delete { target: id };
             all.push(Event { id, at: Stamp::after(latest, now), by, what });

@@ -47,6 +47,8 @@ pub struct Profile {
     pub nickname: String,
     /// Their picture.
     pub picture: Option<PictureId>,
+    /// Whether they keep order.
+    pub role: Role,
 }
 
 impl Profile {
@@ -57,6 +59,7 @@ impl Profile {
             username: account.username.as_str().to_owned(),
             nickname: account.nickname.as_str().to_owned(),
             picture: account.picture,
+            role: account.role,
         }
     }
 
@@ -67,6 +70,7 @@ impl Profile {
             username: key.name.clone(),
             nickname: key.name.clone(),
             picture: None,
+            role: Role::Member,
         }
     }
 

@@ -98,6 +98,11 @@ impl Presence {
         }
     }
 
+    /// Somebody is nobody any more; who has left, if they were here.
+    pub fn forget(&mut self, person: PersonId) -> Option<Profile> {
+        self.people.remove(&person).map(|here| here.profile)
+    }
+
     /// Lets go of those who have not come back in time; who they are.
     pub fn sweep(&mut self, now: Timestamp) -> Vec<Profile> {
         let gone = self.people.extract_if(|_, here| here.has_gone(now));
@@ -108,9 +113,7 @@ impl Presence {
     pub fn here(&self, now: Timestamp) -> Vec<Profile> {
         let here = self.people.values().filter(|here| !here.has_gone(now));
         let mut here: Vec<_> = here.map(|here| here.profile.clone()).collect();
-        here.sort_unstable_by(|a, b| {
-            (a.nickname.to_lowercase(), &a.username).cmp(&(b.nickname.to_lowercase(), &b.username))
-        });
+        here.sort_by_cached_key(|who| (who.nickname.to_lowercase(), who.username.clone()));
         here
     }
 
@@ -132,7 +135,11 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::{Clock, accounts::AccountId, clock::ManualClock};
+    use crate::{
+        Clock,
+        accounts::{AccountId, Role},
+        clock::ManualClock,
+    };
 
     fn person(number: i64) -> Profile {
         Profile {
@@ -140,6 +147,7 @@ mod tests {
             username: format!("p{number}"),
             nickname: format!("P{number}"),
             picture: None,
+            role: Role::Member,
         }
     }
 

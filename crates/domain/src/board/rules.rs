@@ -2,18 +2,25 @@
 
 use std::time::Duration;
 
-use super::{Actor, Body, NewMessage, Reaction, Stamp, Visibility, What, Wish};
+use jiff::Timestamp;
+
+use super::{Actor, Body, NewMessage, Reaction, Visibility, What, Wish};
 use crate::{Error, Result};
+
+/// How often a message can be edited; what it was each time is kept.
+pub const EDITS_MAX: u32 = 50;
 
 /// What a store knows of whoever wants to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Writer {
     /// Whether they are banned from the board.
     pub is_banned: bool,
-    /// When they last wrote a message in the channel.
-    pub last_at: Option<Stamp>,
+    /// When they last wrote a message in the channel, by the clock of then.
+    pub last_at: Option<Timestamp>,
     /// The channel's slow mode, in seconds.
     pub slow_mode_s: u32,
+    /// Whether the channel is archived.
+    pub is_archived: bool,
 }
 
 /// What a store knows of a message that somebody wants to do something with.
@@ -27,22 +34,42 @@ pub struct Target {
     pub visibility: Visibility,
     /// Whether their sign of this wish is under it.
     pub has_sign: bool,
+    /// How often it was edited, if they wish to edit it.
+    pub edits: u32,
+    /// Whether its channel is archived.
+    pub is_archived: bool,
 }
+
+/// What is said to whoever is banned.
+pub const BANNED: &str =
+    "you are banned from this board: whoever keeps order here has decided that";
 
 /// [`Error::Forbidden`] if somebody is banned.
 pub fn check_banned(is_banned: bool) -> Result<()> {
     if is_banned {
-        return Err(Error::forbidden("you are banned from the board"));
+        return Err(Error::forbidden(BANNED));
     }
     Ok(())
 }
 
-/// [`Error`] if somebody may not write a message at `now`.
-pub fn check_post(writer: &Writer, by: &Actor, now: Stamp) -> Result<()> {
+fn check_open(is_archived: bool) -> Result<()> {
+    if is_archived {
+        return Err(Error::forbidden("this channel is archived: nobody writes here any more"));
+    }
+    Ok(())
+}
+
+/// [`Error`] if somebody may not write a message at `now`, by the clock: the time that a message gets is later where
+/// another one's clock was ahead, and nobody is to wait for that. A clock that was put back holds nobody either, but two
+/// messages that were taken in the other order are one too many.
+pub fn check_post(writer: &Writer, by: &Actor, now: Timestamp) -> Result<()> {
     check_banned(writer.is_banned)?;
-    let Some(last_at) = writer.last_at.filter(|_| !by.is_staff()) else { return Ok(()) };
-    let next = last_at.microseconds() + i64::from(writer.slow_mode_s) * 1_000_000;
-    match u64::try_from(next - now.microseconds()) {
+    check_open(writer.is_archived)?;
+    let (slow, now) = (i64::from(writer.slow_mode_s) * 1_000_000, now.as_microsecond());
+    let last_at = writer.last_at.map(Timestamp::as_microsecond);
+    let last_at = last_at.filter(|last_at| !by.is_staff() && *last_at <= now + slow);
+    let Some(last_at) = last_at else { return Ok(()) };
+    match u64::try_from(last_at.min(now) + slow - now) {
         Ok(wait) if wait > 0 => {
             Err(Error::TooMany { retry_after: Duration::from_secs(wait.div_ceil(1_000_000)) })
         }
@@ -76,9 +103,15 @@ pub fn judge(
     match wish {
         Wish::Edit(body) => {
             check_own(target)?;
+            check_open(target.is_archived)?;
             readable()?;
-            let is_same = target.body.as_ref() == Some(&body);
-            Ok((!is_same).then_some(What::Edit { target: id, body: Some(body) }))
+            if target.body.as_ref() == Some(&body) {
+                return Ok(None);
+            }
+            if target.edits >= EDITS_MAX {
+                return Err(Error::conflict("this message has been edited as often as one may be"));
+            }
+            Ok(Some(What::Edit { target: id, body: Some(body) }))
         }
         Wish::Delete => {
             check_own(target)?;
@@ -86,6 +119,7 @@ pub fn judge(
             Ok(is_there.then_some(What::Delete { target: id }))
         }
         Wish::React { reaction, is_removed } => {
+            check_open(target.is_archived)?;
             readable()?;
             Ok(reacted(target, id, reaction, is_removed))
         }
@@ -129,6 +163,7 @@ mod tests {
             username: "ada".to_owned(),
             nickname: "Ada".to_owned(),
             picture: None,
+            role,
         };
         Actor { profile, role }
     }
@@ -146,10 +181,16 @@ mod tests {
     }
 
     /// What comes of each wish: `+` it happens, `=` it is so already, `-` it is refused.
-    fn judged(is_own: bool, visibility: Visibility, role: Role, is_banned: bool) -> String {
+    fn judged(
+        is_own: bool,
+        visibility: Visibility,
+        role: Role,
+        (is_banned, is_archived): (bool, bool),
+    ) -> String {
         let id = EventId { origin: Origin::new(1).unwrap(), seq: 1 };
         let body = Some(Body::parse("old").unwrap());
-        let target = Target { is_own, body, visibility, has_sign: false };
+        let edits = EDITS_MAX - 1;
+        let target = Target { is_own, body, visibility, has_sign: false, edits, is_archived };
         let judged = |wish| match judge(&target, &somebody(role), is_banned, id, wish) {
             Ok(Some(_)) => '+',
             Ok(None) => '=',
@@ -174,23 +215,44 @@ mod tests {
             (true, Deleted, Member, "-=----"),
             (false, Deleted, Admin, "------"),
         ] {
-            let found = judged(is_own, visibility, role, false);
+            let found = judged(is_own, visibility, role, (false, false));
             assert_eq!(found, wanted, "{is_own} {visibility:?} {role:?}");
-            assert_eq!(judged(is_own, visibility, role, true), "------");
+            assert_eq!(judged(is_own, visibility, role, (true, false)), "------");
         }
     }
 
     #[test]
+    fn nobody_writes_in_an_archived_channel_and_what_must_go_can_go() {
+        for (is_own, role, wanted) in
+            [(true, Role::Member, "-+----"), (false, Role::Admin, "----+=")]
+        {
+            assert_eq!(judged(is_own, Visibility::Shown, role, (false, true)), wanted);
+        }
+        let writer = Writer { is_archived: true, ..Writer::default() };
+        let now = Timestamp::UNIX_EPOCH;
+        assert!(check_post(&writer, &somebody(Role::Admin), now).is_err());
+        check_post(&Writer::default(), &somebody(Role::Member), now).unwrap();
+    }
+
+    #[test]
     fn members_wait_out_a_slow_mode_to_the_second() {
-        let at = |microseconds| Stamp::stored(microseconds);
-        let writer = Writer { is_banned: false, last_at: Some(at(5_000_000)), slow_mode_s: 10 };
+        let at = |microseconds| Timestamp::from_microsecond(microseconds).unwrap();
+        let writer = Writer {
+            is_banned: false,
+            last_at: Some(at(5_000_000)),
+            slow_mode_s: 10,
+            is_archived: false,
+        };
         let member = somebody(Role::Member);
-        for (now, wait_s) in [(5_000_001, 10), (14_000_000, 1), (14_999_999, 1)] {
+        // The first was asked before the last one, and comes after it.
+        for (now, wait_s) in [(4_000_000, 10), (5_000_001, 10), (14_000_000, 1), (14_999_999, 1)] {
             let refused = check_post(&writer, &member, at(now));
             let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
             assert_eq!(retry_after.as_secs(), wait_s);
         }
         check_post(&writer, &member, at(15_000_000)).unwrap();
+        // The clock was put back.
+        check_post(&writer, &member, at(-5_000_001)).unwrap();
         check_post(&writer, &somebody(Role::Moderator), at(5_000_001)).unwrap();
         check_post(&Writer { slow_mode_s: 0, ..writer }, &member, at(5_000_001)).unwrap();
     }

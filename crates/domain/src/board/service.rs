@@ -5,13 +5,13 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 
 use super::{
-    Actor, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Event, EventId, Known, Message,
-    MessageSearch, NewMessage, PersonId, Posted, Profile, Report, Reports, Slug, Topic, Wish, Word,
-    rules,
+    Actor, Amended, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Cursor, Event,
+    EventId, Known, Message, MessagePictures, MessageSearch, NewMessage, PersonId, Posted, Profile,
+    ReadNote, Report, Reports, Slug, Topic, Unread, Wish, Word, reads::Reads, rules,
 };
 use crate::{
     Clock, Error, Result,
-    accounts::{Role, Username},
+    accounts::{AccountId, PictureKeeper, Role, Username},
     keys::Keys,
 };
 
@@ -20,6 +20,9 @@ const RINGS_MAX: usize = 1_024;
 
 /// News of people that whoever listens has not heard yet.
 const NEWS_MAX: usize = 1_024;
+
+/// Notes of what people have read that are stored at once; other writes come in between.
+const NOTED_AT_ONCE: usize = 100;
 
 /// The longest reason of a report, in characters.
 const REASON_CHARS_MAX: usize = 500;
@@ -40,11 +43,16 @@ pub struct Board {
     pub people: Arc<dyn BoardPeople>,
     /// Keeps what is to be looked at.
     pub reports: Arc<dyn Reports>,
+    /// Knows the pictures of messages.
+    pub pictures: Arc<dyn MessagePictures>,
+    /// Makes and keeps these.
+    pub keeper: PictureKeeper,
     /// Programs that may write.
     pub bots: Keys,
     /// Says what time it is.
     pub clock: Arc<dyn Clock>,
-    rings: broadcast::Sender<Slug>,
+    reads: Reads,
+    pub(super) rings: broadcast::Sender<Slug>,
     news: broadcast::Sender<News>,
 }
 
@@ -55,6 +63,8 @@ pub enum News {
     Changed(Profile),
     /// They may not be here any more.
     Banned(PersonId),
+    /// Their account is deleted; this is what they were called.
+    Gone(Profile),
 }
 
 /// Where the board is kept.
@@ -67,15 +77,23 @@ pub struct BoardStores {
     pub people: Arc<dyn BoardPeople>,
     /// Keeps what is to be looked at.
     pub reports: Arc<dyn Reports>,
+    /// Knows the pictures of messages.
+    pub pictures: Arc<dyn MessagePictures>,
 }
 
 impl Board {
-    /// A board that is kept there.
-    pub fn new(stores: BoardStores, bots: Keys, clock: Arc<dyn Clock>) -> Self {
-        let BoardStores { log, channels, people, reports } = stores;
+    /// A board that is kept there, and its pictures by `keeper`.
+    pub fn new(
+        stores: BoardStores,
+        keeper: PictureKeeper,
+        bots: Keys,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let BoardStores { log, channels, people, reports, pictures } = stores;
         let rings = broadcast::Sender::new(RINGS_MAX);
         let news = broadcast::Sender::new(NEWS_MAX);
-        Self { log, channels, people, reports, bots, clock, rings, news }
+        let reads = Reads::default();
+        Self { log, channels, people, reports, pictures, keeper, bots, clock, reads, rings, news }
     }
 
     /// Hears what becomes of people, from now on and in this process.
@@ -117,11 +135,13 @@ impl Board {
         wish: Wish,
     ) -> Result<Option<Event>> {
         let now = self.clock.now();
-        let event = self.log.amend(channel.clone(), message, wish, by.clone(), now).await?;
-        if event.is_some() {
-            self.ring(channel.clone());
+        let amended = self.log.amend(channel.clone(), message, wish, by.clone(), now).await?;
+        let Some(Amended { event, former }) = amended else { return Ok(None) };
+        self.ring(channel.clone());
+        if let Some(picture) = former {
+            self.keeper.remove(picture).await;
         }
-        Ok(event)
+        Ok(Some(event))
     }
 
     /// Lets somebody in who wants to read; false if they are known by another profile than this. Either may be the
@@ -133,6 +153,46 @@ impl Board {
         };
         rules::check_banned(known.banned_at.is_some())?;
         Ok(known.profile == *profile)
+    }
+
+    /// Notes how far somebody has read a channel that is there, to be stored soon: what is not stored when the
+    /// process is killed, they read again.
+    pub fn note_read(&self, note: ReadNote) -> Result<()> {
+        self.reads.note(note)
+    }
+
+    /// Stores what people have read since the last time; to be called now and then.
+    pub async fn store_read(&self) -> Result<()> {
+        for some in self.reads.all().chunks(NOTED_AT_ONCE) {
+            self.people.note_read(some.to_vec()).await?;
+            self.reads.forget(some);
+        }
+        Ok(())
+    }
+
+    /// What somebody has read of a channel, of each origin; `None` if they were never there.
+    pub async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>> {
+        let read = self.reads.of(person).into_iter();
+        let read = read.filter_map(|(of, cursor)| (of == channel).then_some(cursor)).collect();
+        self.people.read_so_far(person, channel, read).await
+    }
+
+    /// What somebody has not read.
+    pub async fn unread(&self, reader: Profile) -> Result<Vec<Unread>> {
+        let read = self.reads.of(reader.person);
+        self.people.unread(reader, read).await
+    }
+
+    /// Forgets what an account that is deleted was called and had read, and the pictures that it sent, and tells of it;
+    /// what it wrote stays.
+    pub async fn forget(&self, former: AccountId) -> Result<()> {
+        self.take_pictures_from(former).await?;
+        let known = self.people.find(PersonId::Account(former)).await?;
+        self.people.forget(former).await?;
+        if let Some(known) = known.filter(|known| !known.profile.username.is_empty()) {
+            let _ = self.news.send(News::Gone(known.profile));
+        }
+        Ok(())
     }
 
     /// The channel of that name.
@@ -149,7 +209,8 @@ impl Board {
     ) -> Result<(Channel, bool)> {
         by.check_staff()?;
         let created_at = self.clock.now();
-        self.channels.create(Channel { slug, topic, slow_mode_s: 0, created_at }).await
+        let new = Channel { slug, topic, slow_mode_s: 0, is_archived: false, created_at };
+        self.channels.create(new).await
     }
 
     /// Changes a channel.
@@ -160,6 +221,12 @@ impl Board {
         change: ChannelChange,
     ) -> Result<Channel> {
         by.check_staff()?;
+        if change.is_archived == Some(true) && *slug == Slug::lobby() {
+            return Err(Error::invalid(
+                "archived",
+                "cannot be done to the lobby, where everybody comes in",
+            ));
+        }
         let changed = self.channels.change(slug.clone(), change.checked()?).await?;
         changed.ok_or(Error::not_found("there is no such channel"))
     }
@@ -214,7 +281,13 @@ impl Board {
     /// What people want looked at, the oldest first.
     pub async fn reports(&self, by: &Actor, limit: usize) -> Result<Vec<Report>> {
         by.check_staff()?;
-        self.reports.open(limit).await
+        self.reports.open(by.id(), limit).await
+    }
+
+    /// What is hidden, the newest first.
+    pub async fn hidden(&self, by: &Actor, limit: usize) -> Result<Vec<Message>> {
+        by.check_staff()?;
+        self.reports.hidden(by.id(), limit).await
     }
 
     /// Settles the reports of a message.

@@ -1,6 +1,6 @@
 //! What the HTML of a message must be, whatever was typed; told apart from how it is made.
 
-const HTML_BYTES_MAX: usize = 48 * 1024;
+const HTML_BYTES_MAX: usize = 24 * 1024;
 
 const TAGS: [&str; 14] = [
     "a",

@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Actor, Channel, ChannelChange, Cursor, Event, EventId, EventsPage, Message, MessagesPage,
-    NewMessage, PersonId, Posted, Profile, Reach, Slug, Version, Wish,
+    Actor, Amended, Channel, ChannelChange, Cursor, Event, EventId, EventsPage, Message,
+    MessagesPage, NewMessage, PersonId, Posted, Profile, Reach, Slug, Version, Visibility, Wish,
 };
 use crate::{
     Result,
-    accounts::{AccountId, Username},
+    accounts::{AccountId, PictureId, Pictured, Username},
 };
 
 /// Most events, or messages, in a page.
@@ -58,6 +58,9 @@ pub trait BoardLog: Send + Sync {
     /// [`crate::Error::KeyReused`] if it said something else. `check_post` judges in the same transaction. A
     /// [`crate::Error::NotFound`] if there is no such channel, or in it no message that it could answer.
     async fn post(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Posted>;
+    /// What would come of a message if it was posted now, before more is done for it: the message that it is, or
+    /// nothing; or the error that [`post`](Self::post) would answer with.
+    async fn foresee(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Option<Event>>;
     /// Does something with a message, and stores what happened; nothing if it was so already. `judge` judges in the
     /// same transaction.
     async fn amend(
@@ -67,7 +70,7 @@ pub trait BoardLog: Send + Sync {
         wish: Wish,
         by: Actor,
         now: Timestamp,
-    ) -> Result<Option<Event>>;
+    ) -> Result<Option<Amended>>;
     /// Events, at most `limit` of them, as they may be told now.
     async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage>;
     /// The last messages, as they stand.
@@ -112,6 +115,17 @@ pub struct Unread {
     pub mentions: u32,
 }
 
+/// How far somebody has read a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadNote {
+    /// Who.
+    pub person: PersonId,
+    /// Where.
+    pub channel: Slug,
+    /// What they have read.
+    pub cursor: Cursor,
+}
+
 /// Beyond so many unread messages it is not counted further.
 pub const UNREAD_MAX: u32 = 100;
 
@@ -137,14 +151,32 @@ pub trait BoardPeople: Send + Sync {
     async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<Known>>;
     /// Everybody who is banned.
     async fn banned(&self) -> Result<Vec<Known>>;
-    /// Notes what somebody has read of a channel; what they had read before stays read.
-    async fn note_read(&self, person: PersonId, channel: Slug, cursor: Cursor) -> Result<()>;
-    /// What somebody has not read, of each channel that they have been to, and of each that names them.
-    async fn unread(&self, reader: Profile) -> Result<Vec<Unread>>;
+    /// What somebody has read of a channel, of each origin; `None` if they were never there. `read` is what they have read
+    /// beside what is noted.
+    async fn read_so_far(
+        &self,
+        person: PersonId,
+        channel: Slug,
+        read: Vec<Cursor>,
+    ) -> Result<Option<Cursor>>;
+    /// Notes what people have read of channels that are there; what they had read before stays read.
+    async fn note_read(&self, notes: Vec<ReadNote>) -> Result<()>;
+    /// What somebody has not read, of each channel that is not archived; where they never were, that is all of it.
+    /// `read` is what they have read beside what is noted.
+    async fn unread(&self, reader: Profile, read: Vec<(Slug, Cursor)>) -> Result<Vec<Unread>>;
     /// Accounts that were here, by number, those after `after`.
     async fn accounts(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
     /// Forgets what an account that is deleted was called, and what it had read; what it wrote stays.
     async fn forget(&self, former: AccountId) -> Result<()>;
+}
+
+/// Knows the pictures of messages.
+#[async_trait]
+pub trait MessagePictures: Pictured {
+    /// Whether the message can be read that has this picture, if there is one.
+    async fn visibility(&self, picture: PictureId) -> Result<Option<Visibility>>;
+    /// Takes pictures out of the messages of an account that is deleted, at most `limit` of them; which these were.
+    async fn take_from(&self, former: AccountId, limit: usize) -> Result<Vec<PictureId>>;
 }
 
 /// A message that somebody wants looked at.
@@ -165,7 +197,8 @@ pub struct Report {
 /// Keeps what people want looked at.
 #[async_trait]
 pub trait Reports: Send + Sync {
-    /// Adds one, unless this person has reported the message before; false if there is no such message.
+    /// Adds one, unless this person has reported the message before, and it was not changed since that was settled;
+    /// false if there is no such message.
     async fn add(
         &self,
         channel: Slug,
@@ -174,8 +207,10 @@ pub trait Reports: Send + Sync {
         reason: String,
         at: Timestamp,
     ) -> Result<bool>;
-    /// Those that nobody has settled, the oldest first.
-    async fn open(&self, limit: usize) -> Result<Vec<Report>>;
+    /// Those that nobody has settled, the oldest first, as `reader` sees their messages.
+    async fn open(&self, reader: PersonId, limit: usize) -> Result<Vec<Report>>;
     /// Settles all reports of a report's message; false if there is none.
     async fn settle(&self, id: i64, by: PersonId, at: Timestamp) -> Result<bool>;
+    /// Messages that are hidden, with what they say, the newest first.
+    async fn hidden(&self, reader: PersonId, limit: usize) -> Result<Vec<Message>>;
 }

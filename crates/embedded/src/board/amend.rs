@@ -1,14 +1,17 @@
 //! Doing something with a message: editing, deleting, hiding it, and signs under it.
 
 use jiff::Timestamp;
-use lodge_domain::board::{
-    Actor, Body, Event, EventId, Origin, Reaction, Slug, Stamp, Target, Visibility, What, Wish,
-    judge,
+use lodge_domain::{
+    accounts::PictureId,
+    board::{
+        Actor, Amended, Body, Channel, Event, EventId, Origin, Reaction, Slug, Stamp, Target,
+        Visibility, What, Wish, judge,
+    },
 };
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    number,
+    channels, no_channel, number,
     origins::{self, ChannelRow},
     people,
     post::{Stored, add_event, add_mentions, no_message},
@@ -17,9 +20,11 @@ use super::{
 };
 use crate::failure::Failure;
 
-const TARGET: &str = "SELECT row, author, body, visibility, edited_at IS NOT NULL FROM board_messages \
+const TARGET: &str = "SELECT row, author, body, visibility, edited_at IS NOT NULL, picture FROM board_messages \
     WHERE channel = ?1 AND origin = ?2 AND seq = ?3";
 const HAS_SIGN: &str = "SELECT 1 FROM board_reactions WHERE channel = ?1 AND origin = ?2 AND seq = ?3 AND sign = ?4 AND person = ?5";
+const EDITS: &str = "SELECT count(*) FROM board_events \
+    WHERE channel = ?1 AND target_origin = ?2 AND target_seq = ?3 AND kind = 2";
 const KEEP_FIRST: &str =
     "UPDATE board_events SET body = ?4 WHERE channel = ?1 AND origin = ?2 AND seq = ?3";
 const EDIT: &str = "UPDATE board_messages SET body = ?2, edited_at = ?3 WHERE row = ?1";
@@ -39,9 +44,10 @@ const FORGET_MENTIONS: &str =
     "DELETE FROM board_mentions WHERE username = ?1 AND channel = ?2 AND origin = ?3 AND seq = ?4";
 
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 12] = [
+pub(crate) const STATEMENTS: [&str; 13] = [
     TARGET,
     HAS_SIGN,
+    EDITS,
     KEEP_FIRST,
     EDIT,
     SHOW,
@@ -61,6 +67,7 @@ struct Found {
     body: Option<Body>,
     visibility: Visibility,
     is_edited: bool,
+    picture: Option<PictureId>,
 }
 
 /// Where it is found.
@@ -85,19 +92,26 @@ pub(super) fn amend(
     wish: Wish,
     by: &Actor,
     now: Timestamp,
-) -> Result<Option<Event>, Failure> {
-    let channel = origins::channel(connection, slug)?;
+) -> Result<Option<Amended>, Failure> {
+    let (channel, Channel { is_archived, .. }) =
+        channels::find(connection, slug)?.ok_or_else(no_channel)?;
     let place = Place { channel, id: message };
     let found = find(connection, place)?;
     let has_sign = match &wish {
         Wish::React { reaction, .. } => has_sign(connection, place, *reaction, by)?,
         Wish::Edit(_) | Wish::Delete | Wish::Hide(_) => false,
     };
+    let edits = match &wish {
+        Wish::Edit(_) => edits(connection, place)?,
+        Wish::Delete | Wish::React { .. } | Wish::Hide(_) => 0,
+    };
     let target = Target {
         is_own: found.author == by.id().number(),
         body: found.body.clone(),
         visibility: found.visibility,
         has_sign,
+        edits,
+        is_archived,
     };
     let is_banned = people::is_banned(connection, by.id())?;
     let Some(what) = judge(&target, by, is_banned, message, wish)? else { return Ok(None) };
@@ -105,7 +119,8 @@ pub(super) fn amend(
     people::note(connection, &by.profile)?;
     apply(connection, place, &found, &what, by, at)?;
     add_event(connection, channel, id, at, by.id().number(), &stored(&what))?;
-    Ok(Some(Event { id, at, by: by.profile.clone(), what }))
+    let former = found.picture.filter(|_| matches!(what, What::Delete { .. }));
+    Ok(Some(Amended { event: Event { id, at, by: by.profile.clone(), what }, former }))
 }
 
 fn find(connection: &Connection, place: Place) -> Result<Found, Failure> {
@@ -117,6 +132,7 @@ fn find(connection: &Connection, place: Place) -> Result<Found, Failure> {
             body: row.get::<_, Option<String>>(2)?.map(Body::stored),
             visibility: visibility(3, row.get(3)?)?,
             is_edited: row.get(4)?,
+            picture: row.get::<_, Option<[u8; 32]>>(5)?.map(PictureId::stored),
         })
     });
     found.optional()?.ok_or_else(|| no_message().into())
@@ -131,6 +147,12 @@ fn has_sign(
     let (channel, origin, seq) = place.name()?;
     let sign = (channel, origin, seq, reaction.sign(), by.id().number());
     Ok(connection.prepare_cached(HAS_SIGN)?.exists(sign)?)
+}
+
+/// How often it was edited.
+fn edits(connection: &Connection, place: Place) -> Result<u32, Failure> {
+    let mut edits = connection.prepare_cached(EDITS)?;
+    Ok(edits.query_row(place.name()?, |row| row.get(0))?)
 }
 
 /// What has become of the message.
@@ -173,16 +195,14 @@ fn edit(
         connection.prepare_cached(KEEP_FIRST)?.execute((channel, origin, seq, first))?;
     }
     connection.prepare_cached(EDIT)?.execute((found.row, body.as_str(), at.microseconds()))?;
-    search::forget(connection, found.row)?;
+    forget_words(connection, place, found)?;
     search::index(connection, found.row, place.channel, body)?;
-    forget_mentions(connection, place, found)?;
     add_mentions(connection, place.channel, place.id, body)
 }
 
 /// Its text is gone from everywhere.
 fn delete(connection: &Connection, place: Place, found: &Found) -> Result<(), Failure> {
-    search::forget(connection, found.row)?;
-    forget_mentions(connection, place, found)?;
+    forget_words(connection, place, found)?;
     let deleted = visibility_number(Visibility::Deleted);
     connection.prepare_cached(DELETE)?.execute((found.row, deleted))?;
     for sql in [FORGET_FIRST, FORGET_EDITS, FORGET_SIGNS] {
@@ -201,17 +221,18 @@ fn hide(
     connection.prepare_cached(SHOW)?.execute((found.row, visibility_number(now)))?;
     let Some(body) = &found.body else { return Ok(()) };
     if is_hidden {
-        search::forget(connection, found.row)?;
-        return forget_mentions(connection, place, found);
+        return forget_words(connection, place, found);
     }
     search::index(connection, found.row, place.channel, body)?;
     add_mentions(connection, place.channel, place.id, body)
 }
 
-fn forget_mentions(connection: &Connection, place: Place, found: &Found) -> Result<(), Failure> {
+/// Lets a message be found no more, and name nobody; one that is not shown is forgotten already.
+fn forget_words(connection: &Connection, place: Place, found: &Found) -> Result<(), Failure> {
     let Some(body) = found.body.as_ref().filter(|_| found.visibility == Visibility::Shown) else {
         return Ok(());
     };
+    search::forget(connection, found.row, place.channel, body)?;
     let (channel, origin, seq) = place.name()?;
     for username in lodge_domain::board::mentioned(body) {
         let mention = (username.as_str(), channel, origin, seq);

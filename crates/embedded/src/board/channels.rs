@@ -10,13 +10,12 @@ use rusqlite::{Connection, OptionalExtension, Row, types::Type};
 use super::{SqliteBoard, limit, origins::ChannelRow};
 use crate::{accounts::row::instant, failure::Failure};
 
-const ALL: &str = "SELECT row, slug, topic, slow_mode_s, created_at FROM board_channels ORDER BY slug <> 'lobby', slug";
-const ONE: &str =
-    "SELECT row, slug, topic, slow_mode_s, created_at FROM board_channels WHERE slug = ?1";
+const ALL: &str = "SELECT row, slug, topic, slow_mode_s, created_at, is_archived FROM board_channels ORDER BY slug <> 'lobby', slug";
+const ONE: &str = "SELECT row, slug, topic, slow_mode_s, created_at, is_archived FROM board_channels WHERE slug = ?1";
 const ADD: &str =
     "INSERT INTO board_channels (slug, topic, slow_mode_s, created_at) VALUES (?1, ?2, ?3, ?4)";
 const COUNT: &str = "SELECT count(*) FROM board_channels";
-const CHANGE: &str = "UPDATE board_channels SET topic = coalesce(?2, topic), slow_mode_s = coalesce(?3, slow_mode_s) WHERE slug = ?1";
+const CHANGE: &str = "UPDATE board_channels SET topic = coalesce(?2, topic), slow_mode_s = coalesce(?3, slow_mode_s), is_archived = coalesce(?4, is_archived) WHERE slug = ?1";
 
 /// Those that must find their way by an index; of channels there are a few hundred.
 #[cfg(test)]
@@ -30,12 +29,12 @@ impl Channels for SqliteBoard {
             let all = all.query_map([], |row| read(row).map(|(_, channel)| channel))?;
             Ok(all.collect::<Result<_, _>>()?)
         };
-        self.engine.readers.read(all).await
+        self.engine.board.read(all).await
     }
 
     async fn find(&self, slug: Slug) -> Result<Option<Channel>> {
         let found = move |connection: &_| Ok(find(connection, &slug)?.map(|(_, channel)| channel));
-        self.engine.readers.read(found).await
+        self.engine.board.read(found).await
     }
 
     async fn create(&self, channel: Channel) -> Result<(Channel, bool)> {
@@ -45,7 +44,7 @@ impl Channels for SqliteBoard {
     async fn change(&self, slug: Slug, change: ChannelChange) -> Result<Option<Channel>> {
         self.write(move |connection| {
             let topic = change.topic.as_ref().map(Topic::as_str);
-            let changed = (slug.as_str(), topic, change.slow_mode_s);
+            let changed = (slug.as_str(), topic, change.slow_mode_s, change.is_archived);
             connection.prepare_cached(CHANGE)?.execute(changed)?;
             Ok(find(connection, &slug)?.map(|(_, channel)| channel))
         })
@@ -85,6 +84,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(ChannelRow, Channel)> {
         slug: Slug::parse(&row.get::<_, String>(1)?).map_err(unreadable(1))?,
         topic: Topic::parse(&row.get::<_, String>(2)?).map_err(unreadable(2))?,
         slow_mode_s: row.get(3)?,
+        is_archived: row.get(5)?,
         created_at: instant(4, row.get(4)?)?,
     };
     Ok((ChannelRow(row.get(0)?), channel))

@@ -43,7 +43,7 @@ pub(super) fn page(
     } else {
         EventsPage::after(had, events, at_most)
     };
-    let (start, cursor) = (page.start.folded(&closed), page.cursor.folded(&closed));
+    let (start, cursor) = (page.start.folded(&closed)?, page.cursor.folded(&closed)?);
     Ok(EventsPage { start, cursor, ..page })
 }
 

@@ -39,7 +39,7 @@ impl HookStore for SqliteBoard {
             let mut all = connection.prepare_cached(ALL)?;
             Ok(all.query_map([], read)?.collect::<Result<_, _>>()?)
         };
-        self.engine.readers.read(all).await
+        self.engine.board.read(all).await
     }
 
     async fn remove(&self, id: HookId) -> Result<bool> {

@@ -1,8 +1,8 @@
 //! Messages as they stand.
 
 use lodge_domain::board::{
-    Actor, Body, EventId, Message, MessagesPage, MessagesQuery, PersonId, Slug, Stamp, Version,
-    Visibility,
+    Actor, Body, EDITS_MAX, EventId, Message, MessagesPage, MessagesQuery, PersonId, Slug, Stamp,
+    Version, Visibility,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -18,7 +18,7 @@ const READABLE: &str = "SELECT m.at, m.body, e.body, m.visibility FROM board_mes
     ON e.channel = m.channel AND e.origin = m.origin AND e.seq = m.seq \
     WHERE m.channel = ?1 AND m.origin = ?2 AND m.seq = ?3";
 const EDITS: &str = "SELECT at, body FROM board_events \
-    WHERE channel = ?1 AND target_origin = ?2 AND target_seq = ?3 AND kind = 2 ORDER BY at";
+    WHERE channel = ?1 AND target_origin = ?2 AND target_seq = ?3 AND kind = 2 ORDER BY at LIMIT ?4";
 
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 3] = [PLACE, READABLE, EDITS];
@@ -53,7 +53,7 @@ pub(super) fn page(
 ) -> Result<MessagesPage, Failure> {
     let channel = origins::channel(connection, &query.channel)?;
     let standings = origins::standings(connection, channel)?;
-    let cursor = origins::everything(&standings).folded(&origins::closed(&standings));
+    let cursor = origins::everything(&standings).folded(&origins::closed(&standings))?;
     let reader = Reader { person: query.reader, sees_hidden: false };
     let at_most = limit(query.limit).saturating_add(1);
     let mut statement = connection.prepare_cached(&page_sql(query.before.is_some()))?;
@@ -109,7 +109,8 @@ pub(super) fn history(
     let Some((at, body)) = first.optional()?.ok_or_else(no_message)? else { return Ok(Vec::new()) };
     let mut versions = vec![Version { at: Stamp::stored(at?), body: Body::stored(body) }];
     let mut edits = connection.prepare_cached(EDITS)?;
-    let edits = edits.query_map(name, |row| {
+    let (channel, origin, seq) = name;
+    let edits = edits.query_map((channel, origin, seq, EDITS_MAX), |row| {
         Ok(Version { at: Stamp::stored(row.get(0)?), body: Body::stored(row.get(1)?) })
     })?;
     for version in edits {
@@ -130,7 +131,7 @@ pub(super) fn written_by(
     let reader = Reader { person: author, sees_hidden: true };
     let mut statement = connection.prepare_cached(&written_sql())?;
     let written = statement.query_map((author.number(), after, limit(at_most)), |row| {
-        Ok((row.get(18)?, row::message(connection, row, reader)?))
+        Ok((row.get(19)?, row::message(connection, row, reader)?))
     })?;
     Ok(written.collect::<Result<_, _>>()?)
 }

@@ -7,6 +7,7 @@ pub(crate) mod hooks;
 pub(crate) mod messages;
 pub(crate) mod origins;
 pub(crate) mod people;
+pub(crate) mod pictures;
 pub(crate) mod post;
 pub(crate) mod reports;
 mod row;
@@ -19,7 +20,7 @@ use jiff::Timestamp;
 use lodge_domain::{
     Error, Result,
     board::{
-        Actor, BoardLog, Event, EventId, EventsPage, Message, MessageSearch, MessagesPage,
+        Actor, Amended, BoardLog, Event, EventId, EventsPage, Message, MessageSearch, MessagesPage,
         MessagesQuery, NewMessage, Origin, PersonId, Posted, Reach, Slug, Version, Wish,
     },
 };
@@ -45,7 +46,7 @@ impl SqliteBoard {
             moment.finish()?;
             Ok(found)
         };
-        self.engine.readers.read(at_once).await
+        self.engine.board.read(at_once).await
     }
 
     async fn write<T: Send + 'static>(
@@ -63,6 +64,11 @@ impl BoardLog for SqliteBoard {
         self.write(move |connection| post::post(connection, origin, new, &by, now)).await
     }
 
+    async fn foresee(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Option<Event>> {
+        let origin = self.origin;
+        self.read(move |connection| post::foresee(connection, origin, &new, &by, now)).await
+    }
+
     async fn amend(
         &self,
         channel: Slug,
@@ -70,7 +76,7 @@ impl BoardLog for SqliteBoard {
         wish: Wish,
         by: Actor,
         now: Timestamp,
-    ) -> Result<Option<Event>> {
+    ) -> Result<Option<Amended>> {
         let origin = self.origin;
         self.write(move |connection| {
             amend::amend(connection, origin, &channel, message, wish, &by, now)
@@ -133,6 +139,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
         .chain(messages::STATEMENTS)
         .chain(origins::STATEMENTS)
         .chain(people::STATEMENTS)
+        .chain(pictures::STATEMENTS)
         .chain(post::STATEMENTS)
         .chain(reports::STATEMENTS)
         .chain(row::STATEMENTS)
@@ -143,11 +150,12 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 pub(crate) fn written_statements() -> Vec<String> {
     let others = [post::one_event(), messages::one_sql(), reports::message_sql(), search::sql()];
-    let paged = pages().into_iter().filter(|sql| *sql != reports::open_sql());
+    let own = [reports::open_sql(), reports::hidden_sql()];
+    let paged = pages().into_iter().filter(|sql| !own.contains(sql));
     paged.chain(others).collect()
 }
 
-/// Those whose rows come in the order of an index; open reports are an index of their own.
+/// Those whose rows come in the order of an index; open reports and what is hidden are indexes of their own.
 #[cfg(test)]
 pub(crate) fn pages() -> Vec<String> {
     let of_messages = [false, true].map(messages::page_sql);
@@ -155,6 +163,6 @@ pub(crate) fn pages() -> Vec<String> {
     of_messages
         .into_iter()
         .chain(of_events)
-        .chain([messages::written_sql(), reports::open_sql()])
+        .chain([messages::written_sql(), reports::open_sql(), reports::hidden_sql()])
         .collect()
 }

@@ -101,7 +101,7 @@ pub(super) fn everything(standings: &[Standing]) -> Cursor {
 }
 
 /// The next event's name and, by this clock, its time: later than all that is known in the channel.
-pub(super) fn next(
+pub(crate) fn next(
     connection: &Connection,
     channel: ChannelRow,
     origin: Origin,

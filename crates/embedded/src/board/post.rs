@@ -53,28 +53,62 @@ pub(super) fn post(
     now: Timestamp,
 ) -> Result<Posted, Failure> {
     let person = by.id();
-    let (row, channel) = channels::find(connection, &new.channel)?.ok_or_else(no_channel)?;
-    let mut before = connection.prepare_cached(BEFORE)?;
-    let before = before.query_row((person.number(), new.client_id.as_str()), |found| {
-        Ok((ChannelRow(found.get(0)?), event_id(found, 1)?))
-    });
-    if let Some((at, id)) = before.optional()? {
-        return posted_before(connection, &new, at == row, at, id);
-    }
-    let (id, at) = origins::next(connection, row, origin, now)?;
-    check_post(&writer(connection, by, row, &channel)?, by, at)?;
-    if let Some(answered) = new.reply_to {
-        check_exists(connection, row, answered)?;
-    }
+    let (row, channel, id, at) = match checked(connection, origin, &new, by, now)? {
+        Checked::Before(event) => return Ok(Posted::Before(event)),
+        Checked::New(row, channel, id, at) => (row, channel, id, at),
+    };
     people::note(connection, &by.profile)?;
     add(connection, row, id, at, &new, by)?;
     if channel.slow_mode_s > 0 {
-        let wrote = (person.number(), row.0, at.microseconds());
+        let wrote = (person.number(), row.0, now.as_microsecond());
         connection.prepare_cached(WROTE)?.execute(wrote)?;
     }
     let NewMessage { body, reply_to, picture, .. } = new;
     let what = What::Message { body: Some(body), reply_to, picture, visibility: Visibility::Shown };
     Ok(Posted::New(Event { id, at, by: by.profile.clone(), what }))
+}
+
+/// What would come of a message: the one that it is, or nothing.
+pub(super) fn foresee(
+    connection: &Connection,
+    origin: Origin,
+    new: &NewMessage,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Option<Event>, Failure> {
+    Ok(match checked(connection, origin, new, by, now)? {
+        Checked::Before(event) => Some(event),
+        Checked::New(..) => None,
+    })
+}
+
+/// What a message is that may be posted: one that is there, or a new one with its place.
+enum Checked {
+    Before(Event),
+    New(ChannelRow, Channel, EventId, Stamp),
+}
+
+fn checked(
+    connection: &Connection,
+    origin: Origin,
+    new: &NewMessage,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Checked, Failure> {
+    let (row, channel) = channels::find(connection, &new.channel)?.ok_or_else(no_channel)?;
+    let mut before = connection.prepare_cached(BEFORE)?;
+    let before = before.query_row((by.id().number(), new.client_id.as_str()), |found| {
+        Ok((ChannelRow(found.get(0)?), event_id(found, 1)?))
+    });
+    if let Some((at, id)) = before.optional()? {
+        return posted_before(connection, new, at == row, at, id).map(Checked::Before);
+    }
+    let (id, at) = origins::next(connection, row, origin, now)?;
+    check_post(&writer(connection, by, row, &channel)?, by, now)?;
+    if let Some(answered) = new.reply_to {
+        check_exists(connection, row, answered)?;
+    }
+    Ok(Checked::New(row, channel, id, at))
 }
 
 /// What may be told of a message that comes again.
@@ -84,11 +118,11 @@ fn posted_before(
     same_channel: bool,
     channel: ChannelRow,
     id: EventId,
-) -> Result<Posted, Failure> {
+) -> Result<Event, Failure> {
     let event = one(connection, channel, id)?;
     let first = if let What::Message { body, .. } = &event.what { body.as_ref() } else { None };
     check_repeated(new, same_channel, first)?;
-    Ok(Posted::Before(event))
+    Ok(event)
 }
 
 /// An event that is there.
@@ -109,7 +143,7 @@ fn writer(
     let is_banned = people::is_banned(connection, by.id())?;
     let slow_mode_s = channel.slow_mode_s;
     let last_at = if slow_mode_s > 0 { people::wrote_at(connection, by.id(), row)? } else { None };
-    Ok(Writer { is_banned, last_at, slow_mode_s })
+    Ok(Writer { is_banned, last_at, slow_mode_s, is_archived: channel.is_archived })
 }
 
 pub(super) fn check_exists(

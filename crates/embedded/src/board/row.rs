@@ -9,6 +9,8 @@ use lodge_domain::{
 };
 use rusqlite::{Connection, Result, Row, types::Type};
 
+use crate::accounts::row::role;
+
 /// The kinds of events.
 pub(super) const MESSAGE: i64 = 1;
 pub(super) const EDIT: i64 = 2;
@@ -46,7 +48,7 @@ pub(super) fn visibility(column: usize, number: i64) -> Result<Visibility> {
 }
 
 /// The columns that [`profile`] takes, in its order, of the table `board_people` as `p`.
-pub(super) const PROFILE: &str = "p.person, p.username, p.nickname, p.picture";
+pub(super) const PROFILE: &str = "p.person, p.username, p.nickname, p.picture, p.role";
 
 /// Reads [`PROFILE`], the first of which is at `first`.
 pub(super) fn profile(row: &Row<'_>, first: usize) -> Result<Profile> {
@@ -55,6 +57,7 @@ pub(super) fn profile(row: &Row<'_>, first: usize) -> Result<Profile> {
         username: row.get(first + 1)?,
         nickname: row.get(first + 2)?,
         picture: row.get::<_, Option<[u8; 32]>>(first + 3)?.map(PictureId::stored),
+        role: role(first + 4, row.get(first + 4)?)?,
     })
 }
 
@@ -85,7 +88,7 @@ fn parsed<T>(column: usize, parsed: lodge_domain::Result<T>) -> Result<T> {
 /// The columns that [`event`] takes, in its order: of `board_events` as `e`, of the message that it is or that it is
 /// about as `m`, and of its author as `p`.
 pub(super) const EVENT: &str = "e.origin, e.seq, e.at, e.kind, e.target_origin, e.target_seq, e.body, e.sign, e.flag, \
-    m.body, m.visibility, m.reply_origin, m.reply_seq, m.picture, p.person, p.username, p.nickname, p.picture";
+    m.body, m.visibility, m.reply_origin, m.reply_seq, m.picture, p.person, p.username, p.nickname, p.picture, p.role";
 
 /// Where these columns are found.
 pub(super) const EVENT_TABLES: &str = "board_events e JOIN board_people p ON p.person = e.author \
@@ -130,7 +133,7 @@ pub(super) fn event(row: &Row<'_>) -> Result<Event> {
 /// The columns that [`message`] takes, in its order: of `board_messages` as `m`, its author as `p`, its channel as `c`,
 /// and of the message that it answers as `r`, with its author as `q`.
 pub(super) const MESSAGE_COLUMNS: &str = "m.origin, m.seq, c.slug, m.at, m.body, m.visibility, m.edited_at, m.picture, \
-    r.origin, r.seq, r.body, r.visibility, q.nickname, p.person, p.username, p.nickname, p.picture, m.channel, m.row";
+    r.origin, r.seq, r.body, r.visibility, q.nickname, p.person, p.username, p.nickname, p.picture, p.role, m.channel, m.row";
 
 /// Where these columns are found.
 pub(super) const MESSAGE_TABLES: &str = "board_messages m JOIN board_people p ON p.person = m.author \
@@ -160,7 +163,7 @@ pub(super) fn message(connection: &Connection, row: &Row<'_>, reader: Reader) ->
         Visibility::Hidden => reader.sees_hidden,
         Visibility::Deleted => false,
     };
-    let channel: i64 = row.get(17)?;
+    let channel: i64 = row.get(18)?;
     let reactions =
         if is_readable { signs(connection, channel, id, reader.person)? } else { Vec::new() };
     let picture = row.get::<_, Option<[u8; 32]>>(7)?.map(PictureId::stored);

@@ -11,7 +11,8 @@ use super::{
 use crate::failure::Failure;
 
 const ADD: &str = "INSERT INTO board_search (rowid, channel, body) VALUES (?1, ?2, ?3)";
-const FORGET: &str = "DELETE FROM board_search WHERE rowid = ?1";
+const FORGET: &str =
+    "INSERT INTO board_search (board_search, rowid, channel, body) VALUES ('delete', ?1, ?2, ?3)";
 
 #[cfg(test)]
 pub(crate) const STATEMENTS: [&str; 2] = [ADD, FORGET];
@@ -35,9 +36,15 @@ pub(super) fn index(
     Ok(())
 }
 
-/// Lets it be found no more.
-pub(super) fn forget(connection: &Connection, row: i64) -> Result<(), Failure> {
-    connection.prepare_cached(FORGET)?.execute([row])?;
+/// Lets a message that could be found be found no more. `body` is what it was indexed with: the index does not know it,
+/// and would be wrong from then on if it were another.
+pub(super) fn forget(
+    connection: &Connection,
+    row: i64,
+    channel: ChannelRow,
+    body: &Body,
+) -> Result<(), Failure> {
+    connection.prepare_cached(FORGET)?.execute((row, word_of(channel), body.as_str()))?;
     Ok(())
 }
 

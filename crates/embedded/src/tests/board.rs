@@ -8,17 +8,85 @@ use lodge_contract::{
 };
 use lodge_domain::{
     accounts::{PictureId, Role},
-    board::{BoardLog, Body, NewMessage, Slug, Wish},
+    board::{BoardLog, BoardPeople, Body, Cursor, NewMessage, PersonId, ReadNote, Slug, Wish},
 };
 use rusqlite::Connection;
 
 use super::open;
-use crate::{Options, board::SqliteBoard};
+use crate::{
+    Options,
+    board::{SqliteBoard, origins, people, post},
+    engine::Engine,
+    writer::App,
+};
 
 /// Rows in which something is left that somebody wrote.
 const WRITTEN: &str = "SELECT (SELECT count(*) FROM board_messages WHERE body IS NOT NULL OR picture IS NOT NULL) \
     + (SELECT count(*) FROM board_events WHERE body IS NOT NULL) + (SELECT count(*) FROM board_mentions) \
     + (SELECT count(*) FROM board_reactions)";
+
+/// Whether the search index knows a word, in whatever it has of one; the words of these tests share no beginning, so
+/// that it keeps each as it is.
+async fn is_indexed(engine: &Engine, word: &'static str) -> bool {
+    let blocks = |connection: &Connection| {
+        let mut blocks = connection.prepare("SELECT block FROM board_search_data")?;
+        let blocks = blocks.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
+        Ok(blocks.collect::<Result<Vec<_>, _>>()?)
+    };
+    let blocks = engine.readers.read(blocks).await.unwrap();
+    blocks.iter().any(|block| block.windows(word.len()).any(|bytes| bytes == word.as_bytes()))
+}
+
+#[tokio::test]
+async fn words_that_cannot_be_read_any_more_are_in_no_part_of_the_index() {
+    let (engine, _folder) = open(&Options::default());
+    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let by = somebody(Role::Moderator);
+    let mut ids = Vec::new();
+    for text in ["xylophone", "quagga", "zucchini", "jodhpurs", "kumquat"] {
+        let new = message(&Slug::lobby(), text);
+        ids.push(board.post(new, by.clone(), BEGIN).await.unwrap().event().id);
+        // So many that the index has several parts, and has merged some.
+        for _ in 0..20 {
+            let new = message(&Slug::lobby(), "snow");
+            board.post(new, by.clone(), BEGIN).await.unwrap();
+        }
+        assert!(is_indexed(&engine, text).await, "{text}");
+    }
+    let amend = async |id, wish| {
+        board.amend(Slug::lobby(), id, wish, by.clone(), at(1)).await.unwrap().unwrap();
+    };
+    amend(ids[0], Wish::Delete).await;
+    assert!(!is_indexed(&engine, "xylophone").await, "deleted");
+    amend(ids[1], Wish::Edit(Body::parse("wombat").unwrap())).await;
+    assert!(!is_indexed(&engine, "quagga").await && is_indexed(&engine, "wombat").await);
+    amend(ids[2], Wish::Hide(true)).await;
+    assert!(!is_indexed(&engine, "zucchini").await, "hidden");
+    amend(ids[2], Wish::Hide(false)).await;
+    assert!(is_indexed(&engine, "zucchini").await, "shown again");
+    for wish in [Wish::Hide(true), Wish::Delete] {
+        amend(ids[3], wish).await;
+        assert!(!is_indexed(&engine, "jodhpurs").await, "hidden, and then deleted");
+    }
+    let sound = |connection: &Connection| {
+        let check = "INSERT INTO board_search (board_search) VALUES ('integrity-check')";
+        Ok(connection.execute_batch(check)?)
+    };
+    engine.writer.write(App::Board, sound).await.unwrap();
+    assert!(is_indexed(&engine, "kumquat").await && is_indexed(&engine, "snow").await);
+
+    // As a file of before gets it.
+    let anew = |connection: &Connection| {
+        Ok(connection.execute_batch(include_str!("../migrations/0015_board_search.sql"))?)
+    };
+    engine.writer.write(App::Board, anew).await.unwrap();
+    engine.writer.write(App::Board, sound).await.unwrap();
+    for (word, is_there) in [("kumquat", true), ("wombat", true), ("xylophone", false)] {
+        assert_eq!(is_indexed(&engine, word).await, is_there, "{word}");
+    }
+    amend(ids[4], Wish::Delete).await;
+    assert!(!is_indexed(&engine, "kumquat").await, "deleted afterwards");
+}
 
 #[tokio::test]
 async fn of_a_deleted_message_no_row_keeps_the_text() {
@@ -47,4 +115,62 @@ async fn of_a_deleted_message_no_row_keeps_the_text() {
     assert_eq!(written().await, 6);
     board.amend(Slug::lobby(), id, Wish::Delete, by, at(2)).await.unwrap().unwrap();
     assert_eq!(written().await, 0);
+}
+
+#[tokio::test]
+async fn what_is_unread_is_counted_among_the_newest_thousand() {
+    let (engine, _folder) = open(&Options::default());
+    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let (reader, other) = (somebody(Role::Member), somebody(Role::Member));
+    let unread = async || {
+        let unread = board.unread(reader.profile.clone(), vec![]).await.unwrap();
+        unread.first().map_or(0, |unread| unread.messages)
+    };
+    let (person, cursor) = (reader.id(), Cursor::default());
+    let note = ReadNote { person, channel: Slug::lobby(), cursor };
+    board.note_read(vec![note]).await.unwrap();
+    board.post(message(&Slug::lobby(), "hello"), other, BEGIN).await.unwrap();
+    let own = async |count: u64| {
+        let (by, origin) = (reader.clone(), engine.origin);
+        let write = move |connection: &Connection| {
+            let lobby = origins::channel(connection, &Slug::lobby())?;
+            for _ in 0..count {
+                let (id, at) = origins::next(connection, lobby, origin, BEGIN)?;
+                post::add(connection, lobby, id, at, &message(&Slug::lobby(), "own"), &by)?;
+            }
+            Ok(())
+        };
+        engine.writer.write(App::Board, write).await.unwrap();
+    };
+    own(999).await;
+    assert_eq!(unread().await, 1);
+    own(1).await;
+    assert_eq!(unread().await, 0, "what is older is not looked at");
+}
+
+#[tokio::test]
+async fn whoever_was_named_often_is_forgotten_piece_by_piece_and_wholly() {
+    let (engine, _folder) = open(&Options::default());
+    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let former = somebody(Role::Member).profile;
+    let PersonId::Account(account) = former.person else { panic!("{former:?}") };
+    board.note(former.clone()).await.unwrap();
+    let username = former.username.clone();
+    let name = move |connection: &Connection| {
+        let sql = "WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 2500) \
+            INSERT INTO board_mentions SELECT ?1, 1, 1, seq FROM n";
+        connection.execute(sql, [&username])?;
+        people::forget_mentions(connection, account)
+    };
+    let forgotten = engine.writer.write(App::Board, name).await.unwrap();
+    assert_eq!(forgotten, 1_000, "in one piece of the writer's work");
+    board.forget(account).await.unwrap();
+    let (channel, cursor) = (Slug::lobby(), Cursor::default());
+    board.note_read(vec![ReadNote { person: former.person, channel, cursor }]).await.unwrap();
+    let left = |connection: &Connection| {
+        let sql =
+            "SELECT (SELECT count(*) FROM board_mentions) + (SELECT count(*) FROM board_visits)";
+        Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))?)
+    };
+    assert_eq!(engine.board.read(left).await.unwrap(), 0);
 }

@@ -170,6 +170,48 @@ async fn origins_that_write_to_one_store_at_once_follow_each_other() {
     assert!(reader.seen.is_sorted_by_key(Event::place));
 }
 
+/// Adds so many origins that each write a few events, and are all open.
+async fn many_origins(engine: &Arc<Engine>, origins: u32, each: u64) {
+    let by = somebody(Role::Member);
+    let write = move |connection: &Connection| {
+        for number in 0..origins {
+            origins::add(connection, origin(number))?;
+            for seq in 1..=each {
+                let at = Stamp::after(None, BEGIN + SignedDuration::from_secs(seq.cast_signed()));
+                arrive(connection, EventId { origin: origin(number), seq }, at, &by);
+            }
+        }
+        Ok(())
+    };
+    engine.writer.write(App::Board, write).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
+    let (engine, _folder) = open(&Options::default());
+    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    many_origins(&engine, 60, 3).await;
+    let mut reader = Reader::new();
+    for _ in 0..=60 * 3 / 7 {
+        reader.read(&board, 7).await;
+    }
+    assert!(!reader.read(&board, 7).await, "there is no end");
+    let all: Vec<_> = (0..60)
+        .rev()
+        .flat_map(|n| (1..=3).map(move |seq| EventId { origin: origin(n), seq }))
+        .collect();
+    reader.check(&all).unwrap();
+
+    let (engine, _folder) = open(&Options::default());
+    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    many_origins(&engine, 300, 1).await;
+    let refused = board.events(Slug::lobby(), Reach::Tail, 500).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "cursor: names 300 databases, which do not fit into 1024 bytes"
+    );
+}
+
 #[tokio::test]
 async fn what_is_read_of_a_restored_board_is_no_others_event() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -7,13 +7,22 @@ use std::{
 };
 
 use futures_util::poll;
-use lodge_domain::Error;
+use lodge_domain::{
+    Error,
+    board::{BoardLog, BoardPeople, Channels, Reach, Slug},
+};
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::time::timeout;
 
-use super::{is_unavailable, open};
-use crate::{Options, engine::Engine, failure::Failure};
+use super::{create, is_there, is_unavailable, open};
+use crate::{
+    Options,
+    board::SqliteBoard,
+    engine::{BOARD_READERS, Engine},
+    failure::Failure,
+    readers::Readers,
+};
 
 const THREADS: usize = 3;
 const QUEUE: usize = 5;
@@ -56,12 +65,21 @@ impl Door {
 
     /// Has all threads wait.
     async fn hold_all(engine: &Arc<Engine>) -> Self {
+        Self::hold(engine, THREADS, |engine| &engine.readers).await
+    }
+
+    /// Has so many of some threads wait.
+    async fn hold(
+        engine: &Arc<Engine>,
+        threads: usize,
+        of: impl Fn(&Engine) -> &Readers + Copy + Send + 'static,
+    ) -> Self {
         let door = Self::default();
-        for _ in 0..THREADS {
+        for _ in 0..threads {
             let (door, engine) = (door.clone(), Arc::clone(engine));
-            tokio::spawn(async move { engine.readers.read(waiting_at(door)).await });
+            tokio::spawn(async move { of(&engine).read(waiting_at(door)).await });
         }
-        door.reached(THREADS).await;
+        door.reached(threads).await;
         door
     }
 }
@@ -111,6 +129,30 @@ async fn twenty_times_as_many_failures_as_threads_take_none_away() {
         assert!(matches!(poll!(one), Poll::Pending));
     }
     assert!(is_unavailable(&engine.readers.read(nothing).await), "and no more than those");
+    door.open();
+    for one in waiting {
+        one.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_board_whose_readers_are_all_busy_leaves_redirects_theirs() {
+    let options = Options { reader_threads: 1, reader_queue: QUEUE, ..Options::default() };
+    let (engine, _folder) = open(&options);
+    let short = create(&engine).await.unwrap();
+    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let door = Door::hold(&engine, BOARD_READERS, |engine| &engine.board).await;
+    let asked = || board.events(Slug::lobby(), Reach::Tail, 1);
+    let mut waiting: Vec<_> = (0..QUEUE).map(|_| asked()).collect();
+    for one in &mut waiting {
+        assert!(matches!(poll!(one), Poll::Pending));
+    }
+    assert!(is_unavailable(&asked().await), "so many wait and no more");
+    assert!(is_unavailable(&Channels::list(&board).await));
+    assert!(is_unavailable(&board.banned().await));
+    for _ in 0..2 * QUEUE {
+        assert!(is_there(&engine, &short).await);
+    }
     door.open();
     for one in waiting {
         one.await.unwrap();

@@ -92,6 +92,7 @@ mod rides_written_at_once {
 async fn board_stores() -> BoardFixture {
     let (engine, folder) = open();
     BoardFixture {
+        pictures: engine.board_pictures(),
         log: engine.board_log(),
         channels: engine.board_channels(),
         people: engine.board_people(),

@@ -164,7 +164,7 @@ impl Courier {
         let timestamp_s = self.ports.clock.now().as_second();
         let body = Bytes::from((self.ports.render)(&hook.channel, event));
         let signature = secret.sign(&id, timestamp_s, &body);
-        Delivery { url: hook.url.clone(), id, timestamp_s, signature, body }
+        Delivery { hook: hook.id, url: hook.url.clone(), id, timestamp_s, signature, body }
     }
 
     /// How it goes with a hook after one more failure.

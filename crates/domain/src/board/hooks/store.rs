@@ -43,6 +43,8 @@ pub trait HookStore: Send + Sync {
 /// One event on its way to a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
+    /// Whose it is.
+    pub hook: HookId,
     /// Where to.
     pub url: HookUrl,
     /// `webhook-id`: the same for every try of an event.

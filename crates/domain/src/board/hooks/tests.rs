@@ -14,9 +14,9 @@ use parking_lot::Mutex;
 use super::*;
 use crate::{
     Error, OsRandom, Result,
-    accounts::AccountId,
+    accounts::{AccountId, Role},
     board::{
-        Actor, BoardLog, Body, Cursor, Event, EventId, EventsPage, Message, MessageSearch,
+        Actor, Amended, BoardLog, Body, Cursor, Event, EventId, EventsPage, Message, MessageSearch,
         MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, Slug, Stamp,
         Version, Visibility, What, Wish,
     },
@@ -66,7 +66,10 @@ impl BoardLog for World {
         _: Wish,
         _: Actor,
         _: Timestamp,
-    ) -> Result<Option<Event>> {
+    ) -> Result<Option<Amended>> {
+        not_asked()
+    }
+    async fn foresee(&self, _: NewMessage, _: Actor, _: Timestamp) -> Result<Option<Event>> {
         not_asked()
     }
     async fn messages(&self, _: MessagesQuery) -> Result<MessagesPage> {
@@ -230,6 +233,7 @@ fn message(seq: u64) -> Event {
         username: "ada".to_owned(),
         nickname: "Ada".to_owned(),
         picture: None,
+        role: Role::Member,
     };
     let stamp = Stamp::stored(i64::try_from(seq).unwrap());
     Event { id: format!("7:{seq}").parse().unwrap(), at: stamp, by, what }

@@ -1,0 +1,164 @@
+//! What people may do on the board, how they are called, and what they have not read.
+
+use lodge_domain::{
+    Error,
+    accounts::{AccountId, Role},
+    board::{ChannelChange, Cursor, EventId, PersonId, Profile, ReadNote, Slug, Wish},
+    keys::KeyId,
+};
+
+use crate::{
+    BoardFixture,
+    board::{all, amend, body, channel, message, post, somebody},
+    samples::at,
+};
+
+/// Somebody who is banned writes nothing, and does nothing with what is there.
+pub async fn who_is_banned_changes_nothing(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let event = post(fixture, &message(&channel, "before"), &by, at(1)).await;
+    fixture.people.ban(by.id(), Some(at(2))).await.unwrap().unwrap();
+    let refused = fixture.log.post(message(&channel, "after"), by.clone(), at(3)).await;
+    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    for wish in [Wish::Edit(body("x")), Wish::Delete] {
+        let refused = amend(fixture, &channel, event.id, wish, &by).await;
+        assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    }
+    fixture.people.ban(by.id(), None).await.unwrap().unwrap();
+    post(fixture, &message(&channel, "again"), &by, at(3)).await;
+}
+
+/// Members wait, staff do not; a repetition is no message.
+pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
+    let channel = channel(fixture).await;
+    let change = ChannelChange { slow_mode_s: Some(30), ..Default::default() };
+    fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
+    let (by, staff) = (somebody(Role::Member), somebody(Role::Moderator));
+    let first = message(&channel, "1");
+    post(fixture, &first, &by, at(0)).await;
+    let refused = fixture.log.post(message(&channel, "2"), by.clone(), at(10)).await;
+    let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
+    assert_eq!(retry_after.as_secs(), 20);
+    fixture.log.post(first, by.clone(), at(10)).await.unwrap();
+    post(fixture, &message(&channel, "3"), &by, at(30)).await;
+    for second in [30, 31] {
+        post(fixture, &message(&channel, "s"), &staff, at(second)).await;
+    }
+}
+
+/// Somebody's clock was ahead, so what follows gets later times than the clock says.
+pub async fn nobody_waits_in_slow_mode_for_the_clock_of_another(fixture: &BoardFixture) {
+    let channel = channel(fixture).await;
+    let change = ChannelChange { slow_mode_s: Some(30), ..Default::default() };
+    fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
+    post(fixture, &message(&channel, "from the future"), &somebody(Role::Member), at(5_000)).await;
+    let by = somebody(Role::Member);
+    let first = post(fixture, &message(&channel, "1"), &by, at(0)).await;
+    assert!(first.at.timestamp() > at(5_000));
+    let refused = fixture.log.post(message(&channel, "2"), by.clone(), at(29)).await;
+    let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
+    assert_eq!(retry_after.as_secs(), 1);
+    post(fixture, &message(&channel, "2"), &by, at(30)).await;
+}
+
+/// What one has read stays so; one's own messages are none to be read, and a name is a mark.
+pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let reader = somebody(Role::Member);
+    fixture.people.note(reader.profile.clone()).await.unwrap();
+    let unread = async || {
+        let unread = fixture.people.unread(reader.profile.clone(), vec![]).await.unwrap();
+        let here = unread.into_iter().find(|unread| unread.channel == channel);
+        here.map_or((0, 0), |here| (here.messages, here.mentions))
+    };
+    let note_read = async |cursor: Cursor| {
+        let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
+        let nowhere = ReadNote { channel: Slug::parse("there-is-none").unwrap(), ..note.clone() };
+        fixture.people.note_read(vec![nowhere, note]).await.unwrap();
+    };
+    assert_eq!(unread().await, (0, 0));
+    let text = format!("hello @{}", reader.profile.username);
+    let event = post(fixture, &message(&channel, &text), &by, at(1)).await;
+    assert_eq!(unread().await, (1, 1), "where they never were, all is unread");
+    let had =
+        async || fixture.people.read_so_far(reader.id(), channel.clone(), vec![]).await.unwrap();
+    assert_eq!(had().await, None);
+    let read = all(fixture, &channel).await.cursor;
+    note_read(read).await;
+    assert!(had().await.unwrap().has(event.id));
+    assert_eq!(unread().await, (0, 0));
+    for text in ["a", "b", &text] {
+        post(fixture, &message(&channel, text), &by, at(2)).await;
+    }
+    let own = post(fixture, &message(&channel, "own"), &reader, at(2)).await;
+    assert_eq!(unread().await, (3, 1));
+    let mut old = Cursor::default();
+    old.take(event.id);
+    note_read(old).await;
+    assert_eq!(unread().await, (3, 1));
+    let mut future = Cursor::default();
+    future.take(EventId { seq: own.id.seq + 1_000, ..own.id });
+    note_read(future).await;
+    assert_eq!(unread().await, (0, 0));
+    post(fixture, &message(&channel, "new"), &by, at(3)).await;
+    assert_eq!(unread().await, (1, 0));
+    amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap();
+    assert_eq!(unread().await, (1, 0));
+}
+
+/// Also what is not noted yet, and beside what is.
+pub async fn what_was_read_a_moment_ago_is_not_unread(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let reader = somebody(Role::Member);
+    let event = post(fixture, &message(&channel, "a"), &by, at(1)).await;
+    post(fixture, &message(&channel, "b"), &by, at(2)).await;
+    let unread = async |read: &[&str]| {
+        let read = read.iter().map(|read| (channel.clone(), read.parse().unwrap())).collect();
+        let unread = fixture.people.unread(reader.profile.clone(), read).await.unwrap();
+        unread.into_iter().find(|unread| unread.channel == channel).map_or(0, |here| here.messages)
+    };
+    let (first, second) = (event.id.to_string(), EventId { seq: 2, ..event.id }.to_string());
+    assert_eq!(unread(&[]).await, 2, "they were never here");
+    assert_eq!(unread(&[&first]).await, 1);
+    assert_eq!(unread(&[&second, &first]).await, 0);
+}
+
+/// By its name, as people are, whatever letters that is written in.
+pub async fn a_bot_is_told_that_it_is_named(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let person = PersonId::Bot(KeyId(7));
+    let name = format!("Bot-{}", &channel.as_str()[..20]);
+    let bot = Profile {
+        person,
+        username: name.clone(),
+        nickname: name.clone(),
+        picture: None,
+        role: Role::Member,
+    };
+    fixture.people.note(bot.clone()).await.unwrap();
+    post(fixture, &message(&channel, &format!("hello @{name}")), &by, at(1)).await;
+    let unread = fixture.people.unread(bot, vec![]).await.unwrap();
+    let here = unread.iter().find(|unread| unread.channel == channel);
+    assert_eq!(here.map(|here| here.mentions), Some(1));
+}
+
+/// As they are called now, whenever they wrote; nothing is left of who has gone but what they wrote.
+pub async fn people_are_called_as_they_are_called_now(fixture: &BoardFixture) {
+    let (channel, mut by) = (channel(fixture).await, somebody(Role::Member));
+    post(fixture, &message(&channel, "x"), &by, at(1)).await;
+    by.profile.nickname = String::from("Somebody else");
+    assert!(fixture.people.note(by.profile.clone()).await.unwrap());
+    assert!(!fixture.people.note(by.profile.clone()).await.unwrap());
+    assert_eq!(all(fixture, &channel).await.events[0].by, by.profile);
+    let PersonId::Account(account) = by.id() else { panic!("no account") };
+    let before = Some(AccountId(account.0 - 1));
+    assert_eq!(fixture.people.accounts(before, 1).await.unwrap(), [account]);
+    fixture.people.ban(by.id(), Some(at(2))).await.unwrap();
+    fixture.people.forget(account).await.unwrap();
+    let banned = fixture.people.banned().await.unwrap();
+    assert!(!banned.iter().any(|known| known.profile.person == by.id()), "nobody is kept out");
+    let former = &all(fixture, &channel).await.events[0];
+    assert_eq!((former.by.username.as_str(), former.by.nickname.as_str()), ("", ""));
+    assert_eq!(former.by.person, by.id());
+    assert!(!fixture.people.accounts(before, 1).await.unwrap().contains(&account));
+}

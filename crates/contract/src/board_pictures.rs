@@ -1,0 +1,139 @@
+//! Pictures in messages.
+
+use lodge_domain::{
+    Error, OsRandom, Random,
+    accounts::{AccountId, PictureId, Role},
+    board::{
+        Actor, Amended, Body, ChannelChange, NewMessage, PersonId, Posted, Slug, Visibility, What,
+        Wish,
+    },
+};
+
+use crate::{
+    BoardFixture,
+    board::{channel, message, somebody},
+    samples::at,
+};
+
+/// A name that no other picture has.
+fn picture() -> PictureId {
+    let mut bytes = [0; 32];
+    OsRandom.fill(&mut bytes);
+    PictureId::stored(bytes)
+}
+
+fn with(channel: &Slug, text: &str, picture: PictureId) -> NewMessage {
+    let body = Body::beside_picture(text).unwrap();
+    NewMessage { body, picture: Some(picture), ..message(channel, "x") }
+}
+
+async fn post(fixture: &BoardFixture, new: &NewMessage, by: &Actor) -> Posted {
+    fixture.log.post(new.clone(), by.clone(), at(1)).await.unwrap()
+}
+
+async fn amend(
+    fixture: &BoardFixture,
+    channel: &Slug,
+    posted: &Posted,
+    wish: Wish,
+    by: &Actor,
+) -> Amended {
+    let id = posted.event().id;
+    let amended = fixture.log.amend(channel.clone(), id, wish, by.clone(), at(9)).await;
+    amended.unwrap().unwrap()
+}
+
+/// Nothing of a new one, the first of one that is there, and what it is refused for.
+pub async fn what_would_come_of_a_message_is_what_comes_of_it(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let foresee = async |new: &NewMessage, seconds| {
+        fixture.log.foresee(new.clone(), by.clone(), at(seconds)).await
+    };
+    let new = message(&channel, "first");
+    assert_eq!(foresee(&new, 1).await.unwrap(), None);
+    assert_eq!(foresee(&new, 1).await.unwrap(), None, "nothing has come of it");
+    let posted = post(fixture, &new, &by).await;
+    assert_eq!(foresee(&new, 1).await.unwrap().as_ref(), Some(posted.event()));
+    let other = NewMessage { body: Body::parse("second").unwrap(), ..new.clone() };
+    assert!(matches!(foresee(&other, 1).await, Err(Error::KeyReused)));
+
+    let nowhere = message(&Slug::parse("no-such-channel").unwrap(), "x");
+    assert!(matches!(foresee(&nowhere, 1).await, Err(Error::NotFound(_))));
+    let nothing = lodge_domain::board::EventId { seq: 99, ..posted.event().id };
+    let answer = NewMessage { reply_to: Some(nothing), ..message(&channel, "x") };
+    assert!(matches!(foresee(&answer, 1).await, Err(Error::NotFound(_))));
+
+    let slow = ChannelChange { slow_mode_s: Some(60), ..ChannelChange::default() };
+    fixture.channels.change(channel.clone(), slow).await.unwrap();
+    let next = message(&channel, "next");
+    fixture.log.post(next, by.clone(), at(2)).await.unwrap();
+    let refused = foresee(&message(&channel, "too soon"), 30).await;
+    assert!(matches!(refused, Err(Error::TooMany { .. })), "{refused:?}");
+    assert_eq!(foresee(&message(&channel, "later"), 90).await.unwrap(), None);
+    assert!(foresee(&new, 30).await.unwrap().is_some(), "what is there is no new message");
+    fixture.people.ban(by.id(), Some(at(3))).await.unwrap();
+    assert!(matches!(foresee(&message(&channel, "x"), 90).await, Err(Error::Forbidden(_))));
+}
+
+/// Also while it is hidden; and whoever deletes it is told which one it was.
+pub async fn a_picture_is_its_messages_until_that_is_deleted(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let (kept, nobodys) = (picture(), picture());
+    let posted = post(fixture, &with(&channel, "look", kept), &by).await;
+    let pictured = async || fixture.pictures.pictured(vec![nobodys, kept]).await.unwrap();
+    let visibility = async || fixture.pictures.visibility(kept).await.unwrap();
+    assert_eq!((pictured().await, visibility().await), (vec![kept], Some(Visibility::Shown)));
+    assert_eq!(fixture.pictures.visibility(nobodys).await.unwrap(), None);
+    let edited = Wish::Edit(Body::parse("look here").unwrap());
+    assert_eq!(amend(fixture, &channel, &posted, edited, &by).await.former, None);
+    let staff = somebody(Role::Moderator);
+    let hidden = amend(fixture, &channel, &posted, Wish::Hide(true), &staff).await;
+    assert_eq!(hidden.former, None);
+    assert_eq!((pictured().await, visibility().await), (vec![kept], Some(Visibility::Hidden)));
+    let deleted = amend(fixture, &channel, &posted, Wish::Delete, &by).await;
+    assert_eq!(deleted.former, Some(kept));
+    assert_eq!((pictured().await, visibility().await), (vec![], None));
+}
+
+/// By the same client id it comes again, and with words it does not.
+pub async fn a_message_of_a_picture_alone_is_another_than_one_with_words(fixture: &BoardFixture) {
+    let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let first = picture();
+    let new = with(&channel, "", first);
+    let posted = post(fixture, &new, &by).await;
+    let again = NewMessage { picture: Some(picture()), ..new.clone() };
+    assert_eq!(post(fixture, &again, &by).await, Posted::Before(posted.event().clone()));
+    let What::Message { body, picture, .. } = &posted.event().what else { panic!("{posted:?}") };
+    assert!(body.as_ref().is_some_and(Body::is_empty) && *picture == Some(first));
+    let words = NewMessage { body: Body::parse("words").unwrap(), ..new };
+    let refused = fixture.log.post(words, by, at(1)).await;
+    assert!(matches!(refused, Err(Error::KeyReused)), "{refused:?}");
+}
+
+/// So many at a time; what they wrote stays.
+pub async fn pictures_of_who_has_left_go_and_others_stay(fixture: &BoardFixture) {
+    let channel = channel(fixture).await;
+    let (leaver, other) = (somebody(Role::Member), somebody(Role::Member));
+    let (mut theirs, stays) = ([picture(), picture(), picture()], picture());
+    let mut posted = Vec::new();
+    for picture in theirs {
+        posted.push(post(fixture, &with(&channel, "bye", picture), &leaver).await);
+    }
+    post(fixture, &with(&channel, "hi", stays), &other).await;
+    let PersonId::Account(former) = leaver.id() else { panic!("{leaver:?}") };
+    let mut taken = Vec::new();
+    for count in [2, 1, 0] {
+        let some = fixture.pictures.take_from(former, 2).await.unwrap();
+        assert_eq!(some.len(), count);
+        taken.extend(some);
+    }
+    taken.sort_unstable_by_key(|picture| *picture.bytes());
+    theirs.sort_unstable_by_key(|picture| *picture.bytes());
+    assert_eq!(taken, theirs);
+    let asked = theirs.into_iter().chain([stays]).collect();
+    assert_eq!(fixture.pictures.pictured(asked).await.unwrap(), [stays]);
+    let (id, reader) = (posted[0].event().id, other);
+    let message = fixture.log.message(channel, id, reader).await.unwrap().unwrap();
+    assert_eq!((message.body, message.picture), (Some(Body::parse("bye").unwrap()), None));
+    assert_eq!(fixture.pictures.take_from(AccountId(i64::MAX), 2).await.unwrap(), []);
+}

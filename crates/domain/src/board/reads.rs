@@ -1,0 +1,145 @@
+//! What people have read, noted in memory until it is stored: those who look at a page read on all the time.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+
+use super::{CURSOR_BYTES_MAX, Cursor, PersonId, ReadNote, Slug};
+use crate::{Error, Result};
+
+/// Notes that wait to be stored.
+const WAITING_MAX: usize = 20_000;
+
+/// Those of one person: of so many channels as somebody may open while nothing can be stored.
+const OF_EACH_MAX: usize = 100;
+
+/// The notes that wait.
+#[derive(Debug, Default)]
+pub(super) struct Reads(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    of: HashMap<PersonId, Vec<(Slug, Cursor)>>,
+    count: usize,
+}
+
+impl Reads {
+    /// Notes it; [`Error::Unavailable`] if too many wait.
+    pub(super) fn note(&self, ReadNote { person, channel, cursor }: ReadNote) -> Result<()> {
+        let mut waiting = self.0.lock();
+        let Waiting { of, count } = &mut *waiting;
+        let own = of.get_mut(&person);
+        let is_full =
+            *count >= WAITING_MAX || own.as_ref().is_some_and(|own| own.len() >= OF_EACH_MAX);
+        let had = own.and_then(|own| {
+            own.iter_mut().find(|(of, had)| *of == channel && had.folds_as(&cursor))
+        });
+        if let Some((_, had)) = had {
+            let both = had.clone().joined(&cursor);
+            // What names more than a cursor can is of no board.
+            *had = if both.to_string().len() <= CURSOR_BYTES_MAX { both } else { cursor };
+            return Ok(());
+        }
+        if is_full {
+            return Err(Error::unavailable("too many notes of what people have read wait"));
+        }
+        *count += 1;
+        of.entry(person).or_default().push((channel, cursor));
+        Ok(())
+    }
+
+    /// What somebody has read that is not stored yet.
+    pub(super) fn of(&self, person: PersonId) -> Vec<(Slug, Cursor)> {
+        self.0.lock().of.get(&person).cloned().unwrap_or_default()
+    }
+
+    /// All that wait.
+    pub(super) fn all(&self) -> Vec<ReadNote> {
+        let waiting = self.0.lock();
+        let of_each = waiting.of.iter().flat_map(|(person, own)| {
+            own.iter().map(|(channel, cursor)| {
+                let (channel, cursor) = (channel.clone(), cursor.clone());
+                ReadNote { person: *person, channel, cursor }
+            })
+        });
+        of_each.collect()
+    }
+
+    /// Forgets those that are stored now, unless more was read meanwhile.
+    pub(super) fn forget(&self, stored: &[ReadNote]) {
+        let mut waiting = self.0.lock();
+        let Waiting { of, count } = &mut *waiting;
+        for note in stored {
+            let Some(own) = of.get_mut(&note.person) else { continue };
+            let before = own.len();
+            own.retain(|(channel, cursor)| *channel != note.channel || *cursor != note.cursor);
+            *count -= before - own.len();
+            if own.is_empty() {
+                of.remove(&note.person);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::AccountId;
+
+    fn note(person: usize, cursor: &str) -> ReadNote {
+        let person = PersonId::Account(AccountId(i64::try_from(person).unwrap()));
+        ReadNote { person, channel: Slug::lobby(), cursor: cursor.parse().unwrap() }
+    }
+
+    #[test]
+    fn what_somebody_reads_on_is_one_note_and_nothing_of_it_is_lost() {
+        let reads = Reads::default();
+        for cursor in ["7:3,9:1", "7:5", "9:2"] {
+            reads.note(note(1, cursor)).unwrap();
+        }
+        assert_eq!(reads.all(), [note(1, "7:5,9:2")]);
+        // What is folded is known to the store alone.
+        reads.note(note(1, "0:7,9:4")).unwrap();
+        assert_eq!(reads.all(), [note(1, "7:5,9:2"), note(1, "0:7,9:4")]);
+        assert_eq!(reads.of(note(2, "").person), []);
+    }
+
+    #[test]
+    fn what_is_read_while_a_note_is_stored_is_stored_as_well() {
+        let reads = Reads::default();
+        reads.note(note(1, "7:3")).unwrap();
+        reads.note(note(2, "7:3")).unwrap();
+        let stored = reads.all();
+        reads.note(note(1, "7:4")).unwrap();
+        reads.forget(&stored);
+        assert_eq!(reads.all(), [note(1, "7:4")]);
+        reads.forget(&reads.all());
+        let waiting = reads.0.into_inner();
+        assert_eq!((waiting.count, waiting.of.len()), (0, 0));
+    }
+
+    #[test]
+    fn so_many_notes_wait_and_no_more() {
+        let reads = Reads::default();
+        (0..WAITING_MAX).for_each(|person| reads.note(note(person, "7:1")).unwrap());
+        let refused = reads.note(note(WAITING_MAX, "7:1"));
+        assert!(matches!(refused, Err(Error::Unavailable { .. })), "{refused:?}");
+        reads.note(note(0, "7:2")).unwrap();
+        reads.forget(&[note(1, "7:1")]);
+        reads.note(note(WAITING_MAX, "7:1")).unwrap();
+    }
+
+    #[test]
+    fn nobody_makes_notes_grow_by_cursors_that_no_answer_gave() {
+        let reads = Reads::default();
+        for origin in 1..1_000 {
+            reads.note(note(1, &format!("{}:{}", u32::MAX - origin, i64::MAX))).unwrap();
+        }
+        let waiting = reads.of(note(1, "").person);
+        assert!(waiting.len() == 1 && waiting[0].1.to_string().len() <= CURSOR_BYTES_MAX);
+        let folded = |origin| reads.note(note(1, &format!("0:{origin}")));
+        assert!((1..OF_EACH_MAX).all(|origin| folded(origin).is_ok()));
+        assert!(matches!(folded(OF_EACH_MAX), Err(Error::Unavailable { .. })));
+        reads.note(note(2, "7:1")).unwrap();
+    }
+}
