@@ -181,7 +181,7 @@ mod tests {
         let document = serde_json::to_value(whole(crate::site::documents())).unwrap();
         let page = DocsPage::of(&document, check::EVERYTHING, "https://go.example");
         let html = pages::rendered(&page, check::EVERYTHING).unwrap();
-        check::sound_within(&html, 180_000);
+        check::sound_within(&html, 190_000);
         let paths = document["paths"].as_object().unwrap();
         let operations: usize =
             paths.values().map(|methods| methods.as_object().unwrap().len()).sum();

@@ -11,6 +11,7 @@ pub mod edge;
 pub mod error;
 mod kept;
 pub mod links;
+mod multipart;
 mod pages;
 mod request;
 mod rides;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lodge_domain::{
     Clock, Random,
+    accounts::PictureKeeper,
     board::{BOT_PREFIX, Board, BoardStores, Courier, CourierPorts, Deliver, HookStore, Hooks},
     keys::{KeyStore, Keys},
 };
@@ -27,12 +28,13 @@ pub(crate) struct BoardHooks {
 /// The service.
 pub(super) fn service(
     ports: BoardPorts,
+    keeper: PictureKeeper,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn Random>,
 ) -> Board {
     let BoardPorts { stores, bots, .. } = ports;
     let bots = Keys::new(bots, Arc::clone(clock), Arc::clone(random)).with_prefix(BOT_PREFIX);
-    Board::new(stores, bots, Arc::clone(clock))
+    Board::new(stores, keeper, bots, Arc::clone(clock))
 }
 
 /// Hooks, which are sent something over HTTP.

@@ -187,7 +187,13 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     });
     let board = ports.board.filter(|_| config.answers_for_board());
     let hooks = board.as_ref().map(|ports| board::hooks(ports, &config.board, &clock, &random));
-    let board = board.map(|of_board| Arc::new(board::service(of_board, &clock, &random)));
+    let board = match board.zip(pictures.as_ref()) {
+        Some((of_board, pictures)) => {
+            let keeper = pictures.of_messages(config)?;
+            Some(Arc::new(board::service(of_board, keeper, &clock, &random)))
+        }
+        None => None,
+    };
     let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
     let Ports { engine, secret, links: cache, behind, .. } = ports;
     let behind = Mutex::new(behind);
@@ -261,6 +267,7 @@ async fn embedded(config: &Config) -> Result<Ports> {
                 channels: engine.board_channels(),
                 people: engine.board_people(),
                 reports: engine.board_reports(),
+                pictures: engine.board_pictures(),
             },
             bots: Arc::new(CachedKeys::new(engine.bots())),
             hooks: engine.board_hooks(),

@@ -1,10 +1,10 @@
 //! Channels, who is in them, and what one has read and looks for.
 
 use axum::{Json, extract::State, response::IntoResponse};
-use http::StatusCode;
+use http::{StatusCode, header};
 use lodge_domain::{
     Error, Result,
-    board::{Cursor, PAGE_MAX},
+    board::{Cursor, PAGE_MAX, ReadNote},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -60,7 +60,8 @@ pub(super) async fn people(
 ) -> HttpResult {
     app.visitor(&asked).await?;
     let channel = app.board.channel(&slug(&channel)?).await?;
-    Ok(private(Json(PeopleJson::from(app.hub.here(&channel.slug)))))
+    let people = app.hub.here(&channel.slug).json();
+    Ok(private(([(header::CONTENT_TYPE, "application/json")], people)))
 }
 
 /// Words to look for.
@@ -78,7 +79,8 @@ pub(super) struct SearchQuery {
 
 /// Search for messages, the newest first.
 #[utoipa::path(get, path = "/api/board/-/search", operation_id = "search_messages", tag = "board", params(SearchQuery),
-    responses((status = 200, body = FoundJson), (status = 400, description = "Something cannot be; the answer says what")), security(("session" = []), ("bot" = [])))]
+    responses((status = 200, body = FoundJson), (status = 400, description = "Something cannot be; the answer says what"),
+        (status = 429, description = "You search already; see Retry-After"), (status = 503, description = "Too many search; see Retry-After")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn search(
     State(app): State<BoardApp>,
     Parameters(query): Parameters<SearchQuery>,
@@ -88,7 +90,7 @@ pub(super) async fn search(
     let channel = query.channel.as_deref().filter(|channel| !channel.is_empty());
     let channel = channel.map(slug).transpose()?;
     let limit = limit("limit", query.limit, FOUND_DEFAULT)?;
-    let found = app.board.search(&by, channel, &query.q, limit).await?;
+    let found = app.searches.search(&by, channel, &query.q, limit).await?;
     let messages = found.into_iter().map(Into::into).collect();
     Ok(private(Json(FoundJson { messages })))
 }
@@ -98,12 +100,12 @@ pub(super) async fn search(
     responses((status = 200, body = UnreadJson)), security(("session" = []), ("bot" = [])))]
 pub(super) async fn unread(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
     let by = app.visitor(&asked).await?.actor;
-    let unread = app.board.people.unread(by.profile).await?;
+    let unread = app.board.unread(by.profile).await?;
     let channels = unread.into_iter().map(Into::into).collect();
     Ok(private(Json(UnreadJson { channels })))
 }
 
-/// Note how far one has read. What was read before stays read.
+/// Note how far one has read. What was read before stays read. It is stored within seconds.
 #[utoipa::path(put, path = "/api/board/{channel}/read", operation_id = "note_read", tag = "board", request_body = NoteRead,
     params(("channel" = String, Path, example = "lobby")),
     responses((status = 204, description = "It is noted"), (status = 404, description = "There is no such channel")), security(("session" = []), ("bot" = [])))]
@@ -117,6 +119,6 @@ pub(super) async fn note_read(
     let NoteRead { cursor: read } = request::json(&asked.headers, &body)?;
     let read = cursor("cursor", &read)?;
     let channel = app.board.channel(&slug(&channel)?).await?;
-    app.board.people.note_read(by.id(), channel.slug, read).await?;
+    app.board.note_read(ReadNote { person: by.id(), channel: channel.slug, cursor: read })?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -10,8 +10,13 @@ use lodge_domain::{
     keys::KeyId,
 };
 
-use super::hub::Hub;
+use super::{hub::Hub, searches::Searches};
 use crate::{Site, edge::limits::Shares, request::Asked};
+
+/// What is said to whoever comes without one.
+const NO_TOKEN: Error = Error::unauthenticated(
+    "this needs Authorization: Bearer, and the token of a session (POST /api/session) or the key of a bot",
+);
 
 /// How much more often than a person a bot may send something.
 const BOTS_SHARE: u32 = 10;
@@ -26,6 +31,7 @@ pub(crate) struct Parts {
     pub(crate) board: Arc<Board>,
     pub(crate) accounts: AccountsClient,
     pub(crate) hub: Hub,
+    pub(crate) searches: Searches,
     people_send: Option<Shares<PersonId>>,
     bots_send: Option<Shares<PersonId>>,
 }
@@ -71,6 +77,7 @@ impl BoardApp {
         Self(Arc::new(Parts {
             people_send: Shares::per_minute(per_minute),
             bots_send: Shares::per_minute(per_minute.saturating_mul(BOTS_SHARE)),
+            searches: Searches::new(Arc::clone(&board)),
             site,
             board,
             accounts,
@@ -88,8 +95,8 @@ impl BoardApp {
                 self.board.admit(&actor.profile).await?;
                 Ok(Visitor { actor, credential: Credential::Bot(bot.id) })
             }
-            _ => {
-                let session = asked.session()?;
+            token => {
+                let session = token.and_then(SessionDigest::of_token).ok_or(NO_TOKEN)?;
                 self.signed_in(&self.accounts.who(session).await?, session).await
             }
         }

@@ -1,7 +1,7 @@
 //! The JSON shapes. Whatever people wrote is data in them.
 
 use lodge_domain::{
-    accounts::PictureSize,
+    accounts::{PictureId, PictureSize, Role},
     board::{
         Body, Channel, Event, Known, Message, Profile, Report, Unread, Version, Visibility, What,
     },
@@ -9,6 +9,7 @@ use lodge_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::pages::picture_of;
 use crate::accounts::picture_path;
 
 /// A channel.
@@ -19,6 +20,10 @@ pub(super) struct ChannelJson {
     topic: String,
     /// Seconds that must lie between two messages of one person; 0 is no limit.
     slow_mode_s: u32,
+    /// Whether nobody writes there any more.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(required = false)]
+    archived: bool,
     #[schema(format = DateTime)]
     created_at: String,
 }
@@ -29,6 +34,7 @@ impl From<Channel> for ChannelJson {
             channel: channel.slug.to_string(),
             topic: channel.topic.as_str().to_owned(),
             slow_mode_s: channel.slow_mode_s,
+            archived: channel.is_archived,
             created_at: channel.created_at.to_string(),
         }
     }
@@ -59,6 +65,8 @@ pub(super) struct EditChannel {
     pub(super) topic: Option<String>,
     /// Seconds that must lie between two messages of one person, at most six hours; 0 is no limit.
     pub(super) slow_mode_s: Option<u32>,
+    /// Whether nobody writes there any more; it can still be read.
+    pub(super) archived: Option<bool>,
 }
 
 /// A message to be.
@@ -74,6 +82,23 @@ pub(super) struct PostMessage {
     pub(super) body: String,
     /// The message that it answers.
     pub(super) reply_to: Option<String>,
+}
+
+/// A message to be, with a picture.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "this says what a form has; it is read field by field")]
+pub(super) struct PostPicture {
+    /// As in JSON.
+    #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
+    client_id: String,
+    /// At most 2,000 characters; it may be empty beside a picture.
+    #[schema(required = false)]
+    body: String,
+    /// The message that it answers.
+    reply_to: Option<String>,
+    /// The bytes of a JPEG, PNG, WebP or GIF. Of an animation the first frame is taken.
+    #[schema(format = Binary)]
+    picture: String,
 }
 
 /// A message, written anew.
@@ -110,12 +135,15 @@ pub(super) struct AuthorJson {
     #[serde(skip_serializing_if = "is_false")]
     #[schema(required = false)]
     bot: bool,
+    /// `moderator` or `admin`, of whoever keeps order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
 }
 
 impl From<Profile> for AuthorJson {
     fn from(profile: Profile) -> Self {
-        let bot = profile.is_bot();
-        Self { username: profile.username, nickname: profile.nickname, bot }
+        let (bot, role) = (profile.is_bot(), order(&profile));
+        Self { username: profile.username, nickname: profile.nickname, bot, role }
     }
 }
 
@@ -128,6 +156,9 @@ pub(super) struct PersonJson {
     #[serde(skip_serializing_if = "is_false")]
     #[schema(required = false)]
     bot: bool,
+    /// `moderator` or `admin`, of whoever keeps order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
     /// Where their picture is on this site.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<String>,
@@ -137,6 +168,7 @@ impl From<Profile> for PersonJson {
     fn from(profile: Profile) -> Self {
         Self {
             bot: profile.is_bot(),
+            role: order(&profile),
             picture: profile.picture.map(|id| picture_path(id, PictureSize::Small)),
             username: profile.username,
             nickname: profile.nickname,
@@ -173,10 +205,13 @@ pub(super) struct EventJson {
     /// Of what is no message: the message that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
-    /// Of a message or an edit: what it says, or null if that cannot be read any more.
+    /// Of a message or an edit: what it says, or null if that cannot be read any more; empty, if it is a picture alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     body: Option<BodyJson>,
+    /// The picture of a message that can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<MessagePictureJson>,
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<String>,
@@ -192,6 +227,24 @@ pub(super) struct EventJson {
     /// Whether the message is hidden from then on, or shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<bool>,
+}
+
+/// Where the picture of a message is on this site, for whoever can read it.
+#[derive(Serialize, ToSchema)]
+struct MessagePictureJson {
+    /// All of it, within 1,024 pixels a side.
+    url: String,
+    /// The same within 320.
+    preview: String,
+}
+
+impl From<PictureId> for MessagePictureJson {
+    fn from(id: PictureId) -> Self {
+        Self {
+            url: picture_of(id, PictureSize::Full),
+            preview: picture_of(id, PictureSize::Preview),
+        }
+    }
 }
 
 /// What a message says, or null.
@@ -214,6 +267,7 @@ impl From<&Event> for EventJson {
             author: event.by.clone().into(),
             target: event.what.target().map(Into::into),
             body: None,
+            picture: None,
             reply_to: None,
             visibility: None,
             reaction: None,
@@ -221,8 +275,9 @@ impl From<&Event> for EventJson {
             hidden: None,
         };
         match &event.what {
-            What::Message { body, reply_to, picture: _, visibility } => {
+            What::Message { body, reply_to, picture, visibility } => {
                 json.body = Some(body.into());
+                json.picture = picture.map(Into::into);
                 json.reply_to = reply_to.map(Into::into);
                 json.visibility = unreadable(*visibility);
             }
@@ -243,7 +298,7 @@ impl From<&Event> for EventJson {
 impl EventJson {
     /// For whoever is given what is to be seen beside it.
     pub(super) fn without_body(self) -> Self {
-        Self { body: None, ..self }
+        Self { body: None, picture: None, ..self }
     }
 }
 
@@ -268,8 +323,10 @@ pub(super) struct MessageJson {
     #[schema(format = DateTime)]
     at: String,
     author: AuthorJson,
-    /// What it says; null if it cannot be read.
+    /// What it says; null if it cannot be read, empty if it is a picture alone.
     body: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<MessagePictureJson>,
     /// `hidden` or `deleted`, if it cannot be read by everybody.
     #[serde(skip_serializing_if = "Option::is_none")]
     visibility: Option<&'static str>,
@@ -298,7 +355,7 @@ impl MessageJson {
 struct QuoteJson {
     id: String,
     nickname: String,
-    /// How it begins; null if it cannot be read.
+    /// How it begins; null if it cannot be read, empty if it is a picture alone.
     body: Option<String>,
 }
 
@@ -335,6 +392,7 @@ impl From<Message> for MessageJson {
             at: message.at.to_string(),
             author: message.by.into(),
             body: message.body.map(Into::into),
+            picture: message.picture.map(Into::into),
             visibility: unreadable(message.visibility),
             edited_at: message.edited_at.map(|at| at.to_string()),
             reply_to: message.reply_to.map(|quote| QuoteJson {
@@ -443,6 +501,11 @@ impl From<Known> for BanJson {
     }
 }
 
+/// What somebody is called who keeps order.
+fn order(profile: &Profile) -> Option<&'static str> {
+    (profile.role > Role::Member).then(|| profile.role.name())
+}
+
 fn unreadable(visibility: Visibility) -> Option<&'static str> {
     match visibility {
         Visibility::Shown => None,
@@ -473,6 +536,7 @@ mod tests {
             username: "ada".to_owned(),
             nickname: "<b>".to_owned(),
             picture: None,
+            role: Role::Member,
         };
         Event { id: "7:42".parse().unwrap(), at: Stamp::stored(1_767_225_600_000_001), by, what }
     }

@@ -94,7 +94,7 @@ pub(super) struct StreamQuery {
 ///
 /// Server-sent events: first everything after the cursor, then what happens while it does. The id of an event is the
 /// cursor that you have with it. Events that have a name carry no id: `people` (who is here, at the beginning), `join`,
-/// `leave`, `person` (somebody is called otherwise), `heartbeat` (every 15 seconds if there is nothing else), and
+/// `leave`, `person` (somebody is called otherwise), `gone` (an account is deleted; who wrote by that name has left), `heartbeat` (every 15 seconds if there is nothing else), and
 /// `end` before the server ends the stream for good.
 #[utoipa::path(get, path = "/api/board/{channel}/stream", operation_id = "hear_channel", tag = "board",
     params(("channel" = String, Path, example = "lobby"), StreamQuery, ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that you have")),

@@ -14,7 +14,10 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use super::hub::{Frame, Shared, Told};
+use super::{
+    feed::{Frame, Told},
+    hub::Shared,
+};
 
 /// How often it is looked whether something has happened of which nobody here has heard.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -32,7 +35,7 @@ pub(super) async fn follow(
     let mut cursor = None;
     loop {
         tokio::select! {
-            _ = ticks.tick() => shared.announce(&channel),
+            _ = ticks.tick() => shared.rooms.announce(&channel),
             () = rung(&mut rings, &channel) => {}
             heard = news.recv() => match heard {
                 Ok(heard) => {

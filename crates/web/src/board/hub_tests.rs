@@ -3,15 +3,25 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::FutureExt;
+use bytes::Bytes;
+use futures_util::{
+    FutureExt, StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
+use jiff::Timestamp;
 use lodge_domain::{
-    Clock, SystemClock,
-    accounts::{AccountId, Backend, Call, Reply, Username},
+    Clock, OsRandom, SystemClock, Tasks,
+    accounts::{
+        AccountId, Backend, Call, Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize,
+        PictureStore, Pictured, Reply, Shape, Username,
+    },
     board::{
-        Actor, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel, ChannelChange,
-        Channels, ClientId, EventId, EventsPage, Known, Message, MessageSearch, MessagesPage,
-        MessagesQuery, NewMessage, Origin, PRESENCE_TTL, Posted, Report, Reports, Stamp, Unread,
-        Version, Visibility, What, Wish,
+        Actor, Amended, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel,
+        ChannelChange, Channels, ClientId, Event, EventId, EventsPage, Known, Message,
+        MessagePictures, MessageSearch, MessagesPage, MessagesQuery, NewMessage, Origin,
+        PRESENCE_TTL, Posted, ReadNote, Report, Reports, Stamp, Unread, Version, Visibility, What,
+        Wish,
     },
     clock::ManualClock,
     keys::{ApiKey, KeyId, KeyStore, Keys},
@@ -19,7 +29,11 @@ use lodge_domain::{
 use tokio::time::timeout;
 
 use super::*;
-use crate::board::app::Credential;
+use crate::board::{
+    app::Credential,
+    feed::{Told, WAITING_MAX},
+    searches::Searches,
+};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -48,6 +62,10 @@ impl BoardLog for Memory {
         Ok(Posted::New(event))
     }
 
+    async fn foresee(&self, _: NewMessage, _: Actor, _: Timestamp) -> Result<Option<Event>> {
+        unused()
+    }
+
     async fn amend(
         &self,
         _: Slug,
@@ -55,7 +73,7 @@ impl BoardLog for Memory {
         _: Wish,
         _: Actor,
         _: Timestamp,
-    ) -> Result<Option<Event>> {
+    ) -> Result<Option<Amended>> {
         unused()
     }
 
@@ -87,8 +105,8 @@ impl BoardLog for Memory {
         unused()
     }
 
-    async fn search(&self, _: MessageSearch) -> Result<Vec<Message>> {
-        unused()
+    async fn search(&self, search: MessageSearch) -> Result<Vec<Message>> {
+        if search.words[0].text == "slow" { std::future::pending().await } else { Ok(Vec::new()) }
     }
 
     async fn written_by(&self, _: PersonId, _: i64, _: usize) -> Result<Vec<(i64, Message)>> {
@@ -137,11 +155,15 @@ impl BoardPeople for Memory {
         unused()
     }
 
-    async fn note_read(&self, _: PersonId, _: Slug, _: Cursor) -> Result<()> {
+    async fn read_so_far(&self, _: PersonId, _: Slug, _: Vec<Cursor>) -> Result<Option<Cursor>> {
         unused()
     }
 
-    async fn unread(&self, _: Profile) -> Result<Vec<Unread>> {
+    async fn note_read(&self, _: Vec<ReadNote>) -> Result<()> {
+        unused()
+    }
+
+    async fn unread(&self, _: Profile, _: Vec<(Slug, Cursor)>) -> Result<Vec<Unread>> {
         unused()
     }
 
@@ -160,11 +182,15 @@ impl Reports for Memory {
         unused()
     }
 
-    async fn open(&self, _: usize) -> Result<Vec<Report>> {
+    async fn open(&self, _: PersonId, _: usize) -> Result<Vec<Report>> {
         unused()
     }
 
     async fn settle(&self, _: i64, _: PersonId, _: Timestamp) -> Result<bool> {
+        unused()
+    }
+
+    async fn hidden(&self, _: PersonId, _: usize) -> Result<Vec<Message>> {
         unused()
     }
 }
@@ -194,6 +220,56 @@ impl KeyStore for Memory {
 }
 
 #[async_trait]
+impl Pictured for Memory {
+    async fn pictured(&self, _: Vec<PictureId>) -> Result<Vec<PictureId>> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl MessagePictures for Memory {
+    async fn visibility(&self, _: PictureId) -> Result<Option<Visibility>> {
+        unused()
+    }
+
+    async fn take_from(&self, _: AccountId, _: usize) -> Result<Vec<PictureId>> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl PictureDecoder for Memory {
+    async fn decode(&self, _: Bytes, _: Shape) -> Result<Picture> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl PictureStore for Memory {
+    async fn put(&self, _: PictureId, _: Picture) -> Result<()> {
+        unused()
+    }
+
+    async fn get(&self, _: PictureId, _: PictureSize) -> Result<Option<Bytes>> {
+        unused()
+    }
+
+    async fn remove(&self, _: PictureId) -> Result<()> {
+        unused()
+    }
+
+    fn put_before(&self, _: Timestamp) -> BoxStream<'_, Result<PictureId>> {
+        stream::empty().boxed()
+    }
+}
+
+impl Tasks for Memory {
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+}
+
+#[async_trait]
 impl Backend for Memory {
     async fn call(&self, _: Call) -> Result<Reply> {
         unused()
@@ -215,29 +291,42 @@ fn scene_at(clock: Arc<dyn Clock>) -> (Arc<Memory>, Hub) {
         channels: Arc::clone(&memory) as _,
         people: Arc::clone(&memory) as _,
         reports: Arc::clone(&memory) as _,
+        pictures: Arc::clone(&memory) as _,
     };
-    let bots = Keys::new(
-        Arc::clone(&memory) as _,
-        Arc::clone(&clock) as _,
-        Arc::new(lodge_domain::OsRandom),
-    );
-    let board = Board::new(stores, bots.with_prefix(BOT_PREFIX), clock);
+    let keeper = PictureKeeper {
+        decoder: Arc::clone(&memory) as _,
+        store: Arc::clone(&memory) as _,
+        random: Arc::new(OsRandom),
+        tasks: Arc::clone(&memory) as _,
+    };
+    let bots = Keys::new(Arc::clone(&memory) as _, Arc::clone(&clock) as _, Arc::new(OsRandom));
+    let board = Board::new(stores, keeper, bots.with_prefix(BOT_PREFIX), clock);
     let accounts = AccountsClient::new(Arc::clone(&memory) as _);
     (memory, Hub::new(Arc::new(board), accounts, 100, CancellationToken::new()))
+}
+
+impl Listener {
+    fn waiting_bytes(&self) -> usize {
+        self.waiting.iter().map(Bytes::len).sum()
+    }
 }
 
 impl Hub {
     async fn write(&self, count: usize) {
         for number in 0..count {
-            let new = NewMessage {
-                channel: Slug::lobby(),
-                client_id: ClientId::parse(&number.to_string()).unwrap(),
-                body: Body::parse("hello").unwrap(),
-                reply_to: None,
-                picture: None,
-            };
-            self.shared.board.post(&Actor::of_bot(&bot(KeyId(1))), new).await.unwrap();
+            self.say(number.to_string(), "hello").await;
         }
+    }
+
+    async fn say(&self, client_id: String, text: &str) {
+        let new = NewMessage {
+            channel: Slug::lobby(),
+            client_id: ClientId::parse(&client_id).unwrap(),
+            body: Body::parse(text).unwrap(),
+            reply_to: None,
+            picture: None,
+        };
+        self.shared.board.post(&Actor::of_bot(&bot(KeyId(1))), new).await.unwrap();
     }
 
     fn listen(&self, id: i64) -> Listener {
@@ -306,7 +395,7 @@ async fn a_listener_that_lags_reads_on_in_the_store_and_misses_nothing() {
 #[tokio::test]
 async fn one_task_follows_for_all_while_anybody_listens() {
     let (_, hub) = scene();
-    let feed = || hub.shared.rooms.lock().get(&Slug::lobby()).unwrap().feed.clone();
+    let feed = || hub.shared.rooms.feed_of(&Slug::lobby());
     let first = hub.listen(1);
     let of_first = feed();
     let second = hub.listen(2);
@@ -336,7 +425,7 @@ async fn whoever_may_not_be_here_any_more_leaves_at_once_for_the_others() {
         left.contains("bot1\"") && left.contains("bot13"),
         "all who have left together: {left}"
     );
-    assert_eq!(hub.here(&Slug::lobby()).len(), 1);
+    assert_eq!(hub.here(&Slug::lobby()).list.len(), 1);
 }
 
 #[tokio::test]
@@ -348,7 +437,7 @@ async fn one_person_has_so_many_streams_and_a_place_again_when_one_ends() {
     let _other = hub.listen(2);
     streams.pop();
     drop(hub.listen(1));
-    assert_eq!(hub.here(&Slug::lobby()).len(), 2);
+    assert_eq!(hub.here(&Slug::lobby()).list.len(), 2);
     drop(streams);
     assert_eq!(hub.shared.listeners.lock().len(), 1, "who has none is not remembered");
 }
@@ -421,4 +510,51 @@ async fn pages_are_told_what_is_to_be_seen_and_it_is_made_once_for_all() {
         frames.push(told.page_frames(board, &lobby, &page.cursor).await.unwrap().0);
     }
     assert_eq!(frames[0].as_ptr(), frames[1].as_ptr(), "each holds the same bytes");
+}
+
+#[tokio::test]
+async fn what_a_stream_reads_again_waits_in_bounded_memory_and_comes_whole() {
+    const COUNT: u64 = 2 * 50;
+    let (_, hub) = scene();
+    for number in 0..COUNT {
+        hub.say(number.to_string(), &"*a* ".repeat(500)).await;
+    }
+    for audience in [Audience::Programs, Audience::Pages] {
+        let mut listener = hub.listen_as(1, audience);
+        let mut told = Vec::new();
+        while told.len() < usize::try_from(COUNT).unwrap() {
+            told.extend(ids(&events(&mut listener, 1).await));
+            assert!(listener.waiting_bytes() < 32 * 1024, "{} bytes", listener.waiting_bytes());
+        }
+        assert_eq!(told, (1..=COUNT).map(|seq| format!("7:{seq}")).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_deleted_their_account_is_gone_for_all_who_listen() {
+    let (_, hub) = scene();
+    let mut listener = hub.listen(1);
+    let _other = hub.listen(2);
+    assert_eq!(hub.here(&Slug::lobby()).list.len(), 2);
+    let profile = Profile::of_bot(&bot(KeyId(2)));
+    hub.shared.hear(&Slug::lobby(), News::Gone(profile.clone()));
+    assert!(word(&mut listener, "gone").await.contains("\"username\":\"bot2\""));
+    assert!(!hub.here(&Slug::lobby()).list.contains(&profile));
+}
+
+#[tokio::test]
+async fn somebody_who_searches_leaves_places_for_others() {
+    let (_, hub) = scene();
+    let searches = Searches::new(Arc::clone(&hub.shared.board));
+    let (one, other) = (Actor::of_bot(&bot(KeyId(1))), Actor::of_bot(&bot(KeyId(2))));
+    let search = |by, text| Box::pin(searches.search(by, None, text, 10));
+    let mut slow = [search(&one, "slow"), search(&one, "slow")];
+    for search in &mut slow {
+        assert!(search.now_or_never().is_none());
+    }
+    let refused = search(&one, "quick").await.unwrap_err();
+    assert!(matches!(refused, Error::TooMany { .. }), "{refused}");
+    assert_eq!(search(&other, "quick").await.unwrap(), []);
+    drop(slow);
+    assert_eq!(search(&one, "quick").await.unwrap(), []);
 }

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
 use lodge_domain::{
     Error, Result,
     accounts::AccountId,
-    board::{Board, PAGE_MAX, PersonId},
+    board::{Board, PersonId},
 };
 use serde_json::Value;
 
 use super::dto::MessageJson;
 use crate::kept::Kept;
+
+/// Messages that are read at once.
+const PAGE: usize = 100;
 
 struct Messages(Arc<Board>);
 
@@ -20,20 +26,26 @@ pub(crate) fn kept(board: &Arc<Board>) -> Box<dyn Kept> {
     Box::new(Messages(Arc::clone(board)))
 }
 
-#[async_trait]
 impl Kept for Messages {
     fn name(&self) -> &'static str {
         "messages"
     }
 
-    async fn of(&self, account: AccountId) -> Result<Value> {
-        let (author, mut written, mut after) = (PersonId::Account(account), Vec::new(), 0);
-        loop {
-            let page = self.0.log.written_by(author, after, PAGE_MAX).await?;
-            let Some((last, _)) = page.last() else { break };
-            after = *last;
-            written.extend(page.into_iter().map(|(_, message)| MessageJson::from(message)));
-        }
-        serde_json::to_value(written).map_err(Error::internal)
+    fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>> {
+        let log = Arc::clone(&self.0.log);
+        let author = PersonId::Account(account);
+        let pages = stream::try_unfold(0, move |after| {
+            let log = Arc::clone(&log);
+            async move {
+                let page = log.written_by(author, after, PAGE).await?;
+                let Some((last, _)) = page.last() else { return Ok(None) };
+                let last = *last;
+                let written = page.into_iter().map(|(_, message)| MessageJson::from(message));
+                let written = written.map(serde_json::to_value);
+                let written = written.collect::<Result<_, _>>().map_err(Error::internal)?;
+                Ok(Some((written, last)))
+            }
+        });
+        pages.boxed()
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use lodge_domain::{
     Error, Result,
-    board::{Cursor, Event, Reach, Slug},
+    board::{BANNED, Cursor, Event, Reach, Slug},
 };
 use tokio::{
     sync::broadcast::{self, error::RecvError},
@@ -15,13 +15,18 @@ use tokio::{
 
 use super::{
     app::{Credential, Visitor},
-    hub::{Audience, Frame, Own, Shared, Stay, Told, frame, id_line, page_frame},
+    feed::{Frame, Told, frame, id_line, page_frame},
+    hub::{Audience, Own, Shared, Stay},
     reader::{Heard, Reader},
 };
 use crate::edge::stream::named_event;
 
-/// Events that are read at once: what a stream holds in memory.
+/// Events that are read at once.
 const PAGE: usize = 50;
+
+/// Bytes of them that wait to be sent: with the frame that reaches it, all that a stream holds in memory of what it
+/// reads again.
+const WAITING_BYTES_MAX: usize = 32 * 1024;
 
 /// How often it is looked whether whoever listens still may.
 const CHECK: Duration = Duration::from_millis(500);
@@ -37,7 +42,7 @@ pub(super) struct Listener {
     audience: Audience,
     reader: Reader,
     frames: broadcast::Receiver<Frame>,
-    waiting: VecDeque<Bytes>,
+    pub(super) waiting: VecDeque<Bytes>,
     checks: Interval,
     failures: u32,
     has_ended: bool,
@@ -85,7 +90,7 @@ impl Listener {
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.own.banned.is_cancelled() && !self.has_ended {
-                self.end("you are banned from the board");
+                self.end(BANNED);
             }
             if let Some(next) = self.waiting.pop_front() {
                 return Some(next);
@@ -116,10 +121,13 @@ impl Listener {
         let after = Reach::After(self.reader.cursor().clone());
         match self.shared.board.log.events(self.channel.clone(), after, PAGE).await {
             Ok(page) => {
-                let mut had = page.start.clone();
+                let (mut had, mut bytes) = (page.start.clone(), 0);
                 for (event, cursor) in self.reader.read(page) {
                     match self.frame(&event, &cursor).await {
-                        Ok(frame) => self.waiting.push_back(frame),
+                        Ok(frame) => {
+                            bytes += frame.len();
+                            self.waiting.push_back(frame);
+                        }
                         Err(error) => {
                             self.go_back(had, &error);
                             self.checks.tick().await;
@@ -127,6 +135,11 @@ impl Listener {
                         }
                     }
                     had = cursor;
+                    if bytes >= WAITING_BYTES_MAX {
+                        // The rest is read when this is sent.
+                        self.reader = Reader::from(had);
+                        break;
+                    }
                 }
                 self.failures = 0;
             }
@@ -178,7 +191,7 @@ impl Listener {
             Err(RecvError::Lagged(_)) => {
                 self.reader.look_again();
                 // Who came and went is not kept: who is here now is.
-                self.waiting.push_back(self.shared.people(&self.channel));
+                self.waiting.push_back(self.shared.rooms.here(&self.channel).frame());
             }
             Err(RecvError::Closed) => self.has_ended = true,
         }

@@ -2,16 +2,15 @@
 
 use axum::{
     Json,
+    body::Body as RequestBody,
     extract::State,
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    board::{
-        Actor, Body, ClientId, Event, EventId, MessagesQuery, NewMessage, Posted, Reaction,
-        Visibility, Wish,
-    },
+    accounts::Shape,
+    board::{Actor, Body, Event, EventId, MessagesQuery, Posted, Reaction, Visibility, Wish},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -19,11 +18,16 @@ use utoipa::IntoParams;
 use super::{
     api::limit,
     app::{BoardApp, message_id, slug},
-    dto::{EditMessage, EventJson, MessageJson, MessagesJson, PostMessage, ReportMessage},
+    dto::{
+        EditMessage, EventJson, MessageJson, MessagesJson, PostMessage, PostPicture, ReportMessage,
+    },
+    letter::{Letter, Sent, posted},
+    pages,
 };
 use crate::{
+    accounts::picture::{answer, named},
     answers::private,
-    error::{HttpResult, Problem},
+    error::HttpResult,
     request::{self, Asked, Parameters, Segment, Whole},
 };
 
@@ -32,55 +36,41 @@ const PAGE_DEFAULT: usize = 100;
 
 /// Write a message.
 ///
-/// The same `client_id` again, for ever, is answered with the message that it was given to.
-#[utoipa::path(post, path = "/api/board/{channel}/messages", operation_id = "post_message", tag = "board", request_body = PostMessage,
+/// The same `client_id` again, for ever, is answered with the message that it was given to. As a form it may bring a
+/// picture, which is made anew within 1,024 pixels a side, and within 320 for a preview: nothing else of the file is
+/// kept, such as where it was taken.
+#[utoipa::path(post, path = "/api/board/{channel}/messages", operation_id = "post_message", tag = "board",
+    request_body(content((PostMessage = "application/json"), (PostPicture = "multipart/form-data"))),
     params(("channel" = String, Path, example = "lobby")),
-    responses((status = 201, body = EventJson), (status = 200, description = "It was stored before; this is what it says by now", body = EventJson),
+    responses((status = 201, body = EventJson), (status = 200, description = "It was stored before; this is what it said at first, and null if that cannot be read any more", body = EventJson),
         (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "You are banned from the board"),
-        (status = 404, description = "There is no such channel, or no such message to answer"), (status = 422, description = "The client_id was given to another message"),
+        (status = 404, description = "There is no such channel, or no such message to answer"), (status = 413, description = "It is longer than is taken here"),
+        (status = 415, description = "It is neither JSON nor a form"), (status = 422, description = "The client_id was given to another message"),
         (status = 429, description = "Too many, or too soon in slow mode; see Retry-After"), (status = 503, description = "Try again, with the same client_id")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn post(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
     asked: Asked,
-    Whole(body): Whole,
+    body: RequestBody,
 ) -> HttpResult {
     let by = app.visitor(&asked).await?.actor;
-    let wish: PostMessage = request::json(&asked.headers, &body)?;
-    let new = parsed(&channel, &wish)?;
-    let posted = posted(&app, &by, new).await?;
+    let mut letter = match Sent::read(&app, &asked, body).await? {
+        Sent::Form(letter) => letter,
+        Sent::Text(body) => {
+            let PostMessage { client_id, body, reply_to } =
+                request::json(&asked.headers, &body.bytes)?;
+            let reply_to = reply_to.unwrap_or_default();
+            Letter { client_id, body, reply_to, ..Letter::default() }
+        }
+    };
+    let new = letter.message(slug(&channel)?)?;
+    let posted = posted(&app, &by, new, letter.picture.take()).await?;
     let status = match posted {
         Posted::New(_) => StatusCode::CREATED,
         Posted::Before(_) => StatusCode::OK,
     };
     Ok(private((status, Json(EventJson::from(posted.event())))))
-}
-
-fn parsed(channel: &str, wish: &PostMessage) -> Result<NewMessage, Error> {
-    let reply_to = wish.reply_to.as_deref().map(str::parse).transpose();
-    Ok(NewMessage {
-        channel: slug(channel)?,
-        client_id: ClientId::parse(&wish.client_id)?,
-        body: Body::parse(&wish.body)?,
-        reply_to: reply_to
-            .map_err(|_| Error::invalid("reply_to", "must be the id of a message"))?,
-        picture: None,
-    })
-}
-
-/// Stores a message within its author's share.
-pub(crate) async fn posted(app: &BoardApp, by: &Actor, new: NewMessage) -> Result<Posted, Problem> {
-    app.limit(by)?;
-    app.board.post(by, new).await.map_err(|error| {
-        let is_reused = matches!(error, Error::KeyReused);
-        let problem = Problem::from(error);
-        if is_reused {
-            let detail = "was given to another message before; make a new one for each".to_owned();
-            return Problem { detail, field: Some("client_id".into()), ..problem };
-        }
-        problem
-    })
 }
 
 /// Which messages.
@@ -146,7 +136,7 @@ pub(super) async fn get(
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "It said so already"), (status = 400, description = "It cannot say that"),
         (status = 403, description = "Somebody else wrote it, or it is hidden"), (status = 404, description = "There is no such message"),
-        (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
+        (status = 409, description = "It was edited 50 times"), (status = 410, description = "It is deleted"), (status = 429, description = "Too many; see Retry-After")),
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn edit(
     State(app): State<BoardApp>,
@@ -231,6 +221,29 @@ pub(super) async fn report(
     let ReportMessage { reason } = request::json(&asked.headers, &body)?;
     app.board.report(&by, &slug(&channel)?, message_id(&id)?, &reason).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// A browser asks each time whether it may still show what it has: the message may be gone, or its reader.
+const ASKED_AGAIN: &str = "private, no-cache";
+
+/// The picture of a message, in one of its sizes. What is at one place never changes.
+#[utoipa::path(get, path = "/board/-/pictures/{id}/{size}", operation_id = "message_picture", tag = "board",
+    params(("id" = String, Path, description = "As the message says it"), ("size" = u32, Path, description = "1024 or 320: pixels a side at most")),
+    responses((status = 200, description = "The picture", content_type = "image/jpeg"), (status = 404, description = "There is no such picture, or its message cannot be read")),
+    security(("session" = []), ("bot" = [])))]
+pub(super) async fn picture(
+    State(app): State<BoardApp>,
+    Segment((id, size)): Segment<(String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    // A proxy's own password is no token.
+    let by = match asked.bearer().filter(|token| !token.is_empty()) {
+        Some(_) => app.visitor(&asked).await?.actor,
+        None => pages::reader(&app, &asked).await?.actor,
+    };
+    let (id, size) = named(&id, Shape::Whole, &size)?;
+    let bytes = app.board.picture(&by, id, size).await?;
+    answer(id, size, bytes, ASKED_AGAIN, &asked.headers)
 }
 
 /// Does something with the message of a path.

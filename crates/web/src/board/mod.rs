@@ -4,15 +4,19 @@ mod api;
 mod app;
 mod dto;
 mod events;
+mod feed;
 mod follow;
 pub(crate) mod hooks_api;
 mod hub;
 mod kept;
+mod letter;
 mod listener;
 mod messages;
 mod openapi;
 mod pages;
 mod reader;
+mod rooms;
+mod searches;
 mod shown;
 mod staff;
 
@@ -35,7 +39,8 @@ pub(crate) fn routes() -> Routes<BoardApp> {
         .on_within(BODY_BYTES_MAX, Method::POST, "/api/board", staff::create_channel)
         .on_within(BODY_BYTES_MAX, Method::PATCH, "/api/board/{channel}", staff::edit_channel)
         .on(Method::GET, "/api/board/{channel}/messages", messages::list)
-        .on_within(BODY_BYTES_MAX, Method::POST, "/api/board/{channel}/messages", messages::post)
+        .on(Method::POST, "/api/board/{channel}/messages", messages::post)
+        .on(Method::GET, "/board/-/pictures/{id}/{size}", messages::picture)
         .on(Method::GET, MESSAGE, messages::get)
         .on_within(BODY_BYTES_MAX, Method::PATCH, MESSAGE, messages::edit)
         .on(Method::DELETE, MESSAGE, messages::delete)
@@ -57,6 +62,7 @@ pub(crate) fn routes() -> Routes<BoardApp> {
         .on(Method::GET, "/api/board/-/unread", api::unread)
         .on(Method::GET, "/api/board/-/reports", staff::reports)
         .on(Method::DELETE, "/api/board/-/reports/{id}", staff::settle)
+        .on(Method::GET, "/api/board/-/hidden", staff::hidden)
         .on(Method::GET, "/api/board/-/bans", staff::bans)
         .on(Method::PUT, "/api/board/-/bans/{username}", staff::ban)
         .on(Method::DELETE, "/api/board/-/bans/{username}", staff::unban)

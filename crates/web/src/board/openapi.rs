@@ -21,6 +21,7 @@ use super::{api, events, messages, staff};
         messages::react,
         messages::unreact,
         messages::report,
+        messages::picture,
         staff::hide,
         staff::show,
         events::page,
@@ -31,6 +32,7 @@ use super::{api, events, messages, staff};
         api::unread,
         staff::reports,
         staff::settle,
+        staff::hidden,
         staff::bans,
         staff::ban,
         staff::unban

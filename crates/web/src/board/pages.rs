@@ -3,6 +3,7 @@
 mod bans;
 mod channel;
 mod channels;
+mod hidden;
 mod live;
 mod message;
 mod one;
@@ -16,9 +17,10 @@ use std::borrow::{Borrow, Cow};
 use http::{HeaderMap, Method, header};
 use lodge_domain::{
     Error, Result,
-    accounts::PictureSize,
+    accounts::{PictureId, PictureSize, Role},
     board::{
-        Actor, EventId, Message, Profile, Quote, Slug, Stamp, UNREAD_MAX, Unread, Visibility, html,
+        Actor, Body, EventId, Message, Profile, Quote, Slug, Stamp, UNREAD_MAX, Unread, Visibility,
+        html,
     },
 };
 
@@ -33,6 +35,8 @@ use crate::{
     session,
 };
 
+const SIGNED_OUT: Error = Error::unauthenticated("you are signed out: sign in, and try again");
+
 /// People whose names a page shows.
 const PEOPLE_SHOWN: usize = 50;
 
@@ -45,17 +49,19 @@ pub(super) fn routes() -> Routes<BoardApp> {
     Routes::default()
         .on(Method::GET, "/board", channel::lobby)
         .on(Method::GET, "/board/{channel}", channel::show)
-        .on_within(BODY_BYTES_MAX, Method::POST, "/board/{channel}", channel::post)
+        .on(Method::POST, "/board/{channel}", channel::post)
         .on(Method::GET, "/board/{channel}/live", live::stream)
         .on(Method::GET, "/board/{channel}/since", live::since)
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/{channel}/read", live::note_read)
         .on(Method::GET, ONE, one::show)
         .on_within(BODY_BYTES_MAX, Method::POST, ONE, one::change)
         .on(Method::GET, "/board/{channel}/search", search::show)
+        .on(Method::GET, "/board/-/unread", live::unread)
         .on(Method::GET, "/board/-/channels", channels::show)
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/-/channels", channels::save)
         .on(Method::GET, "/board/-/reports", reports::show)
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/-/reports", reports::settle)
+        .on(Method::GET, "/board/-/hidden", hidden::show)
         .on(Method::GET, "/board/-/bans", bans::show)
         .on_within(BODY_BYTES_MAX, Method::POST, "/board/-/bans", bans::change)
 }
@@ -72,6 +78,12 @@ async fn visitor(app: &BoardApp, asked: &Asked) -> Result<Option<Visitor>, Probl
     Ok(Some(app.signed_in(&me, session).await?))
 }
 
+/// The same, who must be.
+pub(super) async fn reader(app: &BoardApp, asked: &Asked) -> Result<Visitor, Problem> {
+    let visitor = visitor(app, asked).await?;
+    visitor.ok_or(Error::unauthenticated("you are signed out").into())
+}
+
 async fn me(app: &BoardApp, asked: &Asked) -> Result<Option<Actor>, Problem> {
     Ok(visitor(app, asked).await?.map(|visitor| visitor.actor))
 }
@@ -86,7 +98,7 @@ async fn staff(app: &BoardApp, asked: &Asked) -> Result<Option<Actor>, Problem> 
 /// Leads to signing in, and then to `path`; a program is told that it must.
 fn sign_in_first(asked: &Asked, path: &str) -> HttpResult {
     if wants_json(&asked.headers) {
-        return Err(Error::unauthenticated("you are signed out").into());
+        return Err(SIGNED_OUT.into());
     }
     go_to(&format!("/login?next={path}"))
 }
@@ -129,6 +141,21 @@ fn name(who: &Profile) -> &str {
     if who.username.is_empty() { quoted("") } else { &who.nickname }
 }
 
+/// By what their account is known, where that is something else than what they call themselves.
+fn handle(who: &Profile) -> Option<&str> {
+    (who.username != who.nickname).then_some(&*who.username)
+}
+
+/// What they are beside a member, in short.
+fn mark(who: &Profile) -> Option<&'static str> {
+    match who.role {
+        _ if who.is_bot() => Some("BOT"),
+        Role::Member => None,
+        Role::Moderator => Some("MOD"),
+        Role::Admin => Some("ADMIN"),
+    }
+}
+
 fn quoted(nickname: &str) -> &str {
     if nickname.is_empty() { "somebody who left" } else { nickname }
 }
@@ -139,17 +166,27 @@ fn key(who: &Profile) -> Cow<'_, str> {
 }
 
 fn beginning(quote: &Quote) -> String {
-    let body = quote.body.as_ref().map_or("a message that cannot be read", |body| body.as_str());
-    in_one_line(body)
+    match &quote.body {
+        None => "a message that cannot be read".to_owned(),
+        Some(body) => in_one_line(body),
+    }
 }
 
 fn beginning_of(message: &Message) -> String {
-    in_one_line(message.body.as_ref().map_or("", |body| body.as_str()))
+    message.body.as_ref().map_or_else(String::new, in_one_line)
 }
 
-fn in_one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+fn in_one_line(body: &Body) -> String {
+    if body.is_empty() {
+        return "a picture".to_owned();
+    }
+    let words = body.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
     words::shortened(&words, QUOTE_CHARS)
+}
+
+/// Where the picture of a message is.
+pub(super) fn picture_of(id: impl Borrow<PictureId>, size: PictureSize) -> String {
+    format!("/board/-/pictures/{}/{}", id.borrow(), size.px())
 }
 
 /// What a message says, or why it says nothing.
@@ -157,6 +194,10 @@ fn said(message: &Message) -> Result<String, &'static str> {
     match (&message.body, message.visibility) {
         (_, Visibility::Deleted) => Err("This message was deleted."),
         (None, _) => Err("This message is hidden."),
+        (Some(body), _) if body.is_empty() && message.picture.is_none() => {
+            Err("The picture of this message is gone.")
+        }
+        (Some(body), _) if body.is_empty() => Ok(String::new()),
         (Some(body), _) => Ok(html(body.as_str())),
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     use std::collections::{BTreeMap, VecDeque};
 
     use lodge_domain::{
-        accounts::AccountId,
+        accounts::{AccountId, Role},
         board::{Origin, PersonId, Profile, Stamp, What},
     };
     use proptest::{collection::vec, prelude::*};
@@ -96,8 +96,13 @@ mod tests {
 
     fn event(id: EventId, at: i64) -> Event {
         let person = PersonId::Account(AccountId(1));
-        let by =
-            Profile { person, username: String::new(), nickname: String::new(), picture: None };
+        let by = Profile {
+            person,
+            username: String::new(),
+            nickname: String::new(),
+            picture: None,
+            role: Role::Member,
+        };
         Event { id, at: Stamp::stored(at), by, what: What::Delete { target: id } }
     }
 

@@ -54,6 +54,7 @@ fn new_message(channel: &Slug, event: &Event) -> Option<Message> {
 fn nobody() -> Actor {
     let person = PersonId::Account(AccountId(0));
     let names = String::new;
-    let profile = Profile { person, username: names(), nickname: names(), picture: None };
+    let profile =
+        Profile { person, username: names(), nickname: names(), picture: None, role: Role::Member };
     Actor { profile, role: Role::Member }
 }

@@ -10,7 +10,7 @@ use lodge_domain::{
 
 use super::{
     app::{BoardApp, slug},
-    dto::{BansJson, ChannelJson, CreateChannel, EditChannel, EventJson, ReportsJson},
+    dto::{BansJson, ChannelJson, CreateChannel, EditChannel, EventJson, FoundJson, ReportsJson},
     messages::amend,
 };
 use crate::{
@@ -49,9 +49,9 @@ pub(super) async fn edit_channel(
     Whole(body): Whole,
 ) -> HttpResult {
     let by = app.visitor(&asked).await?.actor;
-    let EditChannel { topic, slow_mode_s } = request::json(&asked.headers, &body)?;
+    let EditChannel { topic, slow_mode_s, archived } = request::json(&asked.headers, &body)?;
     let topic = topic.map(|topic| Topic::parse(&topic)).transpose()?;
-    let change = ChannelChange { topic, slow_mode_s };
+    let change = ChannelChange { topic, slow_mode_s, is_archived: archived };
     let channel = app.board.change_channel(&by, &slug(&channel)?, change).await?;
     Ok(private(Json(ChannelJson::from(channel))))
 }
@@ -93,6 +93,15 @@ pub(super) async fn reports(State(app): State<BoardApp>, asked: Asked) -> HttpRe
     let by = app.visitor(&asked).await?.actor;
     let reports = app.board.reports(&by, PAGE_MAX).await?.into_iter();
     Ok(private(Json(ReportsJson { reports: reports.map(Into::into).collect() })))
+}
+
+/// What is hidden, with what it says, the newest first; 500 at most.
+#[utoipa::path(get, path = "/api/board/-/hidden", operation_id = "hidden_messages", tag = "board",
+    responses((status = 200, body = FoundJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
+pub(super) async fn hidden(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let hidden = app.board.hidden(&by, PAGE_MAX).await?.into_iter();
+    Ok(private(Json(FoundJson { messages: hidden.map(Into::into).collect() })))
 }
 
 /// Settle all reports of a report's message.

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::{
     Json,
+    body::Body as RequestBody,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -10,22 +11,27 @@ use http::StatusCode;
 use lodge_domain::{
     Error, Result,
     board::{
-        Actor, Body, Channel, ClientId, Cursor, EventId, Message, MessagesQuery, NewMessage,
-        Posted, Profile, Slug, Visibility,
+        Actor, Channel, Cursor, EventId, Message, MessagesPage, MessagesQuery, Posted, Profile,
+        ReadNote, Slug, Visibility,
     },
 };
 use serde::{Deserialize, Serialize};
 
 use super::{MessageItem, me, sign_in_first, unread_of, wants_json};
 use crate::{
-    board::{BoardApp, app::slug, messages::posted},
+    accounts::picture::PictureMax,
+    board::{
+        BoardApp,
+        app::slug,
+        letter::{Letter, Sent, posted},
+    },
     error::{HttpResult, Problem},
     pages::{self, errors::FormErrors, forms, go_to},
-    request::{self, Asked, Parameters, Segment, Whole},
+    request::{self, Asked, Parameters, Segment},
 };
 
 /// Messages on a page.
-const PAGE: usize = 22;
+const PAGE: usize = 50;
 
 /// Channels that the page leads to, beside those of which something is unread.
 const CHANNELS_SHOWN: usize = 30;
@@ -40,9 +46,12 @@ pub(super) struct ChannelPage<'a> {
     pub(super) older: Option<EventId>,
     /// Whether these are the last of all.
     pub(super) is_newest: bool,
+    /// The first that has come since the reader was here, if they were.
+    pub(super) first_new: Option<EventId>,
     pub(super) cursor: &'a Cursor,
     pub(super) people: &'a [Profile],
     pub(super) channels: &'a [ChannelRow],
+    pub(super) picture_max: &'a PictureMax,
     pub(super) client_id: &'a str,
     pub(super) typed: &'a str,
     /// The message that is answered.
@@ -51,6 +60,10 @@ pub(super) struct ChannelPage<'a> {
 }
 
 impl ChannelPage<'_> {
+    fn is_first_new(&self, item: &MessageItem<'_>) -> bool {
+        self.first_new == Some(item.message.id)
+    }
+
     /// How much is unread in the other channels, if anything is.
     fn unread_elsewhere(&self) -> Option<u32> {
         let others = self.channels.iter().filter(|row| row.slug != self.channel.slug);
@@ -73,10 +86,10 @@ pub(super) struct Wanted {
     reply: String,
 }
 
-/// What was typed.
+/// What was typed, where no picture is with it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct PostForm {
+struct PostForm {
     client_id: String,
     body: String,
     reply_to: String,
@@ -100,12 +113,12 @@ pub(super) async fn show(
     let Some(me) = me(&app, &asked).await? else {
         return sign_in_first(&asked, &format!("/board/{slug}"));
     };
-    let form = PostForm {
+    let form = Letter {
         client_id: forms::id(&*app.site.random),
         reply_to: wanted.reply,
-        ..PostForm::default()
+        ..Letter::default()
     };
-    let before = forms::given(&wanted.before).map(str::parse).transpose()?;
+    let before = forms::given(&wanted.before).map(|id| message("before", id)).transpose()?;
     let view = View { before, form: &form, errors: &FormErrors::default() };
     page(&app, &me, slug, StatusCode::OK, view).await
 }
@@ -113,7 +126,7 @@ pub(super) async fn show(
 /// What differs from one showing of the page to another.
 struct View<'a> {
     before: Option<EventId>,
-    form: &'a PostForm,
+    form: &'a Letter<'a>,
     errors: &'a FormErrors,
 }
 
@@ -130,10 +143,13 @@ async fn page(
     let query = MessagesQuery { channel: slug.clone(), before, limit: PAGE, reader: me.id() };
     let found = board.log.messages(query).await?;
     app.hub.seen(&slug, &me.profile);
+    let mut first_new = None;
     if is_newest {
-        let noted = board.people.note_read(me.id(), slug.clone(), found.cursor.clone()).await;
+        let had = board.read_so_far(me.id(), slug.clone()).await?;
+        first_new = had.and_then(|had| first_new_of(&found, &had, me));
+        let (channel, cursor) = (slug.clone(), found.cursor.clone());
+        let noted = board.note_read(ReadNote { person: me.id(), channel, cursor });
         if let Err(error) = noted {
-            // What can be read is shown, also where nothing can be written.
             tracing::warn!(%error, channel = %slug, "what somebody has read is not noted");
         }
     }
@@ -146,15 +162,24 @@ async fn page(
         messages: &items,
         older: found.messages.first().filter(|_| found.more).map(|first| first.id),
         is_newest,
+        first_new,
         cursor: &found.cursor,
-        people: &app.hub.here(&slug),
+        people: &app.hub.here(&slug).list,
         channels: &channels(app, me, &slug).await?,
+        picture_max: &PictureMax::of(&app.site),
         client_id: &form.client_id,
         typed: &form.body,
         answered: answered.as_ref(),
         errors,
     };
     Ok(pages::page(&app.site, status, &page)?)
+}
+
+/// The first message of another that a reader does not have, if it is known to be the first.
+fn first_new_of(page: &MessagesPage, had: &Cursor, reader: &Actor) -> Option<EventId> {
+    let is_new = |message: &Message| !had.has(message.id) && message.by.person != reader.id();
+    let place = page.messages.iter().position(is_new)?;
+    (place > 0 || !page.more).then(|| page.messages[place].id)
 }
 
 /// The message that is to be answered, if it can be read.
@@ -165,8 +190,9 @@ async fn answered(app: &BoardApp, me: &Actor, slug: &Slug, id: &str) -> Result<O
 }
 
 async fn channels(app: &BoardApp, me: &Actor, here: &Slug) -> Result<Vec<ChannelRow>> {
-    let unread = app.board.people.unread(me.profile.clone()).await?;
-    let rows = app.board.channels.list().await?.into_iter().enumerate();
+    let unread = app.board.unread(me.profile.clone()).await?;
+    let open = |channel: &Channel| !channel.is_archived || channel.slug == *here;
+    let rows = app.board.channels.list().await?.into_iter().filter(open).enumerate();
     let rows = rows.map(|(place, Channel { slug, .. })| {
         let (messages, mentions) = if slug == *here { (0, 0) } else { unread_of(&unread, &slug) };
         (place, ChannelRow { slug, messages, mentions })
@@ -188,14 +214,14 @@ pub(super) async fn post(
     State(app): State<BoardApp>,
     Segment(segment): Segment,
     asked: Asked,
-    Whole(body): Whole,
+    body: RequestBody,
 ) -> HttpResult {
     let slug = slug(&segment)?;
     let Some(me) = me(&app, &asked).await? else {
         return sign_in_first(&asked, &format!("/board/{slug}"));
     };
-    let mut form: PostForm = request::form(&body)?;
-    let problem = match sent(&app, &me, &slug, &form).await {
+    let mut form = letter(&app, &asked, body).await?;
+    let problem = match sent(&app, &me, &slug, &mut form).await {
         Ok(posted) if wants_json(&asked.headers) => return Ok(stored(&posted)),
         Ok(_) => return go_to(&format!("/board/{slug}")),
         Err(problem) if wants_json(&asked.headers) => return Err(problem),
@@ -216,19 +242,36 @@ pub(super) async fn post(
 const SENT_BEFORE: &str =
     "Another message was sent by this form before. If this is a new one, send it again.";
 
-async fn sent(app: &BoardApp, me: &Actor, slug: &Slug, form: &PostForm) -> Result<Posted, Problem> {
+async fn letter<'a>(
+    app: &'a BoardApp,
+    asked: &Asked,
+    body: RequestBody,
+) -> Result<Letter<'a>, Problem> {
+    match Sent::read(app, asked, body).await? {
+        Sent::Form(letter) => Ok(letter),
+        Sent::Text(body) => {
+            let PostForm { client_id, body, reply_to, author } = request::form(&body.bytes)?;
+            Ok(Letter { client_id, body, reply_to, author, picture: None })
+        }
+    }
+}
+
+async fn sent(
+    app: &BoardApp,
+    me: &Actor,
+    slug: &Slug,
+    form: &mut Letter<'_>,
+) -> Result<Posted, Problem> {
     if forms::given(&form.author).is_some_and(|author| author != me.profile.username) {
         return Err(Error::unauthenticated("somebody else is signed in by now").into());
     }
-    let reply_to = forms::given(&form.reply_to).map(str::parse).transpose()?;
-    let new = NewMessage {
-        channel: slug.clone(),
-        client_id: ClientId::parse(&form.client_id)?,
-        body: Body::parse(&form.body)?,
-        reply_to,
-        picture: None,
-    };
-    posted(app, me, new).await
+    let new = form.message(slug.clone())?;
+    posted(app, me, new, form.picture.take()).await
+}
+
+/// The message that a field names.
+fn message(field: &'static str, id: &str) -> Result<EventId> {
+    id.parse().map_err(|_| Error::invalid(field, "must be the id of a message"))
 }
 
 fn stored(posted: &Posted) -> Response {

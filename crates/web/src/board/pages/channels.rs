@@ -21,6 +21,7 @@ use crate::{
 #[template(path = "board/channels.html")]
 pub(super) struct ChannelsPage<'a> {
     pub(super) rows: &'a [Row],
+    pub(super) archived: &'a [Row],
     pub(super) is_staff: bool,
     pub(super) form: &'a ChannelForm,
     pub(super) errors: &'a FormErrors,
@@ -41,6 +42,9 @@ pub(super) struct ChannelForm {
     pub(super) channel: String,
     pub(super) topic: String,
     pub(super) slow_mode_s: String,
+    pub(super) archived: String,
+    /// Something, if it is a channel that is there; its name stays.
+    pub(super) changes: String,
 }
 
 /// Which channel is to be changed, and whether one was.
@@ -60,10 +64,15 @@ pub(super) async fn show(
     asked: Asked,
 ) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
-    let rows = rows(&app, &me).await?;
-    let form = rows.iter().find(|row| row.channel.slug.as_str() == wanted.channel).map(filled_in);
+    let (rows, archived) = rows(&app, &me).await?;
+    let form = rows
+        .iter()
+        .chain(&archived)
+        .find(|row| row.channel.slug.as_str() == wanted.channel)
+        .map(filled_in);
     let page = ChannelsPage {
         rows: &rows,
+        archived: &archived,
         is_staff: me.is_staff(),
         form: &form.unwrap_or_default(),
         errors: &FormErrors::default(),
@@ -77,17 +86,20 @@ fn filled_in(Row { channel, .. }: &Row) -> ChannelForm {
         channel: channel.slug.to_string(),
         topic: channel.topic.as_str().to_owned(),
         slow_mode_s: channel.slow_mode_s.to_string(),
+        archived: if channel.is_archived { "yes".to_owned() } else { String::new() },
+        changes: "yes".to_owned(),
     }
 }
 
-async fn rows(app: &BoardApp, me: &Actor) -> Result<Vec<Row>> {
-    let unread = app.board.people.unread(me.profile.clone()).await?;
+/// Channels where people write, and those that are archived.
+async fn rows(app: &BoardApp, me: &Actor) -> Result<(Vec<Row>, Vec<Row>)> {
+    let unread = app.board.unread(me.profile.clone()).await?;
     let channels = app.board.channels.list().await?.into_iter();
     let row = |channel: Channel| {
         let (messages, mentions) = unread_of(&unread, &channel.slug);
         Row { channel, messages, mentions }
     };
-    Ok(channels.map(row).collect())
+    Ok(channels.map(row).partition(|row| !row.channel.is_archived))
 }
 
 /// `POST /board/-/channels`.
@@ -106,9 +118,15 @@ pub(super) async fn save(
     if problem.status.is_server_error() {
         return Err(problem);
     }
-    let rows = rows(&app, &me).await?;
-    let page =
-        ChannelsPage { rows: &rows, is_staff: true, form: &form, errors: &errors, notice: None };
+    let (rows, archived) = rows(&app, &me).await?;
+    let page = ChannelsPage {
+        rows: &rows,
+        archived: &archived,
+        is_staff: true,
+        form: &form,
+        errors: &errors,
+        notice: None,
+    };
     Ok(pages::page(&app.site, problem.status, &page)?)
 }
 
@@ -117,8 +135,20 @@ async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {
     let slow_mode_s = forms::given(&form.slow_mode_s).map_or(Ok(0), str::parse);
     let slow_mode_s = slow_mode_s
         .map_err(|_| Error::invalid("slow_mode_s", "must be a whole number of seconds"))?;
-    let change = ChannelChange { topic: Some(topic.clone()), slow_mode_s: Some(slow_mode_s) };
+    let change = ChannelChange {
+        topic: Some(topic.clone()),
+        slow_mode_s: Some(slow_mode_s),
+        is_archived: Some(!form.archived.is_empty()),
+    };
     let change = change.checked()?;
-    app.board.create_channel(me, slug.clone(), topic).await?;
+    if form.changes.is_empty() {
+        let (_, is_new) = app.board.create_channel(me, slug.clone(), topic).await?;
+        if !is_new {
+            return Err(Error::invalid(
+                "channel",
+                "is there already; it can be changed in the list",
+            ));
+        }
+    }
     app.board.change_channel(me, &slug, change).await.map(drop)
 }

@@ -2,31 +2,27 @@
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
-use lodge_domain::{Error, board::Reach};
+use lodge_domain::board::{Reach, ReadNote};
 use serde::{Deserialize, Serialize};
 
-use super::visitor;
+use super::reader;
 use crate::{
     answers::private,
     board::{
         BoardApp,
         api::cursor,
         app::{Visitor, slug},
+        dto::UnreadJson,
         events::begin,
         hub::Audience,
         shown::{ShownJson, shown},
     },
-    error::{HttpResult, Problem},
+    error::HttpResult,
     request::{self, Asked, Parameters, Segment, Whole},
 };
 
 /// Events that are told at once.
 const PAGE: usize = 50;
-
-async fn listener(app: &BoardApp, asked: &Asked) -> Result<Visitor, Problem> {
-    let visitor = visitor(app, asked).await?;
-    visitor.ok_or(Error::unauthenticated("you are signed out").into())
-}
 
 /// What the page has.
 #[derive(Deserialize)]
@@ -42,7 +38,7 @@ pub(super) async fn stream(
     Parameters(After { after }): Parameters<After>,
     asked: Asked,
 ) -> HttpResult {
-    let visitor = listener(&app, &asked).await?;
+    let visitor = reader(&app, &asked).await?;
     let from = begin(&asked, after.as_deref())?;
     let channel = app.board.channel(&slug(&segment)?).await?.slug;
     Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Pages).await?)
@@ -63,7 +59,7 @@ pub(super) async fn since(
     Parameters(After { after }): Parameters<After>,
     asked: Asked,
 ) -> HttpResult {
-    let Visitor { actor, .. } = listener(&app, &asked).await?;
+    let Visitor { actor, .. } = reader(&app, &asked).await?;
     let after = Reach::After(cursor("after", after.as_deref().unwrap_or_default())?);
     let channel = app.board.channel(&slug(&segment)?).await?.slug;
     app.hub.seen(&channel, &actor.profile);
@@ -73,6 +69,14 @@ pub(super) async fn since(
         events.push(shown(&app.board, &channel, event).await?);
     }
     Ok(private(Json(SinceJson { events, cursor: page.cursor.to_string(), more: page.more })))
+}
+
+/// `GET /board/-/unread`.
+pub(super) async fn unread(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
+    let Visitor { actor, .. } = reader(&app, &asked).await?;
+    let unread = app.board.unread(actor.profile).await?;
+    let channels = unread.into_iter().map(Into::into).collect();
+    Ok(private(Json(UnreadJson { channels })))
 }
 
 /// How far somebody has read.
@@ -89,9 +93,10 @@ pub(super) async fn note_read(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    let Visitor { actor, .. } = listener(&app, &asked).await?;
+    let Visitor { actor, .. } = reader(&app, &asked).await?;
     let ReadForm { cursor } = request::form(&body)?;
     let channel = app.board.channel(&slug(&segment)?).await?.slug;
-    app.board.people.note_read(actor.id(), channel, cursor.parse()?).await?;
+    let note = ReadNote { person: actor.id(), channel, cursor: cursor.parse()? };
+    app.board.note_read(note)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

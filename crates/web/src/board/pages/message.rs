@@ -1,7 +1,10 @@
 //! A message among others, on a page or on its way to one.
 
 use askama::Template;
-use lodge_domain::board::{Message, Profile, mentioned};
+use lodge_domain::{
+    accounts::PictureSize,
+    board::{Message, Profile, mentioned},
+};
 
 /// A message as it stands.
 #[derive(Template)]

@@ -28,6 +28,8 @@ use crate::{
 pub(super) struct OnePage<'a> {
     pub(super) message: &'a Message,
     pub(super) item: MessageItem<'a>,
+    /// Whether nobody writes in its channel any more.
+    pub(super) is_archived: bool,
     pub(super) history: &'a [Version],
     pub(super) reader: &'a Actor,
     pub(super) notice: Option<&'static str>,
@@ -43,6 +45,11 @@ impl OnePage<'_> {
 
     fn is_shown(&self) -> bool {
         self.message.visibility == Visibility::Shown
+    }
+
+    /// Whether it can be answered, signed and changed.
+    fn is_open(&self) -> bool {
+        self.is_shown() && !self.is_archived
     }
 
     fn is_hidden(&self) -> bool {
@@ -149,6 +156,7 @@ async fn page(
     View { notice, form, errors }: View<'_>,
 ) -> HttpResult {
     let log = &app.board.log;
+    let is_archived = app.board.channel(&slug).await?.is_archived;
     let message = log.message(slug.clone(), id, me.clone()).await?;
     let message = message.ok_or(Error::not_found("there is no such message"))?;
     let is_readable = message.body.is_some() && message.edited_at.is_some();
@@ -157,6 +165,7 @@ async fn page(
     let page = OnePage {
         message: &message,
         item: MessageItem::to(&me.profile, &message),
+        is_archived,
         history: &history,
         reader: me,
         notice,

@@ -15,23 +15,31 @@ use super::{
     bans::BansPage,
     channel::{ChannelPage, ChannelRow},
     channels::{ChannelForm, ChannelsPage, Row},
+    hidden::HiddenPage,
     one::OnePage,
     reports::{self, ReportsPage},
     search::SearchPage,
 };
-use crate::pages::{self, check, errors::FormErrors};
+use crate::{
+    accounts::picture::PictureMax,
+    pages::{self, check, errors::FormErrors},
+};
 
 const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
 
 /// A channel full of the longest messages may weigh more than other pages.
 const LONGEST_BYTES_MAX: usize = 200_000;
 
-/// The same of ordinary ones.
-const ORDINARY_BYTES_MAX: usize = 60_000;
+/// The same of ordinary ones, with style and scripts as they are before they are packed.
+const ORDINARY_BYTES_MAX: usize = 100_000;
+
+fn picture() -> PictureId {
+    "0123456789abcdef".repeat(4).parse().unwrap()
+}
 
 fn profile(person: PersonId, name: &str) -> Profile {
-    let picture: PictureId = "0123456789abcdef".repeat(4).parse().unwrap();
-    Profile { person, username: name.to_owned(), nickname: name.to_owned(), picture: Some(picture) }
+    let (username, nickname) = (name.to_owned(), name.to_owned());
+    Profile { person, username, nickname, picture: Some(picture()), role: Role::Moderator }
 }
 
 fn account(number: i64) -> PersonId {
@@ -72,6 +80,7 @@ fn full(by: Profile, body: &str, number: u32) -> Message {
     Message {
         edited_at: Some(Stamp::stored(0)),
         reply_to: Some(quote),
+        picture: Some(picture()),
         reactions: reactions.collect(),
         ..message(by, body, number)
     }
@@ -86,6 +95,7 @@ fn channel() -> Channel {
         slug: Slug::parse(&"a".repeat(32)).unwrap(),
         topic: Topic::parse(EVIL).unwrap(),
         slow_mode_s: 21_600,
+        is_archived: false,
         created_at: jiff::Timestamp::UNIX_EPOCH,
     }
 }
@@ -131,9 +141,11 @@ impl Shown<'_> {
             messages: &items,
             older: self.has_older.then(|| "1:1".parse().unwrap()),
             is_newest: self.is_newest,
+            first_new: self.messages.last().map(|message| message.id),
             cursor: &Cursor::default(),
             people: self.people,
             channels: &(0..self.channels).map(row).collect::<Vec<_>>(),
+            picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
             client_id: "0123456789abcdef0123456789abcdef",
             typed: self.typed,
             answered: self.answered,
@@ -168,6 +180,7 @@ fn a_channel() {
     let html = most.rendered();
     assert!(html.contains("?before=1:1\" rel=\"prev\">Older</a>") && html.contains("board.js"));
     assert!(html.contains("This message is hidden.") && html.contains("was deleted."), "{html}");
+    assert!(html.contains("New since you were here</li>\n<li id=\"m4294967295:28\""), "{html}");
     assert!(html.contains("BOT") && html.contains("and 1 more") && html.contains("Slow mode"));
     let places = ["id=\"said\"", "id=\"write\"", "id=\"people\""].map(|id| html.find(id).unwrap());
     assert!(places.is_sorted(), "text browsers read it in this order");
@@ -188,8 +201,11 @@ fn a_channel() {
 #[test]
 fn a_page_of_ordinary_messages_is_light() {
     let said = "A word or two. ".repeat(6);
-    let messages: Vec<_> = (1..=22)
-        .map(|number| message(profile(account(2), "ada-lovelace"), &said, number))
+    let messages: Vec<_> = (1..=50)
+        .map(|number| Message {
+            picture: (number % 5 == 0).then(picture),
+            ..message(profile(account(2), "ada-lovelace"), &said, number)
+        })
         .collect();
     let people: Vec<_> = (0..10).map(|number| profile(account(number), "ada-lovelace")).collect();
     let shown = Shown {
@@ -226,13 +242,30 @@ fn a_message_says_whom_it_names_and_whose_signs_are_under_it() {
 }
 
 #[test]
+fn a_message_of_a_picture_alone_is_that_picture() {
+    let ada = profile(account(1), "ada");
+    let to = |message: &Message| MessageItem::to(&ada, message).to_string();
+    let alone = Message { picture: Some(picture()), ..message(ada.clone(), "", 1) };
+    let html = to(&alone);
+    let source = format!("src=\"/board/-/pictures/{}/320\"", picture());
+    assert!(html.contains(&source) && html.contains("alt=\"A picture by ada\""), "{html}");
+    assert!(!html.contains("class=\"said\"") && !html.contains("class=\"gone\""), "{html}");
+    let gone = Message { picture: None, ..alone.clone() };
+    assert!(to(&gone).contains("The picture of this message is gone."));
+    let quote = Quote { id: alone.id, nickname: "ada".to_owned(), body: alone.body };
+    let answer = Message { reply_to: Some(quote), ..message(ada.clone(), "a", 2) };
+    assert!(to(&answer).contains("<bdi>ada</bdi> a picture</a>"), "{}", to(&answer));
+}
+
+#[test]
 fn one_message() {
     let history = [Version { at: Stamp::stored(0), body: Body::stored(EVIL.to_owned()) }];
     let (member, staff) = (reader(Role::Member), reader(Role::Moderator));
-    let page = |message: &Message, reader: &Actor, errors: &FormErrors| {
+    let in_channel = |is_archived, message: &Message, reader: &Actor, errors: &FormErrors| {
         let page = OnePage {
             message,
             item: MessageItem::to(&reader.profile, message),
+            is_archived,
             history: &history,
             reader,
             notice: Some("Saved."),
@@ -242,12 +275,19 @@ fn one_message() {
         };
         rendered(&page, 60_000)
     };
+    let page = |message: &Message, reader: &Actor, errors: &FormErrors| {
+        in_channel(false, message, reader, errors)
+    };
     let good = FormErrors::default();
     let own = full(member.profile.clone(), EVIL, 1);
     let html = page(&own, &member, &good);
     assert!(html.contains("value=\"edit\"") && html.contains("value=\"delete\""), "{html}");
     assert!(!html.contains("value=\"report\"") && !html.contains("value=\"hide\""), "{html}");
     assert!(page(&own, &member, &wrong("body")).contains("id=\"body-error\""));
+    let html = in_channel(true, &own, &member, &good);
+    assert!(html.contains("is archived") && html.contains("value=\"delete\""), "{html}");
+    let refused = ["value=\"edit\"", "class=\"signs all\"", "?reply="];
+    assert!(!refused.iter().any(|what| html.contains(what)), "{html}");
     let theirs = full(profile(account(2), EVIL), EVIL, 1);
     let html = page(&theirs, &member, &good);
     assert!(html.contains("value=\"report\"") && html.contains("?reply=4294967295:1#box"));
@@ -288,18 +328,37 @@ fn channels() {
     let rows: Vec<_> =
         (0..100).map(|_| Row { channel: channel(), messages: 100, mentions: 1 }).collect();
     let typed = || EVIL.to_owned();
-    let form = ChannelForm { channel: typed(), topic: typed(), slow_mode_s: typed() };
-    let page = |is_staff, errors: &FormErrors| {
-        let page =
-            ChannelsPage { rows: &rows, is_staff, form: &form, errors, notice: Some("Saved.") };
+    let form = |changes: &str| ChannelForm {
+        channel: typed(),
+        topic: typed(),
+        slow_mode_s: typed(),
+        archived: typed(),
+        changes: changes.to_owned(),
+    };
+    let (makes, changes) = (form(""), form("yes"));
+    let of = |form: &ChannelForm, is_staff, errors: &FormErrors| {
+        let page = ChannelsPage {
+            rows: &rows,
+            archived: &rows,
+            is_staff,
+            form,
+            errors,
+            notice: Some("Saved."),
+        };
         rendered(&page, LONGEST_BYTES_MAX)
     };
+    let page = |is_staff, errors: &FormErrors| of(&makes, is_staff, errors);
     let html = page(false, &FormErrors::default());
     assert!(html.contains(">99+</span>") && !html.contains("<form"), "{html}");
-    for field in ["channel", "topic", "slow_mode_s"] {
-        let html = page(true, &wrong(field));
-        assert!(html.contains(&format!("id=\"{field}-error\"")), "{html}");
+    for field in ["channel", "topic", "slow_mode_s", "archived"] {
+        for form in [&makes, &changes] {
+            let html = of(form, true, &wrong(field));
+            assert!(html.contains(&format!("id=\"{field}-error\"")), "{html}");
+        }
     }
+    assert!(
+        of(&changes, true, &FormErrors::default()).contains("type=\"hidden\" name=\"channel\"")
+    );
 }
 
 #[test]
@@ -318,6 +377,8 @@ fn what_staff_look_at() {
     let html = page(&[reports::Row::to(&staff, &report)]);
     assert!(html.contains("name=\"report\" value=\"7\"") && html.contains("class=\"reason"));
     assert!(page(&[]).contains("Nothing is to be looked at."));
+    let hidden = [MessageItem::to(&staff.profile, &report.message)];
+    assert!(rendered(&HiddenPage { items: &hidden }, 60_000).contains("value=\"show\""));
     let banned = [Known { profile: by, banned_at: Some(jiff::Timestamp::UNIX_EPOCH) }];
     let page = |banned: &[Known], errors: &FormErrors| {
         rendered(&BansPage { banned, typed: EVIL, errors, notice: Some("Done.") }, 60_000)

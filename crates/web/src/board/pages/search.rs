@@ -49,10 +49,10 @@ pub(super) async fn show(
     };
     let (everywhere, mut errors, mut status) =
         (!all.is_empty(), FormErrors::default(), StatusCode::OK);
-    let mut found = None;
+    let (mut found, mut refused) = (None, None);
     if let Some(text) = forms::given(&q) {
         let within = (!everywhere).then(|| slug.clone());
-        match app.board.search(&me, within, text, FOUND_MAX).await {
+        match app.searches.search(&me, within, text, FOUND_MAX).await {
             Ok(messages) => found = Some(messages),
             Err(error) => {
                 let (wrong, problem) = FormErrors::from_error(error, "q");
@@ -60,6 +60,7 @@ pub(super) async fn show(
                     return Err(problem);
                 }
                 (errors, status) = (wrong, problem.status);
+                refused = Some(problem);
             }
         }
     }
@@ -68,5 +69,9 @@ pub(super) async fn show(
     });
     let found = items.as_deref();
     let page = SearchPage { slug: &slug, typed: &q, everywhere, found, errors: &errors };
-    Ok(pages::page(&app.site, status, &page)?)
+    let mut response = pages::page(&app.site, status, &page)?;
+    if let Some(problem) = refused {
+        problem.say_when(response.headers_mut());
+    }
+    Ok(response)
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
 use lodge_domain::{Error, Result, accounts::AccountId, rides::Rides};
 use serde_json::Value;
 
@@ -16,15 +19,18 @@ pub(crate) fn kept(rides: &Arc<Rides>) -> Box<dyn Kept> {
     Box::new(Passes(Arc::clone(rides)))
 }
 
-#[async_trait]
 impl Kept for Passes {
     fn name(&self) -> &'static str {
         "passes"
     }
 
-    async fn of(&self, account: AccountId) -> Result<Value> {
-        let passes = self.0.passes.of_account(account).await?.into_iter();
-        let passes: Vec<_> = passes.map(PassJson::from).collect();
-        serde_json::to_value(passes).map_err(Error::internal)
+    fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>> {
+        let rides = Arc::clone(&self.0);
+        let all = async move {
+            let passes = rides.passes.of_account(account).await?.into_iter();
+            let passes = passes.map(|pass| serde_json::to_value(PassJson::from(pass)));
+            passes.collect::<Result<_, _>>().map_err(Error::internal)
+        };
+        stream::once(all).boxed()
     }
 }

@@ -1,0 +1,28 @@
+//! What staff have hidden.
+
+use askama::Template;
+use axum::extract::State;
+use http::StatusCode;
+
+use super::{MessageItem, sign_in_first, staff};
+use crate::{board::BoardApp, error::HttpResult, pages, request::Asked};
+
+/// Messages that are shown.
+const SHOWN: usize = 50;
+
+#[derive(Template)]
+#[template(path = "board/hidden.html")]
+pub(super) struct HiddenPage<'a> {
+    pub(super) items: &'a [MessageItem<'a>],
+}
+
+/// `GET /board/-/hidden`.
+pub(super) async fn show(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
+    let Some(me) = staff(&app, &asked).await? else {
+        return sign_in_first(&asked, "/board/-/hidden");
+    };
+    let hidden = app.board.hidden(&me, SHOWN).await?;
+    let items: Vec<_> =
+        hidden.iter().map(|message| MessageItem::to(&me.profile, message)).collect();
+    Ok(pages::page(&app.site, StatusCode::OK, &HiddenPage { items: &items })?)
+}

@@ -1,0 +1,338 @@
+//! Who is in each channel, and whoever is to be told of it.
+
+use std::{
+    collections::HashMap,
+    mem,
+    ops::Range,
+    sync::{Arc, Weak},
+};
+
+use bytes::Bytes;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Clock,
+    board::{PersonId, Presence, Profile, Slug},
+};
+use parking_lot::Mutex;
+use tokio::sync::broadcast;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    dto::{PeopleJson, PersonJson},
+    feed::{Feed, Frame, WAITING_MAX},
+};
+use crate::edge::stream::named_event;
+
+/// Past so many people their list is not made anew for each who comes: who has come since is told of soon.
+const LONG: usize = 100;
+
+/// How old such a list may be.
+const AGE_MAX: SignedDuration = SignedDuration::from_millis(500);
+
+/// The channels that somebody is in, or was.
+pub(super) struct Rooms {
+    clock: Arc<dyn Clock>,
+    started_at: Timestamp,
+    of: Mutex<HashMap<Slug, Arc<Mutex<Room>>>>,
+}
+
+/// One of them.
+struct Room {
+    presence: Presence,
+    /// Whether all have been told who came back after the server was started, whom nobody announced.
+    is_settled: bool,
+    feed: Weak<Feed>,
+    people: Option<Arc<People>>,
+    /// Whether people have come or gone since that was made.
+    has_changed: bool,
+    /// Whose coming and going is to be announced, all together at the follower's next turn.
+    joined: Vec<Profile>,
+    left: Vec<Profile>,
+}
+
+/// Who is in a channel: made once for all who ask at about the same time.
+pub(crate) struct People {
+    /// By what they are called.
+    pub(crate) list: Vec<Profile>,
+    frame: Bytes,
+    json: Range<usize>,
+    made_at: Timestamp,
+}
+
+impl People {
+    fn new(list: Vec<Profile>, made_at: Timestamp) -> Self {
+        let frame = people_named(PEOPLE, list.clone());
+        let json = named_event(PEOPLE, "").len() - "\n\n".len()..frame.len() - "\n\n".len();
+        Self { list, frame, json, made_at }
+    }
+
+    /// As streams are told.
+    pub(super) fn frame(&self) -> Bytes {
+        self.frame.clone()
+    }
+
+    /// As whoever asks is answered.
+    pub(crate) fn json(&self) -> Bytes {
+        self.frame.slice(self.json.clone())
+    }
+}
+
+/// What the list is called on streams.
+const PEOPLE: &str = "people";
+
+/// Something about people.
+fn people_named(name: &str, people: Vec<Profile>) -> Bytes {
+    named_event(name, &serde_json::to_string(&PeopleJson::from(people)).unwrap_or_default())
+}
+
+/// Something about somebody.
+fn word(name: &str, profile: Profile) -> Bytes {
+    let json = serde_json::to_string(&PersonJson::from(profile)).unwrap_or_default();
+    named_event(name, &json)
+}
+
+impl Rooms {
+    /// Nobody anywhere, in a server that is just started.
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let started_at = clock.now();
+        Self { clock, started_at, of: Mutex::default() }
+    }
+
+    /// The room of a channel that is there.
+    fn room(&self, channel: &Slug) -> Arc<Mutex<Room>> {
+        let mut rooms = self.of.lock();
+        if let Some(room) = rooms.get(channel) {
+            return Arc::clone(room);
+        }
+        let presence = Presence::since(self.started_at);
+        let room = Arc::new(Mutex::new(Room {
+            is_settled: presence.is_settled(self.clock.now()),
+            presence,
+            feed: Weak::new(),
+            people: None,
+            has_changed: false,
+            joined: Vec::new(),
+            left: Vec::new(),
+        }));
+        rooms.insert(channel.clone(), Arc::clone(&room));
+        room
+    }
+
+    /// Who is in a channel.
+    pub(super) fn here(&self, channel: &Slug) -> Arc<People> {
+        let room = self.room(channel);
+        room.lock().here(self.clock.now())
+    }
+
+    /// Somebody gives a sign of life in a channel, or enters it.
+    pub(super) fn come(
+        &self,
+        channel: &Slug,
+        profile: &Profile,
+        how: impl FnOnce(&mut Presence, &Profile, Timestamp) -> bool,
+    ) {
+        let (room, now) = (self.room(channel), self.clock.now());
+        let mut room = room.lock();
+        let before = room.presence.len();
+        if how(&mut room.presence, profile, now) {
+            room.joined.push(profile.clone());
+        }
+        room.has_changed |= room.presence.len() != before;
+    }
+
+    /// A stream of somebody's has ended, for good if they may not be here any more.
+    pub(super) fn leave(&self, channel: &Slug, person: PersonId, has_signed_out: bool) {
+        let (room, now) = (self.room(channel), self.clock.now());
+        let mut room = room.lock();
+        if has_signed_out {
+            let left = room.presence.sign_out(person, now);
+            room.forget(left);
+        } else {
+            room.presence.leave(person, now);
+        }
+    }
+
+    /// The feed that there is of a channel, or a new one, whose task `begin` starts; and what is heard on it from now
+    /// on.
+    pub(super) fn feed(
+        &self,
+        channel: &Slug,
+        begin: impl FnOnce(broadcast::Sender<Frame>) -> AbortOnDropHandle<()>,
+    ) -> (Arc<Feed>, broadcast::Receiver<Frame>) {
+        let room = self.room(channel);
+        let mut room = room.lock();
+        let there = room.feed.upgrade().filter(|feed| feed.is_followed());
+        let feed = there.unwrap_or_else(|| {
+            let frames = broadcast::Sender::new(WAITING_MAX);
+            let task = begin(frames.clone());
+            let feed = Arc::new(Feed { frames, task });
+            room.feed = Arc::downgrade(&feed);
+            feed
+        });
+        let frames = feed.frames.subscribe();
+        (feed, frames)
+    }
+
+    /// The feed that there may be.
+    #[cfg(test)]
+    pub(super) fn feed_of(&self, channel: &Slug) -> Weak<Feed> {
+        self.room(channel).lock().feed.clone()
+    }
+
+    /// Tells of those who have come to a channel and left it since the last time.
+    pub(super) fn announce(&self, channel: &Slug) {
+        let (room, now) = (self.room(channel), self.clock.now());
+        let mut room = room.lock();
+        let gone = room.presence.sweep(now);
+        room.forget(gone);
+        for (name, people) in
+            [("join", mem::take(&mut room.joined)), ("leave", mem::take(&mut room.left))]
+        {
+            if !people.is_empty() {
+                // Whoever listens from now on is not told, and is to find it on the list.
+                room.people = None;
+                room.tell(|| people_named(name, people));
+            }
+        }
+        if !room.is_settled && room.presence.is_settled(now) {
+            room.is_settled = true;
+            room.people = None;
+            let people = room.here(now);
+            room.tell(|| people.frame());
+        }
+    }
+
+    /// Somebody is called otherwise.
+    pub(super) fn rename(&self, channel: &Slug, profile: Profile) {
+        let room = self.room(channel);
+        let mut room = room.lock();
+        room.presence.rename(&profile);
+        room.people = None;
+        room.tell(|| word("person", profile));
+    }
+
+    /// Somebody's account is deleted: they are not here, and nobody by that name has written anything.
+    pub(super) fn gone(&self, channel: &Slug, profile: Profile) {
+        let room = self.room(channel);
+        let mut room = room.lock();
+        let left = room.presence.forget(profile.person);
+        room.forget(left);
+        room.people = None;
+        // By this name pages know what they have written.
+        let nobody = Profile { nickname: String::new(), picture: None, ..profile };
+        room.tell(|| word("gone", nobody));
+    }
+}
+
+impl Room {
+    /// Who is here. A short list is as it is now, a long one as it was at most [`AGE_MAX`] ago: of what has changed
+    /// since nobody has been told.
+    fn here(&mut self, now: Timestamp) -> Arc<People> {
+        let is_fresh = |people: &&Arc<People>| {
+            now.duration_since(people.made_at) < AGE_MAX
+                && (!self.has_changed || people.list.len() >= LONG)
+        };
+        if let Some(people) = self.people.as_ref().filter(is_fresh) {
+            return Arc::clone(people);
+        }
+        let people = Arc::new(People::new(self.presence.here(now), now));
+        self.has_changed = false;
+        self.people = Some(Arc::clone(&people));
+        people
+    }
+
+    /// Notes that people have left. Who came just now, and was not told of, has not been here.
+    fn forget(&mut self, gone: impl IntoIterator<Item = Profile>) {
+        for gone in gone {
+            self.has_changed = true;
+            match self.joined.iter().position(|joined| joined.person == gone.person) {
+                Some(place) => drop(self.joined.swap_remove(place)),
+                None => self.left.push(gone),
+            }
+        }
+    }
+
+    fn tell(&self, word: impl FnOnce() -> Bytes) {
+        if let Some(feed) = self.feed.upgrade() {
+            // Nobody may listen.
+            let _ = feed.frames.send(Frame::Word(word()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lodge_domain::{
+        accounts::{AccountId, Role},
+        clock::ManualClock,
+    };
+
+    use super::*;
+
+    fn person(number: usize) -> Profile {
+        Profile {
+            person: PersonId::Account(AccountId(i64::try_from(number).unwrap())),
+            username: format!("p{number:04}"),
+            nickname: format!("P{number:04}"),
+            picture: None,
+            role: Role::Member,
+        }
+    }
+
+    fn rooms() -> (Arc<ManualClock>, Rooms, Slug) {
+        let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
+        let rooms = Rooms::new(Arc::clone(&clock) as _);
+        (clock, rooms, Slug::lobby())
+    }
+
+    #[test]
+    fn a_long_list_of_people_is_made_once_for_all_who_come_within_a_turn() {
+        let (clock, rooms, lobby) = rooms();
+        let enter = |number| {
+            rooms.come(&lobby, &person(number), Presence::enter);
+            rooms.here(&lobby)
+        };
+        (0..1_000).for_each(|number| rooms.come(&lobby, &person(number), Presence::enter));
+        let first = rooms.here(&lobby);
+        for number in 1_000..1_100 {
+            assert!(Arc::ptr_eq(&first, &enter(number)), "it was made anew for {number}");
+        }
+        clock.advance_seconds(1);
+        assert_eq!(rooms.here(&lobby).list.len(), 1_100);
+    }
+
+    #[test]
+    fn a_short_list_of_people_has_who_came_a_moment_ago() {
+        let (_, rooms, lobby) = rooms();
+        for number in 0..10 {
+            rooms.come(&lobby, &person(number), Presence::seen);
+            assert_eq!(rooms.here(&lobby).list.last(), Some(&person(number)));
+        }
+        assert!(Arc::ptr_eq(&rooms.here(&lobby), &rooms.here(&lobby)));
+    }
+
+    #[test]
+    fn who_was_told_of_before_somebody_listens_is_on_the_list_that_they_are_given() {
+        let (clock, rooms, lobby) = rooms();
+        clock.advance_seconds(3_600);
+        (0..LONG).for_each(|number| rooms.come(&lobby, &person(number), Presence::enter));
+        rooms.announce(&lobby);
+        assert_eq!(rooms.here(&lobby).list.len(), LONG);
+        rooms.come(&lobby, &person(LONG), Presence::enter);
+        rooms.announce(&lobby);
+        assert_eq!(rooms.here(&lobby).list.last(), Some(&person(LONG)));
+        rooms.leave(&lobby, person(0).person, true);
+        rooms.announce(&lobby);
+        assert_eq!(rooms.here(&lobby).list.first(), Some(&person(1)));
+    }
+
+    #[test]
+    fn whoever_asks_is_answered_with_the_list_that_streams_are_told() {
+        let (_, rooms, lobby) = rooms();
+        rooms.come(&lobby, &person(7), Presence::seen);
+        let people = rooms.here(&lobby);
+        let json = r#"{"people":[{"username":"p0007","nickname":"P0007"}]}"#;
+        assert_eq!(people.json(), json);
+        assert_eq!(people.frame(), format!("event: people\ndata: {json}\n\n"));
+    }
+}
