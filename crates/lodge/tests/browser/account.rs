@@ -5,10 +5,7 @@ use std::time::{Duration, Instant};
 use lodge_contract::pictures::files;
 
 use crate::{
-    browser::{Browser, Scripts},
-    scene::Scene,
-    server::DEADLINE,
-    with_scripts_and_without,
+    browser::Browser, engine::Scripts, scene::Scene, server::DEADLINE, with_scripts_and_without,
 };
 
 with_scripts_and_without!(
@@ -27,6 +24,7 @@ pub(crate) async fn sign_up(scene: &Scene, browser: &Browser, name: &str) {
     browser.sees("Welcome! Your account is ready.").await;
 }
 
+/// What comes of it is to be waited for.
 pub(crate) async fn sign_in(scene: &Scene, browser: &Browser, name: &str, password: &str) {
     browser.open(&format!("{}/login", scene.origin())).await;
     browser.fill("username", name).await;

@@ -1,6 +1,6 @@
 //! Links that ask for a password.
 
-use crate::{browser::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
+use crate::{engine::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
 
 with_scripts_and_without!(a_protected_link_lets_through_who_knows_its_password);
 

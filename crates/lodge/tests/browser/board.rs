@@ -1,17 +1,37 @@
 //! The board as people see it.
 
+use lodge_contract::pictures::files;
+use std::time::Instant;
+
 use crate::{
     account::{PASSWORD, sign_in, sign_up},
-    browser::{Browser, Scripts},
+    browser::Browser,
+    engine::{Engine, Kind, Scripts},
+    in_chromium, in_each_browser,
     scene::Scene,
-    with_scripts_and_without,
+    server::{DEADLINE, Lodge},
 };
 
-with_scripts_and_without!(people_read_and_write);
+in_each_browser!(
+    people_read_and_write,
+    people_read_and_write_without_scripts,
+    a_picture_is_seen_by_all,
+    nothing_is_lost_or_said_twice_when_the_server_is_killed,
+);
+in_chromium!(
+    a_picture_is_seen_by_all_without_scripts,
+    who_comes_and_goes_and_what_they_are_called_is_told,
+    whoever_is_signed_out_is_told_so_and_led_to_sign_in,
+    what_could_not_be_sent_is_sent_when_the_page_is_there_again,
+    what_is_too_long_is_said_as_one_types,
+);
 
 /// A scene with two people on the board.
-async fn two_people(scripts: Scripts) -> (Scene, Browser) {
-    let scene = Scene::begin(scripts).await;
+async fn two_people(kind: impl Into<Kind>) -> (Scene, Browser) {
+    two_people_in(Scene::begin(kind).await).await
+}
+
+pub(crate) async fn two_people_in(scene: Scene) -> (Scene, Browser) {
     let other = scene.somebody_else().await;
     for (browser, name) in [(&scene.browser, "ada"), (&other, "bob")] {
         sign_up(&scene, browser, name).await;
@@ -22,13 +42,13 @@ async fn two_people(scripts: Scripts) -> (Scene, Browser) {
     (scene, other)
 }
 
-async fn write(browser: &Browser, text: &str) {
+pub(crate) async fn write(browser: &Browser, text: &str) {
     browser.fill("body", text).await;
     browser.press("Send").await;
 }
 
 /// What is said, in order, and whether the page was loaded again.
-const SAID: &str = "
+pub(crate) const SAID: &str = "
     const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
     return said.join() + '; ' + window.stays;
 ";
@@ -39,8 +59,17 @@ const NAMES: &str = "
     return names('#messages bdi').join() + '; ' + names('#people bdi').join();
 ";
 
-async fn people_read_and_write(scripts: Scripts) {
-    let (scene, other) = two_people(scripts).await;
+async fn people_read_and_write(engine: Engine) {
+    two_people_read_and_write(engine.into()).await;
+}
+
+async fn people_read_and_write_without_scripts(engine: Engine) {
+    two_people_read_and_write(Kind { engine, scripts: Scripts::Off }).await;
+}
+
+async fn two_people_read_and_write(kind: Kind) {
+    let (scene, other) = two_people(kind).await;
+    let scripts = kind.scripts;
     let browser = &scene.browser;
     write(browser, "Fresh **snow**, @bob!").await;
     browser.sees("Fresh snow, @bob!").await;
@@ -62,7 +91,10 @@ async fn people_read_and_write(scripts: Scripts) {
     assert!(!browser.has("li.me").await);
 
     // Everything else that can be done with a message, on its own page.
-    browser.one("#messages [id]:first-child a[aria-label]").await.click().await.unwrap();
+    browser.one("#messages [id] a[aria-label]").await.click().await.unwrap();
+    if scripts == Scripts::On {
+        browser.press("More").await;
+    }
     browser.sees("A message by ada").await;
     browser.fill("body", "Fresh ice").await;
     browser.press("Save").await;
@@ -77,9 +109,84 @@ async fn people_read_and_write(scripts: Scripts) {
     scene.end().await;
 }
 
+/// How wide the preview in the last message is; 0 before it is there.
+const PREVIEW_PX: &str = "
+    const image = [...document.querySelectorAll('#messages .picture img')].at(-1);
+    return String(image?.naturalWidth ?? 0) + '; ' + window.stays;
+";
+
+async fn a_picture_is_seen_by_all(engine: Engine) {
+    a_picture_is_seen(engine.into()).await;
+}
+
+async fn a_picture_is_seen_by_all_without_scripts(engine: Engine) {
+    a_picture_is_seen(Kind { engine, scripts: Scripts::Off }).await;
+}
+
+async fn a_picture_is_seen(kind: Kind) {
+    let Kind { scripts, .. } = kind;
+    let (scene, other) = two_people(kind).await;
+    let browser = &scene.browser;
+    let file = scene.lodge.file("picture.jpg");
+    std::fs::write(&file, files::jpeg()).unwrap();
+    browser.attach("picture", &file).await;
+    browser.press("Send").await;
+    if scripts == Scripts::Off {
+        browser.one("#messages .picture").await;
+        other.reload().await;
+    }
+    let stays = if scripts == Scripts::On { "same page" } else { "undefined" };
+    for browser in [browser, &other] {
+        browser.until(PREVIEW_PX, &format!("320; {stays}")).await;
+    }
+    browser.until("return String(document.querySelectorAll('.waits').length)", "0").await;
+    other.one("#messages .picture").await.click().await.unwrap();
+    other.until("return String(document.querySelector('img').naturalWidth)", "640").await;
+    scene.end().await;
+}
+
 #[tokio::test]
-async fn who_comes_and_goes_and_what_they_are_called_is_told() {
+async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
     let (scene, other) = two_people(Scripts::On).await;
+    let browser = &scene.browser;
+    let file = scene.lodge.file("snow.jpg");
+    std::fs::write(&file, files::jpeg()).unwrap();
+    browser
+        .ask("window.heard = window.fetch; window.fetch = () => Promise.reject(new Error('no way out'))")
+        .await;
+    browser.attach("picture", &file).await;
+    write(browser, "Look!").await;
+    browser
+        .sees("Waiting to be sent: the picture snow.jpg, which is kept while this page is open")
+        .await;
+    assert_eq!(browser.ask("return Object.keys(localStorage).filter((name) => name.startsWith('lodge-board')).length").await, 0);
+    browser.ask("window.fetch = window.heard").await;
+    for browser in [browser, &other] {
+        browser.until(SAID, "Look!; same page").await;
+        browser.one("#messages .picture").await;
+    }
+    browser.until("return String(document.querySelectorAll('.waits').length)", "0").await;
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn what_is_no_picture_is_said_to_be_none_and_its_words_can_be_changed() {
+    let (scene, _other) = two_people(Scripts::On).await;
+    let browser = &scene.browser;
+    let file = scene.lodge.file("picture.jpg");
+    std::fs::write(&file, b"<svg/>").unwrap();
+    browser.attach("picture", &file).await;
+    write(browser, "Look!").await;
+    browser.sees("must be a JPEG, PNG, WebP or GIF").await;
+    browser.press("Change").await;
+    browser.until("return document.querySelector('#body').value", "Look!").await;
+    browser.press("Send").await;
+    browser.until(SAID, "Look!; same page").await;
+    scene.end().await;
+}
+
+async fn who_comes_and_goes_and_what_they_are_called_is_told(engine: Engine) {
+    let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
     // So soon after the server's start nobody is announced: they may have been here before.
     browser.until(NAMES, "; ada,bob").await;
@@ -92,20 +199,21 @@ async fn who_comes_and_goes_and_what_they_are_called_is_told() {
     browser.until(NAMES, "Robert; ada,Robert").await;
     other.press("Sign out everywhere").await;
     other.sees("Sign in").await;
-    browser.sees("Robert has left.").await;
+    browser.sees("Robert @bob has left.").await;
     browser.until(NAMES, "Robert; ada").await;
     sign_in(&scene, &other, "bob", PASSWORD).await;
+    other.sees("Made by").await;
     other.press("Board").await;
-    browser.sees("Robert is here.").await;
+    browser.sees("Robert @bob is here.").await;
     scene.end().await;
 }
 
-#[tokio::test]
-async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in() {
-    let (scene, _other) = two_people(Scripts::On).await;
+async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in(engine: Engine) {
+    let (scene, _other) = two_people(engine).await;
     let browser = &scene.browser;
     let elsewhere = scene.somebody_else().await;
     sign_in(&scene, &elsewhere, "ada", PASSWORD).await;
+    elsewhere.sees("Made by ada").await;
     elsewhere.open(&format!("{}/account", scene.origin())).await;
     elsewhere.press("Sign out everywhere").await;
     elsewhere.sees("Sign in").await;
@@ -114,31 +222,58 @@ async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in() {
     assert_eq!(browser.path().await, "/login?next=/board/lobby");
 }
 
-#[tokio::test]
-async fn nothing_is_lost_while_the_server_is_away() {
-    let (scene, other) = two_people(Scripts::On).await;
+async fn nothing_is_lost_or_said_twice_when_the_server_is_killed(engine: Engine) {
+    let (scene, other) = two_people(engine).await;
     write(&scene.browser, "before").await;
     other.until(SAID, "before; same page").await;
     let Scene { browser, server, lodge, target: _target, .. } = scene;
     let address = server.address;
-    assert_eq!(server.stop(), Some(0));
-    write(&browser, "meanwhile").await;
-    browser.sees("Waiting to be sent").await;
+    // One of these may be on its way.
+    browser.ask(WRITE_FIVE).await;
+    server.kill();
+    write(&other, "meanwhile").await;
+    other.sees("Waiting to be sent").await;
     other.sees("The server cannot be heard.").await;
-    let _server = lodge.start_at(address);
+    let server = lodge.start_at(address);
     for browser in [&browser, &other] {
-        browser.until(SAID, "before,meanwhile; same page").await;
+        browser.until(SORTED, "1,2,3,4,5,before,meanwhile; 0; same page").await;
     }
     write(&other, "after").await;
     for browser in [&browser, &other] {
-        browser.until(SAID, "before,meanwhile,after; same page").await;
+        browser.until(SORTED, "1,2,3,4,5,after,before,meanwhile; 0; same page").await;
+        browser.until("return String(document.querySelector('[data-lost]').hidden)", "true").await;
     }
-    assert!(!browser.has(".waits").await && !other.is_shown("[data-lost]").await);
+    let said = browser.ask(SAID).await;
+    assert_eq!(said, other.ask(SAID).await, "all see the same order");
+    let numbers: String = said.as_str().unwrap().chars().filter(char::is_ascii_digit).collect();
+    assert_eq!(numbers, "12345", "what one person writes keeps its order");
+    assert_eq!(stored(&lodge), 8);
+    assert_eq!(server.stop(), Some(0));
 }
 
-#[tokio::test]
-async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again() {
-    let (scene, other) = two_people(Scripts::On).await;
+/// Messages that are stored.
+pub(crate) fn stored(lodge: &Lodge) -> i64 {
+    let count = "SELECT count(*) FROM board_messages";
+    lodge.database().query_row(count, [], |row| row.get(0)).unwrap()
+}
+
+const WRITE_FIVE: &str = "
+    const body = document.getElementById('body');
+    for (const text of '12345') {
+        body.value = text;
+        body.dispatchEvent(new Event('input'));
+        document.getElementById('box').requestSubmit();
+    }
+";
+
+/// What is said, sorted, how many messages wait, and whether the page was loaded again.
+pub(crate) const SORTED: &str = "
+    const said = [...document.querySelectorAll('#messages [id] .said')].map((body) => body.textContent);
+    return said.sort().join() + '; ' + document.querySelectorAll('.waits').length + '; ' + window.stays;
+";
+
+async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again(engine: Engine) {
+    let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
     browser.ask("window.fetch = () => Promise.reject(new Error('no way out'))").await;
     write(browser, "kept").await;
@@ -151,9 +286,8 @@ async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again() {
     scene.end().await;
 }
 
-#[tokio::test]
-async fn what_is_too_long_is_said_as_one_types() {
-    let scene = Scene::begin(Scripts::On).await;
+async fn what_is_too_long_is_said_as_one_types(engine: Engine) {
+    let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
     sign_up(&scene, browser, "ada").await;
     browser.press("Board").await;
@@ -165,5 +299,199 @@ async fn what_is_too_long_is_said_as_one_types() {
     browser.fill("body", "short").await;
     browser.press("Send").await;
     browser.until(SAID, "short; undefined").await;
+    scene.end().await;
+}
+
+/// What stands under a message, and what is said of it.
+const STANDS: &str = "
+    const item = document.querySelector('#messages [id]');
+    const texts = (css) => [...item.querySelectorAll(css)].map((found) => found.textContent);
+    return [...texts('.said'), ...texts('.edited'), ...texts('.gone'), ...texts('.signs button')].join() + '; ' + window.stays;
+";
+
+#[tokio::test]
+async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
+    let (scene, other) = two_people(Scripts::On).await;
+    let browser = &scene.browser;
+    write(browser, "Fresh **snow**").await;
+    other.until(STANDS, "Fresh snow; same page").await;
+
+    // Somebody else's is answered and given signs.
+    let open = async |browser: &Browser| {
+        browser.one("#messages [id] .by > a").await.click().await.unwrap();
+    };
+    open(&other).await;
+    other.press("👍").await;
+    for browser in [browser, &other] {
+        browser.until(STANDS, "Fresh snow,👍 1; same page").await;
+    }
+    assert!(other.has(".acts [aria-pressed=true]").await, "it is their own");
+    // Though the message was made anew meanwhile.
+    other.until("return String(document.activeElement.matches('#messages .by > a'))", "true").await;
+    for _ in 0..2 {
+        assert!(!other.has("#box .answers").await);
+        open(&other).await;
+        other.press("Answer").await;
+        other.sees("You answer ada: Fresh snow").await;
+        other.press("Not an answer").await;
+    }
+    open(&other).await;
+    other.press("Answer").await;
+    write(&other, "Where?").await;
+    browser
+        .until(
+            "return document.querySelector('#messages .quote')?.textContent ?? ''",
+            "ada Fresh **snow**",
+        )
+        .await;
+    assert!(!other.has("#box .answers").await, "the next is no answer");
+
+    // One's own is changed as it was typed; a sign that comes meanwhile takes nothing away.
+    open(browser).await;
+    browser.press("Edit").await;
+    browser
+        .until("return document.querySelector('.change textarea')?.value ?? ''", "Fresh **snow**")
+        .await;
+    other.ask("document.querySelector('#messages .signs button').click()").await;
+    browser.until(STANDS, "Fresh snow; same page").await;
+    browser.ask("document.querySelector('.change textarea').value = 'Fresh *ice*'").await;
+    browser.press("Save").await;
+    for browser in [browser, &other] {
+        browser.until(STANDS, "Fresh ice,edited; same page").await;
+    }
+    assert!(!browser.has(".change").await);
+    open(browser).await;
+    browser.press("Delete").await;
+    browser.sees("Its text is gone for everybody then.").await;
+    browser.press("No").await;
+    browser.press("Delete").await;
+    browser.press("Yes, delete it").await;
+    for browser in [browser, &other] {
+        browser.until(STANDS, "This message was deleted.; same page").await;
+    }
+    scene.end().await;
+}
+
+/// A scene with one person on the board, on which so many messages are.
+async fn full_board(messages: usize) -> Scene {
+    let lodge = Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0");
+    let scene = Scene::begin_on(lodge, Scripts::On).await;
+    let browser = &scene.browser;
+    sign_up(&scene, browser, "ada").await;
+    browser.press("Board").await;
+    let send = format!(
+        "const send = async () => {{
+            for (let number = 1; number <= {messages}; number++) {{
+                const body = new URLSearchParams({{ client_id: `n-${{number}}`, body: `number ${{number}}` }});
+                await fetch('/board/lobby', {{ method: 'POST', headers: {{ Accept: 'application/json' }}, body }});
+            }}
+            window.sent = 'all';
+        }};
+        send();"
+    );
+    browser.ask(&send).await;
+    browser.until("return String(window.sent)", "all").await;
+    browser.open(&format!("{}/board", scene.origin())).await;
+    browser.ask("window.stays = 'same page'").await;
+    scene
+}
+
+#[tokio::test]
+async fn older_messages_come_to_whoever_scrolls_to_them() {
+    let scene = full_board(120).await;
+    let browser = &scene.browser;
+    let count = "return document.querySelectorAll('#messages [id]').length + '; ' + window.stays";
+    browser.until(count, "50; same page").await;
+    browser.ask("document.querySelector('[rel=prev]').click()").await;
+    browser.until(count, "100; same page").await;
+    browser.ask("document.querySelector('.scroll').scrollTop = -100000").await;
+    browser.until(count, "120; same page").await;
+    let ordered = "
+        const said = [...document.querySelectorAll('#messages .said')].map((body) => body.textContent);
+        return String(said.every((text, place) => text === `number ${place + 1}`));
+    ";
+    browser.until(ordered, "true").await;
+    assert!(!browser.has("[rel=prev]").await, "there are no more");
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn on_a_desk_messages_alone_scroll() {
+    let scene = full_board(30).await;
+    scene.browser.on_a_desk().await;
+    let scroll = "
+        const scrolls = (one) => one.scrollHeight > one.clientHeight && (one === document.documentElement || ['auto', 'scroll'].includes(getComputedStyle(one).overflowY));
+        return [...document.querySelectorAll('*')].filter(scrolls).map((one) => one.className || one.tagName).join();
+    ";
+    scene.browser.until(scroll, "scroll").await;
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn what_must_wait_is_sent_by_itself_and_whoever_is_banned_is_told() {
+    let (scene, other) = two_people(Scripts::On).await;
+    let browser = &scene.browser;
+    scene.lodge.admin(&["user", "role", "ada", "moderator"]);
+    browser.open(&format!("{}/board/-/channels?channel=lobby", scene.origin())).await;
+    eventually_staff(&scene).await;
+    browser.fill("slow_mode_s", "8").await;
+    browser.press("Save").await;
+    browser.sees("Saved.").await;
+    write(&other, "one").await;
+    write(&other, "two").await;
+    other.sees("Too soon after the last one: sent by itself in").await;
+    other.until(SAID, "one,two; same page").await;
+
+    browser.open(&format!("{}/board/-/bans?username=bob", scene.origin())).await;
+    browser.press("Ban").await;
+    other.sees("You are banned from this board").await;
+    write(&other, "three").await;
+    other.sees("Not sent").await;
+    scene.end().await;
+}
+
+/// Waits until what ada may do by now is known on her page.
+async fn eventually_staff(scene: &Scene) {
+    let deadline = Instant::now() + DEADLINE;
+    while !scene.browser.has("#slow_mode_s").await {
+        assert!(Instant::now() < deadline, "she is no moderator");
+        scene.browser.reload().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_unread_elsewhere_is_counted_while_a_page_is_open() {
+    let (scene, other) = two_people(Scripts::On).await;
+    let browser = &scene.browser;
+    scene.lodge.admin(&["user", "role", "ada", "moderator"]);
+    browser.open(&format!("{}/board/-/channels", scene.origin())).await;
+    eventually_staff(&scene).await;
+    browser.fill("channel", "lift-7").await;
+    browser.press("Save").await;
+    browser.sees("Saved.").await;
+    other.reload().await;
+    browser.open(&format!("{}/board/lift-7", scene.origin())).await;
+    write(browser, "hello @bob").await;
+    browser.until(SAID, "hello @bob; undefined").await;
+    // As when somebody comes back to the page, which asks seldom by itself.
+    other.ask("document.dispatchEvent(new Event('visibilitychange'))").await;
+    let counts = "return document.querySelector('.channels [href$=lift-7]').textContent + '; ' + document.querySelector('[data-channels]').textContent";
+    other.until(counts, "#lift-7 1 @1; Channels 1").await;
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn the_new_begins_at_a_mark_while_somebody_looks_elsewhere() {
+    let (scene, other) = two_people(Scripts::On).await;
+    write(&scene.browser, "old").await;
+    other.until(SAID, "old; same page").await;
+    other
+        .ask("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+        .await;
+    for text in ["new", "newer"] {
+        write(&scene.browser, text).await;
+    }
+    let list = "return [...document.querySelectorAll('#messages > li')].map((item) => item.querySelector('.said')?.textContent ?? item.className).join()";
+    other.until(list, "old,since,new,newer").await;
     scene.end().await;
 }

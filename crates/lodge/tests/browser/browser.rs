@@ -11,23 +11,17 @@ use fantoccini::{
     actions::{InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction},
     elements::Element,
     key::Key,
-    wd::Capabilities,
+    wd::WindowHandle,
 };
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
 use crate::{
-    driver::{Driver, installed},
+    driver::Driver,
+    engine::{Engine, Kind},
     log::{Log, Vendor},
     server::DEADLINE,
 };
-
-/// Whether pages may run scripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scripts {
-    On,
-    Off,
-}
 
 /// Says whether scripts run.
 const PROBE: &str =
@@ -49,22 +43,24 @@ const FOCUS: &str = "
 /// A browser with a profile of its own.
 pub(crate) struct Browser {
     client: Client,
+    engine: Engine,
     log: RefCell<Log>,
-    _driver: Driver,
+    driver: Driver,
 }
 
 impl Browser {
     /// Starts one, and sees that it runs scripts or does not.
-    pub(crate) async fn start(scripts: Scripts) -> Self {
-        let driver = Driver::start();
+    pub(crate) async fn start(kind: impl Into<Kind>) -> Self {
+        let kind: Kind = kind.into();
+        let driver = Driver::start(kind.engine);
         let client = ClientBuilder::new(HttpConnector::new())
-            .capabilities(capabilities(scripts, driver.profile.path()))
+            .capabilities(kind.capabilities(driver.profile.path()))
             .connect(&driver.url)
             .await
             .unwrap();
-        let browser = Self { client, log: RefCell::default(), _driver: driver };
+        let browser = Self { client, engine: kind.engine, log: RefCell::default(), driver };
         browser.open(PROBE).await;
-        assert_eq!(browser.text("p").await, format!("{scripts:?}"), "scripts");
+        assert_eq!(browser.text("p").await, format!("{:?}", kind.scripts), "scripts");
         browser.read_log().await;
         browser.log.take();
         browser
@@ -78,6 +74,27 @@ impl Browser {
     /// Opens the page once more.
     pub(crate) async fn reload(&self) {
         self.client.refresh().await.unwrap();
+    }
+
+    /// Opens another tab, in which the next page is opened; the one before.
+    pub(crate) async fn new_tab(&self) -> WindowHandle {
+        let before = self.client.window().await.unwrap();
+        let tab = self.client.new_window(true).await.unwrap().handle;
+        self.client.switch_to_window(tab).await.unwrap();
+        before
+    }
+
+    /// Goes to another tab; the one before.
+    pub(crate) async fn switch_to(&self, tab: WindowHandle) -> WindowHandle {
+        let before = self.client.window().await.unwrap();
+        self.client.switch_to_window(tab).await.unwrap();
+        before
+    }
+
+    /// Closes the tab, and goes to another.
+    pub(crate) async fn close_for(&self, tab: WindowHandle) {
+        self.client.close_window().await.unwrap();
+        self.client.switch_to_window(tab).await.unwrap();
     }
 
     /// The path and query of the page.
@@ -162,7 +179,12 @@ impl Browser {
 
     /// Clicks on what has this text: a button, a link, or what unfolds something.
     pub(crate) async fn press(&self, text: &str) {
-        self.button(text).await.click().await.unwrap();
+        let deadline = Instant::now() + DEADLINE;
+        while let Err(error) = self.button(text).await.click().await {
+            // It was found on the page before.
+            let is_gone = error.is_stale_element_reference();
+            assert!(is_gone && Instant::now() < deadline, "{text:?} cannot be pressed: {error}");
+        }
     }
 
     /// Clicks on it twice, as fast as a hand never does.
@@ -232,6 +254,12 @@ impl Browser {
         self.command("Emulation.setDeviceMetricsOverride", size).await;
     }
 
+    /// Makes the page as large as on a desk.
+    pub(crate) async fn on_a_desk(&self) {
+        let size = json!({"width": 1600, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        self.command("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
     /// Fetches everything anew for each page.
     pub(crate) async fn without_cache(&self) {
         self.command("Network.setCacheDisabled", json!({"cacheDisabled": true})).await;
@@ -276,6 +304,10 @@ impl Browser {
 
     /// What the browser noted so far.
     pub(crate) async fn read_log(&self) -> Ref<'_, Log> {
+        if self.engine == Engine::Firefox {
+            self.log.borrow_mut().complaints.append(&mut self.driver.errors.lock());
+            return self.log.borrow();
+        }
         for kind in ["browser", "performance"] {
             let asked = Vendor { path: "se/log", body: json!({"type": kind}) };
             let entries = self.client.issue_cmd(asked).await.unwrap();
@@ -291,30 +323,4 @@ impl Browser {
         // What does not close is killed.
         let _ = self.client.close().await;
     }
-}
-
-fn capabilities(scripts: Scripts, profile: &Path) -> Capabilities {
-    let arguments = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--lang=en-GB",
-        "--window-size=1280,900",
-        &format!("--user-data-dir={}", profile.display()),
-    ];
-    let scripts = if scripts == Scripts::On { 1 } else { 2 };
-    let options = json!({
-        "binary": installed("chromium"),
-        "args": arguments,
-        "prefs": {"profile.managed_default_content_settings.javascript": scripts},
-    });
-    Capabilities::from_iter([
-        ("goog:chromeOptions".to_owned(), options),
-        ("goog:loggingPrefs".to_owned(), json!({"browser": "ALL", "performance": "ALL"})),
-    ])
 }

@@ -1,24 +1,34 @@
-//! Chromium's driver, which starts the browser and steers it.
+//! A browser's driver, which starts the browser and steers it.
 
 use std::{
     env, fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, PipeReader, pipe},
     os::unix::process::CommandExt,
     path::PathBuf,
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver, Sender},
+    },
     thread,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-/// What Chromium's driver says before the port that it took.
-const STARTED: &str = "started successfully on port ";
+use crate::{engine::Engine, server::DEADLINE};
 
 /// Starts the driver, and when the tests are gone, however they went, kills the group that this
 /// shell, the driver and its browsers are in.
-const KEEPER: &str = r#""$0" --port=0 & exec >&-; read -r _; kill -s KILL 0"#;
+const KEEPER: &str = r#""$0" --port=0 & exec >&- 2>&-; read -r _; kill -s KILL 0"#;
+
+/// What Firefox says before a script's error, the address of a page's script included.
+const ERROR: &str = "JavaScript error: http";
+
+/// How often a driver is started for one browser.
+const STARTS_MAX: usize = 3;
 
 /// How long what was killed may still write to the profile.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -28,35 +38,56 @@ pub(crate) struct Driver {
     keeper: Child,
     /// Where the driver listens.
     pub(crate) url: String,
-    /// Kept, because a driver that cannot write to it ends.
-    _output: BufReader<ChildStdout>,
+    /// Errors of pages' scripts that the browser itself said, as only Firefox does.
+    pub(crate) errors: Arc<Mutex<Vec<String>>>,
     /// The browser's own folder, empty at first.
     pub(crate) profile: TempDir,
 }
 
 impl Driver {
     /// Starts one on a port that is free.
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(engine: Engine) -> Self {
+        // A driver looks for a port that is free, and ends where somebody else had it sooner.
+        let started = (0..STARTS_MAX).find_map(|_| Self::try_start(engine));
+        started.unwrap_or_else(|| panic!("{} says no port", engine.driver()))
+    }
+
+    fn try_start(engine: Engine) -> Option<Self> {
         let profile = tempfile::tempdir().unwrap();
-        let mut keeper = Command::new("sh")
+        let (output, said) = pipe().unwrap();
+        let keeper = Command::new("sh")
             .args(["-c", KEEPER])
-            .arg(installed("chromedriver"))
+            .arg(installed(engine.driver()))
+            .env("HOME", profile.path())
             .process_group(0)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stdout(said.try_clone().unwrap())
+            .stderr(said)
             .spawn()
             .unwrap();
-        let mut output = BufReader::new(keeper.stdout.take().unwrap());
-        let port =
-            output.by_ref().lines().map_while(Result::ok).find_map(|line| {
-                Some(line.split_once(STARTED)?.1.trim_end_matches('.').to_owned())
-            });
-        let url = port.map(|port| format!("http://127.0.0.1:{port}")).unwrap_or_default();
-        let driver = Self { keeper, url, _output: output, profile };
-        assert!(!driver.url.is_empty(), "chromedriver did not say on which port it listens");
-        driver
+        let errors = Arc::default();
+        let port = follow(engine, output, Arc::clone(&errors));
+        let mut driver = Self { keeper, url: String::new(), errors, profile };
+        let port = port.recv_timeout(DEADLINE).ok()?;
+        driver.url = format!("http://127.0.0.1:{port}");
+        Some(driver)
     }
+}
+
+/// Reads what the driver and its browser say to the end: one that cannot write ends.
+fn follow(engine: Engine, output: PipeReader, errors: Arc<Mutex<Vec<String>>>) -> Receiver<u16> {
+    let (port, ports): (Sender<u16>, _) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if let Some(found) = engine.port(&line) {
+                // Nobody waits for a second one.
+                let _ = port.send(found);
+            } else if line.contains(ERROR) {
+                errors.lock().push(line);
+            }
+        }
+    });
+    ports
 }
 
 impl Drop for Driver {
@@ -82,8 +113,8 @@ pub(crate) fn installed(program: &str) -> PathBuf {
         .find(|file| file.is_file())
         .unwrap_or_else(|| {
             panic!(
-                "{program} is not installed; the browser tests need Chromium and its driver: \
-                 apt-get install chromium chromium-driver, or let cargo xtask test do it"
+                "{program} is not installed; the browser tests need Chromium, Firefox and their \
+                 drivers, which cargo xtask test installs"
             )
         })
 }

@@ -2,11 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    browser::{Browser, Scripts},
-    scene::Scene,
-    with_scripts_and_without,
-};
+use crate::{browser::Browser, engine::Scripts, scene::Scene, with_scripts_and_without};
 
 with_scripts_and_without!(a_key_owner_signs_in_finds_their_links_and_signs_out);
 

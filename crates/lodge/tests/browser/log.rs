@@ -38,7 +38,7 @@ pub(crate) struct Request {
     /// The same for a page and all that it fetches.
     page: String,
     pub(crate) url: String,
-    /// Of the body, as the page got it.
+    /// Of the body, as it came over the wire.
     pub(crate) bytes: u64,
 }
 
@@ -68,7 +68,7 @@ impl Log {
                 bytes: 0,
             }),
             "Network.dataReceived" => {
-                let bytes = details["dataLength"].as_u64().unwrap_or(0);
+                let bytes = details["encodedDataLength"].as_u64().unwrap_or(0);
                 if let Some(request) = self.requests.iter_mut().rfind(|request| request.id == id) {
                     request.bytes += bytes;
                 }

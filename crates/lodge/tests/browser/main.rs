@@ -1,5 +1,6 @@
 //! What Lodge promises to people, tried on the real binary with a real browser, with scripts and
-//! without. It needs Chromium and its driver, and fails without them.
+//! without; what is live, in a second browser. It needs Chromium, Firefox, their drivers and Lynx, and
+//! fails without them.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail by panicking")]
 
@@ -17,7 +18,9 @@ mod server;
 
 mod browser;
 mod driver;
+mod engine;
 mod log;
+mod proxy;
 mod scene;
 mod target;
 mod tour;
@@ -25,6 +28,9 @@ mod tour;
 mod account;
 mod ask;
 mod board;
+mod board_in_text;
+mod board_proxied;
+mod board_tabs;
 mod list;
 mod make;
 mod manage;
@@ -39,14 +45,45 @@ macro_rules! with_scripts_and_without {
         mod $promise {
             #[tokio::test]
             async fn with_scripts() {
-                super::$promise(crate::browser::Scripts::On).await;
+                super::$promise(crate::engine::Scripts::On).await;
             }
 
             #[tokio::test]
             async fn without_scripts() {
-                super::$promise(crate::browser::Scripts::Off).await;
+                super::$promise(crate::engine::Scripts::Off).await;
             }
         }
     )+};
 }
 use with_scripts_and_without;
+
+/// Makes two tests of one that needs scripts: in Chromium and in Firefox.
+macro_rules! in_each_browser {
+    ($($promise:ident),+ $(,)?) => {$(
+        mod $promise {
+            #[tokio::test]
+            async fn in_chromium() {
+                super::$promise(crate::engine::Engine::Chromium).await;
+            }
+
+            #[tokio::test]
+            async fn in_firefox() {
+                super::$promise(crate::engine::Engine::Firefox).await;
+            }
+        }
+    )+};
+}
+use in_each_browser;
+
+/// Makes a test of one that needs scripts, in Chromium alone: what each browser does in its own way is in few.
+macro_rules! in_chromium {
+    ($($promise:ident),+ $(,)?) => {$(
+        mod $promise {
+            #[tokio::test]
+            async fn in_chromium() {
+                super::$promise(crate::engine::Engine::Chromium).await;
+            }
+        }
+    )+};
+}
+use in_chromium;

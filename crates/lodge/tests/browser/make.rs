@@ -5,10 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::{
-    browser::{Browser, Scripts},
-    scene::Scene,
-    server::DEADLINE,
-    target::arrived,
+    browser::Browser, engine::Scripts, scene::Scene, server::DEADLINE, target::arrived,
     with_scripts_and_without,
 };
 

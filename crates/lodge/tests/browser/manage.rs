@@ -1,6 +1,6 @@
 //! Changing links, and who may.
 
-use crate::{browser::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
+use crate::{engine::Scripts, scene::Scene, target::arrived, with_scripts_and_without};
 
 with_scripts_and_without!(
     an_edit_is_followed_at_once_and_a_deleted_link_says_so,

@@ -2,7 +2,8 @@
 
 use crate::{
     account::{PASSWORD, sign_up},
-    browser::{Browser, Scripts},
+    browser::Browser,
+    engine::Scripts,
     provider::OpenIdProvider,
     scene::Scene,
     with_scripts_and_without,

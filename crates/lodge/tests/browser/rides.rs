@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::{browser::Scripts, scene::Scene, server::Server, with_scripts_and_without};
+use crate::{engine::Scripts, scene::Scene, server::Server, with_scripts_and_without};
 
 with_scripts_and_without!(the_mountain_leads_to_resorts_leaders_and_skiers);
 

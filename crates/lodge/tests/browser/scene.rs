@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    browser::{Browser, Scripts},
+    browser::Browser,
+    engine::Kind,
+    proxy::Proxy,
     server::{Lodge, Server},
     target::Target,
 };
@@ -12,26 +14,41 @@ use crate::{
 pub(crate) struct Scene {
     pub(crate) browser: Browser,
     pub(crate) target: Target,
+    /// Through which browsers go to the server, if they do.
+    pub(crate) proxy: Option<Proxy>,
     pub(crate) server: Server,
     pub(crate) lodge: Lodge,
-    scripts: Scripts,
+    kind: Kind,
 }
 
 impl Scene {
-    pub(crate) async fn begin(scripts: Scripts) -> Self {
-        Self::begin_on(Lodge::new(), scripts).await
+    pub(crate) async fn begin(kind: impl Into<Kind>) -> Self {
+        Self::begin_on(Lodge::new(), kind).await
     }
 
     /// On an installation that has settings of its own.
-    pub(crate) async fn begin_on(lodge: Lodge, scripts: Scripts) -> Self {
+    pub(crate) async fn begin_on(lodge: Lodge, kind: impl Into<Kind>) -> Self {
         let server = lodge.start();
         let target = Target::start();
-        Self { browser: Browser::start(scripts).await, target, server, lodge, scripts }
+        let kind = kind.into();
+        Self { browser: Browser::start(kind).await, target, proxy: None, server, lodge, kind }
+    }
+
+    /// The same, with a proxy before the server.
+    pub(crate) async fn begin_behind_proxy(lodge: Lodge, kind: impl Into<Kind>) -> Self {
+        let mut scene = Self::begin_on(lodge, kind).await;
+        scene.proxy = Some(Proxy::start(scene.server.address));
+        scene
+    }
+
+    /// The proxy that there is.
+    pub(crate) fn proxy(&self) -> &Proxy {
+        self.proxy.as_ref().unwrap()
     }
 
     /// Lodge's origin.
     pub(crate) fn origin(&self) -> String {
-        format!("http://{}", self.server.address)
+        format!("http://{}", self.proxy.as_ref().map_or(self.server.address, |proxy| proxy.address))
     }
 
     /// Opens one of Lodge's pages.
@@ -41,7 +58,7 @@ impl Scene {
 
     /// A browser of somebody else.
     pub(crate) async fn somebody_else(&self) -> Browser {
-        Browser::start(self.scripts).await
+        Browser::start(self.kind).await
     }
 
     /// Makes a link on the page, to a path of the target.

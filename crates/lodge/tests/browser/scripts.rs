@@ -1,10 +1,6 @@
 //! What is nicer with scripts, and what a hasty hand does.
 
-use crate::{
-    browser::{Browser, Scripts},
-    scene::Scene,
-    with_scripts_and_without,
-};
+use crate::{browser::Browser, engine::Scripts, scene::Scene, with_scripts_and_without};
 
 with_scripts_and_without!(a_form_that_is_sent_twice_makes_one_link);
 

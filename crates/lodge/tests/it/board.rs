@@ -418,6 +418,10 @@ fn unread_messages_are_counted_until_they_are_read() {
     let counts =
         unread["channels"].as_array().unwrap().iter().map(|of| of["messages"].as_u64().unwrap());
     assert_eq!(counts.sum::<u64>(), 0, "{unread}");
+    assert_eq!(server.stop(), Some(0));
+    let server = lodge.start();
+    let unread = get(&server, &bob, "/-/unread");
+    assert!(unread["channels"].as_array().unwrap().is_empty(), "it is noted at the end: {unread}");
 }
 
 #[test]
@@ -444,4 +448,26 @@ fn the_board_brings_accounts() {
     posted(&server, &ada, "a", "hello");
     assert!(lodge.run(&["check"]).out.contains("apps board, accounts"));
     assert_eq!(server.get("/api/rides/ledger").status, 404);
+}
+
+#[test]
+fn what_is_refused_says_what_would_be_right() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    for path in ["/lobby/messages?before=zz", "/lobby/events?before=zz"] {
+        let refused = ask(&server, &ada, "GET", path).send();
+        assert_eq!((refused.status, &refused.json()["field"]), (400, &json!("before")), "{path}");
+    }
+    let page = server.ask("GET", "/board/lobby?before=zz");
+    let refused = page.header("Cookie", &format!("lodge_session={ada}")).send();
+    assert_eq!((refused.status, &refused.json()["field"]), (400, &json!("before")), "{refused:?}");
+    for asked in
+        [server.ask("GET", "/api/board"), server.ask("GET", "/api/board").bearer("nothing")]
+    {
+        let refused = asked.send();
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        assert_eq!(refused.status, 401);
+        assert!(detail.contains("session") && detail.contains("key of a bot"), "{detail}");
+    }
 }

@@ -92,6 +92,20 @@ fn it_is_seen_where_a_stream_does_not_go_on_from_where_it_was() {
     assert_eq!(server.stop(), Some(0));
 }
 
+#[test]
+fn pages_whose_streams_are_cut_miss_and_repeat_no_message() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (url, tokens) = (format!("http://{}", server.address), lodge.file("tokens"));
+    let tokens = tokens.display().to_string();
+    let load = ["load", "board", "--url", &url, "--users", "8", "--messages", "20", "--pages"];
+    let more = ["--cut", "30ms", "--tokens", &tokens, "--verify"];
+    let ran = lodge.run_within(crate::server::DEADLINE * 4, &[&load[..], &more].concat());
+    assert!(ran.code == 0 && ran.out.contains("\nVERIFIED"), "{ran:?}");
+    assert!(!ran.out.contains(" 0 cut by us"), "{ran:?}");
+    assert_eq!(server.stop(), Some(0));
+}
+
 /// Passes everything on to `server` but `Last-Event-ID`.
 fn forgetful(server: SocketAddr) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;

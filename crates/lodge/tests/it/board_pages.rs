@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     board::{ask, lodge, member, moderator, posted},
     client::{Answer, Ask, Wire},
-    server::{Lodge, Server},
+    server::{Lodge, Server, eventually_true},
 };
 
 /// What a page may weigh with all that it loads, and a message on its way to one.
@@ -116,7 +116,7 @@ fn older_messages_are_reached_by_links() {
     let lodge = lodge();
     let server = lodge.start();
     let ada = member(&server, "ada");
-    let bodies: Vec<_> = (0..60).map(|number| format!("number {number}")).collect();
+    let bodies: Vec<_> = (0..130).map(|number| format!("number {number}")).collect();
     for body in &bodies {
         posted(&server, &ada, &body.replace(' ', "-"), body);
     }
@@ -267,6 +267,9 @@ fn staff_make_channels_and_ban_by_forms() {
     let late = write("two");
     assert_eq!(late.status, 429, "{late:?}");
     assert!(late.header("retry-after").is_some() && late.text().contains(">a</textarea>"));
+    let why = late.text();
+    let seconds = between(&why, "This channel is in slow mode; you can write again in ", " s.");
+    assert!(seconds.unwrap().parse::<u32>().unwrap() <= 600, "{why}");
 
     let ban =
         |action| send(&server, &cleo, "/board/-/bans", &[("username", "bob"), ("action", action)]);
@@ -275,7 +278,9 @@ fn staff_make_channels_and_ban_by_forms() {
     for path in ["/board", "/board/lift-7", "/board/-/channels", "/board/lobby/since?after="] {
         assert_eq!(with(&server, &bob, "GET", path).send().status, 403, "{path}");
     }
-    assert_eq!(write("three").status, 403);
+    let refused = write("three");
+    assert!(refused.text().contains("You are banned from this board"), "{}", refused.text());
+    assert_eq!(refused.status, 403);
     assert_eq!(ban("unban").status, 303);
     assert_eq!(with(&server, &bob, "GET", "/board").send().status, 200);
     let nobody = [("username", "nobody"), ("action", "ban")];
@@ -318,14 +323,18 @@ fn a_page_and_what_it_is_told_weigh_little() {
     let ada = member(&server, "ada");
     let text = "It is as long as what most people write, or somewhat longer. ".repeat(5);
     let text = text.get(..300).unwrap();
-    for number in 0..40 {
+    for number in 0..60 {
         posted(&server, &ada, &format!("n-{number}"), text.get(..100).unwrap());
     }
     let page = shown(&server, &ada, "/board");
+    assert_eq!(said(&page).len(), 50);
     let assets: Vec<_> =
         page.split("\"/assets/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(assets.iter().any(|name| name.starts_with("board.js")), "{assets:?}");
-    let bytes = |name: &&str| server.get(&format!("/assets/{name}")).body.len();
+    let bytes = |name: &&str| {
+        let ask = server.ask("GET", &format!("/assets/{name}"));
+        ask.header("Accept-Encoding", "gzip, deflate, br, zstd").send().body.len()
+    };
     let weight = page.len() + assets.iter().map(bytes).sum::<usize>();
     assert!(weight < PAGE_BYTES_MAX, "{weight} bytes, {} of them HTML", page.len());
 
@@ -346,4 +355,155 @@ fn a_page_and_what_it_is_told_weigh_little() {
     let json: Value = serde_json::from_str(frame.split_once("data: ").unwrap().1).unwrap();
     assert!(json["html"].as_str().unwrap().contains(text.trim_end()), "{json}");
     assert!(frame.len() < MESSAGE_BYTES_MAX, "{} bytes: {frame}", frame.len());
+}
+
+#[test]
+fn whoever_takes_the_nickname_of_another_is_told_apart() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let cleo = moderator(&lodge, &server, "cleo");
+    let rename = [("nickname", "cleo"), ("email", "")];
+    assert_eq!(send(&server, &bob, "/account", &rename).status, 303);
+    posted(&server, &bob, "one", "I keep order");
+    posted(&server, &cleo, "one", "So do I");
+    for path in ["/board", "/board/lobby/search?q=order"] {
+        let page = shown(&server, &ada, path);
+        let names = "<bdi>cleo</bdi> <span class=\"handle\">@bob</span></span>";
+        assert!(page.contains(names), "{path}: {page}");
+    }
+    let page = shown(&server, &ada, "/board");
+    assert!(page.contains("<bdi>cleo</bdi> <span class=\"mark\">MOD</span></span>"), "{page}");
+    let messages = ask(&server, &ada, "GET", "/lobby/messages").send().json();
+    let role = |place: usize| messages["messages"][place]["author"]["role"].clone();
+    assert_eq!((role(0), role(1)), (Value::Null, json!("moderator")));
+    shown(&server, &cleo, "/board");
+    let people = ask(&server, &ada, "GET", "/lobby/people").send().json();
+    assert!(people["people"].as_array().unwrap().iter().any(|who| who["role"] == "moderator"));
+
+    lodge.admin(&["user", "role", "cleo", "member"]);
+    eventually_true("what somebody is no more is not shown", || {
+        // Who is here is called as when they last looked.
+        shown(&server, &cleo, "/board");
+        !shown(&server, &ada, "/board").contains("class=\"mark\"")
+    });
+}
+
+#[test]
+fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let bob = member(&server, "bob");
+    let cleo = moderator(&lodge, &server, "cleo");
+    let save = |name: &str, topic: &str, archived: &str| {
+        let changes = if archived.is_empty() { "" } else { "yes" };
+        let form =
+            [("channel", name), ("topic", topic), ("archived", archived), ("changes", changes)];
+        send(&server, &cleo, "/board/-/channels", &form)
+    };
+    assert_eq!(save("season-24", "Snow", "").status, 303);
+    let message = json!({ "client_id": "one", "body": "the last word" });
+    let posted = ask(&server, &bob, "POST", "/season-24/messages").json(&message).send();
+    let path = format!("/board/season-24/m/{}", posted.json()["id"].as_str().unwrap());
+    assert_eq!(save("season-24", "Over", "yes").status, 303);
+    let again = save("season-24", "Another", "");
+    assert!(again.status == 400 && again.text().contains("id=\"channel-error\""), "{again:?}");
+
+    let page = shown(&server, &bob, "/board/season-24");
+    assert!(page.contains("the last word") && page.contains("This channel is archived."), "{page}");
+    assert!(page.contains("Over") && !page.contains("<textarea"), "{page}");
+    for path in ["/board", "/board/-/channels"] {
+        let page = shown(&server, &cleo, path);
+        let listed = page.split("<summary>Archived</summary>").next().unwrap();
+        assert!(!listed.contains("season-24"), "{path}: {page}");
+    }
+    let another = json!({ "client_id": "two", "body": "and another" });
+    for token in [&bob, &cleo] {
+        let answer = ask(&server, token, "POST", "/season-24/messages").json(&another).send();
+        assert_eq!(answer.status, 403, "{answer:?}");
+    }
+    for form in [&[("react", "👍")][..], &[("action", "edit"), ("body", "the first word")]] {
+        assert_eq!(send(&server, &bob, &path, form).status, 403, "{form:?}");
+    }
+    assert_eq!(send(&server, &bob, &path, &[("action", "delete")]).status, 303, "it is theirs");
+    assert!(save("lobby", "", "yes").text().contains("id=\"archived-error\""));
+    let list = ask(&server, &bob, "GET", "").send().json();
+    let archived = list["channels"].as_array().unwrap().iter().map(|one| &one["archived"]);
+    assert_eq!(archived.collect::<Vec<_>>(), [&Value::Null, &json!(true)]);
+
+    let again = ask(&server, &cleo, "PATCH", "/season-24").json(&json!({ "archived": false }));
+    assert_eq!(again.send().status, 200);
+    let answer = ask(&server, &bob, "POST", "/season-24/messages").json(&another).send();
+    assert_eq!(answer.status, 201, "{answer:?}");
+}
+
+#[test]
+fn staff_see_all_that_is_hidden_and_members_do_not() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let cleo = moderator(&lodge, &server, "cleo");
+    for number in 0..3 {
+        let id = posted(&server, &ada, &number.to_string(), &format!("secret {number}"));
+        let path = format!("/board/lobby/m/{id}");
+        assert_eq!(send(&server, &cleo, &path, &[("action", "hide")]).status, 303);
+    }
+    let page = shown(&server, &cleo, "/board/-/hidden");
+    let place = |text: &str| page.find(text).unwrap();
+    assert!(place("secret 2") < place("secret 1") && place("secret 1") < place("secret 0"));
+    let found = ask(&server, &cleo, "GET", "/-/hidden").send().json();
+    assert_eq!(found["messages"][0]["body"], "secret 2");
+    let show = between(&page, "class=\"actions\" method=\"post\" action=\"", "\"").unwrap();
+    assert_eq!(send(&server, &cleo, show, &[("action", "show")]).status, 303);
+    assert!(!shown(&server, &cleo, "/board/-/hidden").contains("secret 2"));
+    assert_eq!(said(&shown(&server, &ada, "/board")), ["secret 2"]);
+    assert_eq!(with(&server, &ada, "GET", "/board/-/hidden").send().status, 403);
+    assert_eq!(ask(&server, &ada, "GET", "/-/hidden").send().status, 403);
+
+    let key = lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
+    let id = posted(&server, &key, "one", "Rain");
+    let page = shown(&server, &cleo, &format!("/board/lobby/m/{id}"));
+    assert!(page.contains("lodge admin bot revoke weather"), "{page}");
+}
+
+#[test]
+fn the_new_begins_at_a_mark_for_whoever_was_here_before() {
+    const MARK: &str = "<li class=\"since\">New since you were here</li>\n<li id=\"m";
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    posted(&server, &ada, "one", "old");
+    let first = shown(&server, &bob, "/board");
+    assert!(!first.contains(MARK), "to whoever comes for the first time nothing is old: {first}");
+    posted(&server, &bob, "one", "own");
+    assert!(!shown(&server, &bob, "/board").contains(MARK), "their own is not new");
+    let id = posted(&server, &ada, "two", "new");
+    posted(&server, &ada, "three", "newer");
+    let page = shown(&server, &bob, "/board");
+    assert_eq!(between(&page, MARK, "\""), Some(&*id), "{page}");
+    assert!(!shown(&server, &bob, "/board").contains(MARK), "it is read by then");
+}
+
+#[test]
+fn a_channel_where_somebody_never_was_is_unread_as_a_whole() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let bob = member(&server, "bob");
+    let cleo = moderator(&lodge, &server, "cleo");
+    let make = [("channel", "lift-7"), ("topic", ""), ("slow_mode_s", "")];
+    assert_eq!(send(&server, &cleo, "/board/-/channels", &make).status, 303);
+    for (client_id, body) in [("one", "hello @bob"), ("two", "and all")] {
+        let message = json!({ "client_id": client_id, "body": body });
+        let answer = ask(&server, &cleo, "POST", "/lift-7/messages").json(&message).send();
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+    let page = shown(&server, &bob, "/board");
+    let link = between(&page, "<a href=\"/board/lift-7\">", "</a>").unwrap();
+    assert!(link.contains("unread\">2</span>") && link.contains("about you\">@1</span>"), "{link}");
+    let unread = with(&server, &bob, "GET", "/board/-/unread").send().json();
+    let wanted = json!([{ "channel": "lift-7", "messages": 2, "mentions": 1 }]);
+    assert_eq!(unread["channels"], wanted);
+    shown(&server, &bob, "/board/lift-7");
+    let unread = with(&server, &bob, "GET", "/board/-/unread").send().json();
+    assert_eq!(unread["channels"], json!([]));
 }

@@ -239,6 +239,17 @@ fn a_new_name_reaches_open_streams() {
 }
 
 #[test]
+fn that_somebody_has_deleted_their_account_reaches_open_streams() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    posted(&server, &ada, "a", "hello");
+    let mut stream = listen(&server, &bob, "", None);
+    assert_eq!(accounts::deleted(&server, &ada), 204);
+    assert_eq!(stream.named("gone"), json!({ "username": "ada", "nickname": "" }));
+}
+
+#[test]
 fn two_streams_of_one_person_are_one_person() {
     let lodge = lodge();
     let server = lodge.start();

@@ -14,6 +14,7 @@ mod board;
 mod board_crash;
 mod board_hooks;
 mod board_pages;
+mod board_pictures;
 mod board_stream;
 mod checking;
 mod clicks;

@@ -10,6 +10,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
+    board,
     client::Wire,
     server::{Lodge, eventually_true},
 };
@@ -190,4 +191,29 @@ fn hashing_is_refused_past_its_queue_and_redirects_go_on() {
     });
     assert!(statuses.iter().all(|status| matches!(status, 303 | 503)), "{statuses:?}");
     assert!(statuses.contains(&303) && statuses.contains(&503), "{statuses:?}");
+}
+
+#[test]
+fn a_board_that_is_read_too_much_refuses_that_and_other_apps_answer_all() {
+    let lodge =
+        board::lodge().with("LODGE_EMBEDDED_READERS", "1").with("LODGE_EMBEDDED_QUEUE_MAX", "4");
+    let server = lodge.start();
+    let ada = board::member(&server, "ada");
+    for number in 0..100 {
+        board::posted(&server, &ada, &number.to_string(), &"all work and no play ".repeat(90));
+    }
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let read = || {
+            let page = || board::ask(&server, &ada, "GET", "/lobby/messages?limit=500").send();
+            (0..5).map(|_| page().status).collect::<Vec<_>>()
+        };
+        let readers: Vec<_> = (0..20).map(|_| scope.spawn(read)).collect();
+        for number in 0..50 {
+            // Of what there is not the store is asked each time.
+            assert_eq!(server.get(&format!("/none-{number}")).status, 404);
+        }
+        readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()
+    });
+    assert!(statuses.iter().all(|status| matches!(status, 200 | 503)), "{statuses:?}");
+    assert!(statuses.contains(&200) && statuses.contains(&503), "{statuses:?}");
 }

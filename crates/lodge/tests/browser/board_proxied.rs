@@ -1,0 +1,92 @@
+//! The board behind a proxy that does with answers as it likes.
+
+use crate::{
+    account::sign_up,
+    board::{SAID, SORTED, stored, two_people_in, write},
+    board_tabs::{Program, busy},
+    engine::Engine,
+    in_chromium, in_each_browser,
+    proxy::Fate,
+    scene::Scene,
+    server::eventually_true,
+};
+
+in_each_browser!(people_chat_behind_a_proxy_that_holds_streams_back);
+in_chromium!(
+    what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order,
+    two_tabs_send_each_letter_once_whichever_is_closed,
+);
+
+async fn people_chat_behind_a_proxy_that_holds_streams_back(engine: Engine) {
+    let scene = Scene::begin_behind_proxy(busy(), engine).await;
+    scene.proxy().rule(&[("/live", Fate::Buffered)]);
+    let (scene, other) = two_people_in(scene).await;
+    let (browser, proxy) = (&scene.browser, scene.proxy());
+    write(browser, "Is anybody there?").await;
+    other.until(SAID, "Is anybody there?; same page").await;
+    write(&other, "Yes.").await;
+    for browser in [browser, &other] {
+        browser.until(SAID, "Is anybody there?,Yes.; same page").await;
+        assert!(!browser.is_shown("[data-lost]").await);
+    }
+    // Now nothing but the streams can tell them.
+    proxy.rule(&[("/since", Fate::Cut)]);
+    write(browser, "Good.").await;
+    for browser in [browser, &other] {
+        browser.until(SAID, "Is anybody there?,Yes.,Good.; same page").await;
+    }
+}
+
+async fn what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order(engine: Engine) {
+    let scene = Scene::begin_behind_proxy(busy(), engine).await;
+    let (browser, proxy) = (&scene.browser, scene.proxy());
+    sign_up(&scene, browser, "ada").await;
+    let bob = Program::start(&scene.server, "bob");
+    browser.press("Board").await;
+    bob.write("0");
+    browser.sees("bob").await;
+    proxy.rule(&[("/live", Fate::Cut), ("/since", Fate::Held)]);
+    let before = proxy.asked("/since");
+    let count = 130;
+    (1..count - 1).for_each(|number| bob.write(&number.to_string()));
+    eventually_true("the page catches up", || proxy.asked("/since") > before);
+    proxy.rule(&[("/since", Fate::Held)]);
+    browser.until(LAST, &(count - 2).to_string()).await;
+    bob.write(&(count - 1).to_string());
+    proxy.rule(&[]);
+    let whole = (0..count).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+    browser.until(SAID, &format!("{whole}; undefined")).await;
+    scene.browser.ask("document.dispatchEvent(new Event('visibilitychange'))").await;
+    browser.until(SAID, &format!("{whole}; undefined")).await;
+}
+
+const LAST: &str = "return [...document.querySelectorAll('#messages .said')].at(-1).textContent";
+
+async fn two_tabs_send_each_letter_once_whichever_is_closed(engine: Engine) {
+    let scene = Scene::begin_behind_proxy(busy(), engine).await;
+    let (browser, proxy) = (&scene.browser, scene.proxy());
+    sign_up(&scene, browser, "ada").await;
+    browser.press("Board").await;
+    browser.sees("#lobby").await;
+    let first = browser.new_tab().await;
+    scene.open("/board").await;
+    proxy.rule(&[("POST /board/lobby ", Fate::Cut)]);
+    write(browser, "a").await;
+    let second = browser.switch_to(first.clone()).await;
+    write(browser, "b").await;
+    browser.until(SORTED, "; 2; undefined").await;
+    proxy.rule(&[]);
+    for tab in [&second, &first] {
+        browser.switch_to(tab.clone()).await;
+        browser.until(SORTED, "a,b; 0; undefined").await;
+    }
+    // Whoever has a letter that is not yet sent may go.
+    proxy.rule(&[("POST /board/lobby ", Fate::Cut)]);
+    write(browser, "c").await;
+    browser.sees("Waiting to be sent").await;
+    browser.close_for(second).await;
+    browser.sees("Waiting to be sent").await;
+    proxy.rule(&[]);
+    browser.until(SORTED, "a,b,c; 0; undefined").await;
+    assert_eq!(stored(&scene.lodge), 3);
+}

@@ -1,0 +1,221 @@
+//! What a page of the board keeps through a day: tabs, many messages, what is taken back.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    account::{PASSWORD, sign_in, sign_up},
+    board::{SAID, SORTED, stored, two_people_in, write},
+    client::Ask,
+    engine::Engine,
+    in_chromium,
+    scene::Scene,
+    server::{Lodge, Server},
+};
+
+in_chromium!(
+    a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none,
+    what_is_taken_back_goes_from_every_page_and_every_answer,
+    older_messages_follow_on_those_that_a_long_day_has_left,
+    a_browser_without_room_to_keep_a_message_sends_it_at_once,
+    what_somebody_wrote_is_not_sent_when_somebody_else_signs_in,
+);
+
+/// An installation where one writes more than people do.
+pub(crate) fn busy() -> Lodge {
+    Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0")
+}
+
+/// So much is written meanwhile at most.
+const LAST: i64 = 20_000;
+
+/// Somebody who writes by the API.
+#[derive(Clone)]
+pub(crate) struct Program {
+    server: SocketAddr,
+    token: String,
+}
+
+impl Program {
+    pub(crate) fn start(server: &Server, name: &str) -> Self {
+        let person = json!({"username": name, "password": PASSWORD});
+        assert_eq!(server.ask("POST", "/api/accounts").json(&person).send().status, 201);
+        let session = server.ask("POST", "/api/session").json(&person).send().json();
+        let token = session["token"].as_str().unwrap().to_owned();
+        Self { server: server.address, token }
+    }
+
+    /// Writes a message.
+    pub(crate) fn write(&self, body: &str) {
+        let message = json!({"client_id": Uuid::new_v4(), "body": body});
+        let path = "/api/board/lobby/messages";
+        let answer = Ask::new(self.server, "POST", path).bearer(&self.token).json(&message).send();
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+}
+
+async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engine: Engine) {
+    let scene = Scene::begin_on(busy(), engine).await;
+    let browser = &scene.browser;
+    sign_up(&scene, browser, "ada").await;
+    let bob = Program::start(&scene.server, "bob");
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let writes = tokio::task::spawn_blocking(move || {
+        // It ends also where nobody says so.
+        let last = (0..LAST).find(|number| {
+            bob.write(&number.to_string());
+            stopped.load(Ordering::Acquire)
+        });
+        last.unwrap_or(LAST - 1)
+    });
+    browser.press("Board").await;
+    browser.sees("bob").await;
+    let first = browser.new_tab().await;
+    scene.open("/board").await;
+    browser.sees("bob").await;
+    let second = browser.new_tab().await;
+    scene.open("/board").await;
+    browser.sees("bob").await;
+    // The first one heard the server for all.
+    let third = browser.switch_to(first).await;
+    browser.close_for(second).await;
+    browser.sees("bob").await;
+    stop.store(true, Ordering::Release);
+    let last = writes.await.unwrap();
+    browser.until(GAPS, &format!("none until {last}")).await;
+    browser.switch_to(third).await;
+    browser.until(GAPS, &format!("none until {last}")).await;
+    assert_eq!(stored(&scene.lodge), last + 1);
+    scene.end().await;
+}
+
+/// What is missing, or there twice or in the wrong place, between the first and the last that is shown.
+const GAPS: &str = "
+    const said = [...document.querySelectorAll('#messages .said')].map((body) => Number(body.textContent));
+    const gaps = said.slice(1).filter((number, index) => number !== said[index] + 1);
+    return `${gaps.join() || 'none'} until ${said.at(-1)}`;
+";
+
+async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine) {
+    let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
+    let browser = &scene.browser;
+    write(browser, "a secret").await;
+    other.until(SAID, "a secret; same page").await;
+    other.one("#messages a[aria-label]").await.click().await.unwrap();
+    other.press("Answer").await;
+    other.sees("You answer ada: a secret").await;
+    other.ask("window.stays = 'same page'").await;
+    write(&other, "Indeed").await;
+    browser.until(SAID, "a secret,Indeed; same page").await;
+    assert_eq!(browser.text(".quote").await, "ada a secret");
+    other.until(SAID, "a secret,Indeed; same page").await;
+    // It is taken back elsewhere, and both pages stay open.
+    let here = browser.new_tab().await;
+    scene.open("/board").await;
+    browser.one("#messages [id] a[aria-label]").await.click().await.unwrap();
+    browser.press("Delete").await;
+    browser.press("Yes, delete it").await;
+    browser.sees("This message was deleted.").await;
+    browser.switch_to(here).await;
+    for browser in [browser, &other] {
+        browser.until(SAID, "Indeed; same page").await;
+        browser.until("return String(document.body.innerHTML.includes('secret'))", "false").await;
+    }
+    scene.end().await;
+}
+
+async fn older_messages_follow_on_those_that_a_long_day_has_left(engine: Engine) {
+    let scene = Scene::begin_on(busy(), engine).await;
+    let browser = &scene.browser;
+    sign_up(&scene, browser, "ada").await;
+    let bob = Program::start(&scene.server, "bob");
+    browser.press("Board").await;
+    browser.sees("#lobby").await;
+    let count = 530;
+    (0..count).for_each(|number| bob.write(&number.to_string()));
+    browser.until(GAPS, &format!("none until {}", count - 1)).await;
+    let shown = browser.ask("return document.querySelectorAll('#messages [id]').length").await;
+    assert!(shown.as_u64().unwrap() <= 500, "the page does not grow without end: {shown}");
+    assert_ne!(browser.ask(FIRST).await, "0");
+    browser.ask("document.querySelector('.scroll').scrollTop = -1e6").await;
+    browser.until(FIRST, "0").await;
+    browser.until(GAPS, &format!("none until {}", count - 1)).await;
+    scene.end().await;
+}
+
+const FIRST: &str = "return document.querySelector('#messages .said').textContent";
+
+async fn a_browser_without_room_to_keep_a_message_sends_it_at_once(engine: Engine) {
+    let (scene, other) = two_people_in(Scene::begin_on(busy(), engine).await).await;
+    let browser = &scene.browser;
+    browser.ask(FILL).await;
+    write(browser, "no room").await;
+    other.until(SAID, "no room; same page").await;
+    browser.until(SAID, "no room; undefined").await;
+    // The page begins anew, and keeps what it can.
+    write(browser, "still none").await;
+    other.until(SAID, "no room,still none; same page").await;
+    browser.until(SAID, "no room,still none; undefined").await;
+    assert_eq!(stored(&scene.lodge), 2);
+}
+
+/// Fills what the browser keeps for the site to the last character.
+const FILL: &str = "
+    for (let size = 1 << 20, number = 0; size; size >>= 1) {
+        try {
+            for (;;) localStorage.setItem(`fill-${number += 1}`, 'x'.repeat(size));
+        } catch {}
+    }
+";
+
+async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Engine) {
+    let scene = Scene::begin(engine).await;
+    let browser = &scene.browser;
+    sign_up(&scene, &scene.somebody_else().await, "bob").await;
+    sign_up(&scene, browser, "ada").await;
+    browser.press("Board").await;
+    browser.sees("#lobby").await;
+    browser.ask(HOLD).await;
+    write(browser, "hers").await;
+    browser.sees("Sending").await;
+    let hers = browser.new_tab().await;
+    sign_in(&scene, browser, "bob", PASSWORD).await;
+    browser.sees("Made by bob").await;
+    browser.press("Board").await;
+    browser.sees("#lobby").await;
+    write(browser, "his").await;
+    browser.until(SORTED, "his; 0; undefined").await;
+    // Her page tries, is refused, and keeps what she wrote.
+    let his = browser.switch_to(hers).await;
+    browser.sees("You are signed out").await;
+    browser.ask("window.release()").await;
+    browser.until("return String(window.answered)", "401").await;
+    assert_eq!(stored(&scene.lodge), 1);
+    browser.close_for(his).await;
+    sign_in(&scene, browser, "ada", PASSWORD).await;
+    browser.sees("Made by ada").await;
+    browser.press("Board").await;
+    browser.until(SORTED, "hers,his; 0; undefined").await;
+    assert_eq!(stored(&scene.lodge), 2);
+}
+
+/// Holds back what the page asks for, until it is released, and then keeps how a message was answered.
+const HOLD: &str = "
+    const ask = window.fetch;
+    const released = new Promise((done) => (window.release = done));
+    window.fetch = async (...asked) => {
+        await released;
+        const answer = await ask(asked[0], { ...asked[1], signal: undefined });
+        if (asked[1]?.headers) window.answered = answer.status;
+        return answer;
+    };
+";

@@ -1,0 +1,306 @@
+//! Pictures in messages: sent in one step, seen by whoever can read the message, and gone with it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use lodge_contract::pictures::files;
+use serde_json::{Value, json};
+
+use crate::{
+    accounts::deleted,
+    board::{ask, lodge, member, moderator},
+    client::{Answer, Ask},
+    server::{Lodge, Server, eventually_true},
+};
+
+/// A form of texts and of one file.
+fn form(ask: Ask, texts: &[(&str, &str)], file: &[u8]) -> Ask {
+    let mut body = Vec::new();
+    for (name, text) in texts {
+        let part = format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
+        body.extend([part.as_bytes(), text.as_bytes(), b"\r\n"].concat());
+    }
+    let part = "--x\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"f\"\r\n\r\n"
+        .as_bytes();
+    body.extend([part, file, b"\r\n--x--\r\n"].concat());
+    ask.header("Content-Type", "multipart/form-data; boundary=x").body(body)
+}
+
+/// Sends a message with a picture to the lobby.
+fn send(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Answer {
+    let texts = [("client_id", client_id), ("body", body)];
+    form(ask(server, token, "POST", "/lobby/messages"), &texts, file).send()
+}
+
+/// The same, which must work: the event.
+fn sent(server: &Server, token: &str, client_id: &str, body: &str) -> Value {
+    let answer = send(server, token, client_id, body, &files::with_gps());
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()
+}
+
+/// Where an event's picture is, in both sizes.
+fn places(event: &Value) -> [String; 2] {
+    ["url", "preview"].map(|size| event["picture"][size].as_str().unwrap().to_owned())
+}
+
+fn statuses(server: &Server, token: &str, places: &[String; 2]) -> [u16; 2] {
+    [0, 1].map(|index| server.ask("GET", &places[index]).bearer(token).send().status)
+}
+
+fn on_page(server: &Server, token: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
+}
+
+fn kept(lodge: &Lodge) -> Vec<PathBuf> {
+    files_in(&lodge.data().join("message-pictures"))
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
+}
+
+fn age(file: &Path, hours: u64) {
+    let changed = SystemTime::now() - Duration::from_hours(hours);
+    fs::File::options().append(true).open(file).unwrap().set_modified(changed).unwrap();
+}
+
+#[test]
+fn a_picture_is_seen_by_whoever_can_read_its_message() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let event = sent(&server, &ada, "one", "");
+    assert_eq!((&event["kind"], &event["body"]), (&json!("message"), &json!("")));
+    let places = places(&event);
+    for (place, px) in places.iter().zip(["1024", "320"]) {
+        assert!(place.ends_with(&format!("/{px}")), "{place}");
+        let answer = server.ask("GET", place).bearer(&bob).send();
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/jpeg")));
+        let cached = Some("private, no-cache");
+        assert_eq!(answer.header("cache-control"), cached);
+        assert!(answer.body.starts_with(&[0xff, 0xd8]) && answer.body.ends_with(&[0xff, 0xd9]));
+        assert!(!answer.text().contains(files::SECRET));
+        let tag = answer.header("etag").unwrap();
+        let again = server.ask("GET", place).bearer(&bob).header("If-None-Match", tag).send();
+        assert_eq!((again.status, again.body.len()), (304, 0));
+        assert_eq!(on_page(&server, &bob, "GET", place).send().body, answer.body);
+        assert_eq!(server.get(place).status, 401, "the board is for who is signed in");
+        assert_eq!(server.get(&place.replace("/board/-/", "/-/")).status, 404);
+    }
+    let list = |token: &str| ask(&server, token, "GET", "/lobby/messages").send().json();
+    assert_eq!(list(&bob)["messages"][0]["picture"], event["picture"]);
+    let events = || ask(&server, &bob, "GET", "/lobby/events").send().json();
+    assert_eq!(events()["events"][0], event);
+    let export = server.ask("GET", "/api/me/export").bearer(&ada).send().json();
+    assert_eq!(export["messages"][0]["picture"], event["picture"]);
+
+    let cleo = moderator(&lodge, &server, "cleo");
+    let message = format!("/lobby/messages/{}", event["id"].as_str().unwrap());
+    let hidden = format!("{message}/hidden");
+    assert_eq!(ask(&server, &cleo, "PUT", &hidden).send().status, 200);
+    assert_eq!(statuses(&server, &bob, &places), [404; 2]);
+    assert_eq!(statuses(&server, &cleo, &places), [200; 2], "staff see what they judge");
+    assert!(list(&bob)["messages"][0].get("picture").is_none());
+    assert!(events()["events"][0].get("picture").is_none());
+    assert_eq!(ask(&server, &cleo, "DELETE", &hidden).send().status, 200);
+    assert_eq!(statuses(&server, &bob, &places), [200; 2]);
+
+    assert_eq!(ask(&server, &ada, "DELETE", &message).send().status, 200);
+    assert_eq!(statuses(&server, &cleo, &places), [404; 2]);
+    assert!(events()["events"][0].get("picture").is_none());
+    assert_eq!(kept(&lodge), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let event = sent(&server, &ada, "one", "Look!");
+    let file = files::with_gps();
+    for upload in [&file[..], b"what is no picture at all"] {
+        let again = send(&server, &ada, "one", "Look!", upload);
+        assert_eq!((again.status, again.json()), (200, event.clone()));
+    }
+    let other = send(&server, &ada, "one", "Look there!", &file);
+    assert_eq!((other.status, &other.json()["field"]), (422, &json!("client_id")));
+    assert_eq!(kept(&lodge).len(), 2);
+    server.kill();
+    let server = lodge.start();
+    assert_eq!(statuses(&server, &ada, &places(&event)), [200; 2], "also after a crash");
+    let again = send(&server, &ada, "one", "Look!", &file);
+    assert_eq!((again.status, again.json()), (200, event));
+}
+
+#[test]
+fn at_once_a_message_is_one_and_has_one_picture() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let file = files::jpeg();
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let send = || send(&server, &ada, "one", "Look!", &file);
+        let asks: Vec<_> = (0..4).map(|_| scope.spawn(send)).collect();
+        asks.into_iter().map(|ask| ask.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| matches!(answer.status, 200 | 201)), "{answers:?}");
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
+    assert!(answers.iter().all(|answer| answer.json() == answers[0].json()));
+    assert_eq!(kept(&lodge).len(), 2);
+}
+
+#[test]
+fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
+    let lodge = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100");
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let cleo = moderator(&lodge, &server, "cleo");
+    let good = files::jpeg();
+    let refused = |token: &str, body: &str, file: &[u8]| {
+        let answer = send(&server, token, "one", body, file);
+        (answer.status, answer.json()["field"].as_str().unwrap_or_default().to_owned())
+    };
+    let of = |status, field: &str| (status, field.to_owned());
+    assert_eq!(refused(&ada, "a", b"<svg/>"), of(400, "picture"));
+    assert_eq!(refused(&ada, "a", &files::hostile()[1].1), of(400, "picture"));
+    assert_eq!(refused(&ada, "a", &vec![7; 103_000]), of(413, "picture"));
+    assert_eq!(refused(&ada, "a", &vec![7; 300_000]), of(413, "picture"));
+    assert_eq!(refused(&ada, "", b""), of(400, "body"), "there is nothing in it");
+    assert_eq!(refused(&ada, "a\u{1b}", &good), of(400, "body"));
+    assert_eq!(refused(&ada, &"a".repeat(40_000), b"<svg/>"), of(400, "form"));
+    let odd = form(ask(&server, &ada, "POST", "/lobby/messages"), &[("other", "x")], &good).send();
+    assert_eq!((odd.status, &odd.json()["field"]), (400, &json!("form")));
+    let plain = ask(&server, &ada, "POST", "/lobby/messages").header("Content-Type", "text/plain");
+    assert_eq!(plain.body("a").send().status, 415);
+    let answers = [("client_id", "one"), ("reply_to", "7:1")];
+    let answer = form(ask(&server, &ada, "POST", "/lobby/messages"), &answers, b"<svg/>").send();
+    assert_eq!(answer.status, 404, "before the picture is looked at: {answer:?}");
+
+    let words = json!({ "client_id": "words", "body": "a" });
+    assert_eq!(ask(&server, &ada, "POST", "/lobby/messages").json(&words).send().status, 201);
+    let pictured = send(&server, &ada, "words", "a", &good);
+    assert_eq!(pictured.status, 422, "nothing of it would be kept: {pictured:?}");
+
+    let slow = json!({ "slow_mode_s": 600 });
+    assert_eq!(ask(&server, &cleo, "PATCH", "/lobby").json(&slow).send().status, 200);
+    sent(&server, &ada, "first", "a");
+    assert_eq!(refused(&ada, "a", b"<svg/>").0, 429, "before the picture is looked at");
+    assert_eq!(ask(&server, &cleo, "PUT", "/-/bans/ada").send().status, 204);
+    assert_eq!(refused(&ada, "a", b"<svg/>").0, 403);
+    let unread = ask(&server, &ada, "POST", "/lobby/messages").header("Content-Length", "90000");
+    let kind = "multipart/form-data; boundary=x";
+    assert_eq!(unread.header("Content-Type", kind).send().status, 403, "nothing of it is awaited");
+    assert_eq!(kept(&lodge).len(), 2, "of the one that was taken");
+}
+
+#[test]
+fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
+    let lodge = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "2");
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let send = |client_id: &str, file: &[u8]| {
+        let texts = [("client_id", client_id), ("body", "a")];
+        let ask = ask(&server, &ada, "POST", "/lobby/messages");
+        form(ask.header("X-Forwarded-For", "192.0.2.1"), &texts, file).send()
+    };
+    let long = [files::jpeg(), vec![0; 50 << 10]].concat();
+    assert_eq!(send("long", &long).status, 201);
+    assert_eq!(send("short", &files::one_pixel()).status, 201);
+    for file in [long, files::one_pixel()] {
+        let refused = send("many", &file);
+        assert_eq!((refused.status, refused.header("retry-after").is_some()), (429, true));
+    }
+    for number in 0..5 {
+        assert_eq!(send(&number.to_string(), b"").status, 201, "a form without a picture");
+    }
+}
+
+#[test]
+fn a_form_sends_a_picture_and_says_what_is_wrong_with_one() {
+    let lodge = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100");
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let page = || on_page(&server, &ada, "GET", "/board").send().text();
+    assert!(page().contains("enctype=\"multipart/form-data\""));
+    assert!(page().contains("data-bytes-max=\"102400\"") && page().contains("at most 100 KB"));
+    let send = |id: &str, body: &str, file: &[u8]| {
+        let texts = [("client_id", id), ("body", body)];
+        form(on_page(&server, &ada, "POST", "/board/lobby"), &texts, file).send()
+    };
+    assert_eq!(send("one", "words", b"").leads(), (303, Some("/board/lobby")));
+    assert_eq!(send("two", "", &files::jpeg()).leads(), (303, Some("/board/lobby")));
+    let shown = page();
+    assert!(shown.contains("<p>words</p>"), "{shown}");
+    assert_eq!(shown.matches("alt=\"A picture by ada\"").count(), 1, "{shown}");
+    let source = shown.split("<img src=\"").find(|rest| rest.starts_with("/board/-/pictures/"));
+    let source = source.and_then(|rest| rest.split('"').next()).unwrap();
+    assert_eq!(on_page(&server, &ada, "GET", source).send().status, 200);
+
+    let refused = send("three", "kept", b"<svg/>");
+    let text = refused.text();
+    assert_eq!(refused.status, 400, "{text}");
+    assert!(text.contains("id=\"picture-error\"") && text.contains(">kept</textarea>"), "{text}");
+    assert_eq!(send("three", "kept", &vec![7; 200_000]).status, 413);
+    let foreign = form(on_page(&server, &ada, "POST", "/board/lobby"), &[], &files::jpeg());
+    assert_eq!(foreign.header("Sec-Fetch-Site", "cross-site").send().status, 403);
+    assert_eq!(kept(&lodge).len(), 2);
+}
+
+#[test]
+fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let ada = member(&server, "ada");
+    let event = sent(&server, &ada, "one", "");
+    assert_eq!(server.stop(), Some(0));
+    let of_message = kept(&lodge);
+    for file in &of_message {
+        age(file, 10);
+    }
+    let left = |folder: &str, digit: &str, hours: u64| {
+        let id = digit.repeat(64);
+        let folder = lodge.data().join(folder).join(&id[..3]);
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(format!("{id}-320.jpg"));
+        fs::write(&file, files::jpeg()).unwrap();
+        age(&file, hours);
+        file
+    };
+    let (old, young) = (left("message-pictures", "a", 2), left("message-pictures", "b", 0));
+    let of_nobody = left("pictures", "c", 2);
+
+    let lodge = lodge.with("LODGE_APPS", "accounts");
+    let server = lodge.start();
+    eventually_true("what no account has is gone", || !of_nobody.exists());
+    assert!(of_message.iter().chain([&old, &young]).all(|file| file.exists()));
+    assert_eq!(server.stop(), Some(0));
+
+    let lodge = lodge.with("LODGE_APPS", "board");
+    let server = lodge.start();
+    eventually_true("what is in no message is gone", || !old.exists());
+    assert!(of_message.iter().chain([&young]).all(|file| file.exists()));
+    assert_eq!(statuses(&server, &ada, &places(&event)), [200; 2]);
+}
+
+#[test]
+fn pictures_of_who_has_left_go_and_their_words_stay() {
+    let lodge = lodge();
+    let server = lodge.start();
+    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let (words, alone) = (sent(&server, &ada, "one", "Look!"), sent(&server, &ada, "two", ""));
+    assert_eq!(deleted(&server, &ada), 204);
+    eventually_true("her pictures are gone", || kept(&lodge).is_empty());
+    for event in [&words, &alone] {
+        assert_eq!(statuses(&server, &bob, &places(event)), [404; 2]);
+    }
+    let page = ask(&server, &bob, "GET", "/lobby/messages").send().json();
+    let messages = page["messages"].as_array().unwrap();
+    assert_eq!((&messages[0]["body"], messages[0].get("picture")), (&json!("Look!"), None));
+    let page = on_page(&server, &bob, "GET", "/board").send().text();
+    assert!(page.contains("The picture of this message is gone."), "{page}");
+}
