@@ -1,6 +1,10 @@
 //! Asking over HTTP.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    time::Duration,
+};
 
 use serde_json::Value;
 use ureq::{
@@ -87,6 +91,25 @@ impl Http {
             request = request.header(*name, *value);
         }
         self.run(request, body).ok()
+    }
+
+    /// Gives the lines of an answer to `take` while they come, until it has enough of them.
+    pub(crate) fn lines(
+        &self,
+        at: SocketAddr,
+        path: &str,
+        (name, value): (&str, &str),
+        mut take: impl FnMut(&str) -> bool,
+    ) -> anyhow::Result<()> {
+        let request = Request::builder().uri(format!("http://{at}{path}")).header(name, value);
+        let answer = self.0.run(request.body(())?)?;
+        anyhow::ensure!(answer.status() == 200, "{path} answers {}", answer.status());
+        for line in BufReader::new(answer.into_body().into_reader()).lines() {
+            if !take(&line?) {
+                return Ok(());
+            }
+        }
+        anyhow::bail!("{path} ended")
     }
 
     fn run(&self, request: Builder, body: Option<&Value>) -> Result<Answer, ureq::Error> {

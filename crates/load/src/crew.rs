@@ -1,7 +1,6 @@
 //! Connections that do one kind of work at one pace, over some threads, and what they measured.
 
-use std::cell::{Cell, RefCell};
-use std::io;
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +8,6 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, LocalSet};
@@ -17,14 +15,12 @@ use tokio::task::{JoinSet, LocalSet};
 use crate::connection::{Connection, Scratch, scratch};
 use crate::control::{Control, Progress, Start};
 use crate::http1::Keep;
-use crate::pace::{Flow, Next, Pace, share, share_before};
+use crate::pace::{Flow, share, share_before};
 use crate::plan::threads;
 use crate::record::{ErrorKind, Record, Sample, Times};
 use crate::run::{follow, on_threads};
+use crate::turns::{self, Noted, Notes, Turns, rng};
 use crate::wire::{Cost, Wire};
-
-/// How long a connection of a closed loop waits after it could not connect, instead of spinning.
-const REDIAL_PAUSE: Duration = Duration::from_millis(10);
 
 /// What connections do when it is their turn.
 pub(crate) trait Work: Send + Sync + 'static {
@@ -131,9 +127,9 @@ pub(crate) fn crew<W: Work>(
     let (benches, cpu) = on_threads(count, job, |ended| {
         follow(&crew.progress, &[flow.until], name.to_owned(), ended);
     })?;
-    let most = |of: fn(&Bench<W::Hand>) -> Duration| benches.iter().map(of).max();
-    let last_success = most(|bench| bench.last_success).unwrap_or_default();
-    let last_end = most(|bench| bench.last_end).unwrap_or_default();
+    let most = |of: fn(&Noted) -> Duration| benches.iter().map(|bench| of(&bench.noted)).max();
+    let last_success = most(|noted| noted.last_success).unwrap_or_default();
+    let last_end = most(|noted| noted.last_end).unwrap_or_default();
     let interrupted = control.stopped();
     let mut crewed = Crewed {
         records: (0..crew.work.parts()).map(|_| Record::new()).collect(),
@@ -148,8 +144,8 @@ pub(crate) fn crew<W: Work>(
         for (record, more) in crewed.records.iter_mut().zip(&bench.records) {
             record.merge(more);
         }
-        crewed.lag.merge(&bench.lag);
-        crewed.queued += bench.queued;
+        crewed.lag.merge(&bench.noted.lag);
+        crewed.queued += bench.noted.queued;
         crewed.hands.push(bench.hand);
     }
     Ok(crewed)
@@ -173,11 +169,8 @@ struct Crew<W> {
 #[derive(Debug)]
 struct Bench<H> {
     records: Vec<Record>,
-    lag: Times,
-    queued: u64,
     hand: H,
-    last_success: Duration,
-    last_end: Duration,
+    noted: Noted,
 }
 
 impl<W: Work> Crew<W> {
@@ -187,13 +180,11 @@ impl<W: Work> Crew<W> {
         let thread = runtime.block_on(local.run_until(Thread::run(self, id)))?;
         drop(local);
         let thread = Rc::into_inner(thread).context("a connection outlived its thread")?;
+        let notes = Rc::into_inner(thread.notes).context("a connection outlived its thread")?;
         Ok(Bench {
             records: thread.records.into_inner(),
-            lag: thread.lag.into_inner(),
-            queued: thread.queued.get(),
             hand: thread.hand.into_inner(),
-            last_success: thread.last_success.get(),
-            last_end: thread.last_end.get(),
+            noted: notes.into_inner(),
         })
     }
 
@@ -218,14 +209,11 @@ impl<W: Work> Crew<W> {
 
     /// Connection `number` of this stage.
     fn seat(&self, number: u64, connection: Connection) -> Seat<W::Own> {
-        let seed = [self.stage, number].iter().fold(self.seating.seed, |seed, part| {
-            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(part + 1)
-        });
         Seat {
             number,
             due: Instant::now(),
             wire: Wire::new(connection, self.seating.timeout),
-            rng: SmallRng::seed_from_u64(seed),
+            rng: rng(self.seating.seed, &[self.stage, number]),
             own: W::Own::default(),
         }
     }
@@ -238,101 +226,62 @@ struct Thread<W: Work> {
     start: Instant,
     scratch: Scratch,
     records: RefCell<Vec<Record>>,
-    lag: RefCell<Times>,
-    queued: Cell<u64>,
     hand: RefCell<W::Hand>,
-    last_success: Cell<Duration>,
-    last_end: Cell<Duration>,
+    notes: Rc<Notes>,
+}
+
+/// A seat on its thread.
+struct Seated<W: Work> {
+    thread: Rc<Thread<W>>,
+    seat: Seat<W::Own>,
+}
+
+impl<W: Work> Turns for Seated<W> {
+    fn is_done(&self) -> bool {
+        self.thread.crew.work.is_done(&self.seat)
+    }
+
+    async fn take(&mut self, intended: Instant, _now: Instant) -> bool {
+        let Self { thread, seat } = self;
+        seat.due = intended;
+        let turn = thread.crew.work.turn(seat, &thread.hand, &thread.scratch).await;
+        let lost = turn.result == Err(ErrorKind::Connect);
+        thread.note(intended, turn);
+        !lost
+    }
+
+    fn miss(&mut self, intended: Instant, now: Instant) {
+        let Self { thread, seat } = self;
+        let part = thread.crew.work.missed(seat, &thread.hand);
+        let (cost, result) = (Cost::default(), Err(ErrorKind::NotSent));
+        thread.note(intended, Turn { part, began: None, done: now, cost, result, detail: None });
+    }
 }
 
 impl<W: Work> Thread<W> {
     async fn run(crew: Arc<Crew<W>>, id: u32) -> Result<Rc<Self>> {
         let connections = crew.dial_all(id).await;
         let (start, _) = crew.start.begin();
-        let pace =
-            Rc::new(crew.flow.pace((id, crew.threads), start, &crew.taken, crew.seating.timeout));
+        let pace = crew.flow.pace((id, crew.threads), start, &crew.taken, crew.seating.timeout);
         let thread = Rc::new(Self {
             id,
             start,
             scratch: scratch(),
             records: RefCell::new((0..crew.work.parts()).map(|_| Record::new()).collect()),
-            lag: RefCell::new(Times::new()),
-            queued: Cell::new(0),
             hand: RefCell::default(),
-            last_success: Cell::default(),
-            last_end: Cell::default(),
+            notes: Rc::new(Notes::new()),
             crew,
         });
         let mut tasks = JoinSet::new();
-        for (number, connection) in connections {
-            let seat = thread.crew.seat(number, connection);
-            tasks.spawn_local(Rc::clone(&thread).drive(Rc::clone(&pace), seat));
-        }
-        let control = thread.crew.control.clone();
-        tasks.spawn_local(async move {
-            match &*pace {
-                Pace::Open(open) => open.pace(&control).await,
-                Pace::Closed(_) => Ok(()),
-            }
+        let seated = connections.into_iter().map(|(number, connection)| Seated {
+            thread: Rc::clone(&thread),
+            seat: thread.crew.seat(number, connection),
         });
+        turns::start(pace, &thread.crew.control, &thread.notes, seated, &mut tasks);
         while let Some(ended) = tasks.join_next().await {
             ended.context("a connection's task failed")?.context("the pacing timer failed")?;
         }
         Ok(thread)
-    }
-
-    /// One connection, from the first turn to the last.
-    async fn drive(self: Rc<Self>, pace: Rc<Pace>, mut seat: Seat<W::Own>) -> io::Result<()> {
-        let mut woken = false;
-        loop {
-            if self.crew.work.is_done(&seat) {
-                return Ok(());
-            }
-            let now = Instant::now();
-            let stopped = self.crew.control.stopped();
-            let next = match &*pace {
-                Pace::Closed(closed) => closed.take(now, stopped),
-                Pace::Open(open) => open.take(now, woken, stopped, |intended| {
-                    self.missed(intended, now, &mut seat);
-                }),
-            };
-            match (next, &*pace) {
-                (Next::Send { intended, queued }, _) => {
-                    self.note_lag(&pace, now - intended, queued);
-                    seat.due = intended;
-                    let turn = self.crew.work.turn(&mut seat, &self.hand, &self.scratch).await;
-                    let lost = turn.result == Err(ErrorKind::Connect);
-                    self.note(intended, turn);
-                    if lost && matches!(*pace, Pace::Closed(_)) {
-                        tokio::time::sleep(REDIAL_PAUSE).await;
-                    }
-                    woken = false;
-                }
-                (Next::Wait, Pace::Open(open)) => {
-                    open.lie_idle().await;
-                    woken = true;
-                }
-                (Next::Wait | Next::End, _) => return Ok(()),
-            }
-        }
-    }
-
-    fn note_lag(&self, pace: &Pace, late: Duration, queued: bool) {
-        if matches!(pace, Pace::Open(_)) {
-            if queued {
-                self.queued.set(self.queued.get() + 1);
-            } else {
-                self.lag.borrow_mut().record(late);
-            }
-        }
-    }
-
-    /// A turn whose deadline passed, or whose run was stopped, before a connection was free.
-    fn missed(&self, intended: Instant, now: Instant, seat: &mut Seat<W::Own>) {
-        let part = self.crew.work.missed(seat, &self.hand);
-        let result = Err(ErrorKind::NotSent);
-        let cost = Cost::default();
-        self.note(intended, Turn { part, began: None, done: now, cost, result, detail: None });
     }
 
     fn note(&self, intended: Instant, turn: Turn) {
@@ -350,10 +299,7 @@ impl<W: Work> Thread<W> {
         if let (Err(kind), Some(detail)) = (turn.result, turn.detail) {
             record.details.entry(kind).or_insert(detail);
         }
-        self.crew.progress[self.id as usize].count(turn.result.is_ok());
-        self.last_end.set(self.last_end.get().max(sample.done_at));
-        if turn.result.is_ok() {
-            self.last_success.set(self.last_success.get().max(sample.done_at));
-        }
+        let progress = &self.crew.progress[self.id as usize];
+        self.notes.ended(sample.done_at, turn.result.is_ok(), progress);
     }
 }

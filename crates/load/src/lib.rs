@@ -40,6 +40,7 @@ mod series;
 mod target;
 mod template;
 mod timer;
+mod turns;
 mod verify;
 mod wire;
 mod worker;

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use rand::RngExt;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, LocalSet};
 
@@ -18,13 +18,11 @@ use crate::control::{Control, Progress, Start};
 use crate::http1::{Answer, Keep};
 use crate::ledger::{Ledger, WriteOutcome};
 use crate::links::{Pair, Write};
-use crate::pace::{Next, Pace, share, share_before};
+use crate::pace::{share, share_before};
 use crate::plan::{Lane, Mix, Plan};
 use crate::raw::{RawRows, Row};
 use crate::record::{ErrorKind, Kind, Measured, Sample};
-
-/// How long a connection of a closed loop waits after it could not connect, instead of spinning.
-const REDIAL_PAUSE: Duration = Duration::from_millis(10);
+use crate::turns::{self, Notes, Turns, rng};
 
 /// What the threads of a run share.
 #[derive(Debug)]
@@ -73,11 +71,15 @@ pub(crate) fn work(
     let worker = runtime.block_on(local.run_until(run(shared, id, raw)))?;
     drop(local);
     let worker = Rc::into_inner(worker).context("a connection outlived its thread")?;
+    let noted =
+        Rc::into_inner(worker.notes).context("a connection outlived its thread")?.into_inner();
+    let mut measured = worker.measured.into_inner();
+    (measured.lag, measured.queued) = (noted.lag, noted.queued);
     Ok(Worked {
-        measured: worker.measured.into_inner(),
+        measured,
         ledger: worker.ledger.into_inner(),
-        last_success: worker.last_success.get(),
-        last_end: worker.last_end.get(),
+        last_success: noted.last_success,
+        last_end: noted.last_end,
     })
 }
 
@@ -93,8 +95,7 @@ async fn run(shared: Arc<Shared>, id: u32, raw: Option<RawRows>) -> Result<Rc<Wo
         ledger: RefCell::default(),
         raw: RefCell::new(raw),
         writes: Cell::new(0),
-        last_success: Cell::default(),
-        last_end: Cell::default(),
+        notes: Rc::new(Notes::new()),
         shared,
     });
     let mut tasks = JoinSet::new();
@@ -147,8 +148,7 @@ struct Worker {
     raw: RefCell<Option<RawRows>>,
     /// Writes begun.
     writes: Cell<u64>,
-    last_success: Cell<Duration>,
-    last_end: Cell<Duration>,
+    notes: Rc<Notes>,
 }
 
 /// A connection with what it needs for its requests.
@@ -159,6 +159,13 @@ struct Client {
     pair: Pair,
 }
 
+/// A client on its thread.
+struct Seated {
+    worker: Rc<Worker>,
+    mix: Mix,
+    client: Client,
+}
+
 /// The request under way.
 #[derive(Debug, Clone, Copy)]
 struct Job {
@@ -167,6 +174,16 @@ struct Job {
     write: u64,
     intended: Instant,
     began: Instant,
+}
+
+impl Turns for Seated {
+    async fn take(&mut self, intended: Instant, now: Instant) -> bool {
+        self.worker.one(self.mix, intended, now, &mut self.client).await
+    }
+
+    fn miss(&mut self, intended: Instant, now: Instant) {
+        self.worker.not_sent(self.mix, intended, now, &mut self.client);
+    }
 }
 
 impl Worker {
@@ -183,67 +200,15 @@ impl Worker {
         let plan = &self.shared.plan;
         let thread = (self.id, plan.threads);
         let taken = &self.shared.taken[index];
-        let pace = Rc::new(lane.flow.pace(thread, self.start, taken, plan.timeout));
+        let pace = lane.flow.pace(thread, self.start, taken, plan.timeout);
         let first = share_before(lane.flow.connections, plan.threads, self.id);
-        for (number, connection) in (u64::from(first)..).zip(connections) {
-            let numbers = [self.shared.run.into(), index as u64, number];
-            let rng = SmallRng::seed_from_u64(numbers.iter().fold(plan.seed, |seed, part| {
-                seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(part + 1)
-            }));
-            let client =
-                Client { connection, rng, request: Vec::with_capacity(512), pair: Pair::default() };
-            tasks.spawn_local(Rc::clone(self).drive(Rc::clone(&pace), lane.mix, client));
-        }
-        if matches!(*pace, Pace::Open(_)) {
-            let worker = Rc::clone(self);
-            tasks.spawn_local(async move {
-                match &*pace {
-                    Pace::Open(open) => open.pace(&worker.shared.control).await,
-                    Pace::Closed(_) => Ok(()),
-                }
-            });
-        }
-    }
-
-    /// One connection, from the first request to the last.
-    async fn drive(self: Rc<Self>, pace: Rc<Pace>, mix: Mix, mut client: Client) -> io::Result<()> {
-        let mut woken = false;
-        loop {
-            let now = Instant::now();
-            let stopped = self.shared.control.stopped();
-            let next = match &*pace {
-                Pace::Closed(closed) => closed.take(now, stopped),
-                Pace::Open(open) => open.take(now, woken, stopped, |intended| {
-                    self.not_sent(mix, intended, now, &mut client);
-                }),
-            };
-            match (next, &*pace) {
-                (Next::Send { intended, queued }, _) => {
-                    self.note_lag(&pace, now - intended, queued);
-                    let connected = self.one(mix, intended, now, &mut client).await;
-                    if !connected && matches!(*pace, Pace::Closed(_)) {
-                        tokio::time::sleep(REDIAL_PAUSE).await;
-                    }
-                    woken = false;
-                }
-                (Next::Wait, Pace::Open(open)) => {
-                    open.lie_idle().await;
-                    woken = true;
-                }
-                (Next::Wait | Next::End, _) => return Ok(()),
-            }
-        }
-    }
-
-    fn note_lag(&self, pace: &Pace, late: Duration, queued: bool) {
-        if matches!(pace, Pace::Open(_)) {
-            let mut measured = self.measured.borrow_mut();
-            if queued {
-                measured.queued += 1;
-            } else {
-                measured.lag.record(late);
-            }
-        }
+        let seated = (u64::from(first)..).zip(connections).map(|(number, connection)| {
+            let rng = rng(plan.seed, &[self.shared.run.into(), index as u64, number]);
+            let request = Vec::with_capacity(512);
+            let client = Client { connection, rng, request, pair: Pair::default() };
+            Seated { worker: Rc::clone(self), mix: lane.mix, client }
+        });
+        turns::start(pace, &self.shared.control, &self.notes, seated, tasks);
     }
 
     /// Makes one request and records it; false when there was no connection.
@@ -342,11 +307,8 @@ impl Worker {
             result,
         };
         self.measured.borrow_mut().of(job.kind).add(&sample);
-        self.shared.progress[self.id as usize].count(result.is_ok());
-        self.last_end.set(self.last_end.get().max(sample.done_at));
-        if result.is_ok() {
-            self.last_success.set(self.last_success.get().max(sample.done_at));
-        }
+        let progress = &self.shared.progress[self.id as usize];
+        self.notes.ended(sample.done_at, result.is_ok(), progress);
         if job.kind == Kind::Put {
             self.note_write(job.write, WriteOutcome::of(result, marks.sent_bytes > 0));
         }
@@ -380,8 +342,7 @@ impl Worker {
             result: Err(ErrorKind::NotSent),
         };
         self.measured.borrow_mut().of(kind).add(&sample);
-        self.shared.progress[self.id as usize].count(false);
-        self.last_end.set(self.last_end.get().max(sample.done_at));
+        self.notes.ended(sample.done_at, false, &self.shared.progress[self.id as usize]);
         if kind == Kind::Put {
             self.measured.borrow_mut().writes_refused += 1;
         }

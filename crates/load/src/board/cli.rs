@@ -42,6 +42,11 @@ pub struct BoardArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub streams_per_user: u32,
 
+    /// Listen as pages do: their streams, signed in by a cookie, with the HTML of each message. Default: the
+    /// API's streams
+    #[arg(long)]
+    pub pages: bool,
+
     /// Open loop: N messages a second in total, whatever the server does, latency counted from the intended
     /// send time. Default, without --messages: 20
     #[arg(long, value_name = "N", value_parser = parse_rate, conflicts_with = "messages")]

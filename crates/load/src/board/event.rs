@@ -47,6 +47,9 @@ struct Wire<'a> {
     at: Cow<'a, str>,
     #[serde(borrow, default)]
     body: Option<Cow<'a, str>>,
+    /// What a page shows instead.
+    #[serde(borrow, default)]
+    html: Option<Cow<'a, str>>,
 }
 
 /// What the messages of one run are called, and what they say.
@@ -83,12 +86,21 @@ impl Wording {
         number.and_then(|digits| digits.parse().ok()).map_or(Says::Garbled, Says::Sent)
     }
 
+    /// The same of a message that comes as a page shows it: between two tags, unchanged, because nothing in
+    /// it means anything in HTML or in Markdown.
+    fn shows(&self, html: &str) -> Says {
+        let texts = html.split('>').map(|rest| rest.split('<').next().unwrap_or_default());
+        let mut says = texts.map(|text| self.says(text));
+        says.find(|says| *says != Says::Other).unwrap_or(Says::Other)
+    }
+
     /// Reads an event; nothing of what is none.
     pub(crate) fn read(&self, json: &[u8]) -> Option<Event> {
         let wire: Wire<'_> = serde_json::from_slice(json).ok()?;
         let (origin, seq) = id(&wire.id)?;
-        let says = match (&*wire.kind, wire.body) {
-            ("message", Some(body)) => self.says(&body),
+        let says = match (&*wire.kind, wire.body, wire.html) {
+            ("message", Some(body), _) => self.says(&body),
+            ("message", None, Some(html)) => self.shows(&html),
             _ => Says::Other,
         };
         Some(Event { place: Place { at: instant(&wire.at)?, origin, seq }, says })
@@ -178,6 +190,27 @@ mod tests {
         }
         assert_eq!(says("hello"), Says::Other);
         assert_eq!(says(&body.replacen("run", "ran", 1)), Says::Other);
+    }
+
+    #[test]
+    fn a_message_on_a_page_is_known_by_its_whole_text() {
+        let wording = Wording::new();
+        let mut body = Vec::new();
+        wording.body(17, &mut body);
+        let body = String::from_utf8(body).unwrap();
+        let says = |text: &str| {
+            let mut event: serde_json::Value = serde_json::from_slice(&message("")).unwrap();
+            event.as_object_mut().unwrap().remove("body");
+            event["html"] = json!(format!(
+                "<li id=\"m7:42\"><bdi>Ada</bdi> <div class=\"said\"><p>{text}</p></div></li>"
+            ));
+            wording.read(event.to_string().as_bytes()).unwrap().says
+        };
+        assert_eq!(says(&body), Says::Sent(17));
+        for wrong in [format!("{body}."), body.replace("snow", "<em>snow</em>")] {
+            assert_eq!(says(&wrong), Says::Garbled, "{wrong}");
+        }
+        assert_eq!(says("hello"), Says::Other);
     }
 
     #[test]

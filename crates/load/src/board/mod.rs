@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 pub use cli::{BoardArgs, BoardCommand};
 pub(crate) use listen::Ends;
 pub(crate) use plan::BoardPlan;
+pub(crate) use request::Streams;
 pub(crate) use verify::Verification;
 
 use crate::control::Control;

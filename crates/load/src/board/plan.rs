@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 
 use super::cli::BoardArgs;
 use super::messages::MESSAGES_MAX;
-use super::request::Site;
+use super::request::{Site, Streams};
 use crate::batch::Sending;
 use crate::crew::Seating;
 use crate::http1::Keep;
@@ -32,6 +32,7 @@ pub(crate) struct BoardPlan {
     pub(crate) channel: String,
     pub(crate) users: u32,
     pub(crate) streams: u32,
+    pub(crate) listening: Streams,
     pub(crate) flow: Flow,
     /// Closed loop: messages of each account.
     pub(crate) each: Option<u64>,
@@ -66,9 +67,10 @@ impl BoardPlan {
             "{messages} messages are more than the {MESSAGES_MAX} of which account can be kept"
         );
         let headers = header_lines(&args.headers)?;
+        let listening = if args.pages { Streams::Pages } else { Streams::Api };
         let site = |url: &String| {
             let target = Target::resolve(url, args.timeout)?;
-            Ok(Site::new(&target, &headers, &args.channel))
+            Ok(Site::new(&target, &headers, &args.channel, listening))
         };
         Ok(Self {
             urls: args.servers.join(","),
@@ -76,6 +78,7 @@ impl BoardPlan {
             channel: args.channel.clone(),
             users: args.users,
             streams: u32::try_from(streams)?,
+            listening,
             flow,
             each: args.messages,
             messages: u32::try_from(messages)?,

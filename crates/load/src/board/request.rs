@@ -7,6 +7,26 @@ use super::event::Wording;
 use crate::target::Target;
 use crate::template::after_path;
 
+/// Whose streams are listened to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Streams {
+    /// Those of programs.
+    Api,
+    /// Those of pages, which are told what is to be seen.
+    Pages,
+}
+
+impl Streams {
+    /// In words.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Api => "streams",
+            Self::Pages => "streams of pages",
+        }
+    }
+}
+
 /// One server, and what all requests to it have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
@@ -16,6 +36,7 @@ pub(crate) struct Site {
     /// Behind each path, up to the headers that are the request's own.
     after_path: String,
     channel: String,
+    streams: Streams,
 }
 
 /// Room for a request does not end: writing into it cannot fail.
@@ -26,12 +47,18 @@ macro_rules! put {
 }
 
 impl Site {
-    pub(crate) fn new(target: &Target, headers: &[String], channel: &str) -> Self {
+    pub(crate) fn new(
+        target: &Target,
+        headers: &[String],
+        channel: &str,
+        streams: Streams,
+    ) -> Self {
         Self {
             address: target.address,
             prefix: target.prefix.clone(),
             after_path: after_path(target, headers, true),
             channel: channel.to_owned(),
+            streams,
         }
     }
 
@@ -84,11 +111,21 @@ impl Site {
     /// The same with the opening of a stream: behind what its reader had last, or else behind `start`.
     pub(crate) fn stream(&self, token: &str, start: &str, last: &[u8], out: &mut Vec<u8>) {
         out.clear();
-        put!(out, "GET {}/api/board/{}/stream", self.prefix, self.channel);
+        match self.streams {
+            Streams::Api => put!(out, "GET {}/api/board/{}/stream", self.prefix, self.channel),
+            Streams::Pages => put!(out, "GET {}/board/{}/live", self.prefix, self.channel),
+        }
         if last.is_empty() {
             put!(out, "?after={start}");
         }
-        put!(out, "{}Authorization: Bearer {token}\r\n", self.after_path);
+        put!(out, "{}", self.after_path);
+        match self.streams {
+            Streams::Api => put!(out, "Authorization: Bearer {token}\r\n"),
+            // The name that counts is another one where the site is reached over TLS.
+            Streams::Pages => {
+                put!(out, "Cookie: lodge_session={token}; __Host-lodge_session={token}\r\n");
+            }
+        }
         if !last.is_empty() {
             out.extend_from_slice(b"Last-Event-ID: ");
             out.extend_from_slice(last);
@@ -103,8 +140,12 @@ mod tests {
     use super::*;
 
     fn text(put: impl Fn(&Site, &mut Vec<u8>)) -> String {
+        text_of(Streams::Api, put)
+    }
+
+    fn text_of(streams: Streams, put: impl Fn(&Site, &mut Vec<u8>)) -> String {
         let mut out = b"old".to_vec();
-        put(&Site::new(&Target::for_tests("localhost"), &[], "lobby"), &mut out);
+        put(&Site::new(&Target::for_tests("localhost"), &[], "lobby", streams), &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -128,6 +169,19 @@ mod tests {
         assert!(!first.contains("Last-Event-ID"), "{first}");
         let next = text(|site, out| site.stream("T", "7:42", b"7:43", out));
         assert!(next.starts_with("GET /api/board/lobby/stream HTTP/1.1\r\n"), "{next}");
+        assert!(next.ends_with("\r\nLast-Event-ID: 7:43\r\n\r\n"), "{next}");
+    }
+
+    #[test]
+    fn a_stream_of_a_page_is_opened_as_a_browser_does() {
+        let of =
+            |last: &[u8]| text_of(Streams::Pages, |site, out| site.stream("T", "7:42", last, out));
+        let first = of(b"");
+        assert!(first.starts_with("GET /board/lobby/live?after=7:42 HTTP/1.1\r\n"), "{first}");
+        assert!(first.contains("\r\nCookie: lodge_session=T; __Host-lodge_session=T\r\n"));
+        assert!(!first.contains("Authorization"), "{first}");
+        let next = of(b"7:43");
+        assert!(next.starts_with("GET /board/lobby/live HTTP/1.1\r\n"), "{next}");
         assert!(next.ends_with("\r\nLast-Event-ID: 7:43\r\n\r\n"), "{next}");
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::seeds::{BOARD_RUNS, SeedRun};
 use super::{Figures, Latency, Pacing, decimal, save, thousands};
-use crate::board::{BoardPlan, BoardRun, Counts, Ends, Verification};
+use crate::board::{BoardPlan, BoardRun, Counts, Ends, Streams, Verification};
 use crate::record::float;
 
 /// Width of a row's name and of a figure.
@@ -55,6 +55,8 @@ pub(crate) struct Options {
     pub(crate) channel: String,
     pub(crate) users: u32,
     pub(crate) streams: u32,
+    /// Whose streams: the API's, or those of pages.
+    pub(crate) listening: Streams,
     pub(crate) servers: usize,
     pub(crate) connections: u32,
     pub(crate) cut_s: Option<f64>,
@@ -117,10 +119,11 @@ impl BoardReport {
         writeln!(out, "{} {} {}", self.generator, self.command, self.url)?;
         writeln!(
             out,
-            "  {}; {} accounts, {} streams; channel {}",
+            "  {}; {} accounts, {} {}; channel {}",
             options.workload,
             thousands(options.users.into()),
             thousands(options.streams.into()),
+            options.listening.name(),
             options.channel
         )?;
         writeln!(
@@ -188,12 +191,7 @@ impl BoardReport {
         if new_as_repeat > 0 {
             writeln!(out, "new, but answered as sent before: {}", thousands(new_as_repeat))?;
         }
-        for (kind, count) in &self.posts.errors_by_kind {
-            writeln!(out, "errors: {} {kind}", thousands(*count))?;
-        }
-        for (kind, detail) in &self.posts.error_details {
-            writeln!(out, "  ({kind}: {detail})")?;
-        }
+        self.posts.write_errors("errors", out)?;
         writeln!(
             out,
             "events: {} to all streams, {}/s; the streams had everything {:.3} s after the last post",
@@ -211,13 +209,7 @@ impl BoardReport {
             writeln!(out, "client CPU while posting: {cpu_s:.2} s")?;
         }
         if let Some(pacing) = &self.pacing {
-            let lag = &pacing.lag_ms;
-            writeln!(
-                out,
-                "pacing lag (the client's own lateness, inside the latencies), ms: median {:.3}, p99 {:.3}, max {:.3}",
-                lag.median, lag.p99, lag.max
-            )?;
-            writeln!(out, "waited for a free connection: {} posts", thousands(pacing.queued))?;
+            pacing.write("posts", out)?;
         }
         Ok(())
     }
@@ -240,6 +232,7 @@ impl Options {
             channel: plan.channel.clone(),
             users: plan.users,
             streams: plan.streams,
+            listening: plan.listening,
             servers: plan.sites.len(),
             connections: plan.flow.connections,
             cut_s: plan.cut.map(|cut| cut.as_secs_f64()),

@@ -10,7 +10,7 @@ mod seeds;
 mod text;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -149,6 +149,19 @@ pub(crate) struct Pacing {
     pub(crate) lag_ms: Latency,
     /// Requests that waited for a free connection.
     pub(crate) queued: u64,
+}
+
+impl Pacing {
+    /// In words, for a terminal; `what` waited.
+    fn write(&self, what: &str, out: &mut impl Write) -> io::Result<()> {
+        let lag = &self.lag_ms;
+        writeln!(
+            out,
+            "pacing lag (the client's own lateness, inside the latencies), ms: median {:.3}, p99 {:.3}, max {:.3}",
+            lag.median, lag.p99, lag.max
+        )?;
+        writeln!(out, "waited for a free connection: {} {what}", thousands(self.queued))
+    }
 }
 
 /// What became of the writes, as far as the client can know.
@@ -370,6 +383,17 @@ impl RunReport {
 }
 
 impl Figures {
+    /// What went wrong how often, a line each after `name`, and what the system said of it.
+    fn write_errors(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
+        for (kind, count) in &self.errors_by_kind {
+            writeln!(out, "{name}: {} {kind}", thousands(*count))?;
+        }
+        for (kind, detail) in &self.error_details {
+            writeln!(out, "  ({kind}: {detail})")?;
+        }
+        Ok(())
+    }
+
     fn new(record: &Record, elapsed: Duration) -> Self {
         let failed = record.failed();
         let count = record.succeeded + failed;

@@ -199,12 +199,7 @@ impl RidesReport {
 
     fn errors(&self, out: &mut impl Write) -> io::Result<()> {
         for row in self.rows.iter().filter(|row| !row.again) {
-            for (kind, count) in &row.figures.errors_by_kind {
-                writeln!(out, "errors, {}: {} {kind}", row.name, thousands(*count))?;
-            }
-            for (kind, detail) in &row.figures.error_details {
-                writeln!(out, "  ({kind}: {detail})")?;
-            }
+            row.figures.write_errors(&format!("errors, {}", row.name), out)?;
         }
         Ok(())
     }
@@ -215,13 +210,7 @@ impl RidesReport {
             writeln!(out, "client CPU, µs/request: {cpu_us:.2}")?;
         }
         if let Some(pacing) = &self.pacing {
-            let lag = &pacing.lag_ms;
-            writeln!(
-                out,
-                "pacing lag (the client's own lateness, inside the latencies), ms: median {:.3}, p99 {:.3}, max {:.3}",
-                lag.median, lag.p99, lag.max
-            )?;
-            writeln!(out, "waited for a free connection: {} requests", thousands(pacing.queued))?;
+            pacing.write("requests", out)?;
         }
         if let Some(absent) = self.absent {
             writeln!(out, "answered that there is nothing (404): {}", thousands(absent))?;

@@ -96,13 +96,7 @@ fn besides(run: &RunReport, out: &mut impl Write) -> Result<()> {
         writeln!(out, "{:<NAME$}{:>FIGURE$}", "client CPU, µs/request", format!("{cpu_us:.2}"))?;
     }
     if let Some(pacing) = &run.pacing {
-        let lag = &pacing.lag_ms;
-        writeln!(
-            out,
-            "pacing lag (the client's own lateness, inside the latencies), ms: median {:.3}, p99 {:.3}, max {:.3}",
-            lag.median, lag.p99, lag.max
-        )?;
-        writeln!(out, "waited for a free connection: {} requests", thousands(pacing.queued))?;
+        pacing.write("requests", out)?;
     }
     if let Some(writes) = &run.writes {
         let [acknowledged, refused, unknown] =

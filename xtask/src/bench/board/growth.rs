@@ -1,106 +1,252 @@
 //! What a question costs when a channel has a million messages, and when it has ten thousand.
 
-use std::time::Instant;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::{BoardOptions, make_accounts, start, token, tokens};
+use super::{BoardOptions, Budget, away, spread, start, token, tokens};
 use crate::{
     bench::{
         links::load_to_its_end,
+        median,
         servers::{LODGE, Scratch},
     },
     http::{Answer, Http},
 };
 
-/// Messages of the small channel.
+/// Messages of the channel when it is small.
 const FEW: u64 = 10_000;
-/// How often each is asked for.
-const TIMES: usize = 300;
+/// How often each is asked for in a run; fewer where that takes longer than `RUN_MAX`.
+const TIMES: usize = 50;
+const RUN_MAX: Duration = Duration::from_secs(1);
 /// Who write them.
-const USERS: u32 = 100;
-/// A word of one message in the middle, and one of all the others.
+const WRITERS: u32 = 100;
+/// Messages that are written at once; then it is looked whether there is time for more.
+const AT_ONCE: u64 = 50_000;
+/// Minutes for the writing, and for the asking.
+const WRITING: u64 = 6;
+const ASKING: u64 = 1;
+/// The beginning of the word of one message; how many there were before it is the rest.
 const RARE: &str = "edelweissgipfel";
-const COMMON: &str = "lift";
 
-/// A question, with its name, and the times in which it was answered, in ms.
-struct Asked {
-    name: &'static str,
-    median_ms: f64,
-    p99_ms: f64,
+/// Bars, in ms.
+const PAGE_MS: f64 = 200.0;
+const SEARCH_MS: f64 = 100.0;
+
+/// Whoever asks.
+pub(super) struct Asker {
+    pub(super) http: Http,
+    pub(super) at: SocketAddr,
+    pub(super) token: String,
 }
 
-pub(super) fn grown(options: &BoardOptions) -> Result<()> {
-    let few = asked(FEW)?;
-    let many = asked(options.messages)?;
-    println!("\n| of {TIMES}, ms | {FEW} messages: median, p99 | {} messages |", options.messages);
-    println!("| --- | --- | --- |");
-    for (few, many) in few.iter().zip(&many) {
-        println!(
-            "| {} | {:.2}, {:.2} | {:.2}, {:.2} |",
-            few.name, few.median_ms, few.p99_ms, many.median_ms, many.p99_ms
-        );
-    }
-    Ok(())
-}
-
-/// What questions cost in a channel of so many messages.
-fn asked(messages: u64) -> Result<Vec<Asked>> {
-    let scratch = Scratch::new()?;
-    let _lodge = start(&scratch)?;
-    make_accounts(&scratch, USERS)?;
-    let (began, half) = (Instant::now(), messages / 2 / u64::from(USERS));
-    write(&scratch, half)?;
-    let (http, authorization) = (Http::keeping(), format!("Bearer {}", token(&scratch)?));
-    let headers = [("Authorization", authorization.as_str())];
-    let rare =
-        json!({ "client_id": "the-rare-one", "body": format!("seen: one {RARE}, in bloom") });
-    let at = LODGE.parse()?;
-    let posted = http.send_json("POST", at, "/api/board/lobby/messages", &headers, &rare);
-    let posted = posted.context("no answer to the rare message")?;
-    ensure!(posted.status == 201, "the rare message: {posted:?}");
-    let middle = posted.text("id").context("the rare message has no id")?;
-    write(&scratch, half)?;
-    println!(
-        "{messages} messages were written in {:.0} s, by their posts",
-        began.elapsed().as_secs_f64()
-    );
-    let questions = [
-        ("the newest page", "messages".to_owned()),
-        ("a page before the middle", format!("messages?before={middle}")),
-        ("the last 50 events", "events?tail=50".to_owned()),
-        ("a page of events after the middle", format!("events?after={middle}&limit=100")),
-        ("a search of a rare word", format!("-/search?q={RARE}")),
-        ("a search of a common word", format!("-/search?q={COMMON}")),
-    ];
-    let ask = |path: &str| {
-        let place = if path.starts_with('-') { "" } else { "lobby/" };
-        let path = format!("/api/board/{place}{path}");
-        let answer = http.ask("GET", at, &path, &headers, None);
+impl Asker {
+    /// The answer to a GET, of the API or of a page.
+    pub(super) fn get(&self, path: &str) -> Result<Answer> {
+        let (name, value) = self.signed_in(path);
+        let answer = self.http.ask("GET", self.at, path, &[(name, &value)], None);
         let answer = answer.with_context(|| format!("no answer to {path}"))?;
         ensure!(answer.status == 200, "{path}: {answer:?}");
         Ok(answer)
-    };
-    let found = ask(&questions[4].1)?;
-    ensure!(found.body.contains(RARE), "it is not found");
-    questions.iter().map(|(name, path)| times(name, || ask(path))).collect()
-}
-
-/// Posts of all accounts, each one after the other; nobody listens.
-fn write(scratch: &Scratch, each: u64) -> Result<()> {
-    let (users, each, tokens) = (USERS.to_string(), each.to_string(), tokens(scratch));
-    let load = ["board", "--users", &users, "--messages", &each, "--tokens", &tokens];
-    load_to_its_end(scratch, &[&load[..], &["--streams-per-user", "0"]].concat()).map(drop)
-}
-
-fn times(name: &'static str, ask: impl Fn() -> Result<Answer>) -> Result<Asked> {
-    let mut times = Vec::with_capacity(TIMES);
-    for _ in 0..TIMES {
-        let began = Instant::now();
-        ask()?;
-        times.push(began.elapsed().as_secs_f64() * 1e3);
     }
-    times.sort_unstable_by(f64::total_cmp);
-    Ok(Asked { name, median_ms: times[TIMES / 2], p99_ms: times[TIMES * 99 / 100] })
+
+    /// The header that says who asks.
+    pub(super) fn signed_in(&self, path: &str) -> (&'static str, String) {
+        if path.starts_with("/api/") {
+            ("Authorization", format!("Bearer {}", self.token))
+        } else {
+            ("Cookie", format!("lodge_session={}", self.token))
+        }
+    }
+}
+
+/// A question with the bar that it has, and what its answer must hold.
+struct Question {
+    name: &'static str,
+    path: String,
+    bar_ms: Option<f64>,
+    holds: String,
+}
+
+/// The times of a question: of each run the median and the longest, in ms.
+struct Asked {
+    question: Question,
+    medians: Vec<f64>,
+    longest: f64,
+}
+
+pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
+    let _lodge = start(scratch)?;
+    let asker = Asker { http: Http::keeping(), at: LODGE.parse()?, token: token(scratch)? };
+    let few = asked(options, scratch, &asker, (0, FEW))?;
+    let many = asked(options, scratch, &asker, (few.0, options.messages))?;
+    println!(
+        "\nHow long an answer takes when its channel has {} messages, and when it has {}. All",
+        few.0, many.0
+    );
+    println!(
+        "were written by HTTP: {} accounts, each posting one after the other. Times are those",
+        options.users(WRITERS)
+    );
+    println!(
+        "of a client on this machine that keeps its connection, so they hold more than the server's"
+    );
+    println!(
+        "own; what is asked for has been asked for before. A run asks {TIMES} times (for {} s at most),",
+        RUN_MAX.as_secs()
+    );
+    println!(
+        "and its figure is its median; in the table: the median of the runs (the least to the most),"
+    );
+    println!("and the longest of all answers. The bar is for the latter column's median.");
+    println!(
+        "\n| what, ms | {} messages | longest | {} messages | longest | bar | kept unless NO |",
+        few.0, many.0
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for (few, many) in few.1.iter().zip(&many.1) {
+        println!(
+            "| {} | {} | {:.2} | {} | {:.2} | {} | {} |",
+            few.question.name,
+            spread(&few.medians),
+            few.longest,
+            spread(&many.medians),
+            many.longest,
+            many.question.bar_ms.map_or(String::new(), |bar| format!("{bar:.0}")),
+            if many.keeps_its_bar() { "" } else { "NO" }
+        );
+    }
+    away::catch_up(options, scratch, &asker)?;
+    ensure!(many.0 >= options.messages, "a channel of {} messages keeps no bar", many.0);
+    ensure!(options.quick || many.1.iter().all(Asked::keeps_its_bar), "a bar was not kept");
+    Ok(())
+}
+
+/// A message that is unlike all others.
+struct Rare {
+    /// How many were written before it.
+    place: u64,
+    word: String,
+    id: String,
+}
+
+/// Has the channel grow, and asks; how many messages it has, and what questions cost then.
+fn asked(
+    options: &BoardOptions,
+    scratch: &Scratch,
+    asker: &Asker,
+    (from, to): (u64, u64),
+) -> Result<(u64, Vec<Asked>)> {
+    let (began, writing) = (Instant::now(), Budget::minutes(WRITING));
+    let (mut written, mut rare) = (from, Vec::new());
+    let at_once = AT_ONCE.min(to.saturating_sub(from).div_ceil(4));
+    while written < to && !writing.is_over() {
+        written += write(options, scratch, (to - written).min(at_once))?;
+        rare.push(Rare::post(asker, written)?);
+        written += 1;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a rate to be read by people")]
+    let per_s = (written - from) as f64 / began.elapsed().as_secs_f64();
+    println!("{} messages were written by HTTP, {per_s:.0} a second", written - from);
+    if written < to {
+        println!("NOT {to}: there was no time for more");
+    }
+    let middle = u64::midpoint(from, written);
+    let middle = rare.iter().min_by_key(|rare| rare.place.abs_diff(middle));
+    let middle = middle.context("nothing was written")?;
+    println!("the rare message is behind {} of them", middle.place);
+    let budget = Budget::minutes(ASKING);
+    let mut all: Vec<Asked> = questions(middle)
+        .into_iter()
+        .map(|question| Asked { question, medians: Vec::new(), longest: 0.0 })
+        .collect();
+    for one in &all {
+        let answer = asker.get(&one.question.path)?;
+        ensure!(answer.body.contains(&one.question.holds), "{}: {answer:?}", one.question.path);
+    }
+    budget.runs(options.runs, || all.iter_mut().try_for_each(|one| one.ask(asker)))?;
+    Ok((written, all))
+}
+
+impl Asked {
+    /// Whether the median is below the bar, if there is one.
+    fn keeps_its_bar(&self) -> bool {
+        self.question.bar_ms.is_none_or(|bar| median(&self.medians) < bar)
+    }
+
+    /// One run.
+    fn ask(&mut self, asker: &Asker) -> Result<()> {
+        let (mut times, run) = (Vec::with_capacity(TIMES), Instant::now());
+        while times.is_empty() || (times.len() < TIMES && run.elapsed() < RUN_MAX) {
+            let began = Instant::now();
+            asker.get(&self.question.path)?;
+            times.push(began.elapsed().as_secs_f64() * 1e3);
+        }
+        self.medians.push(median(&times));
+        self.longest = times.into_iter().fold(self.longest, f64::max);
+        Ok(())
+    }
+}
+
+fn questions(middle: &Rare) -> Vec<Question> {
+    let Rare { word: rare, id: middle, .. } = middle;
+    let of = |name, path: &str, bar_ms, holds: &str| {
+        let (path, holds) = (path.to_owned(), holds.to_owned());
+        Question { name, path, bar_ms, holds }
+    };
+    let read =
+        |name, path: &str, bar_ms| of(name, &format!("/api/board/lobby/{path}"), bar_ms, "\"id\":");
+    let search = |name, query: &str, holds: &str| {
+        of(name, &format!("/api/board/-/search?q={query}"), Some(SEARCH_MS), holds)
+    };
+    vec![
+        of("the first page as HTML", "/board/lobby", Some(PAGE_MS), "top station"),
+        read("the first page by the API", "messages", Some(PAGE_MS)),
+        read("a page before the middle", &format!("messages?before={middle}"), Some(PAGE_MS)),
+        read("the last 50 events", "events?tail=50", None),
+        read("500 events after the middle", &format!("events?after={middle}&limit=500"), None),
+        search("search: a word of one message", rare, rare),
+        search("search: a word of all others", "lift", "lift"),
+        search("search: the same in one channel", "lift&channel=lobby", "lift"),
+        search(
+            "search: a word of all and one of one, of which no message has both",
+            &format!("lift+{rare}"),
+            "[]",
+        ),
+        search("search: the beginning of the rare words, edelw*", "edelw*", RARE),
+        search("search: the beginning of the common word, li*", "li*", "lift"),
+        search("search: the beginning of very many words, 1*", "1*", "lift"),
+    ]
+}
+
+impl Rare {
+    /// Posts one behind so many others.
+    fn post(asker: &Asker, place: u64) -> Result<Self> {
+        let word = format!("{RARE}{place}");
+        let body = json!({ "client_id": word, "body": format!("seen: one {word}, in bloom") });
+        let path = "/api/board/lobby/messages";
+        let (name, value) = asker.signed_in(path);
+        let posted = asker.http.send_json("POST", asker.at, path, &[(name, &value)], &body);
+        let posted = posted.context("no answer to a rare message")?;
+        ensure!(posted.status == 201, "a rare message: {posted:?}");
+        let id = posted.text("id").context("a rare message has no id")?;
+        Ok(Self { place, word, id })
+    }
+}
+
+/// Posts of all writers, each one after the other, about so many; how many they were. Nobody listens.
+pub(super) fn write(options: &BoardOptions, scratch: &Scratch, messages: u64) -> Result<u64> {
+    let writers = options.users(WRITERS);
+    let each = messages.div_ceil(u64::from(writers)).max(1);
+    let (users, text, tokens) = (writers.to_string(), each.to_string(), tokens(scratch));
+    let load = ["board", "--users", &users, "--messages", &text, "--tokens", &tokens];
+    let report = load_to_its_end(scratch, &[&load[..], &["--streams-per-user", "0"]].concat())?;
+    let wanted = each * u64::from(writers);
+    let all = report.pointer("/messages/acknowledged") == Some(&wanted.into());
+    ensure!(all, "not all of {wanted} messages were acknowledged");
+    Ok(wanted)
 }

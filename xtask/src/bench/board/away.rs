@@ -1,0 +1,110 @@
+//! Somebody was away while much was written, and gets all of it.
+
+use std::{collections::HashSet, time::Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::{
+    BoardOptions, Budget,
+    growth::{Asker, write},
+    spread,
+};
+use crate::bench::servers::Scratch;
+
+/// Messages that were written meanwhile.
+const MISSED: u64 = 10_000;
+/// Minutes for all runs.
+const BUDGET: u64 = 1;
+
+/// Everything that came, each time as whole events in JSON, and how long that took.
+struct Came {
+    events: Vec<String>,
+    took_ms: f64,
+    longest_ms: f64,
+}
+
+pub(super) fn catch_up(options: &BoardOptions, scratch: &Scratch, asker: &Asker) -> Result<()> {
+    let newest = asker.get("/api/board/lobby/events?tail=1")?;
+    let cursor = newest.text("cursor").context("the events have no cursor")?;
+    let missed = write(options, scratch, if options.quick { MISSED / 20 } else { MISSED })?;
+    let rows = Budget::minutes(BUDGET).runs(options.runs, || {
+        let after = |path: &str| format!("{path}?after={cursor}");
+        Ok([
+            checked(page_by_page(asker, &cursor)?, missed)?,
+            checked(streamed(asker, &after("/api/board/lobby/stream"), missed)?, missed)?,
+            checked(streamed(asker, &after("/board/lobby/live"), missed)?, missed)?,
+        ])
+    })?;
+    println!(
+        "\nSomebody was away while {missed} messages were written in that channel, and gets all of"
+    );
+    println!(
+        "them: each came once, in the order of their numbers. Times are from the first request to"
+    );
+    println!("the last event. Figures: the median of the runs (the least to the most).");
+    println!("\n| {missed} messages | all of them, ms | the longest page, ms |");
+    println!("| --- | --- | --- |");
+    let ways = ["events?after=, 500 a page", "the API's stream", "the page's stream, as HTML"];
+    for (place, way) in ways.iter().enumerate() {
+        let all =
+            |of: fn(&Came) -> f64| -> Vec<f64> { rows.iter().map(|row| of(&row[place])).collect() };
+        let longest = if place == 0 { spread(&all(|came| came.longest_ms)) } else { String::new() };
+        println!("| {way} | {} | {longest} |", spread(&all(|came| came.took_ms)));
+    }
+    Ok(())
+}
+
+fn page_by_page(asker: &Asker, cursor: &str) -> Result<Came> {
+    let (mut cursor, mut pages, mut longest_ms) = (cursor.to_owned(), Vec::new(), 0.0_f64);
+    let began = Instant::now();
+    loop {
+        let turn = Instant::now();
+        let page = asker.get(&format!("/api/board/lobby/events?after={cursor}&limit=500"))?;
+        longest_ms = longest_ms.max(turn.elapsed().as_secs_f64() * 1e3);
+        let mut page: Value = serde_json::from_str(&page.body)?;
+        page["cursor"].as_str().context("a page has no cursor")?.clone_into(&mut cursor);
+        let is_last = page["more"] != Value::Bool(true);
+        pages.push(page["events"].take());
+        if is_last {
+            break;
+        }
+    }
+    let took_ms = began.elapsed().as_secs_f64() * 1e3;
+    let events = pages.iter().filter_map(Value::as_array).flatten().map(Value::to_string).collect();
+    Ok(Came { events, took_ms, longest_ms })
+}
+
+fn streamed(asker: &Asker, path: &str, wanted: u64) -> Result<Came> {
+    let (mut events, mut has_id) = (Vec::new(), false);
+    let (name, value) = asker.signed_in(path);
+    let began = Instant::now();
+    let told = asker.http.lines(asker.at, path, (name, &value), |line| {
+        // What has no id is about who is here.
+        if line.starts_with("id: ") {
+            has_id = true;
+        } else if line.is_empty() {
+            has_id = false;
+        } else if let Some(data) = line.strip_prefix("data: ").filter(|_| has_id) {
+            events.push(data.to_owned());
+        }
+        (events.len() as u64) < wanted
+    });
+    told.with_context(|| format!("{path} broke off"))?;
+    Ok(Came { events, took_ms: began.elapsed().as_secs_f64() * 1e3, longest_ms: 0.0 })
+}
+
+/// Fails unless all came, each once and in order; they are of one origin.
+fn checked(came: Came, wanted: u64) -> Result<Came> {
+    let (mut known, mut last) = (HashSet::new(), 0);
+    for event in &came.events {
+        let event: Value = serde_json::from_str(event)?;
+        let id = event["id"].as_str().context("an event has no id")?.to_owned();
+        let seq: u64 = id.rsplit(':').next().unwrap_or_default().parse()?;
+        ensure!(event["kind"] == "message" && seq > last, "{id} came after {last}: {event}");
+        last = seq;
+        known.insert(id);
+    }
+    ensure!(known.len() as u64 == wanted, "{} came of {wanted}", known.len());
+    Ok(came)
+}
