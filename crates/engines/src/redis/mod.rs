@@ -7,7 +7,8 @@
 //! - It reads the store's change feed several times a second, drops from the master the copies of what
 //!   has changed, and then writes a *pulse* there: a number of its own that rises. A server is believed
 //!   only if the answer comes with this process's newest pulse, and while that is fresh. So whatever
-//!   this process has heard of is gone from what it reads, on a replica that lags, too.
+//!   this process has heard of is gone from what it reads, on a replica that lags, too. Of what it has
+//!   written itself since the newest pulse, no replica is asked.
 //! - A copy is brought by whoever holds the *lease* on it, which is taken before the store is read and
 //!   goes with the copy when the copy is dropped: what was read before a change is not kept after it.
 //! - The time of the feed up to which all has been told stands beside the data (`heard`). A master that
@@ -27,6 +28,7 @@ mod scripts;
 mod sentinels;
 mod shard;
 mod watch;
+mod written;
 
 use std::sync::Arc;
 

@@ -21,6 +21,7 @@ use super::{
     node::{Node, channel},
     options::{Address, Options},
     scripts::{FILL, LEASE},
+    written::Written,
 };
 
 /// How long a copy is kept at most; the change feed reaches further back.
@@ -47,6 +48,7 @@ pub(super) struct Shard {
     began: Instant,
     /// The newest pulse that the master has taken; 0 if none.
     pulse: AtomicU64,
+    written: Written,
     /// Told when a server is lost, or the sentinels say that something has happened.
     pub(super) trouble: Arc<Notify>,
     /// Told when somebody says that a link has changed.
@@ -76,7 +78,7 @@ pub(super) struct Lease {
 /// When the change feed was asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
-    /// Milliseconds since the shard began, plus one.
+    /// The pulse that says what was heard.
     pulse: u64,
     at: Timestamp,
 }
@@ -97,6 +99,7 @@ impl Shard {
             turn: AtomicUsize::new(0),
             began: Instant::now(),
             pulse: AtomicU64::new(0),
+            written: Written::default(),
             trouble: Arc::default(),
             nudge,
         }
@@ -111,7 +114,9 @@ impl Shard {
         let keys = (self.keys.copy(short), self.keys.lease(short));
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let well: Vec<_> = servers.replicas.iter().filter(|replica| replica.is_well()).collect();
-        if let Some(replica) = well.get(turn % well.len().max(1)) {
+        if self.written.is_known_at(self.newest(), short)
+            && let Some(replica) = well.get(turn % well.len().max(1))
+        {
             let read = redis::cmd("MGET").arg(&keys.0).arg(&self.keys.pulse).clone();
             let answer: RedisResult<(Option<Vec<u8>>, Option<u64>)> = replica.ask(&read).await;
             match answer {
@@ -175,6 +180,7 @@ impl Shard {
         let debt = master.debt();
         let dropped = self.drop_copies(&master, shorts).await;
         if dropped.is_ok() {
+            self.written.note(shorts, self.pulse_now());
             debt.pay();
             if tell {
                 let publish =
@@ -187,7 +193,7 @@ impl Shard {
 
     /// Now, for the change feed to be asked.
     pub(super) fn ask(&self) -> Asked {
-        Asked { pulse: self.now_ms() + 1, at: Timestamp::now() }
+        Asked { pulse: self.pulse_now(), at: Timestamp::now() }
     }
 
     /// Passes on what the feed has told, and then the pulse that says so.
@@ -202,6 +208,9 @@ impl Shard {
         let has_beaten = master.is_told() && self.beat(&master, asked).await.is_ok();
         // A replica that lags may have what was dropped now, under the pulse before.
         self.pulse.store(if has_beaten { asked.pulse } else { 0 }, Ordering::Release);
+        if has_beaten {
+            self.written.forget_before(asked.pulse);
+        }
     }
 
     /// Believes no server until something has been heard again.
@@ -244,6 +253,11 @@ impl Shard {
 
     fn newest(&self) -> u64 {
         self.pulse.load(Ordering::Acquire)
+    }
+
+    /// The pulse that is begun now: milliseconds since the shard began, plus one, for 0 is none.
+    fn pulse_now(&self) -> u64 {
+        self.now_ms() + 1
     }
 
     fn now_ms(&self) -> u64 {

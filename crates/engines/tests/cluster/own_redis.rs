@@ -1,11 +1,12 @@
-//! Redis servers of a test's own: with TLS, or several masters, or to be killed.
+//! Redis servers of a test's own: with TLS, or several masters, or to be killed, or to lag.
 
 use std::{
     fs,
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::Path,
     process::{Child, Command, Stdio},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use lodge_engines::{
@@ -21,6 +22,7 @@ pub(crate) const PASSWORD: &str = "wz9-right-password";
 /// Masters without replicas, and one sentinel that watches them.
 pub(crate) struct OwnRedis {
     masters: Vec<String>,
+    addresses: Vec<SocketAddr>,
     sentinel: SocketAddr,
     pub(crate) authority: Authority,
     tls: bool,
@@ -35,11 +37,12 @@ impl OwnRedis {
         let authority = Authority::at(folder.path());
         authority.make([Ipv4Addr::LOCALHOST.into()]).unwrap();
         let masters = masters.iter().map(|name| (*name).to_owned()).collect();
-        let (sentinel, servers) = (free_address(), Vec::new());
-        let mut redis = Self { masters, sentinel, authority, tls, servers, folder };
+        let (sentinel, addresses, servers) = (free_address(), Vec::new(), Vec::new());
+        let mut redis = Self { masters, addresses, sentinel, authority, tls, servers, folder };
         let mut watch = redis.common(sentinel);
         for name in redis.masters.clone() {
             let address = free_address();
+            redis.addresses.push(address);
             redis.launch(&name, &(redis.common(address) + "save \"\"\n"), &[]);
             let port = address.port();
             let monitor = format!("sentinel monitor {name} 127.0.0.1 {port} 1\n");
@@ -53,6 +56,22 @@ impl OwnRedis {
     pub(crate) fn kill(&mut self, place: usize) {
         self.servers[place].kill().unwrap();
         self.servers[place].wait().unwrap();
+    }
+
+    /// Gives the master at that place a replica, and returns when that has all and the sentinel has to
+    /// look for it.
+    pub(crate) fn add_replica(&mut self, place: usize) -> Replica {
+        let (address, port) = (free_address(), self.addresses[place].port());
+        let follow = format!("replicaof 127.0.0.1 {port}\nmasterauth {PASSWORD}\nsave \"\"\n");
+        self.launch("replica", &(self.common(address) + &follow), &[]);
+        let replica = Replica { address };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !replica.ask(&["INFO", "replication"]).contains("master_link_status:up") {
+            assert!(Instant::now() < deadline, "the replica does not follow");
+            thread::yield_now();
+        }
+        ask(self.sentinel, &["SENTINEL", "RESET", &self.masters[place]]);
+        replica
     }
 
     /// How it is reached.
@@ -104,6 +123,40 @@ impl Drop for OwnRedis {
             let _ = server.wait();
         }
     }
+}
+
+/// A server that follows a master, without TLS.
+pub(crate) struct Replica {
+    address: SocketAddr,
+}
+
+impl Replica {
+    /// How many keys were found when they were read.
+    pub(crate) fn keys_found(&self) -> u64 {
+        let stats = self.ask(&["INFO", "stats"]);
+        let found = stats.lines().find_map(|line| line.strip_prefix("keyspace_hits:"));
+        found.unwrap().trim().parse().unwrap()
+    }
+
+    /// Keeps what it has, and hears of nothing more.
+    pub(crate) fn stop_following(&self) {
+        assert_eq!(self.ask(&["REPLICAOF", "NO", "ONE"]).trim(), "OK");
+    }
+
+    fn ask(&self, command: &[&str]) -> String {
+        ask(self.address, command)
+    }
+}
+
+/// What a server says.
+fn ask(server: SocketAddr, command: &[&str]) -> String {
+    let output = Command::new("redis-cli")
+        .env("REDISCLI_AUTH", PASSWORD)
+        .args(["-p", &server.port().to_string()])
+        .args(command)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
 }
 
 fn free_address() -> SocketAddr {

@@ -9,10 +9,10 @@ use lodge_contract::{
     Fixture,
     samples::{change, create, fresh, link, target},
 };
-use lodge_domain::links::{ClickLimit, Link, LinkStore, Short};
+use lodge_domain::links::{ChangeFeed, ClickLimit, Link, LinkStore, Short};
 use lodge_engines::redis::{Login, Options, Redis};
 use lodge_testbed::Kind;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::{
@@ -24,11 +24,11 @@ use crate::{
 
 const KEYSPACE: &str = "lodge_contract_redis";
 
-/// One process's way to the links: Redis before Cassandra, and somebody who follows the changes.
+/// One process's way to the links: Redis before Cassandra, and those who follow the changes.
 struct Process {
     links: Arc<dyn LinkStore>,
     store: Arc<Watched>,
-    follower: JoinHandle<()>,
+    followers: JoinSet<()>,
 }
 
 impl Process {
@@ -37,30 +37,29 @@ impl Process {
     }
 
     async fn with(redis: &Redis) -> Self {
+        let (mut process, feed) = Self::unheard(redis).await;
+        process.followers.spawn(async move {
+            loop {
+                let _ = feed.changed().await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        });
+        process
+    }
+
+    /// One that hears of changes when the feed is asked.
+    async fn unheard(redis: &Redis) -> (Self, Arc<dyn ChangeFeed>) {
         let (store, feed) = connect(KEYSPACE).await.links();
         let store = Arc::new(Watched::new(store));
-        let (links, followed) = redis.before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
-        let task = tokio::spawn(async move {
-            let ask = async {
-                loop {
-                    let _ = followed.changed().await;
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            };
-            tokio::join!(followed.keep(), ask);
-        });
-        Self { links, store, follower: task }
+        let (links, feed) = redis.before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
+        let (mut followers, kept) = (JoinSet::new(), Arc::clone(&feed));
+        followers.spawn(async move { kept.keep().await });
+        (Self { links, store, followers }, feed)
     }
 
     /// How often the store was asked for a link.
     fn lookups(&self) -> usize {
         self.store.lookups()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.follower.abort();
     }
 }
 
@@ -173,6 +172,27 @@ async fn a_change_is_seen_by_another_process_within_a_second() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_sees_its_own_change_at_once_though_a_replica_lags() {
+    let mut servers = OwnRedis::start(&["lagging"], false);
+    let replica = servers.add_replica(0);
+    let options = servers.options(fresh("lagging").as_str());
+    let (process, feed) = Process::unheard(&Redis::new(options).unwrap()).await;
+    let old = create(&*process.links, link(&fresh("lagging"))).await;
+    within(Duration::from_secs(30), async || {
+        let _ = feed.changed().await;
+        let before = replica.keys_found();
+        process.links.find(&old.short).await.unwrap();
+        // The copy, and the pulse.
+        replica.keys_found() >= before + 2
+    })
+    .await;
+    replica.stop_following();
+    let new = "https://new.example/";
+    change(&*process.links, &old, |link| link.target = target(new)).await;
+    assert_eq!(target_at(&process, &old.short).await, new);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_by_a_process_that_cannot_reach_redis_is_seen_within_a_second() {
     let other = Process::start().await;
     let (cut_off, _) = connect(KEYSPACE).await.links();
@@ -222,10 +242,10 @@ async fn everybody_has_heard(processes: &[&Process]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_hears_nothing_asks_the_store() {
-    let (one, deaf) = (Process::start().await, Process::start().await);
+    let (one, mut deaf) = (Process::start().await, Process::start().await);
     let link = create(&*one.links, link(&fresh("deaf"))).await;
     wait_for_copy(&deaf, &link.short).await;
-    deaf.follower.abort();
+    deaf.followers.abort_all();
     let before = deaf.lookups();
     within_a_second(async || {
         deaf.links.find(&link.short).await.unwrap();
