@@ -119,6 +119,10 @@ mod tests {
             of_origin.push(event(id, at.max(latest + 1)));
         }
 
+        fn len(&self) -> usize {
+            self.0.values().map(Vec::len).sum()
+        }
+
         fn after(&self, had: &Cursor, limit: usize) -> EventsPage {
             let first = |of_origin: &Vec<Event>| {
                 let new = of_origin.iter().filter(|event| !had.has(event.id)).take(limit + 1);
@@ -177,7 +181,7 @@ mod tests {
         }
     }
 
-    #[derive(Debug, Clone)]
+    #[derive(Debug, Clone, Copy)]
     enum Step {
         Write(u32, i64),
         Follow(usize),
@@ -194,43 +198,68 @@ mod tests {
         ]
     }
 
-    proptest! {
-            /// However writes, the follower, readers and lost connections come between each other.
-            #[test]
-            fn every_stream_gets_every_event_once_and_those_of_an_origin_in_order(steps in vec(step(), 0..120)) {
-                let mut store = Store::default();
-                let mut followed = Cursor::default();
-                let mut streams: Vec<_> = (0..READERS).map(|_| Stream::begin()).collect();
-                let follow = |store: &Store, followed: &mut Cursor, streams: &mut Vec<Stream>, limit| {
-                    let page = store.after(followed, limit);
-                    *followed = page.cursor;
-                    for event in &page.events {
-                        for stream in streams.iter_mut() {
-     stream.is_told(event.id);
+    /// A store, whoever follows it, and those who are told.
+    struct World {
+        store: Store,
+        followed: Cursor,
+        streams: Vec<Stream>,
     }
-                    }
-                    page.more
-                };
-                for step in steps {
-                    match step {
-                        Step::Write(origin, at) => store.write(origin, at),
-                        Step::Follow(limit) => drop(follow(&store, &mut followed, &mut streams, limit)),
-                        Step::Read(stream) => drop(streams[stream].step(&store)),
-                        Step::Reconnect(stream) => streams[stream].reconnect(),
-                    }
-                }
-                while follow(&store, &mut followed, &mut streams, 2) {}
-                for stream in &mut streams {
-                    while stream.step(&store) {}
-                    for (origin, written) in &store.0 {
-                        let of_origin: Vec<_> = stream.told.iter().filter(|id| id.origin.number() == *origin).copied().collect();
-                        let ids: Vec<_> = written.iter().map(|event| event.id).collect();
-                        prop_assert_eq!(of_origin, ids);
-                    }
-                    prop_assert_eq!(stream.told.len(), store.0.values().map(Vec::len).sum::<usize>());
+
+    impl World {
+        fn new() -> Self {
+            let streams = (0..READERS).map(|_| Stream::begin()).collect();
+            Self { store: Store::default(), followed: Cursor::default(), streams }
+        }
+
+        fn take(&mut self, step: Step) {
+            match step {
+                Step::Write(origin, at) => self.store.write(origin, at),
+                Step::Follow(limit) => drop(self.follow(limit)),
+                Step::Read(stream) => drop(self.streams[stream].step(&self.store)),
+                Step::Reconnect(stream) => self.streams[stream].reconnect(),
+            }
+        }
+
+        /// Tells what came after what was followed; whether there is more.
+        fn follow(&mut self, limit: usize) -> bool {
+            let page = self.store.after(&self.followed, limit);
+            self.followed = page.cursor;
+            for stream in &mut self.streams {
+                page.events.iter().for_each(|event| stream.is_told(event.id));
+            }
+            page.more
+        }
+
+        /// Until there is nothing to do.
+        fn settle(&mut self) {
+            while self.follow(2) {}
+            for stream in &mut self.streams {
+                while stream.step(&self.store) {}
+            }
+        }
+    }
+
+    proptest! {
+        /// However writes, the follower, readers and lost connections come between each other.
+        #[test]
+        fn every_stream_gets_every_event_once_and_those_of_an_origin_in_order(
+            steps in vec(step(), 0..120),
+        ) {
+            let mut world = World::new();
+            for step in steps {
+                world.take(step);
+            }
+            world.settle();
+            for stream in &world.streams {
+                prop_assert_eq!(stream.told.len(), world.store.len());
+                for (origin, written) in &world.store.0 {
+                    let of_origin = stream.told.iter().filter(|id| id.origin.number() == *origin);
+                    let ids = written.iter().map(|event| &event.id);
+                    prop_assert!(of_origin.eq(ids), "{:?}", stream.told);
                 }
             }
         }
+    }
 
     #[test]
     fn an_event_that_comes_too_early_waits_for_the_one_before() {
