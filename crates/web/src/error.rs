@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     edge::request_id::RequestId,
-    pages::{self, Navigation},
+    pages::{self, Navigation, Subject},
 };
 
 /// The result of a handler.
@@ -47,7 +47,7 @@ struct ProblemDetails<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
     /// A page under this navigation.
-    Page(Navigation),
+    Page(Navigation, Subject),
     /// Problem details.
     Details,
     /// `{"message": …}`, as clients of the published API of lift rides expect it.
@@ -73,7 +73,9 @@ impl Problem {
             parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         let (kind, body) = match form {
-            Form::Page(navigation) => (HTML, pages::problem(self, navigation, id)),
+            Form::Page(navigation, subject) => {
+                (HTML, pages::problem(self, navigation, subject, id))
+            }
             Form::Details => (PROBLEM_JSON, self.to_json(id)),
             Form::Message => (JSON, self.to_message()),
         };

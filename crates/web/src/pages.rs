@@ -21,7 +21,7 @@ use lodge_domain::Error;
 pub(crate) use self::{
     assets::url as asset_url,
     navigation::{Navigation, rendered},
-    problem::problem,
+    problem::{Subject, problem},
     sign_in::{Next, home, leave, let_in, own_path, signed_in, signed_out},
 };
 use crate::{Site, error::HttpResult, routes::Routes};

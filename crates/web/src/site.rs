@@ -47,7 +47,7 @@ use crate::{
     },
     error::{Form, Problem},
     links::{self, app::LinksApp},
-    pages::{self, Navigation},
+    pages::{self, Navigation, Subject},
     rides::{self, RidesApp},
     routes::Routes,
 };
@@ -208,8 +208,6 @@ impl Apps {
     /// Their routes, and those that belong to none.
     fn routes(self, site: &Arc<Site>) -> Routes {
         let (mut routes, mut documents) = (pages::routes(), Vec::new());
-        // Beside accounts, which it brings.
-        let board_alone = self.board.is_some() && self.links.is_none() && self.rides.is_none();
         if site.navigation.links || site.navigation.accounts {
             routes = routes.merge(pages::sign_in_routes().with(Arc::clone(site)));
         }
@@ -225,7 +223,7 @@ impl Apps {
             let exports = Arc::new(exports);
             let app = AccountsApp { site: Arc::clone(site), accounts, pictures, kept, exports };
             routes = routes.merge(accounts::routes().with(app.clone()));
-            if !site.navigation.links && !board_alone {
+            if !site.navigation.links && !site.navigation.is_board_alone() {
                 routes = routes.merge(accounts::start().with(app));
             }
             documents.push(accounts::document());
@@ -245,7 +243,7 @@ impl Apps {
         if let Some((board, accounts)) = self.board.zip(site.accounts.clone()) {
             let app = BoardApp::new(Arc::clone(site), board, accounts);
             routes = routes.merge(board::routes().with(app.clone()));
-            if board_alone {
+            if site.navigation.is_board_alone() {
                 routes = routes.merge(board::start().with(app.clone()));
             }
             documents.push(board::document());
@@ -345,7 +343,8 @@ impl Front {
         if self.0.has_rides && rides::owns(path) {
             Form::Message
         } else if !path.starts_with("/api/") && wants_page(headers) {
-            Form::Page(self.0.site.navigation)
+            let navigation = self.0.site.navigation;
+            Form::Page(navigation, Subject::of(path, navigation))
         } else {
             Form::Details
         }

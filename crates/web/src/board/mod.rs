@@ -29,6 +29,11 @@ use crate::routes::Routes;
 /// The longest body of a request, in bytes: 2,000 characters, however they are written in JSON.
 const BODY_BYTES_MAX: usize = 32 << 10;
 
+/// Whether a path belongs to the board, whatever is or is not there.
+pub(crate) fn owns(path: &str) -> bool {
+    path.strip_prefix("/board").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The app's routes.
 pub(crate) fn routes() -> Routes<BoardApp> {
     const MESSAGE: &str = "/api/board/{channel}/messages/{id}";

@@ -18,6 +18,13 @@ pub(crate) struct Navigation {
     pub(crate) board: bool,
 }
 
+impl Navigation {
+    /// Whether there is the board, with the accounts that it brings, and no other app: it has the start page then.
+    pub(crate) fn is_board_alone(self) -> bool {
+        self.board && !self.links && !self.rides
+    }
+}
+
 /// The layout, which is no page's own, finds it under this name.
 impl Values for Navigation {
     fn get_value<'a>(&'a self, key: &str) -> Option<&'a dyn Any> {

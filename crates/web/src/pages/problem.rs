@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 
 use super::{Navigation, rendered, words};
-use crate::{edge::request_id::RequestId, error::Problem};
+use crate::{board, edge::request_id::RequestId, error::Problem};
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -17,12 +17,43 @@ struct ErrorPage<'a> {
     id: &'a str,
 }
 
+/// What the page would have been about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Links,
+    Board,
+    Other,
+}
+
+impl Subject {
+    /// Of a path, where there is something under this navigation. Every short link is at the root, so that whatever
+    /// nothing else is may have been one.
+    pub(crate) fn of(path: &str, navigation: Navigation) -> Self {
+        let is_start_of_board = path == "/" && navigation.is_board_alone();
+        if is_start_of_board || navigation.board && board::owns(path) {
+            Self::Board
+        } else if navigation.links {
+            Self::Links
+        } else {
+            Self::Other
+        }
+    }
+}
+
 /// The page that says what went wrong.
-pub(crate) fn problem(problem: &Problem, navigation: Navigation, id: &RequestId) -> String {
-    let (title, next) = explain(problem.status, navigation);
-    let way_out = match problem.status {
-        StatusCode::UNAUTHORIZED => ("/login", "Sign in"),
-        StatusCode::NOT_FOUND | StatusCode::GONE if navigation.links => ("/new", "Make a link"),
+pub(crate) fn problem(
+    problem: &Problem,
+    navigation: Navigation,
+    subject: Subject,
+    id: &RequestId,
+) -> String {
+    let (title, next) = explain(problem.status, subject);
+    let way_out = match (problem.status, subject) {
+        (StatusCode::UNAUTHORIZED, _) => ("/login", "Sign in"),
+        (StatusCode::NOT_FOUND | StatusCode::GONE, Subject::Links) => ("/new", "Make a link"),
+        // Whoever may not see a part of the board may not see the rest, as a rule.
+        (StatusCode::FORBIDDEN, Subject::Board) => ("/account", "Go to your account"),
+        (_, Subject::Board) => ("/board", "Go to the board"),
         _ => ("/", "Go to the start page"),
     };
     let page = ErrorPage {
@@ -37,30 +68,31 @@ pub(crate) fn problem(problem: &Problem, navigation: Navigation, id: &RequestId)
 }
 
 /// What a status means to a person, and what to do next.
-fn explain(status: StatusCode, navigation: Navigation) -> (&'static str, &'static str) {
+fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str) {
     match status {
         StatusCode::UNAUTHORIZED => {
             ("This is for people who are signed in", "Sign in, then come back to this page.")
         }
-        StatusCode::FORBIDDEN if !navigation.links => {
-            ("You cannot do this", "Sign in as somebody who may.")
-        }
-        StatusCode::FORBIDDEN => (
+        StatusCode::FORBIDDEN if subject == Subject::Links => (
             "You cannot do this",
             "Sign in as somebody who may. A link of yours opens with its manage key as well.",
         ),
-        StatusCode::NOT_FOUND if !navigation.links => {
-            ("We cannot find that", "Check the address for a slip of the finger.")
-        }
-        StatusCode::NOT_FOUND => (
+        StatusCode::FORBIDDEN => ("You cannot do this", "Sign in as somebody who may."),
+        StatusCode::NOT_FOUND if subject == Subject::Links => (
             "We cannot find that",
             "Check the address for a slip of the finger. In short links upper and lower case are different.",
         ),
+        StatusCode::NOT_FOUND => {
+            ("We cannot find that", "Check the address for a slip of the finger.")
+        }
         StatusCode::METHOD_NOT_ALLOWED => {
             ("That does not work here", "Go back to the page you came from and try from there.")
         }
         StatusCode::CONFLICT => ("Somebody else has it", "Go back and choose another name."),
-        StatusCode::GONE => ("This link is over", "Ask whoever gave it to you for a new one."),
+        StatusCode::GONE if subject == Subject::Links => {
+            ("This link is over", "Ask whoever gave it to you for a new one.")
+        }
+        StatusCode::GONE => ("This is gone", "Nothing is left of it that could be changed."),
         StatusCode::PRECONDITION_FAILED => {
             ("It has changed meanwhile", "Open the page again and repeat what you wanted to do.")
         }
@@ -89,9 +121,30 @@ mod tests {
         let id = RequestIds::default().next();
         for status in (400..=599).filter_map(|code| StatusCode::from_u16(code).ok()) {
             let wrong = Problem::new(status, "<b>there</b> is no such link");
-            let html = problem(&wrong, check::EVERYTHING, &id);
-            check::sound(&html);
-            assert!(html.contains(id.as_str()) && html.contains("&#60;b&#62;"), "{html}");
+            for subject in [Subject::Links, Subject::Board, Subject::Other] {
+                let html = problem(&wrong, check::EVERYTHING, subject, &id);
+                check::sound(&html);
+                assert!(html.contains(id.as_str()) && html.contains("&#60;b&#62;"), "{html}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_of_the_board_does_not_speak_of_links_and_leads_where_its_reader_may_go() {
+        let id = RequestIds::default().next();
+        let page = |status, path| {
+            let wrong = Problem::new(status, "it is so");
+            problem(&wrong, check::EVERYTHING, Subject::of(path, check::EVERYTHING), &id)
+        };
+        for status in [StatusCode::NOT_FOUND, StatusCode::GONE, StatusCode::FORBIDDEN] {
+            let (of_link, of_board) = (page(status, "/boarding"), page(status, "/board/boarding"));
+            assert!(of_link.contains("link of yours") || of_link.contains("Make a link"));
+            assert!(!of_board.contains("link of yours") && !of_board.contains("short links"));
+            let way_out = if status == StatusCode::FORBIDDEN { "/account" } else { "/board" };
+            assert!(
+                of_board.contains(&format!("class=\"button\" href=\"{way_out}\"")),
+                "{of_board}"
+            );
         }
     }
 }
