@@ -447,6 +447,8 @@ pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
         [&reporters[0].profile, &reporters[1].profile]
     );
     assert_eq!(open[0].message.body, Some(body("rude")));
+    assert_eq!(fixture.reports.count(2).await.unwrap(), 2);
+    assert_eq!(fixture.reports.count(1).await.unwrap(), 1, "no further than asked");
     assert!(fixture.reports.settle(open[1].id, staff.id(), at(6)).await.unwrap());
     assert_eq!(here().await, []);
     report(&reporters[0]).await;

@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 use super::{
     Actor, Amended, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Cursor, Event,
     EventId, Known, Message, MessagePictures, MessageSearch, NewMessage, PersonId, Posted, Profile,
-    ReadNote, Report, Reports, Slug, Topic, Unread, Wish, Word, reads::Reads, rules,
+    ReadNote, Report, Reports, Slug, Topic, UNREAD_MAX, Unread, Wish, Word, reads::Reads, rules,
 };
 use crate::{
     Clock, Error, Result,
@@ -282,6 +282,12 @@ impl Board {
     pub async fn reports(&self, by: &Actor, limit: usize) -> Result<Vec<Report>> {
         by.check_staff()?;
         self.reports.open(by.id(), limit).await
+    }
+
+    /// How often people want something looked at, counted up to [`UNREAD_MAX`].
+    pub async fn reports_count(&self, by: &Actor) -> Result<u32> {
+        by.check_staff()?;
+        self.reports.count(UNREAD_MAX).await
     }
 
     /// What is hidden, the newest first.

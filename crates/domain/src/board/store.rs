@@ -209,6 +209,8 @@ pub trait Reports: Send + Sync {
     ) -> Result<bool>;
     /// Those that nobody has settled, the oldest first, as `reader` sees their messages.
     async fn open(&self, reader: PersonId, limit: usize) -> Result<Vec<Report>>;
+    /// How many these are, counted up to `limit`.
+    async fn count(&self, limit: u32) -> Result<u32>;
     /// Settles all reports of a report's message; false if there is none.
     async fn settle(&self, id: i64, by: PersonId, at: Timestamp) -> Result<bool>;
     /// Messages that are hidden, with what they say, the newest first.

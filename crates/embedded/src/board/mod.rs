@@ -150,7 +150,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 pub(crate) fn written_statements() -> Vec<String> {
     let others = [post::one_event(), messages::one_sql(), reports::message_sql(), search::sql()];
-    let own = [reports::open_sql(), reports::hidden_sql()];
+    let own = [reports::open_sql(), reports::COUNT.to_owned(), reports::hidden_sql()];
     let paged = pages().into_iter().filter(|sql| !own.contains(sql));
     paged.chain(others).collect()
 }
@@ -163,6 +163,7 @@ pub(crate) fn pages() -> Vec<String> {
     of_messages
         .into_iter()
         .chain(of_events)
-        .chain([messages::written_sql(), reports::open_sql(), reports::hidden_sql()])
+        .chain([messages::written_sql(), reports::COUNT.to_owned()])
+        .chain([reports::open_sql(), reports::hidden_sql()])
         .collect()
 }

@@ -34,6 +34,9 @@ pub(crate) fn open_sql() -> String {
     )
 }
 
+/// Counts open reports.
+pub(crate) const COUNT: &str = "SELECT count(*) FROM (SELECT 1 FROM board_reports WHERE settled_at IS NULL ORDER BY at LIMIT ?1)";
+
 /// The statement that reads hidden messages, the newest first.
 pub(crate) fn hidden_sql() -> String {
     format!(
@@ -62,6 +65,13 @@ impl Reports for SqliteBoard {
     async fn open(&self, reader: PersonId, at_most: usize) -> Result<Vec<Report>> {
         let reader = Reader { person: reader, sees_hidden: true };
         self.read(move |connection| open(connection, reader, at_most)).await
+    }
+
+    async fn count(&self, limit: u32) -> Result<u32> {
+        self.read(move |connection| {
+            Ok(connection.prepare_cached(COUNT)?.query_row([limit], |row| row.get(0))?)
+        })
+        .await
     }
 
     async fn settle(&self, id: i64, by: PersonId, at: Timestamp) -> Result<bool> {

@@ -186,6 +186,10 @@ impl Reports for Memory {
         unused()
     }
 
+    async fn count(&self, _: u32) -> Result<u32> {
+        unused()
+    }
+
     async fn settle(&self, _: i64, _: PersonId, _: Timestamp) -> Result<bool> {
         unused()
     }

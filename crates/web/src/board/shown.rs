@@ -27,7 +27,9 @@ pub(super) async fn shown(board: &Board, channel: &Slug, event: &Event) -> Resul
         let id = event.what.target().unwrap_or(event.id);
         board.log.message(channel.clone(), id, nobody()).await?
     };
-    let html = message.map(|message| MessageItem { message: &message, reader: None }.to_string());
+    let html = message.map(|message| {
+        MessageItem { message: &message, reader: None, is_closed: false }.to_string()
+    });
     Ok(ShownJson { event: EventJson::from(event).without_body(), html })
 }
 

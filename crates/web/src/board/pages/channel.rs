@@ -51,6 +51,8 @@ pub(super) struct ChannelPage<'a> {
     pub(super) cursor: &'a Cursor,
     pub(super) people: &'a [Profile],
     pub(super) channels: &'a [ChannelRow],
+    /// Reports that nobody has settled, for whoever keeps order.
+    pub(super) reports: u32,
     pub(super) picture_max: &'a PictureMax,
     pub(super) client_id: &'a str,
     pub(super) typed: &'a str,
@@ -153,8 +155,8 @@ async fn page(
             tracing::warn!(%error, channel = %slug, "what somebody has read is not noted");
         }
     }
-    let items: Vec<_> =
-        found.messages.iter().map(|message| MessageItem::to(&me.profile, message)).collect();
+    let item = |message| MessageItem::to(&me.profile, message).closed(channel.is_archived);
+    let items: Vec<_> = found.messages.iter().map(item).collect();
     let answered = answered(app, me, &slug, &form.reply_to).await?;
     let page = ChannelPage {
         channel: &channel,
@@ -166,6 +168,7 @@ async fn page(
         cursor: &found.cursor,
         people: &app.hub.here(&slug).list,
         channels: &channels(app, me, &slug).await?,
+        reports: if me.is_staff() { board.reports_count(me).await? } else { 0 },
         picture_max: &PictureMax::of(&app.site),
         client_id: &form.client_id,
         typed: &form.body,

@@ -13,12 +13,19 @@ pub(in crate::board) struct MessageItem<'a> {
     pub(in crate::board) message: &'a Message,
     /// Whom it is shown to, if it is not the same for all.
     pub(in crate::board) reader: Option<&'a Profile>,
+    /// Whether its signs can be looked at and no more.
+    pub(in crate::board) is_closed: bool,
 }
 
 impl<'a> MessageItem<'a> {
     /// For one reader.
     pub(super) fn to(reader: &'a Profile, message: &'a Message) -> Self {
-        Self { message, reader: Some(reader) }
+        Self { message, reader: Some(reader), is_closed: false }
+    }
+
+    /// The same where nobody writes any more, if that is so.
+    pub(super) fn closed(self, is_closed: bool) -> Self {
+        Self { is_closed, ..self }
     }
 
     fn names_reader(&self) -> bool {

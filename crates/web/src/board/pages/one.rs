@@ -164,7 +164,7 @@ async fn page(
     let said = message.body.as_ref().map_or("", |body| body.as_str());
     let page = OnePage {
         message: &message,
-        item: MessageItem::to(&me.profile, &message),
+        item: MessageItem::to(&me.profile, &message).closed(is_archived),
         is_archived,
         history: &history,
         reader: me,

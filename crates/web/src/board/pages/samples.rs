@@ -145,6 +145,7 @@ impl Shown<'_> {
             cursor: &Cursor::default(),
             people: self.people,
             channels: &(0..self.channels).map(row).collect::<Vec<_>>(),
+            reports: 0,
             picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
             client_id: "0123456789abcdef0123456789abcdef",
             typed: self.typed,
@@ -226,7 +227,7 @@ fn a_page_of_ordinary_messages_is_light() {
 fn a_message_says_whom_it_names_and_whose_signs_are_under_it() {
     let ada = profile(account(1), "ada");
     let named = message(profile(account(2), "bob"), "hi @Ada", 1);
-    let to = |reader| MessageItem { message: &named, reader }.to_string();
+    let to = |reader| MessageItem { message: &named, reader, is_closed: false }.to_string();
     assert!(to(Some(&ada)).contains(" class=\"me\""));
     assert!(!to(None).contains(" class=\"me\""), "it is the same for all");
     let signs = MessageItem::to(&ada, &full(ada.clone(), "a", 1)).to_string();
@@ -235,6 +236,10 @@ fn a_message_says_whom_it_names_and_whose_signs_are_under_it() {
         signs.contains(
             "<button name=\"unreact\" value=\"👍\" aria-pressed=\"true\">👍 1000</button>"
         )
+    );
+    let closed = MessageItem::to(&ada, &full(ada.clone(), "a", 1)).closed(true).to_string();
+    assert!(
+        !closed.contains("aria-pressed=\"true\">") && closed.contains(" disabled>👍 1000</button>")
     );
     let left = Profile { username: String::new(), nickname: String::new(), ..ada.clone() };
     let left = MessageItem::to(&ada, &message(left, "a", 1)).to_string();
