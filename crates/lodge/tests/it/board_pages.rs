@@ -155,7 +155,7 @@ fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
     assert_eq!(send(&server, &bob, &format!("/board/lobby/m/{hidden}"), &report).status, 303);
     assert!(shown(&server, &bob, "/board").contains("secret"), "it can be read until then");
 
-    let one = "Reports <span class=\"unread\" title=\"to be looked at\">1</span>";
+    let one = "Reports</a> <span class=\"unread\" title=\"to be looked at\">1</span>";
     assert!(shown(&server, &cleo, "/board").contains(one), "staff are told that there is one");
     let reports = shown(&server, &cleo, "/board/-/reports");
     let number = between(&reports, "name=\"report\" value=\"", "\"").unwrap();
