@@ -8,7 +8,7 @@
 //!   has changed, and then writes a *pulse* there: a number of its own that rises. A server is believed
 //!   only if the answer comes with this process's newest pulse, and while that is fresh. So whatever
 //!   this process has heard of is gone from what it reads, on a replica that lags, too. Of what it has
-//!   written itself since the newest pulse, no replica is asked.
+//!   written itself since the newest pulse, no replica is asked while the store answers.
 //! - A copy is brought by whoever holds the *lease* on it, which is taken before the store is read and
 //!   goes with the copy when the copy is dropped: what was read before a change is not kept after it.
 //! - The time of the feed up to which all has been told stands beside the data (`heard`). A master that

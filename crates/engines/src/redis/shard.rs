@@ -161,11 +161,8 @@ impl Shard {
     pub(super) async fn remembered(&self, short: &Short) -> Option<Vec<u8>> {
         let servers = self.servers.read().clone();
         let read = redis::cmd("GET").arg(self.keys.copy(short)).clone();
-        let nodes = servers
-            .replicas
-            .iter()
-            .map(|replica| &**replica)
-            .chain(servers.master.iter().map(|master| &master.node));
+        let replicas = servers.replicas.iter().map(|replica| &**replica);
+        let nodes = servers.master.iter().map(|master| &master.node).chain(replicas);
         for node in nodes.filter(|node| node.is_well()) {
             if let Ok(Some(copy)) = node.ask(&read).await {
                 return Some(copy);
@@ -180,7 +177,7 @@ impl Shard {
         let debt = master.debt();
         let dropped = self.drop_copies(&master, shorts).await;
         if dropped.is_ok() {
-            self.written.note(shorts, self.pulse_now());
+            self.written.note(shorts, || self.pulse_now());
             debt.pay();
             if tell {
                 let publish =

@@ -21,9 +21,11 @@ struct State {
 }
 
 impl Written {
-    /// Notes that the master has dropped these copies by now.
-    pub(super) fn note(&self, shorts: &[Short], now: u64) {
+    /// Notes that the master has dropped these copies by now. The clock is read under the lock, so that a note that
+    /// comes late does not put one back.
+    pub(super) fn note(&self, shorts: &[Short], now: impl FnOnce() -> u64) {
         let mut state = self.0.write();
+        let now = now();
         if state.at.len() + shorts.len() > SHORTS_MAX {
             *state = State { others: now, ..State::default() };
         } else {
@@ -54,7 +56,7 @@ mod tests {
     #[test]
     fn only_a_pulse_begun_after_a_copy_was_dropped_says_that_it_was() {
         let written = Written::default();
-        written.note(&[short("mine")], 7);
+        written.note(&[short("mine")], || 7);
         let known = |pulse| written.is_known_at(pulse, &short("mine"));
         assert_eq!([6, 7, 8].map(known), [false, false, true]);
         assert!(written.is_known_at(1, &short("another")));
@@ -68,9 +70,9 @@ mod tests {
     fn past_what_is_remembered_all_is_taken_to_have_been_dropped() {
         let written = Written::default();
         let shorts: Vec<_> = (0..SHORTS_MAX).map(short).collect();
-        written.note(&shorts, 3);
+        written.note(&shorts, || 3);
         assert!(written.is_known_at(1, &short("another")));
-        written.note(&[short("one more")], 5);
+        written.note(&[short("one more")], || 5);
         for short in [&shorts[0], &short("one more"), &short("another")] {
             assert_eq!([5, 6].map(|pulse| written.is_known_at(pulse, short)), [false, true]);
         }

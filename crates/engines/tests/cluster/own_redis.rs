@@ -19,7 +19,7 @@ use tempfile::TempDir;
 /// Of the servers and the sentinel.
 pub(crate) const PASSWORD: &str = "wz9-right-password";
 
-/// Masters without replicas, and one sentinel that watches them.
+/// Masters, at first without replicas, and one sentinel that watches them.
 pub(crate) struct OwnRedis {
     masters: Vec<String>,
     addresses: Vec<SocketAddr>,
@@ -43,7 +43,8 @@ impl OwnRedis {
         for name in redis.masters.clone() {
             let address = free_address();
             redis.addresses.push(address);
-            redis.launch(&name, &(redis.common(address) + "save \"\"\n"), &[]);
+            let text = redis.common(address) + "save \"\"\nrepl-diskless-sync-delay 0\n";
+            redis.launch(&name, &text, &[]);
             let port = address.port();
             let monitor = format!("sentinel monitor {name} 127.0.0.1 {port} 1\n");
             watch = [watch, monitor, format!("sentinel auth-pass {name} {PASSWORD}\n")].concat();
@@ -61,6 +62,7 @@ impl OwnRedis {
     /// Gives the master at that place a replica, and returns when that has all and the sentinel has to
     /// look for it.
     pub(crate) fn add_replica(&mut self, place: usize) -> Replica {
+        assert!(!self.tls, "it is asked without TLS");
         let (address, port) = (free_address(), self.addresses[place].port());
         let follow = format!("replicaof 127.0.0.1 {port}\nmasterauth {PASSWORD}\nsave \"\"\n");
         self.launch("replica", &(self.common(address) + &follow), &[]);
@@ -70,7 +72,8 @@ impl OwnRedis {
             assert!(Instant::now() < deadline, "the replica does not follow");
             thread::yield_now();
         }
-        ask(self.sentinel, &["SENTINEL", "RESET", &self.masters[place]]);
+        let reset = ask(self.sentinel, &["SENTINEL", "RESET", &self.masters[place]]);
+        assert_eq!(reset.trim(), "1", "masters that are reset");
         replica
     }
 
