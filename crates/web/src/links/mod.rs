@@ -16,6 +16,11 @@ pub(crate) use self::openapi::document;
 use self::app::LinksApp;
 use crate::routes::Routes;
 
+/// Whether a path is of a link, its pages or none that there is: a short is a path of one part.
+pub(crate) fn owns(path: &str) -> bool {
+    path.starts_with("/links/") || !path.trim_start_matches('/').contains('/')
+}
+
 /// The app's routes.
 pub(crate) fn routes() -> Routes<LinksApp> {
     Routes::default()

@@ -2,9 +2,10 @@
 
 use askama::Template;
 use http::StatusCode;
+use lodge_domain::board::BANNED;
 
 use super::{Navigation, rendered, words};
-use crate::{board, edge::request_id::RequestId, error::Problem};
+use crate::{board, edge::request_id::RequestId, error::Problem, links};
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -26,13 +27,12 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    /// Of a path, where there is something under this navigation. Every short link is at the root, so that whatever
-    /// nothing else is may have been one.
+    /// Of a path under this navigation.
     pub(crate) fn of(path: &str, navigation: Navigation) -> Self {
         let is_start_of_board = path == "/" && navigation.is_board_alone();
         if is_start_of_board || navigation.board && board::owns(path) {
             Self::Board
-        } else if navigation.links {
+        } else if navigation.links && links::owns(path) {
             Self::Links
         } else {
             Self::Other
@@ -47,12 +47,16 @@ pub(crate) fn problem(
     subject: Subject,
     id: &RequestId,
 ) -> String {
-    let (title, next) = explain(problem.status, subject);
+    let is_banned = subject == Subject::Board && problem.detail == BANNED;
+    let (title, next) = if is_banned {
+        ("You cannot do this", "Everything else that your account is for goes on.")
+    } else {
+        explain(problem.status, subject)
+    };
     let way_out = match (problem.status, subject) {
         (StatusCode::UNAUTHORIZED, _) => ("/login", "Sign in"),
         (StatusCode::NOT_FOUND | StatusCode::GONE, Subject::Links) => ("/new", "Make a link"),
-        // Whoever may not see a part of the board may not see the rest, as a rule.
-        (StatusCode::FORBIDDEN, Subject::Board) => ("/account", "Go to your account"),
+        _ if is_banned => ("/account", "Go to your account"),
         (_, Subject::Board) => ("/board", "Go to the board"),
         _ => ("/", "Go to the start page"),
     };
@@ -87,6 +91,9 @@ fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str)
         }
         StatusCode::METHOD_NOT_ALLOWED => {
             ("That does not work here", "Go back to the page you came from and try from there.")
+        }
+        StatusCode::CONFLICT if subject == Subject::Board => {
+            ("That cannot be done", "Nothing was changed.")
         }
         StatusCode::CONFLICT => ("Somebody else has it", "Go back and choose another name."),
         StatusCode::GONE if subject == Subject::Links => {
@@ -139,12 +146,17 @@ mod tests {
         for status in [StatusCode::NOT_FOUND, StatusCode::GONE, StatusCode::FORBIDDEN] {
             let (of_link, of_board) = (page(status, "/boarding"), page(status, "/board/boarding"));
             assert!(of_link.contains("link of yours") || of_link.contains("Make a link"));
-            assert!(!of_board.contains("link of yours") && !of_board.contains("short links"));
-            let way_out = if status == StatusCode::FORBIDDEN { "/account" } else { "/board" };
-            assert!(
-                of_board.contains(&format!("class=\"button\" href=\"{way_out}\"")),
-                "{of_board}"
-            );
+            for words in ["link of yours", "short links", "link is over", "Make a link"] {
+                assert!(!of_board.contains(words), "{of_board}");
+            }
+            assert!(of_board.contains("class=\"button\" href=\"/board\""), "{of_board}");
         }
+        let alone = Navigation { links: false, rides: false, ..check::EVERYTHING };
+        let banned = Problem::new(StatusCode::FORBIDDEN, BANNED);
+        let banned = problem(&banned, alone, Subject::of("/", alone), &id);
+        assert!(banned.contains("class=\"button\" href=\"/account\""), "{banned}");
+        assert!(!banned.contains("Sign in as somebody"), "{banned}");
+        assert_eq!(Subject::of("/", check::EVERYTHING), Subject::Links);
+        assert_eq!(Subject::of("/rides/nothing", check::EVERYTHING), Subject::Other);
     }
 }
