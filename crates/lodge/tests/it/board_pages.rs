@@ -408,6 +408,7 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     let message = json!({ "client_id": "one", "body": "the last word" });
     let posted = ask(&server, &bob, "POST", "/season-24/messages").json(&message).send();
     let path = format!("/board/season-24/m/{}", posted.json()["id"].as_str().unwrap());
+    assert_eq!(send(&server, &bob, &path, &[("react", "👍")]).status, 303);
     assert_eq!(save("season-24", "Over", "yes").status, 303);
     let again = save("season-24", "Another", "");
     assert!(again.status == 400 && again.text().contains("id=\"channel-error\""), "{again:?}");
@@ -415,6 +416,10 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     let page = shown(&server, &bob, "/board/season-24");
     assert!(page.contains("the last word") && page.contains("This channel is archived."), "{page}");
     assert!(page.contains("Over") && !page.contains("<textarea"), "{page}");
+    for path in ["/board/season-24", &path] {
+        let page = shown(&server, &bob, path);
+        assert!(page.contains(" disabled>👍 1</button>"), "{path}: {page}");
+    }
     for path in ["/board", "/board/-/channels"] {
         let page = shown(&server, &cleo, path);
         let listed = page.split("<summary>Archived</summary>").next().unwrap();

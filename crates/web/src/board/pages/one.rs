@@ -162,9 +162,10 @@ async fn page(
     let is_readable = message.body.is_some() && message.edited_at.is_some();
     let history = if is_readable { log.history(slug, id).await? } else { Vec::new() };
     let said = message.body.as_ref().map_or("", |body| body.as_str());
+    let is_closed = is_archived || message.visibility != Visibility::Shown;
     let page = OnePage {
         message: &message,
-        item: MessageItem::to(&me.profile, &message).closed(is_archived),
+        item: MessageItem::to(&me.profile, &message).closed(is_closed),
         is_archived,
         history: &history,
         reader: me,

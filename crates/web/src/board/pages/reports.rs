@@ -40,7 +40,7 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     pub(super) fn to(reader: &'a Actor, report: &'a Report) -> Self {
-        Self { report, item: MessageItem::to(&reader.profile, &report.message) }
+        Self { report, item: MessageItem::to(&reader.profile, &report.message).closed(true) }
     }
 }
 

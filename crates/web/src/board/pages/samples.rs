@@ -127,7 +127,7 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn rendered(&self) -> String {
-        let (reader, channel) = (reader(Role::Member), channel());
+        let (reader, channel) = (reader(Role::Moderator), channel());
         let items: Vec<_> =
             self.messages.iter().map(|message| MessageItem::to(&reader.profile, message)).collect();
         let row = |number| ChannelRow {
@@ -145,7 +145,7 @@ impl Shown<'_> {
             cursor: &Cursor::default(),
             people: self.people,
             channels: &(0..self.channels).map(row).collect::<Vec<_>>(),
-            reports: 0,
+            reports: 100,
             picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
             client_id: "0123456789abcdef0123456789abcdef",
             typed: self.typed,
@@ -182,6 +182,7 @@ fn a_channel() {
     assert!(html.contains("?before=1:1\" rel=\"prev\">Older</a>") && html.contains("board.js"));
     assert!(html.contains("This message is hidden.") && html.contains("was deleted."), "{html}");
     assert!(html.contains("New since you were here</li>\n<li id=\"m4294967295:28\""), "{html}");
+    assert!(html.contains("to be looked at\">99+</span>"), "{html}");
     assert!(html.contains("BOT") && html.contains("and 1 more") && html.contains("Slow mode"));
     let places = ["id=\"said\"", "id=\"write\"", "id=\"people\""].map(|id| html.find(id).unwrap());
     assert!(places.is_sorted(), "text browsers read it in this order");

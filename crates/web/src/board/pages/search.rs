@@ -65,7 +65,7 @@ pub(super) async fn show(
         }
     }
     let items: Option<Vec<_>> = found.as_ref().map(|messages| {
-        messages.iter().map(|message| MessageItem::to(&me.profile, message)).collect()
+        messages.iter().map(|message| MessageItem::to(&me.profile, message).closed(true)).collect()
     });
     let found = items.as_deref();
     let page = SearchPage { slug: &slug, typed: &q, everywhere, found, errors: &errors };
