@@ -66,6 +66,7 @@ const LONGEST_PICTURES: usize = 4;
 
 /// The slowest that a picture may come, in bytes a second: from a telephone in a valley.
 const UPLOAD_BYTES_PER_SECOND_MIN: u64 = 64 * 1024;
+
 /// Pictures that may be on their way from one address, and when to ask again who has so many.
 const UPLOADS_EACH_MAX: usize = 2;
 const UPLOADS_RETRY: Duration = Duration::from_secs(5);

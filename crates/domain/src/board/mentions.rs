@@ -19,7 +19,8 @@ pub struct Mention {
     pub username: Username,
 }
 
-/// Names in a text in which nothing is code or a link, each after an `@` that follows nothing that could be a part of an address.
+/// Names in a text in which nothing is code or a link, each after an `@` that follows nothing that could
+/// be a part of an address.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     for (start, _) in text.match_indices('@') {

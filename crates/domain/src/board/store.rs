@@ -151,8 +151,8 @@ pub trait BoardPeople: Send + Sync {
     async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<Known>>;
     /// Everybody who is banned.
     async fn banned(&self) -> Result<Vec<Known>>;
-    /// What somebody has read of a channel, of each origin; `None` if they were never there. `read` is what they have read
-    /// beside what is noted.
+    /// What somebody has read of a channel, of each origin; `None` if they were never there. `read` is what they
+    /// have read beside what is noted.
     async fn read_so_far(
         &self,
         person: PersonId,

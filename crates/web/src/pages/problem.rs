@@ -2,7 +2,6 @@
 
 use askama::Template;
 use http::StatusCode;
-use lodge_domain::board::BANNED;
 
 use super::{Navigation, rendered, words};
 use crate::{board, edge::request_id::RequestId, error::Problem, links};
@@ -47,16 +46,12 @@ pub(crate) fn problem(
     subject: Subject,
     id: &RequestId,
 ) -> String {
-    let is_banned = subject == Subject::Board && problem.detail == BANNED;
-    let (title, next) = if is_banned {
-        ("You cannot do this", "Everything else that your account is for goes on.")
-    } else {
-        explain(problem.status, subject)
-    };
+    let (title, next) = explain(problem.status, subject);
     let way_out = match (problem.status, subject) {
         (StatusCode::UNAUTHORIZED, _) => ("/login", "Sign in"),
         (StatusCode::NOT_FOUND | StatusCode::GONE, Subject::Links) => ("/new", "Make a link"),
-        _ if is_banned => ("/account", "Go to your account"),
+        // Whoever is banned would be refused on the board again.
+        (StatusCode::FORBIDDEN, Subject::Board) => ("/account", "Go to your account"),
         (_, Subject::Board) => ("/board", "Go to the board"),
         _ => ("/", "Go to the start page"),
     };
@@ -81,6 +76,9 @@ fn explain(status: StatusCode, subject: Subject) -> (&'static str, &'static str)
             "You cannot do this",
             "Sign in as somebody who may. A link of yours opens with its manage key as well.",
         ),
+        StatusCode::FORBIDDEN if subject == Subject::Board => {
+            ("You cannot do this", "Your account says as whom you are signed in.")
+        }
         StatusCode::FORBIDDEN => ("You cannot do this", "Sign in as somebody who may."),
         StatusCode::NOT_FOUND if subject == Subject::Links => (
             "We cannot find that",
@@ -149,13 +147,14 @@ mod tests {
             for words in ["link of yours", "short links", "link is over", "Make a link"] {
                 assert!(!of_board.contains(words), "{of_board}");
             }
-            assert!(of_board.contains("class=\"button\" href=\"/board\""), "{of_board}");
+            // Not where whoever is banned would be refused again.
+            let way_out = if status == StatusCode::FORBIDDEN { "/account" } else { "/board" };
+            let button = format!("class=\"button\" href=\"{way_out}\"");
+            assert!(of_board.contains(&button), "{of_board}");
+            assert!(!of_board.contains("Sign in as somebody"), "that would be a way past a ban");
         }
         let alone = Navigation { links: false, rides: false, ..check::EVERYTHING };
-        let banned = Problem::new(StatusCode::FORBIDDEN, BANNED);
-        let banned = problem(&banned, alone, Subject::of("/", alone), &id);
-        assert!(banned.contains("class=\"button\" href=\"/account\""), "{banned}");
-        assert!(!banned.contains("Sign in as somebody"), "{banned}");
+        assert_eq!(Subject::of("/", alone), Subject::Board);
         assert_eq!(Subject::of("/", check::EVERYTHING), Subject::Links);
         assert_eq!(Subject::of("/rides/nothing", check::EVERYTHING), Subject::Other);
     }
