@@ -38,14 +38,14 @@ const MUTATIONS: [Mutation; 4] = [
     },
     Mutation {
         what: "a web process does not read the change feed",
-        file: "crates/embedded/src/cache/following.rs",
+        file: "crates/local/src/following.rs",
         code: "match feed.changed().await {",
         instead: "match Ok::<Vec<Short>, lodge_domain::Error>(Vec::new()) {",
         test: ["lodge", "cluster", "coherence"],
     },
     Mutation {
         what: "an event that was stored before is stored once more, under another id",
-        file: "crates/embedded/src/rides/record.rs",
+        file: "crates/sqlite/src/rides/record.rs",
         code: "        if self.insert(event, ride, None)? {",
         instead: "        let id = EventId::Uuid(uuid::Uuid::now_v7());\n        if self.insert(&RideEvent { id, ..event.clone() }, ride, None)? {",
         test: ["lodge", "it", "rides_crash::twenty_kills"],

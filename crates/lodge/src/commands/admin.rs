@@ -161,7 +161,7 @@ pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
         ..ConfigOptions::default()
     })?;
     if let AdminCommand::Restore { file } = &options.command {
-        let kept = lodge_embedded::restore(file, &config.data)?;
+        let kept = lodge_sqlite::restore(file, &config.data)?;
         say!("restored {} into {}", file.display(), config.data.display());
         if let Some(kept) = kept {
             say!("the database that was there is kept as {}", kept.display());

@@ -3,7 +3,7 @@
 use std::{net::TcpListener, process::ExitCode};
 
 use anyhow::Result;
-use lodge_embedded::Inspected;
+use lodge_sqlite::Inspected;
 
 use crate::{
     commands::out::say,
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
 /// Whether the folder can be used, and whether a server uses it now.
 fn check_folder(config: &Config) -> (bool, bool) {
     let folder = config.data.display();
-    match lodge_embedded::inspect(&config.data) {
+    match lodge_sqlite::inspect(&config.data) {
         Ok(Inspected::Empty) => say!("ok    data folder {folder}: empty; lodge serve fills it"),
         Ok(Inspected::Usable { version, newest }) if version == newest => {
             say!("ok    data folder {folder}: format {version}");

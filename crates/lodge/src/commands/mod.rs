@@ -12,7 +12,7 @@ pub(crate) mod serve;
 
 use std::process::ExitCode;
 
-use lodge_embedded::OpenError;
+use lodge_sqlite::OpenError;
 
 use crate::config::BadConfig;
 

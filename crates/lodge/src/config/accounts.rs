@@ -19,7 +19,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
         return Ok(());
     }
     let (here, accounts) = (config.keeps_accounts(), &config.accounts);
-    if here && config.links.store != Store::Embedded {
+    if here && config.links.store != Store::Sqlite {
         bail!(
             "apps: accounts are kept in the data folder, which links.store = \"cassandra\" leaves empty; \
              leave them out with apps = [\"links\"], or give the role \"accounts\" to another process \

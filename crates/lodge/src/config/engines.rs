@@ -106,17 +106,17 @@ impl RedisConfig {
 pub(super) fn check(config: &Config) -> Result<()> {
     match config.links.store {
         Store::Cassandra => check_cassandra(&config.cassandra)?,
-        Store::Embedded if config.redis.is_used() => {
+        Store::Sqlite if config.redis.is_used() => {
             bail!(
                 "redis.sentinels: Redis holds copies of what Cassandra has; it needs links.store = \"cassandra\""
             );
         }
-        Store::Embedded if !config.cassandra.nodes.is_empty() => {
+        Store::Sqlite if !config.cassandra.nodes.is_empty() => {
             bail!(
                 "cassandra.nodes: Cassandra keeps links only with links.store = \"cassandra\"; without it they are kept in the data folder"
             );
         }
-        Store::Embedded => {}
+        Store::Sqlite => {}
     }
     check_redis(&config.redis)?;
     check_writes(config)

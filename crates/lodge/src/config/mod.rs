@@ -177,7 +177,7 @@ pub(crate) struct AccountsConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Store {
-    Embedded,
+    Sqlite,
     Cassandra,
 }
 
@@ -273,7 +273,7 @@ impl Default for Log {
 impl Default for LinksConfig {
     fn default() -> Self {
         Self {
-            store: Store::Embedded,
+            store: Store::Sqlite,
             mode: Mode::Claim,
             writes: Writes::Through,
             reserved_days: 30,

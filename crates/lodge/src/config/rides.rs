@@ -93,7 +93,7 @@ impl Default for RidesConfig {
 }
 
 pub(super) fn check(config: &Config) -> Result<()> {
-    if config.answers_for_rides() && config.links.store != Store::Embedded {
+    if config.answers_for_rides() && config.links.store != Store::Sqlite {
         bail!(
             "apps: rides are kept in the data folder, which links.store = \"cassandra\" leaves empty; leave \
              them out with apps = [\"links\"], or serve them by a process of their own, with apps = [\"rides\"]"

@@ -50,7 +50,7 @@ fn read(
     let mut config: Config = serde_path_to_error::deserialize(table)
         .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
     apply(&mut config, options);
-    if !named_apps && config.links.store != Store::Embedded {
+    if !named_apps && config.links.store != Store::Sqlite {
         // They cannot be kept there, and whoever wrote the configuration did not ask for them.
         config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
     }
@@ -246,7 +246,7 @@ fn check(config: &Config) -> Result<()> {
 }
 
 fn check_board(config: &Config) -> Result<()> {
-    if config.answers_for_board() && config.links.store != Store::Embedded {
+    if config.answers_for_board() && config.links.store != Store::Sqlite {
         bail!(
             "apps: the board is kept in the data folder, which links.store = \"cassandra\" leaves empty; serve it \
              by a process of its own, with apps = [\"board\"]"

@@ -11,7 +11,6 @@ use lodge_domain::{
         moving::{Move, Pace},
     },
 };
-use lodge_embedded::{CachedKeys, CachedLinks, Folder, MovingFolder};
 use lodge_engines::{
     Tls,
     behind::{self, Drain, HeldLinks, LinkQueue, WriteBehind},
@@ -19,6 +18,8 @@ use lodge_engines::{
     rabbitmq,
     redis::{Login, Options as RedisOptions, Redis},
 };
+use lodge_local::{CachedKeys, CachedLinks};
+use lodge_sqlite::{Folder, MovingFolder};
 use uuid::Uuid;
 
 use super::{Engine, Ports, cache_bytes};
@@ -115,7 +116,7 @@ impl Behind {
 /// Says in plain words whether each server that the configuration names can be reached; nothing is
 /// changed there.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
-    if config.links.store == Store::Embedded {
+    if config.links.store == Store::Sqlite {
         return Vec::new();
     }
     let mut found = vec![probe_cassandra(config).await];

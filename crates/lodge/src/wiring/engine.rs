@@ -4,15 +4,15 @@ use std::path::Path;
 
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
-use lodge_embedded::{Embedded, Tidied};
+use lodge_sqlite::{Sqlite, Tidied};
 #[cfg(feature = "cluster")]
-use {lodge_embedded::Folder, std::sync::Arc};
+use {lodge_sqlite::Folder, std::sync::Arc};
 
 /// Where everything is kept. Clones share it.
 #[derive(Clone)]
 pub(crate) enum Engine {
     /// In the data folder.
-    Embedded(Embedded),
+    Sqlite(Sqlite),
     /// In a cluster; the folder holds the administrators' socket.
     #[cfg(feature = "cluster")]
     Cassandra {
@@ -26,7 +26,7 @@ impl Engine {
     /// and what is remembered can still be served.
     pub(crate) async fn ping(&self) -> lodge_domain::Result<()> {
         match self {
-            Self::Embedded(engine) => engine.ping().await,
+            Self::Sqlite(engine) => engine.ping().await,
             #[cfg(feature = "cluster")]
             Self::Cassandra { .. } => Ok(()),
         }
@@ -35,7 +35,7 @@ impl Engine {
     /// Writes a copy of everything to a file; its size in bytes.
     pub(crate) async fn backup(&self, to: &Path) -> Result<u64> {
         match self {
-            Self::Embedded(engine) => Ok(engine.backup(to).await?),
+            Self::Sqlite(engine) => Ok(engine.backup(to).await?),
             #[cfg(feature = "cluster")]
             Self::Cassandra { .. } => {
                 anyhow::bail!(
@@ -52,7 +52,7 @@ impl Engine {
         reserved: SignedDuration,
     ) -> lodge_domain::Result<Tidied> {
         match self {
-            Self::Embedded(engine) => engine.tidy(now, reserved).await,
+            Self::Sqlite(engine) => engine.tidy(now, reserved).await,
             #[cfg(feature = "cluster")]
             Self::Cassandra { .. } => Ok(Tidied::default()),
         }
@@ -61,7 +61,7 @@ impl Engine {
     /// Lets go of it; what was acknowledged is there.
     pub(crate) async fn close(&self) -> lodge_domain::Result<()> {
         match self {
-            Self::Embedded(engine) => engine.close().await,
+            Self::Sqlite(engine) => engine.close().await,
             #[cfg(feature = "cluster")]
             Self::Cassandra { .. } => Ok(()),
         }

@@ -33,10 +33,10 @@ use lodge_domain::{
     rides::{RideStores, Rides},
     secret::InstallationSecret,
 };
-use lodge_embedded::{
-    Argon2Pool, CachedAccounts, CachedGates, CachedKeys, CachedLinks, CountedFailures, Embedded,
-    Options,
+use lodge_local::{
+    Argon2Pool, CachedAccounts, CachedGates, CachedKeys, CachedLinks, CountedFailures,
 };
+use lodge_sqlite::{Options, Sqlite};
 use lodge_web::{Apps, Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
 
@@ -141,7 +141,7 @@ type AccountPorts = (Arc<dyn AccountStore>, Arc<dyn SessionStore>, Arc<dyn Ident
 /// Opens the engine and puts the services on it.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
     let ports = match config.links.store {
-        Store::Embedded => embedded(config).await?,
+        Store::Sqlite => embedded(config).await?,
         Store::Cassandra => cluster::ports(config).await?,
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -245,7 +245,7 @@ fn stack(
 }
 
 async fn embedded(config: &Config) -> Result<Ports> {
-    let engine = Embedded::open(&config.data, &options(config))?;
+    let engine = Sqlite::open(&config.data, &options(config))?;
     engine.keep_mode(config.links.mode).await?;
     Ok(Ports {
         links: Arc::new(CachedLinks::new(engine.links(), cache_bytes(config))),
@@ -273,7 +273,7 @@ async fn embedded(config: &Config) -> Result<Ports> {
             hooks: engine.board_hooks(),
         }),
         secret: engine.secret(),
-        engine: Engine::Embedded(engine),
+        engine: Engine::Sqlite(engine),
         behind: None,
     })
 }

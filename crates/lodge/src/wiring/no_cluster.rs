@@ -23,7 +23,7 @@ pub(crate) async fn moving(_: &Config, _: &Path) -> Result<(Move, bool)> {
 /// Says that what the configuration names cannot be reached.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
     match config.links.store {
-        Store::Embedded => Vec::new(),
+        Store::Sqlite => Vec::new(),
         Store::Cassandra => vec![Err(anyhow::anyhow!(MISSING))],
     }
 }

@@ -1,0 +1,475 @@
+//! What is in the cache is what the store has.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use lodge_contract::samples::{at, change, changed, chosen, create, fresh, link, target};
+use lodge_domain::{
+    Attempt, Done, Error, Result,
+    keys::{ApiKey, KeyId, KeyStore},
+    links::{
+        Candidate, Claim, ClickLimit, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
+        Replaced, Short, TakenClick,
+    },
+};
+use lodge_local::{CachedKeys, CachedLinks};
+use parking_lot::Mutex;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+use crate::support::{open, until};
+
+/// Room for a few dozen links.
+const SMALL: u64 = 40_000;
+
+/// A store whose answers can be held back after the store has given them.
+struct Slow {
+    store: Arc<dyn LinkStore>,
+    held: Mutex<VecDeque<oneshot::Receiver<()>>>,
+    finds: AtomicUsize,
+    loses_answers: AtomicBool,
+}
+
+impl Slow {
+    fn new(store: Arc<dyn LinkStore>) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            held: Mutex::default(),
+            finds: AtomicUsize::new(0),
+            loses_answers: AtomicBool::new(false),
+        })
+    }
+
+    /// The next answer waits for the returned sender.
+    fn hold_next(&self) -> oneshot::Sender<()> {
+        let (release, held) = oneshot::channel();
+        self.held.lock().push_back(held);
+        release
+    }
+
+    async fn answer<T>(&self, answer: Result<T>) -> Result<T> {
+        let held = self.held.lock().pop_front();
+        if let Some(held) = held {
+            drop(held.await);
+        }
+        if self.loses_answers.load(Ordering::SeqCst) {
+            Err(Error::unavailable("the answer was lost"))
+        } else {
+            answer
+        }
+    }
+
+    fn finds(&self) -> usize {
+        self.finds.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl LinkStore for Slow {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        self.store.recall(attempt).await
+    }
+    async fn claim(
+        &self,
+        candidates: Vec<Result<Candidate, Refusal>>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>> {
+        let answer = self.store.claim(candidates, reserved, attempt).await;
+        self.answer(answer).await
+    }
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+        let answer = self.store.replace(link, attempt).await;
+        self.answer(answer).await
+    }
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        self.finds.fetch_add(1, Ordering::SeqCst);
+        let answer = self.store.find(short).await;
+        self.answer(answer).await
+    }
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+        let answer = self.store.change(link, attempt).await;
+        self.answer(answer).await
+    }
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
+        self.store.take_click(short, id, at).await
+    }
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        self.store.list(query).await
+    }
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
+        self.store.page(after, limit).await
+    }
+}
+
+struct Stores {
+    slow: Arc<Slow>,
+    cached: Arc<CachedLinks>,
+    _folder: TempDir,
+}
+
+fn stores(capacity_bytes: u64) -> Stores {
+    let (engine, folder) = open();
+    let slow = Slow::new(engine.links());
+    let cached = Arc::new(CachedLinks::new(slow.clone(), capacity_bytes));
+    Stores { slow, cached, _folder: folder }
+}
+
+/// Fills the cache with other links, which are asked for more often, until this one is out.
+async fn evict(cached: &CachedLinks, short: &Short) {
+    until("the cache is bounded", async || {
+        let others: Vec<Short> = (0..100).map(|_| fresh("other")).collect();
+        let candidates = others.iter().map(|other| chosen(link(other))).collect();
+        cached.claim(candidates, SignedDuration::ZERO, None).await.unwrap();
+        for other in others {
+            cached.find(&other).await.unwrap();
+            for _ in 0..3 {
+                cached.find_cached(other.as_str());
+            }
+        }
+        cached.find_cached(short.as_str()).is_none()
+    })
+    .await;
+}
+
+fn spawn_find(
+    cached: &Arc<CachedLinks>,
+    short: &Short,
+) -> tokio::task::JoinHandle<Option<Arc<Link>>> {
+    let (cached, short) = (Arc::clone(cached), short.clone());
+    tokio::spawn(async move { cached.find(&short).await.unwrap() })
+}
+
+#[tokio::test]
+async fn a_slow_lookup_never_brings_back_what_a_write_has_replaced() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let first = create(&*cached, link(&fresh("slow"))).await;
+    evict(&cached, &first.short).await;
+
+    let release = slow.hold_next();
+    let finds = slow.finds();
+    let late = spawn_find(&cached, &first.short);
+    until("the lookup has begun", async || slow.finds() > finds).await;
+    let held_is_taken = async || slow.held.lock().is_empty();
+    until("the lookup has been answered, and the answer held back", held_is_taken).await;
+
+    let second =
+        change(&*cached, &first, |link| link.target = target("https://new.example/")).await;
+    assert_eq!(cached.find_cached(first.short.as_str()).as_deref(), Some(&second));
+    evict(&cached, &first.short).await;
+    // Whoever comes after the write does not share the lookup that began before it.
+    let fresh_find = tokio::time::timeout(Duration::from_secs(10), cached.find(&first.short));
+    assert_eq!(fresh_find.await.unwrap().unwrap().as_deref(), Some(&second));
+    evict(&cached, &first.short).await;
+
+    release.send(()).unwrap();
+    assert_eq!(late.await.unwrap().as_deref(), Some(&first));
+    assert_eq!(cached.find_cached(first.short.as_str()), None);
+    assert_eq!(cached.find(&first.short).await.unwrap().as_deref(), Some(&second));
+    assert_eq!(cached.find_cached(first.short.as_str()).as_deref(), Some(&second));
+}
+
+#[tokio::test]
+async fn of_two_writes_answered_in_the_wrong_order_the_newer_stays() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let first = create(&*cached, link(&fresh("order"))).await;
+    let second = changed(&first, |link| link.key_version = 2);
+    let release = slow.hold_next();
+    let late = tokio::spawn({
+        let (cached, second) = (Arc::clone(&cached), second.clone());
+        async move { cached.change(second, None).await.unwrap() }
+    });
+    until("the second version is stored", async || {
+        slow.store.find(&first.short).await.unwrap().as_deref() == Some(&second)
+    })
+    .await;
+    until("its answer is held back", async || slow.held.lock().is_empty()).await;
+    // From here on each click counts, so that the link may not be cached.
+    let third = change(&*cached, &second, |link| link.click_limit = ClickLimit::new(5).ok()).await;
+    release.send(()).unwrap();
+    late.await.unwrap();
+    assert_eq!(cached.find_cached(first.short.as_str()), None);
+    assert_eq!(cached.find(&first.short).await.unwrap().as_deref(), Some(&third));
+}
+
+#[tokio::test]
+async fn a_write_with_an_unknown_outcome_empties_its_place() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let first = create(&*cached, link(&fresh("unknown"))).await;
+    let second = changed(&first, |link| link.key_version = 2);
+    let put = Link { changed_at: at(500), target: target("https://put.example/"), ..first.clone() };
+    for replace in [false, true] {
+        assert!(cached.find(&first.short).await.unwrap().is_some());
+        assert!(cached.find_cached(first.short.as_str()).is_some());
+        slow.loses_answers.store(true, Ordering::SeqCst);
+        let outcome = if replace {
+            cached.replace(put.clone(), None).await.map(|_| ())
+        } else {
+            cached.change(second.clone(), None).await.map(|_| ())
+        };
+        assert!(matches!(outcome, Err(Error::Unavailable { .. })));
+        slow.loses_answers.store(false, Ordering::SeqCst);
+        assert_eq!(cached.find_cached(first.short.as_str()), None);
+        let found = cached.find(&first.short).await.unwrap().unwrap();
+        assert_eq!(found.version, if replace { 3 } else { 2 });
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_caller_has_gone_still_reaches_the_cache() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let first = create(&*cached, link(&fresh("gone"))).await;
+    let release = slow.hold_next();
+    let second = changed(&first, |link| link.key_version = 2);
+    let asked = tokio::spawn({
+        let (cached, second) = (Arc::clone(&cached), second.clone());
+        async move { cached.change(second, None).await }
+    });
+    until("the change is stored", async || {
+        slow.store.find(&first.short).await.unwrap().as_deref() == Some(&second)
+    })
+    .await;
+    asked.abort();
+    assert!(asked.await.unwrap_err().is_cancelled());
+    release.send(()).unwrap();
+    until("the cache has the change", async || {
+        cached.find_cached(first.short.as_str()).as_deref() == Some(&second)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn concurrent_misses_of_one_short_share_one_lookup() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let absent = fresh("absent");
+    let present = create(&*slow.store, link(&fresh("present"))).await;
+    for (short, expected) in [(&present.short, true), (&absent, false)] {
+        let release = slow.hold_next();
+        let before = slow.finds();
+        let waiting: Vec<_> = (0..50).map(|_| spawn_find(&cached, short)).collect();
+        until("the answer is held back", async || slow.held.lock().is_empty()).await;
+        release.send(()).unwrap();
+        for find in waiting {
+            assert_eq!(find.await.unwrap().is_some(), expected);
+        }
+        assert_eq!(slow.finds() - before, 1);
+    }
+    // What was absent a moment ago is looked for again.
+    let before = slow.finds();
+    assert_eq!(cached.find(&absent).await.unwrap(), None);
+    assert_eq!(slow.finds() - before, 1);
+    let claimed = create(&*slow.store, link(&absent)).await;
+    assert_eq!(cached.find(&absent).await.unwrap().as_deref(), Some(&claimed));
+}
+
+#[tokio::test]
+async fn a_lookup_goes_on_for_others_when_the_first_has_gone() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let present = create(&*slow.store, link(&fresh("present"))).await;
+    let release = slow.hold_next();
+    let first = spawn_find(&cached, &present.short);
+    until("the answer is held back", async || slow.finds() == 1 && slow.held.lock().is_empty())
+        .await;
+    let second = spawn_find(&cached, &present.short);
+    tokio::task::yield_now().await;
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    release.send(()).unwrap();
+    assert_eq!(second.await.unwrap().as_deref(), Some(&present));
+    assert_eq!(slow.finds(), 1);
+}
+
+#[tokio::test]
+async fn lookups_past_the_bound_are_refused() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let mut held = Vec::new();
+    let mut waiting = Vec::new();
+    for _ in 0..1_024 {
+        held.push(slow.hold_next());
+        waiting.push(spawn_find(&cached, &fresh("absent")));
+    }
+    until("all answers are held back", async || {
+        slow.finds() == 1_024 && slow.held.lock().is_empty()
+    })
+    .await;
+    assert!(matches!(cached.find(&fresh("one-more")).await, Err(Error::Unavailable { .. })));
+    drop(held);
+    for find in waiting {
+        assert_eq!(find.await.unwrap(), None);
+    }
+    assert_eq!(cached.find(&fresh("one-more")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_limited_link_is_never_cached() {
+    let Stores { slow, cached, _folder } = stores(SMALL);
+    let limited = Link { click_limit: ClickLimit::new(1).ok(), ..link(&fresh("limited")) };
+    let limited = create(&*cached, limited).await;
+    for _ in 0..2 {
+        assert!(cached.find(&limited.short).await.unwrap().is_some());
+        assert_eq!(cached.find_cached(limited.short.as_str()), None);
+    }
+    assert_eq!(slow.finds(), 2);
+    assert_eq!(
+        cached.take_click(&limited.short, limited.id, at(1)).await.unwrap(),
+        TakenClick::Yes
+    );
+    let used = cached.find(&limited.short).await.unwrap().unwrap().click_limit.unwrap().used;
+    assert_eq!(used, 1);
+}
+
+#[tokio::test]
+async fn a_repeated_write_does_not_bring_back_its_outcome() {
+    let Stores { cached, _folder, .. } = stores(SMALL);
+    let attempt = lodge_contract::samples::attempt(&fresh("key"), "", 0);
+    let wanted = link(&fresh("repeated"));
+    let again =
+        || cached.claim(vec![chosen(wanted.clone())], SignedDuration::ZERO, Some(attempt.clone()));
+    assert!(!again().await.unwrap().replayed);
+    let second = change(&*cached, &wanted, |link| link.key_version = 2).await;
+    assert!(again().await.unwrap().replayed);
+    assert_eq!(cached.find(&wanted.short).await.unwrap().as_deref(), Some(&second));
+}
+
+#[tokio::test]
+async fn what_is_remembered_does_not_hide_what_a_repetition_finds_done() {
+    let Stores { cached, slow, _folder } = stores(SMALL);
+    let attempt = lodge_contract::samples::attempt(&fresh("key"), "", 0);
+    let first = create(&*cached, link(&fresh("done"))).await;
+    let second = changed(&first, |link| link.key_version = 2);
+    // As another process does that carries on where this one broke off.
+    slow.change(second.clone(), Some(attempt.clone())).await.unwrap();
+    assert!(cached.change(second.clone(), Some(attempt)).await.unwrap().unwrap().replayed);
+    let found = cached.find(&first.short).await.unwrap().unwrap();
+    assert_eq!(found.key_version, second.key_version);
+}
+
+/// Readers note what was acknowledged before they read, and must see that or something newer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_read_is_older_than_the_last_acknowledged_write() {
+    const CHANGES: u64 = 200;
+    let Stores { cached, _folder, .. } = stores(SMALL);
+    let mut tasks = Vec::new();
+    for _ in 0..4 {
+        let first = create(&*cached, link(&fresh("raced"))).await;
+        let acknowledged = Arc::new(AtomicU64::new(1));
+        for by_put in [false, true] {
+            let (cached, short, acknowledged) =
+                (Arc::clone(&cached), first.short.clone(), Arc::clone(&acknowledged));
+            tasks.push(tokio::spawn(async move {
+                for number in 0..CHANGES {
+                    let is = cached.find(&short).await.unwrap().unwrap();
+                    let path = target(&format!("https://example.com/{number}/{by_put}"));
+                    let next = changed(&is, |link| link.target = path);
+                    let version = if by_put {
+                        cached.replace(next, None).await.unwrap().outcome.link.version
+                    } else {
+                        cached
+                            .change(next, None)
+                            .await
+                            .unwrap()
+                            .map_or(0, |done| done.outcome.version)
+                    };
+                    acknowledged.fetch_max(version, Ordering::SeqCst);
+                }
+            }));
+        }
+        for at_once in [false, true] {
+            let (cached, short, acknowledged) =
+                (Arc::clone(&cached), first.short.clone(), Arc::clone(&acknowledged));
+            tasks.push(tokio::spawn(async move {
+                while acknowledged.load(Ordering::SeqCst) < CHANGES {
+                    let before = acknowledged.load(Ordering::SeqCst);
+                    let seen = if at_once {
+                        cached.find_cached(short.as_str())
+                    } else {
+                        cached.find(&short).await.unwrap()
+                    };
+                    let seen = seen.map_or(u64::MAX, |link| link.version);
+                    assert!(
+                        seen >= before,
+                        "version {seen} was read after {before} had been acknowledged"
+                    );
+                    tokio::task::yield_now().await;
+                }
+            }));
+        }
+    }
+    // Something else goes through the cache meanwhile, and pushes these out of it.
+    let others = tokio::spawn({
+        let cached = Arc::clone(&cached);
+        async move {
+            loop {
+                create(&*cached, link(&fresh("other"))).await;
+            }
+        }
+    });
+    for task in tasks {
+        task.await.unwrap();
+    }
+    others.abort();
+}
+
+struct SlowKeys {
+    store: Arc<dyn KeyStore>,
+    held: Mutex<Option<oneshot::Receiver<()>>>,
+    finds: AtomicUsize,
+}
+
+#[async_trait]
+impl KeyStore for SlowKeys {
+    async fn add(&self, name: &str, digest: [u8; 32], at: Timestamp) -> Result<ApiKey> {
+        self.store.add(name, digest, at).await
+    }
+    async fn find(&self, digest: [u8; 32]) -> Result<Option<ApiKey>> {
+        let found = self.store.find(digest).await;
+        self.finds.fetch_add(1, Ordering::SeqCst);
+        let held = self.held.lock().take();
+        if let Some(held) = held {
+            drop(held.await);
+        }
+        found
+    }
+    async fn get(&self, id: KeyId) -> Result<Option<ApiKey>> {
+        self.store.get(id).await
+    }
+    async fn list(&self) -> Result<Vec<ApiKey>> {
+        self.store.list().await
+    }
+    async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<ApiKey>> {
+        self.store.revoke(name, at).await
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_not_brought_back_by_a_slow_lookup() {
+    let (engine, _folder) = open();
+    let (release, held) = oneshot::channel();
+    let slow = Arc::new(SlowKeys {
+        store: engine.keys(),
+        held: Mutex::new(Some(held)),
+        finds: AtomicUsize::new(0),
+    });
+    let cached = Arc::new(CachedKeys::new(slow.clone()));
+    cached.add("key", [1; 32], at(0)).await.unwrap();
+    let late = tokio::spawn({
+        let cached = Arc::clone(&cached);
+        async move { cached.find([1; 32]).await.unwrap() }
+    });
+    until("the lookup has been answered", async || slow.finds.load(Ordering::SeqCst) == 1).await;
+    let revoked = cached.revoke("key", at(1)).await.unwrap();
+    release.send(()).unwrap();
+    assert_eq!(late.await.unwrap().unwrap().revoked_at, None);
+    assert_eq!(cached.find([1; 32]).await.unwrap(), revoked);
+    // Now it is kept for a moment: no further lookup.
+    assert_eq!(cached.find([1; 32]).await.unwrap(), revoked);
+    assert_eq!(slow.finds.load(Ordering::SeqCst), 2);
+}

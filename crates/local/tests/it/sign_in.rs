@@ -1,0 +1,190 @@
+//! What a sign-in costs, counted instead of timed.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use lodge_contract::{
+    accounts::{changed, new},
+    samples::at,
+};
+use lodge_domain::{
+    Error, OsRandom, Result,
+    accounts::{
+        AccountChange, AccountStore, Accounts, AccountsSettings, EventKind, FreshSession,
+        NewAccount, NewPassword, NoProviders, SignIn, SignedIn, Username,
+    },
+    clock::ManualClock,
+    passwords::{Password, PasswordHash, Passwords},
+};
+use lodge_local::CountedFailures;
+use lodge_sqlite::Sqlite;
+use parking_lot::Mutex;
+
+use crate::support::open;
+
+const PASSWORD: &str = "a lift in the fog";
+/// An outdated hash.
+const BCRYPT: &str = "$2b$04$WYz4gw5Cos5hDj59hW0QkOJ0I99LIPD4sZUud5AAHqs0rbWaTeLBy";
+/// What [`PASSWORD`] becomes.
+const RIGHT: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$cmlnaHQ";
+
+/// Counts what it is asked to do, each with what it would cost.
+#[derive(Default)]
+struct Counting(Mutex<Vec<Work>>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Work {
+    Hash,
+    Verify { cost: String },
+}
+
+#[async_trait]
+impl Passwords for Counting {
+    async fn hash(&self, _: Password) -> Result<PasswordHash> {
+        self.0.lock().push(Work::Hash);
+        Ok(PasswordHash(RIGHT.to_owned()))
+    }
+
+    async fn verify(&self, password: Password, hash: PasswordHash) -> Result<bool> {
+        let cost: Vec<&str> = hash.0.split('$').take(4).collect();
+        self.0.lock().push(Work::Verify { cost: cost.join("$") });
+        Ok(hash.0 == RIGHT && password.as_bytes() == PASSWORD.as_bytes())
+    }
+}
+
+/// Finds every password right, and has room for so many new hashes.
+struct Lenient(AtomicUsize);
+
+#[async_trait]
+impl Passwords for Lenient {
+    async fn hash(&self, _: Password) -> Result<PasswordHash> {
+        let taken =
+            self.0.try_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1));
+        taken.map(|_| PasswordHash(RIGHT.to_owned())).map_err(|_| Error::unavailable("full"))
+    }
+
+    async fn verify(&self, _: Password, _: PasswordHash) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// Makes the account of that name.
+async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned: bool) {
+    let password = has_password.then(|| PasswordHash(RIGHT.to_owned()));
+    let account = NewAccount { password, ..new(&Username::parse(name).unwrap()) };
+    let account = store.add(account, None).await.unwrap().outcome.unwrap();
+    if banned {
+        let change = AccountChange { banned_at: Some(Some(at(1))), ..AccountChange::default() };
+        changed(store, account.id, EventKind::Banned, change).await;
+    }
+}
+
+fn service<P: Passwords + 'static>(engine: &Sqlite, passwords: &Arc<P>) -> Accounts {
+    Accounts {
+        store: engine.accounts(),
+        sessions: engine.sessions(),
+        identities: engine.identities(),
+        providers: Arc::new(NoProviders),
+        secret: engine.secret(),
+        failures: Arc::new(CountedFailures::default()),
+        passwords: Arc::clone(passwords) as Arc<dyn Passwords>,
+        clock: Arc::new(ManualClock::at(at(2))),
+        random: Arc::new(OsRandom),
+        settings: AccountsSettings {
+            session_lifetime: SignedDuration::from_hours(1),
+            open_sign_up: true,
+        },
+    }
+}
+
+async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Result<FreshSession> {
+    let password = Password::parse("password", password.to_owned())?;
+    let wish = SignIn { username: username.to_owned(), password, from: None, agent: String::new() };
+    accounts.sign_in(wish).await
+}
+
+#[tokio::test]
+async fn every_kind_of_sign_in_costs_one_verification_of_the_same_cost() {
+    let (engine, _folder) = open();
+    let store = engine.accounts();
+    known(&*store, "ada", true, false).await;
+    known(&*store, "banned", true, true).await;
+    known(&*store, "provided", false, false).await;
+    known(&*store, "banned-provided", false, true).await;
+    let passwords = Arc::new(Counting::default());
+    let accounts = service(&engine, &passwords);
+    let one = [Work::Verify { cost: "$argon2id$v=19$m=19456,t=2,p=1".to_owned() }];
+    let mut refusals = Vec::new();
+    for (kind, name, password) in [
+        ("a wrong password", "ada", "a guess"),
+        ("an unknown name", "nobody", "a guess"),
+        ("what cannot be a name", "no body at all", "a guess"),
+        ("a banned account", "banned", "a guess"),
+        ("an account without a password", "provided", "a guess"),
+        ("a banned one without a password", "banned-provided", "a guess"),
+        ("the right password", "ada", PASSWORD),
+        ("the right password of a banned account", "banned", PASSWORD),
+    ] {
+        let outcome = signed_in(&accounts, name, password).await;
+        assert_eq!(std::mem::take(&mut *passwords.0.lock()), one, "{kind}");
+        match (name, password) {
+            ("ada", PASSWORD) => assert!(outcome.is_ok(), "{kind}"),
+            ("banned", PASSWORD) => assert!(matches!(outcome, Err(Error::Forbidden(_))), "{kind}"),
+            _ => refusals.push(outcome.err().unwrap().to_string()),
+        }
+    }
+    refusals.dedup();
+    assert_eq!(refusals.len(), 1, "every guess is refused in the same words: {refusals:?}");
+}
+
+#[tokio::test]
+async fn who_is_signed_out_meanwhile_changes_no_password() {
+    let (engine, _folder) = open();
+    known(&*engine.accounts(), "ada", true, false).await;
+    let accounts = service(&engine, &Arc::new(Counting::default()));
+    let password = || Some(Password::parse("current", PASSWORD.to_owned()).unwrap());
+    let new =
+        |name: &Username| NewPassword::parse("new", "another in the fog".to_owned(), name).unwrap();
+    let change = async |me: &SignedIn| {
+        accounts.change_password(me, password(), new(&me.account.username), None).await
+    };
+    let me = async || signed_in(&accounts, "ada", PASSWORD).await.unwrap().signed_in;
+    let (mine, ended) = (me().await, me().await);
+    accounts.sign_out(&ended, ended.session.id).await.unwrap();
+    assert!(matches!(change(&ended).await, Err(Error::Forbidden(_))));
+    change(&mine).await.unwrap();
+    assert!(matches!(change(&mine).await, Err(Error::Forbidden(_))), "as it was before");
+}
+
+/// Makes an account with an outdated hash, whose owner signs in with `password`; the hash afterwards.
+async fn renewed(engine: &Sqlite, accounts: &Accounts, name: &str, password: &str) -> String {
+    let (store, name) = (engine.accounts(), Username::parse(name).unwrap());
+    let imported = NewAccount { password: Some(PasswordHash(BCRYPT.to_owned())), ..new(&name) };
+    store.add(imported, None).await.unwrap().outcome.unwrap();
+    signed_in(accounts, name.as_str(), password).await.unwrap();
+    let (_, credential) = store.find(&name).await.unwrap().unwrap();
+    credential.password.unwrap().0
+}
+
+#[tokio::test]
+async fn nobody_is_kept_out_because_their_hash_cannot_be_renewed_now() {
+    let (engine, _folder) = open();
+    let accounts = service(&engine, &Arc::new(Lenient(1.into())));
+    assert_eq!(renewed(&engine, &accounts, "ada", PASSWORD).await, RIGHT);
+    assert_eq!(renewed(&engine, &accounts, "grace", PASSWORD).await, BCRYPT, "there is no room");
+}
+
+#[tokio::test]
+async fn what_bcrypt_did_not_look_at_becomes_no_part_of_a_password() {
+    let (engine, _folder) = open();
+    let accounts = service(&engine, &Arc::new(Lenient(9.into())));
+    for (bytes, expected) in [(71, RIGHT), (72, BCRYPT), (100, BCRYPT)] {
+        let name = format!("ada-{bytes}");
+        let kept = renewed(&engine, &accounts, &name, &"x".repeat(bytes)).await;
+        assert_eq!(kept, expected, "{bytes}");
+    }
+}

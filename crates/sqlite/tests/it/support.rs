@@ -1,0 +1,22 @@
+//! What the tests share.
+
+use std::time::{Duration, Instant};
+
+use lodge_sqlite::{Options, Sqlite};
+use tempfile::TempDir;
+
+/// An engine on a new folder.
+pub(crate) fn open() -> (Sqlite, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let engine = Sqlite::open(folder.path(), &Options::default()).unwrap();
+    (engine, folder)
+}
+
+/// Waits for something that must come true within ten seconds.
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_so().await {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::task::yield_now().await;
+    }
+}
