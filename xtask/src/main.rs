@@ -1,4 +1,4 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask bench links`, `cargo xtask cluster up`,
+//! What a developer runs: `cargo xtask test`, `cargo xtask imports`, `cargo xtask bench links`, `cargo xtask cluster up`,
 //! `cargo xtask faults`, `cargo xtask mutations`, `cargo xtask fuzz`.
 
 mod bench;
@@ -7,6 +7,7 @@ mod cluster;
 mod faults;
 mod fuzz;
 mod http;
+mod imports;
 mod mutations;
 mod process;
 mod system;
@@ -28,6 +29,8 @@ struct Cli {
 enum Command {
     /// Format, lints, docs, and every test; what the tests need is installed (as root) or named.
     Test,
+    /// Read who imports whom, and name each import that must not be.
+    Imports,
     /// Measure.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::Test => test::run(),
+        Command::Imports => imports::run(),
         Command::Bench(bench) => bench::run(&bench),
         Command::Cluster(command) => cluster::run(&command),
         Command::Faults(options) => faults::run(&options),

@@ -1,0 +1,110 @@
+//! Which crate, app and handler may import what.
+
+use serde_json::Value;
+
+use super::tree::{Import, Module};
+
+const APPS: [&str; 4] = ["links", "rides", "board", "accounts"];
+
+/// Packages whose apps are apart.
+const APPS_APART: [&str; 2] = ["crates/domain", "crates/web"];
+
+/// What an app may import from accounts, so that it need not know accounts of its own: who is asking and what
+/// they may do, how to ask that, and the hook by which an app deletes what a deleted account owned.
+const WHO_IS_ASKING: [&str; 8] = [
+    "Account",
+    "AccountId",
+    "AccountsClient",
+    "Belongings",
+    "Role",
+    "SessionDigest",
+    "SignedIn",
+    "Username",
+];
+
+/// Traits of the domain that are no stores.
+const NO_STORES: [&str; 2] = ["Clock", "Random"];
+
+/// Packages that import none of ours.
+const IMPORT_NONE: [&str; 3] = ["lodge-domain", "lodge-load", "lodge-testbed"];
+
+/// Packages that import all of ours.
+const IMPORT_ALL: [&str; 2] = ["lodge", "xtask"];
+
+/// What a package imports besides the domain.
+const ALSO: [(&str, &str); 2] = [("lodge-engines", "lodge-sql"), ("lodge-sqlite", "lodge-sql")];
+
+/// What tests of every package may import.
+const FOR_TESTS: [&str; 2] = ["lodge-contract", "lodge-testbed"];
+
+/// Names each import of one app by another.
+pub(super) fn apps(imports: &[Import<'_>]) -> Vec<String> {
+    let crosses = |import: &&Import<'_>| match (app(import.from), app(import.to)) {
+        (Some(from), Some(to)) if from != to => {
+            to != "accounts" || !WHO_IS_ASKING.contains(&import.name)
+        }
+        _ => false,
+    };
+    say(imports, crosses, "an app imports another")
+}
+
+/// Names each store that is named in `web`.
+pub(super) fn stores(imports: &[Import<'_>]) -> Vec<String> {
+    let names_store = |import: &&Import<'_>| {
+        import.from.package == "crates/web"
+            && import.to.package == "crates/domain"
+            && import.to.source.traits.contains(import.name)
+            && !NO_STORES.contains(&import.name)
+    };
+    say(imports, names_store, "web reaches a store through a service only")
+}
+
+/// Names each package that depends on one that it must not know, by `cargo metadata`.
+pub(super) fn packages(metadata: &Value) -> Vec<String> {
+    let packages = || metadata["packages"].as_array().into_iter().flatten();
+    let ours = |name: &str| packages().any(|package| package["name"] == name);
+    let mut findings = Vec::new();
+    for package in packages() {
+        let from = package["name"].as_str().unwrap_or_default();
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let to = dependency["name"].as_str().unwrap_or_default();
+            if ours(to) && !may_depend(from, to, dependency["kind"] == "dev") {
+                findings.push(format!("package {from} must not depend on {to}"));
+            }
+        }
+    }
+    findings
+}
+
+fn may_depend(from: &str, to: &str, in_tests: bool) -> bool {
+    IMPORT_ALL.contains(&from)
+        || in_tests && FOR_TESTS.contains(&to)
+        || !IMPORT_NONE.contains(&from) && to == "lodge-domain"
+        || ALSO.contains(&(from, to))
+}
+
+/// The app in whose folder a file is.
+fn app(module: &Module) -> Option<&'static str> {
+    if !APPS_APART.contains(&module.package.as_str()) {
+        return None;
+    }
+    let path = module.file.strip_prefix(&module.package)?.strip_prefix("/src/")?;
+    APPS.into_iter().find(|app| {
+        path.strip_prefix(app).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
+    })
+}
+
+/// A line for each import that must not be.
+fn say<'a>(
+    imports: &[Import<'a>],
+    wrong: impl FnMut(&&Import<'a>) -> bool,
+    why: &str,
+) -> Vec<String> {
+    let line = |import: &Import<'_>| {
+        format!("{} imports {} of {}: {why}", import.from.file, import.name, import.to.file)
+    };
+    let mut lines: Vec<String> = imports.iter().filter(wrong).map(line).collect();
+    lines.sort();
+    lines.dedup();
+    lines
+}
