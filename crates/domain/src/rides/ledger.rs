@@ -5,26 +5,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{NamedBatch, Recorded, RideEvent, RideLog};
+use super::{ForEver, NamedBatch, Recorded, RideEvent, RideLog};
 use crate::{Finish, Result, Tasks};
-
-/// What has come of all events since there is the store; counted in the transaction that decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ForEver {
-    /// Stored, voids too.
-    pub stored: u64,
-    /// Sent again, and the same as before.
-    pub duplicates: u64,
-    /// Refused. Those that were refused before they came to the store are noted there a little later.
-    pub refused: u64,
-}
-
-impl ForEver {
-    /// Accepted: stored and duplicates together.
-    pub fn accepted(&self) -> u64 {
-        self.stored + self.duplicates
-    }
-}
 
 /// What this process has been sent since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ mod views;
 pub use self::{
     event::{BatchKey, EventId, GateId, NamedBatch, RideEvent, What},
     gate::{GATE_PREFIX, Gate, GateStore, Gates, Sender},
-    ledger::{ForEver, Ledger, Progress},
+    ledger::{Ledger, Progress},
     mountain::{Lift, Mountain, Ranges, Resort},
     mountain_day::MountainDay,
     pass::{Claimed, PASSES_MAX, Pass, PassCode, PassCodes, PassStore, Passes},
@@ -26,7 +26,7 @@ pub use self::{
         RideSearch, RidesFound, SEARCHES_MAX, StoredRide,
     },
     service::{NewEvent, Outcome, RideStores, Rides},
-    store::{HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
+    store::{ForEver, HIDDEN_MAX, LEADERS_MAX, Rebuilt, Recorded, RideLog, RideTallies},
     tally::{Breakdown, DayTally, HourTally, Leader, LiftTally, SeasonVertical, SkierDay, Tally},
     views::{ResortView, SkierView},
 };

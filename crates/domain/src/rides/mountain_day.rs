@@ -2,11 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Day, DayTally, LiftTally, ResortId, Rides, Season};
-use crate::Result;
-
-/// Lifts that are named of a day.
-const LIFTS_NAMED: usize = 10;
+use super::{Day, DayTally, LiftTally, ResortId, Season};
 
 /// A day at all resorts, as it was at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,27 +40,5 @@ impl MountainDay {
     /// The first after it.
     pub fn after(&self) -> Option<Day> {
         self.days.iter().find(|day| **day > self.day).copied()
-    }
-}
-
-impl Rides {
-    /// That day at all resorts, those where nobody rode too; without a day the last one of that season, without
-    /// a season the newest one. `None` if nobody rode then.
-    pub async fn mountain_day(
-        &self,
-        season: Option<Season>,
-        day: Option<Day>,
-    ) -> Result<Option<MountainDay>> {
-        let resorts = self.mountain.resorts().map(|(resort, _)| resort).collect();
-        let found = self.tallies.mountain_day(resorts, season, day, LIFTS_NAMED).await?;
-        let Some(mut whole) = found else {
-            return Ok(None);
-        };
-        for (resort, _) in self.mountain.resorts() {
-            if let Err(place) = whole.resorts.binary_search_by_key(&resort, |(id, _)| *id) {
-                whole.resorts.insert(place, (resort, DayTally::default()));
-            }
-        }
-        Ok(Some(whole))
     }
 }

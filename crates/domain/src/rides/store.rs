@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Breakdown, Day, DayTally, ForEver, Leader, MountainDay, NamedBatch, ResortDay, ResortId,
-    RideEvent, Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
+    Breakdown, Day, DayTally, Leader, MountainDay, NamedBatch, ResortDay, ResortId, RideEvent,
+    Season, SeasonVertical, SkierDay, SkierId, Span, Tally,
 };
 use crate::Result;
 
@@ -25,6 +25,24 @@ pub enum Recorded {
     VoidAlready,
     /// The key of its batch was used for another body; nothing of the batch is stored.
     KeyReused,
+}
+
+/// What has come of all events since there is the store; counted in the transaction that decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ForEver {
+    /// Stored, voids too.
+    pub stored: u64,
+    /// Sent again, and the same as before.
+    pub duplicates: u64,
+    /// Refused. Those that were refused before they came to the store are noted there a little later.
+    pub refused: u64,
+}
+
+impl ForEver {
+    /// Accepted: stored and duplicates together.
+    pub fn accepted(&self) -> u64 {
+        self.stored + self.duplicates
+    }
 }
 
 /// What was found to be otherwise than the rides say.

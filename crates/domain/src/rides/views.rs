@@ -1,10 +1,13 @@
 //! What people look at: a resort's day, who leads, a skier's season.
 
 use super::{
-    Breakdown, Day, DayTally, Leader, ResortDay, ResortId, RidePlace, Rides, Season,
+    Breakdown, Day, DayTally, Leader, MountainDay, ResortDay, ResortId, RidePlace, Rides, Season,
     SeasonVertical, SkierDay, SkierId, Span, StoredRide,
 };
 use crate::Result;
+
+/// Lifts that are named of a day.
+const LIFTS_NAMED: usize = 10;
 
 /// A resort's day, and the season around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,5 +108,25 @@ impl Rides {
     /// How many events are stored: whatever changes any sum raises it.
     pub async fn stored(&self) -> Result<u64> {
         Ok(self.log.ledger().await?.stored)
+    }
+
+    /// That day at all resorts, those where nobody rode too; without a day the last one of that season, without
+    /// a season the newest one. `None` if nobody rode then.
+    pub async fn mountain_day(
+        &self,
+        season: Option<Season>,
+        day: Option<Day>,
+    ) -> Result<Option<MountainDay>> {
+        let resorts = self.mountain.resorts().map(|(resort, _)| resort).collect();
+        let found = self.tallies.mountain_day(resorts, season, day, LIFTS_NAMED).await?;
+        let Some(mut whole) = found else {
+            return Ok(None);
+        };
+        for (resort, _) in self.mountain.resorts() {
+            if let Err(place) = whole.resorts.binary_search_by_key(&resort, |(id, _)| *id) {
+                whole.resorts.insert(place, (resort, DayTally::default()));
+            }
+        }
+        Ok(Some(whole))
     }
 }
