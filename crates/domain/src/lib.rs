@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod board;
+pub mod caller;
 pub mod clock;
 pub mod error;
 pub mod keys;
@@ -11,10 +12,12 @@ pub mod links;
 pub mod once;
 pub mod passwords;
 pub mod patch;
+pub mod pictures;
 pub mod random;
 pub mod rides;
 pub mod secret;
 mod tasks;
+mod text;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};

@@ -15,7 +15,7 @@ use lodge_domain::{
     Attempt, Error,
     accounts::SessionDigest,
     keys::TOKEN_PREFIX,
-    links::{Caller, Origin, Owner, caller::MANAGE_PREFIX},
+    links::{Caller, MANAGE_PREFIX, Origin, Owner},
     secret::InstallationSecret,
 };
 use serde::de::DeserializeOwned;

@@ -138,7 +138,7 @@ impl AccountsClient {
         }
     }
 
-    /// Those of these pictures that are somebody's; at most [`PICTURES_ASKED`](super::PICTURES_ASKED) of them.
+    /// Those of these pictures that are somebody's; at most [`PICTURES_ASKED`](crate::pictures::PICTURES_ASKED) of them.
     pub async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
         match self.0.call(Call::Pictured(pictures)).await? {
             Reply::Pictured(pictures) => Ok(pictures),

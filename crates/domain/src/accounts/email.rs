@@ -1,15 +1,14 @@
 //! Where somebody may be written to, if they like; never who they are.
 
+use crate::{Error, Result, text::parsed_text};
 use email_address::{EmailAddress, Options};
-use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
-
-/// An address of electronic mail (RFC 5321 and 5322), without a name beside it. Nobody has shown that it
-/// is theirs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Email(Box<str>);
+parsed_text! {
+    /// An address of electronic mail (RFC 5321 and 5322), without a name beside it. Nobody has shown that it
+    /// is theirs.
+    #[derive(Debug)]
+    pub struct Email(Box<str>);
+}
 
 impl Email {
     /// Takes an address as somebody typed it.
@@ -24,24 +23,6 @@ impl Email {
     /// An address that the store has kept.
     pub fn stored(text: String) -> Self {
         Self(text.into())
-    }
-
-    /// The address as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Email {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Email> for String {
-    fn from(email: Email) -> Self {
-        email.0.into()
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     LinkedIdentity, NewPassword, Nickname, PictureId, Role, Session, SessionId, SignedIn,
     by_provider::CHANGED, failures::Counted, service::NO_ACCOUNT,
 };
-use crate::{Error, Result, passwords::Password, patch};
+use crate::{Error, Result, passwords::Password, patch, pictures::PICTURES_ASKED};
 
 /// How old a session may be in which somebody without a password does what others say theirs for.
 const FRESH: SignedDuration = SignedDuration::from_mins(10);
@@ -20,9 +20,6 @@ const SESSIONS_LISTED: usize = 100;
 
 /// Events that an export holds.
 const EVENTS_EXPORTED: usize = 10_000;
-
-/// Pictures that are asked for at once, whether they are somebody's.
-pub const PICTURES_ASKED: usize = 500;
 
 /// Accounts that can be asked for at once, whether they are there.
 pub const ACCOUNTS_ASKED: usize = 500;

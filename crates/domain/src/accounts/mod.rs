@@ -14,7 +14,6 @@ mod me;
 mod new_password;
 mod nickname;
 mod order;
-mod picture;
 mod pictures;
 mod provider;
 mod service;
@@ -25,7 +24,6 @@ mod staff;
 mod store;
 mod username;
 
-pub(crate) use self::nickname::{is_unseen, shows_something};
 pub use self::{
     account::{
         Account, AccountChange, AccountId, AccountQuery, Credential, NewAccount, Reset, Role,
@@ -42,11 +40,10 @@ pub use self::{
     },
     journey::JOURNEY_LIFETIME,
     leavers::{Belongings, Leavers},
-    me::{ACCOUNTS_ASKED, Edit, Export, PICTURES_ASKED},
+    me::{ACCOUNTS_ASKED, Edit, Export},
     new_password::NewPassword,
     nickname::Nickname,
-    picture::{Picture, PictureDecoder, PictureId, PictureSize, PictureStore, Pictured, Shape},
-    pictures::{PictureKeeper, Pictures, WithPictures},
+    pictures::{Pictures, WithPictures},
     provider::{
         Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
         ProviderName, Providers,
@@ -58,4 +55,8 @@ pub use self::{
     staff::{ImportAccount, ToldEvent},
     store::{AccountStore, Changed, FeedPlace, Outcome, SessionStore},
     username::Username,
+};
+pub use crate::pictures::{
+    PICTURES_ASKED, Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize, PictureStore,
+    Pictured, Shape,
 };

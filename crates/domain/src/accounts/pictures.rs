@@ -1,104 +1,19 @@
-//! Pictures where the public is answered: decoded and kept there, while whoever has one, as the accounts tier, learns
-//! no more of it than its name.
+//! Pictures of accounts.
 
-use std::{collections::HashSet, future::Future, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_channel::oneshot;
-use futures_util::{FutureExt, TryStreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{
-    Account, AccountsClient, Backend, Call, PICTURES_ASKED, Picture, PictureDecoder, PictureId,
-    PictureSize, PictureStore, Pictured, Reply, SessionDigest, Shape, SignedIn,
+use super::{Account, AccountsClient, Backend, Call, Reply, SessionDigest, SignedIn};
+use crate::{
+    Result, Tasks,
+    pictures::{
+        Picture, PictureId, PictureKeeper, PictureSize, PictureStore, Pictured, Shape, remove,
+        to_its_end,
+    },
 };
-use crate::{Error, Random, Result, Tasks};
-
-/// How old a picture is that nobody has, before it is taken for one that nobody will have. It is kept
-/// before it is named, some seconds at most.
-const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
-
-/// Makes pictures and keeps them. Clones share it.
-#[derive(Clone)]
-pub struct PictureKeeper {
-    /// Makes them.
-    pub decoder: Arc<dyn PictureDecoder>,
-    /// Keeps them.
-    pub store: Arc<dyn PictureStore>,
-    /// Makes their names.
-    pub random: Arc<dyn Random>,
-    /// What goes on when somebody who has sent one goes away.
-    pub tasks: Arc<dyn Tasks>,
-}
-
-impl PictureKeeper {
-    /// Makes a picture of what somebody sent, which is let go of then.
-    pub async fn decoded(&self, upload: Bytes, shape: Shape) -> Result<Picture> {
-        self.decoder.decode(upload, shape).await
-    }
-
-    /// Keeps a picture of the account, or the bot, of that number, and then has it named: nothing names what is not
-    /// there. What is known not to be named is removed.
-    pub async fn keep<T, F>(
-        &self,
-        owner: i64,
-        picture: Picture,
-        name: impl FnOnce(PictureId) -> F + Send + 'static,
-    ) -> Result<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = Result<T>> + Send,
-    {
-        let id = PictureId::draw(owner, &picture, &*self.random);
-        let store = Arc::clone(&self.store);
-        let kept = async move {
-            store.put(id, picture).await?;
-            let named = name(id).await;
-            if named.as_ref().is_err_and(was_not_done) {
-                remove(&*store, id).await;
-            }
-            named
-        };
-        to_its_end(&*self.tasks, kept).await
-    }
-
-    /// Removes a picture that nothing names any more.
-    pub async fn remove(&self, id: PictureId) {
-        let store = Arc::clone(&self.store);
-        let removed = async move {
-            remove(&*store, id).await;
-            Ok(())
-        };
-        drop(to_its_end(&*self.tasks, removed).await);
-    }
-
-    /// A picture in one size, if there is such a one.
-    pub async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
-        self.store.get(id, size).await
-    }
-
-    /// Removes what none of `owners` has and nobody will have at `now`; how many pictures that were. They are there
-    /// because a process was stopped between keeping one and naming it, or because the store did not
-    /// answer when one was to be removed.
-    pub async fn sweep(&self, owners: &dyn Pictured, now: Timestamp) -> Result<usize> {
-        let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
-        let old = self.store.put_before(before);
-        let mut pages = old.try_chunks(PICTURES_ASKED).map_err(|failed| failed.1);
-        let mut removed = 0;
-        while let Some(page) = pages.try_next().await? {
-            let mut unnamed: HashSet<PictureId> = page.iter().copied().collect();
-            for named in owners.pictured(page).await? {
-                unnamed.remove(&named);
-            }
-            for id in unnamed {
-                self.store.remove(id).await?;
-                removed += 1;
-            }
-        }
-        Ok(removed)
-    }
-}
 
 /// Pictures of accounts. Clones share it.
 #[derive(Clone)]
@@ -150,11 +65,6 @@ impl Pictured for AccountsClient {
     }
 }
 
-/// Whether it is known that nothing was done; what nobody knows may have been.
-fn was_not_done(error: &Error) -> bool {
-    !matches!(error, Error::Unavailable { .. } | Error::Internal(_))
-}
-
 /// A [`Backend`] beside which pictures are kept: what an account has no more, because it has another one or
 /// is deleted, is removed when that is acknowledged.
 pub struct WithPictures {
@@ -193,21 +103,6 @@ fn gone(reply: &Reply) -> Option<PictureId> {
         Reply::Deleted { picture } => *picture,
         _ => None,
     }
-}
-
-/// Best effort: nothing names it any more, whoever keeps it notes a failure, and what stays is swept up.
-async fn remove(store: &dyn PictureStore, id: PictureId) {
-    drop(store.remove(id).await);
-}
-
-/// What comes of work that goes on also if nobody waits for it any more.
-async fn to_its_end<T: Send + 'static>(
-    tasks: &dyn Tasks,
-    work: impl Future<Output = Result<T>> + Send + 'static,
-) -> Result<T> {
-    let (done, receiver) = oneshot::channel();
-    tasks.spawn(async move { drop(done.send(work.await)) }.boxed());
-    receiver.await.unwrap_or_else(|dropped| Err(Error::internal(dropped)))
 }
 
 #[cfg(test)]

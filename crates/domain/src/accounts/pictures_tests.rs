@@ -9,8 +9,9 @@ use tokio::sync::Semaphore;
 
 use super::*;
 use crate::{
-    OsRandom,
+    Error, OsRandom,
     accounts::{AccountId, Nickname, Own, Role, Session, SessionId, Username},
+    pictures::{PICTURES_ASKED, PictureDecoder},
 };
 
 /// Pictures that are what came.

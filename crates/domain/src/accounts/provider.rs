@@ -6,15 +6,19 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::Identity;
-use crate::{Error, Random, Result, secret};
+use crate::{
+    Error, Random, Result, secret,
+    text::{display_text, parsed_text},
+};
 
 /// The longest name, in characters.
 const NAME_MAX: usize = 32;
 
-/// A provider's name in settings and paths: 1 to 32 lower-case letters, digits and hyphens.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ProviderName(Box<str>);
+parsed_text! {
+    /// A provider's name in settings and paths: 1 to 32 lower-case letters, digits and hyphens.
+    pub struct ProviderName(Box<str>);
+}
+display_text!(ProviderName);
 
 impl ProviderName {
     /// Takes a name.
@@ -27,30 +31,6 @@ impl ProviderName {
             ));
         }
         Ok(Self(text.into()))
-    }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for ProviderName {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ProviderName> for String {
-    fn from(name: ProviderName) -> Self {
-        name.0.into()
-    }
-}
-
-impl fmt::Display for ProviderName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -1,11 +1,10 @@
 //! The name by which an account is known.
 
-use std::fmt;
-
+use crate::{
+    Error, Result,
+    text::{display_text, parsed_text},
+};
 use precis_profiles::{UsernameCaseMapped, precis_core::profile::PrecisFastInvocation};
-use serde::{Deserialize, Serialize};
-
-use crate::{Error, Result};
 
 /// The longest name, in characters.
 const LENGTH_MAX: usize = 30;
@@ -13,11 +12,12 @@ const LENGTH_MAX: usize = 30;
 /// How often the profile's rules are applied until they change nothing any more (RFC 8264, section 7).
 const ROUNDS_MAX: usize = 4;
 
-/// 1 to 30 characters as the profile `UsernameCaseMapped` of RFC 8265 makes them: lower case, full-width
-/// letters made narrow, normalised, no spaces. Two names are the same if they are the same then.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Username(Box<str>);
+parsed_text! {
+    /// 1 to 30 characters as the profile `UsernameCaseMapped` of RFC 8265 makes them: lower case, full-width
+    /// letters made narrow, normalised, no spaces. Two names are the same if they are the same then.
+    pub struct Username(Box<str>);
+}
+display_text!(Username);
 
 impl Username {
     /// Takes a name as somebody typed it.
@@ -57,11 +57,6 @@ impl Username {
     pub fn stored(text: String) -> Self {
         Self(text.into())
     }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// What the profile makes of a text; nothing of one that cannot be a name.
@@ -75,31 +70,6 @@ fn enforced(typed: &str) -> Option<String> {
         name = next;
     }
     None
-}
-
-impl TryFrom<String> for Username {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Username> for String {
-    fn from(name: Username) -> Self {
-        name.0.into()
-    }
-}
-
-impl fmt::Display for Username {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Username {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&*self.0, f)
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, accounts::shows_something};
+use crate::{
+    Error, Result,
+    text::{parsed_text, shows_something},
+};
 
 /// The longest message, in characters.
 pub const BODY_CHARS_MAX: usize = 2_000;
@@ -12,11 +15,11 @@ pub const BODY_CHARS_MAX: usize = 2_000;
 /// The longest id that a client gives to a message, in bytes.
 const CLIENT_ID_MAX: usize = 64;
 
-/// The text of a message as it was typed: 1 to 2,000 characters, something to be seen among them, and no controls but
-/// ends of lines and tabs; nothing at all only where a picture says everything.
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Body(Box<str>);
+parsed_text! {
+    /// The text of a message as it was typed: 1 to 2,000 characters, something to be seen among them, and no controls but
+    /// ends of lines and tabs; nothing at all only where a picture says everything.
+    pub struct Body(Box<str>);
+}
 
 impl Body {
     /// Takes a text as somebody typed it. Browsers send ends of lines as two characters; kept is one.
@@ -51,11 +54,6 @@ impl Body {
         Self(text.into())
     }
 
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -68,30 +66,18 @@ fn is_unwritable(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-impl TryFrom<String> for Body {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Body> for String {
-    fn from(body: Body) -> Self {
-        body.0.into()
-    }
-}
-
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Body({} bytes)", self.0.len())
     }
 }
 
-/// What a message's author calls it before it is first sent: 1 to 64 visible ASCII characters. An author gives none
-/// twice, for ever.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ClientId(Box<str>);
+parsed_text! {
+    /// What a message's author calls it before it is first sent: 1 to 64 visible ASCII characters. An author gives none
+    /// twice, for ever.
+    #[derive(Debug)]
+    pub struct ClientId(Box<str>);
+}
 
 impl ClientId {
     /// Takes one as the client says it.
@@ -103,24 +89,6 @@ impl ClientId {
             "client_id",
             "must be 1 to 64 visible ASCII characters, made anew for each message",
         ))
-    }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for ClientId {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ClientId> for String {
-    fn from(id: ClientId) -> Self {
-        id.0.into()
     }
 }
 

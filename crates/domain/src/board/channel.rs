@@ -1,11 +1,12 @@
 //! Channels: where people write.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    text::{display_text, parsed_text},
+};
 
 /// The longest name of a channel, in characters.
 const SLUG_MAX: usize = 32;
@@ -19,11 +20,12 @@ pub const SLOW_MODE_S_MAX: u32 = 6 * 60 * 60;
 /// Channels of a board.
 pub const CHANNELS_MAX: usize = 500;
 
-/// A channel's name, and what it is: two channels of one name are one channel. 1 to 32 small letters, digits and
-/// hyphens, with a letter or digit at both ends.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Slug(Box<str>);
+parsed_text! {
+    /// A channel's name, and what it is: two channels of one name are one channel. 1 to 32 small letters, digits and
+    /// hyphens, with a letter or digit at both ends.
+    pub struct Slug(Box<str>);
+}
+display_text!(Slug);
 
 impl Slug {
     /// The channel that is always there.
@@ -44,36 +46,13 @@ impl Slug {
             "must be 1 to 32 letters (a to z), digits and hyphens, with no hyphen at the ends",
         ))
     }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for Slug {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
+parsed_text! {
+    /// What a channel is about, in a line: at most 200 characters.
+    #[derive(Debug, Default)]
+    pub struct Topic(Box<str>);
 }
-
-impl From<Slug> for String {
-    fn from(slug: Slug) -> Self {
-        slug.0.into()
-    }
-}
-
-impl fmt::Display for Slug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// What a channel is about, in a line: at most 200 characters.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Topic(String);
 
 impl Topic {
     /// Takes a topic as somebody typed it.
@@ -82,25 +61,7 @@ impl Topic {
         if topic.chars().count() > TOPIC_MAX || topic.chars().any(char::is_control) {
             return Err(Error::invalid("topic", "must be one line of at most 200 characters"));
         }
-        Ok(Self(topic.to_owned()))
-    }
-
-    /// The topic as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Topic {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Topic> for String {
-    fn from(topic: Topic) -> Self {
-        topic.0
+        Ok(Self(topic.into()))
     }
 }
 

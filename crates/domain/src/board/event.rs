@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Body, ClientId, Cursor, EventId, Profile, Reaction, Slug, Stamp};
-use crate::accounts::PictureId;
+use crate::pictures::PictureId;
 
 /// Whether a message can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -7,7 +7,10 @@ use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TextM
 use url::{Host, Url};
 
 use super::mentions::{MENTIONS_MAX, mentions};
-use crate::accounts::{Username, is_unseen, shows_something};
+use crate::{
+    accounts::Username,
+    text::{is_unseen, shows_something},
+};
 
 /// The most that a message becomes, in bytes; what would be longer is shown as it was typed.
 pub const HTML_BYTES_MAX: usize = 24 * 1024;

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    accounts::{Account, AccountId, PictureId, Role},
+    accounts::{Account, AccountId, Role},
     keys::{ApiKey, KeyId},
+    pictures::PictureId,
 };
 
 /// What the token of a bot starts with.

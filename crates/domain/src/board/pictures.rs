@@ -7,7 +7,8 @@ use bytes::Bytes;
 use super::{Actor, Board, Event, NewMessage, PAGE_MAX, Posted, Visibility, What};
 use crate::{
     Error, Result,
-    accounts::{AccountId, Picture, PictureId, PictureSize, Shape},
+    accounts::AccountId,
+    pictures::{Picture, PictureId, PictureSize, Shape},
 };
 
 impl Board {

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     Clock, Error, Result,
-    accounts::{AccountId, PictureKeeper, Role, Username},
+    accounts::{AccountId, Role, Username},
     keys::Keys,
+    pictures::PictureKeeper,
 };
 
 /// Channels in which something has happened that whoever listens has not heard of; past it they look at all.

@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     Result,
-    accounts::{AccountId, PictureId, Pictured, Username},
+    accounts::{AccountId, Username},
+    pictures::{PictureId, Pictured},
 };
 
 /// Most events, or messages, in a page.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{short::Short, target::Target};
-use crate::{Error, Result, accounts::AccountId, keys::KeyId, passwords::PasswordHash};
+use crate::{Error, Result, caller::Owner, passwords::PasswordHash};
 
 /// A link's identity: a short that is given away anew gets a new one. Sorts by creation (UUID v7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,35 +19,6 @@ impl LinkId {
     pub fn of(short: &Short) -> Self {
         const SHORTS: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0003);
         Self(Uuid::new_v5(&SHORTS, short.as_str().as_bytes()))
-    }
-}
-
-/// Whose a link is, beside whoever holds its manage key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Owner {
-    /// The holder of an API key.
-    Key(KeyId),
-    /// Somebody who has an account.
-    Account(AccountId),
-}
-
-impl Owner {
-    /// How stores keep it: a key's number as it is, an account's negated. Both begin at 1.
-    pub fn to_number(self) -> i64 {
-        match self {
-            Self::Key(KeyId(id)) => id,
-            Self::Account(AccountId(id)) => -id,
-        }
-    }
-
-    /// The owner of that number.
-    pub fn of_number(number: i64) -> Self {
-        if number < 0 {
-            Self::Account(AccountId(number.saturating_neg()))
-        } else {
-            Self::Key(KeyId(number))
-        }
     }
 }
 

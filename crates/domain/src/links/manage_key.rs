@@ -1,44 +1,15 @@
-//! Who asks, and what they may do.
+//! Manage keys: who has one may change its link.
 
 use subtle::ConstantTimeEq;
 
-use super::link::{Link, Owner};
-use crate::secret::{self, InstallationSecret};
+use super::link::Link;
+use crate::{
+    caller::Caller,
+    secret::{self, InstallationSecret},
+};
 
 /// What a manage key starts with.
 pub const MANAGE_PREFIX: &str = "manage_";
-
-/// Who asks for something.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Caller {
-    /// Somebody of whom we know nothing.
-    #[default]
-    Anonymous,
-    /// The holder of an API key, or somebody who is signed in.
-    Owner(Owner),
-    /// Somebody who carries what may be a link's manage key.
-    ManageKey(String),
-}
-
-impl Caller {
-    /// The caller as one of the parts that an Idempotency-Key is bound to.
-    pub fn scope(&self) -> String {
-        match self {
-            Self::Anonymous => "anonymous".to_owned(),
-            Self::Owner(Owner::Key(id)) => format!("key:{}", id.0),
-            Self::Owner(Owner::Account(id)) => format!("account:{}", id.0),
-            Self::ManageKey(key) => format!("manage:{key}"),
-        }
-    }
-
-    /// Whose a new link of this caller's is.
-    pub fn owner(&self) -> Option<Owner> {
-        match self {
-            Self::Owner(owner) => Some(*owner),
-            Self::Anonymous | Self::ManageKey(_) => None,
-        }
-    }
-}
 
 /// Derives manage keys: an HMAC over the link's id and key version, so that nothing is stored and a
 /// repeated request gets the same one.

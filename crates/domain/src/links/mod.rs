@@ -1,11 +1,11 @@
 //! Short links: what one is, who may change it, when it leads where.
 
 pub mod blocklist;
-pub mod caller;
 pub mod change;
 pub mod clicks;
 pub mod create;
 pub mod link;
+pub mod manage_key;
 pub mod moving;
 pub mod service;
 pub mod short;
@@ -16,11 +16,11 @@ pub mod transfer;
 pub mod visit;
 
 pub use blocklist::Blocklist;
-pub use caller::{Caller, ManageKeys};
 pub use change::Edit;
 pub use clicks::{ClickBatch, ClickCounter, ClickReport, ClickStore, Grouping};
 pub use create::{NewLink, Put};
-pub use link::{ClickLimit, Link, LinkId, Owner, RedirectCode, State, Tags};
+pub use link::{ClickLimit, Link, LinkId, RedirectCode, State, Tags};
+pub use manage_key::{MANAGE_PREFIX, ManageKeys};
 pub use service::{Follow, Links, LinksSettings, Mode, View};
 pub use short::Short;
 pub use store::{
@@ -30,3 +30,5 @@ pub use store::{
 pub use succession::Replacement;
 pub use target::{Origin, Target};
 pub use visit::{Device, Visit};
+
+pub use crate::caller::{Caller, Owner};

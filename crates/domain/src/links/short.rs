@@ -1,10 +1,11 @@
 //! The short: the one path segment by which a link is known.
 
-use std::{borrow::Borrow, fmt};
+use std::borrow::Borrow;
 
-use serde::{Deserialize, Serialize};
-
-use crate::{Error, Random, Result};
+use crate::{
+    Error, Random, Result,
+    text::{display_text, parsed_text},
+};
 
 /// The names that routes have or may have one day, whatever apps are on.
 pub const RESERVED: [&str; 20] = [
@@ -39,12 +40,13 @@ const GENERATED_LENGTH: usize = 7;
 /// What generated shorts are made of: no 0 O 1 I l, which people mistake for one another.
 const ALPHABET: &[u8; 57] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// 1 to 128 of the characters that a URL's path carries unencoded (`A–Z a–z 0–9 - _ . ~`, RFC 3986
-/// "unreserved"), upper and lower case apart; neither a dot at an end (`..` is a path of its own, and
-/// programs that find links in text drop a last dot) nor a reserved name or its look-alike.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Short(Box<str>);
+parsed_text! {
+    /// 1 to 128 of the characters that a URL's path carries unencoded (`A–Z a–z 0–9 - _ . ~`, RFC 3986
+    /// "unreserved"), upper and lower case apart; neither a dot at an end (`..` is a path of its own, and
+    /// programs that find links in text drop a last dot) nor a reserved name or its look-alike.
+    pub struct Short(Box<str>);
+}
+display_text!(Short);
 
 impl Short {
     /// Takes a short as a caller chose it, and says what is wrong with one that cannot be.
@@ -84,11 +86,6 @@ impl Short {
     pub fn stored(text: String) -> Self {
         Self(text.into())
     }
-
-    /// The short as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// One letter, each as likely as the other: bytes past the last multiple of 57 are drawn again.
@@ -126,34 +123,9 @@ fn skeleton(text: &str) -> String {
     folded.replace("rn", "m").replace("vv", "w")
 }
 
-impl TryFrom<String> for Short {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Short> for String {
-    fn from(short: Short) -> Self {
-        short.0.into()
-    }
-}
-
 impl Borrow<str> for Short {
     fn borrow(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&*self.0, f)
     }
 }
 

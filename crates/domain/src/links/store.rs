@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    link::{Link, LinkId, Owner},
+    Owner,
+    link::{Link, LinkId},
     short::Short,
 };
 use crate::{Attempt, Done, Error, Result};

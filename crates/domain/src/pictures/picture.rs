@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, Random, Result};
 
+/// Pictures that are asked for at once, whether they are somebody's.
+pub const PICTURES_ASKED: usize = 500;
+
 /// What a picture is made into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -199,7 +202,7 @@ pub trait PictureStore: Send + Sync {
 /// Knows which pictures somebody, or something, has.
 #[async_trait]
 pub trait Pictured: Send + Sync {
-    /// Those of these pictures, [`PICTURES_ASKED`](super::PICTURES_ASKED) at most, that are had.
+    /// Those of these pictures, [`PICTURES_ASKED`] at most, that are had.
     async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>>;
 }
 

@@ -1,13 +1,14 @@
 //! Who is told, and how that goes.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::super::{Cursor, Slug};
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    text::{display_text, parsed_text},
+};
 
 /// Hooks of a board.
 pub const HOOKS_MAX: usize = 50;
@@ -19,10 +20,11 @@ pub const HOOK_URL_BYTES_MAX: usize = 2_048;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HookId(pub i64);
 
-/// Where events are sent: https or http, without credentials and fragment, in the form that browsers would send.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct HookUrl(Box<str>);
+parsed_text! {
+    /// Where events are sent: https or http, without credentials and fragment, in the form that browsers would send.
+    pub struct HookUrl(Box<str>);
+}
+display_text!(HookUrl);
 
 impl HookUrl {
     /// Takes a URL as somebody typed it.
@@ -50,30 +52,6 @@ impl HookUrl {
     /// One that a store has kept.
     pub fn stored(text: String) -> Self {
         Self(text.into())
-    }
-
-    /// The URL as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for HookUrl {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
-    }
-}
-
-impl From<HookUrl> for String {
-    fn from(url: HookUrl) -> Self {
-        url.0.into()
-    }
-}
-
-impl fmt::Display for HookUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

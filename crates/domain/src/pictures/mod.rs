@@ -1,0 +1,13 @@
+//! Pictures, of somebody or in a message: how they are named, made and kept.
+
+mod keeper;
+mod picture;
+
+pub(crate) use self::keeper::{remove, to_its_end};
+pub use self::{
+    keeper::PictureKeeper,
+    picture::{
+        PICTURES_ASKED, Picture, PictureDecoder, PictureId, PictureSize, PictureStore, Pictured,
+        Shape,
+    },
+};

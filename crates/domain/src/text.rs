@@ -1,0 +1,83 @@
+//! Texts that were parsed once, and characters that nobody sees.
+
+/// Defines types that hold a text which their `parse` took. Serialised they are that text, and what is read is parsed
+/// again.
+macro_rules! parsed_text {
+    ($($(#[$attribute:meta])* $visibility:vis struct $name:ident(Box<str>);)+) => {$(
+        $(#[$attribute])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        $visibility struct $name(Box<str>);
+
+        impl $name {
+            /// As text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::Error;
+            fn try_from(text: String) -> $crate::Result<Self> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0.into()
+            }
+        }
+    )+};
+}
+
+/// Shows a [`parsed_text!`] as the text that it is.
+macro_rules! display_text {
+    ($name:ident) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+    };
+}
+
+pub(crate) use {display_text, parsed_text};
+
+/// Those that Unicode calls controls, and the separators of lines and paragraphs.
+pub(crate) fn is_control(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Whether anything of a text can be seen.
+pub(crate) fn shows_something(text: &str) -> bool {
+    !text.chars().all(|c| c.is_whitespace() || is_unseen(c))
+}
+
+/// Whether nobody sees a character, nor room where it stands.
+pub(crate) fn is_unseen(c: char) -> bool {
+    is_control(c) || turns_direction(c) || is_blank(c)
+}
+
+/// Unicode's property `Bidi_Control` (UAX #9).
+pub(crate) fn turns_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Those of Unicode's property `Default_Ignorable_Code_Point` that are no controls of direction, and the
+/// blank pattern of Braille: nobody sees them.
+fn is_blank(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{2800}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
