@@ -1,7 +1,7 @@
 //! The API's description: as `OpenAPI` for programs, and as a page for people, made from the same
 //! document.
 
-mod outline;
+pub(crate) mod outline;
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use utoipa::openapi::{
 
 use self::outline::{Group, groups, keys, keys_used, prose};
 use crate::{
-    Site,
+    context::SiteContext,
     error::HttpResult,
     pages::{self, Navigation},
     request::Asked,
@@ -43,7 +43,7 @@ pub(crate) fn routes() -> Routes<ApiDocs> {
 /// What the two routes work with.
 #[derive(Clone)]
 pub(crate) struct ApiDocs {
-    site: Arc<Site>,
+    site: Arc<SiteContext>,
     /// The document, but for the address of this deployment.
     document: Arc<OpenApi>,
     /// The page as it was made for each address that this deployment is asked by: it never changes, so it
@@ -51,20 +51,17 @@ pub(crate) struct ApiDocs {
     pages: Cache<String, Bytes>,
 }
 
-/// Where a body of lines says what each of them is, of which the schema of the whole knows nothing.
-pub(crate) const LINE_SCHEMA: &str = "x-line-schema";
-
 /// Addresses for which the page is kept.
 const PAGES_MAX: u64 = 16;
 
 impl ApiDocs {
     /// The description of the apps whose parts these are.
-    pub(crate) fn new(site: Arc<Site>, parts: impl IntoIterator<Item = OpenApi>) -> Self {
+    pub(crate) fn new(site: Arc<SiteContext>, parts: impl IntoIterator<Item = OpenApi>) -> Self {
         Self { site, document: Arc::new(whole(parts)), pages: Cache::new(PAGES_MAX) }
     }
 }
 
-impl FromRef<ApiDocs> for Arc<Site> {
+impl FromRef<ApiDocs> for Arc<SiteContext> {
     fn from_ref(docs: &ApiDocs) -> Self {
         Self::clone(&docs.site)
     }
@@ -293,7 +290,7 @@ mod tests {
             "/api/openapi.json",
             "/resorts/{resortID}/seasons/{seasonID}/days/{dayID}/skiers",
         ];
-        for (method, path) in crate::Front::routes()
+        for (method, path) in crate::site::routes()
             .into_iter()
             .filter(|(_, path)| path.starts_with("/api/") || crate::rides::owns(path))
             .filter(|(_, path)| !undescribed.contains(path))

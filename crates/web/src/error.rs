@@ -1,18 +1,11 @@
-//! The one place where errors become HTTP. A handler answers with a [`Problem`]; what its text and
-//! form are to the caller (RFC 9457 problem details, a page, or a message) is decided when the request is
-//! known.
+//! The one place where errors get their HTTP status. A handler answers with a [`Problem`]; the form in which its
+//! caller reads it is decided when the request is known.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use lodge_domain::Error;
-use serde::Serialize;
-
-use crate::{
-    edge::request_id::RequestId,
-    pages::{self, Navigation, Subject},
-};
 
 /// The result of a handler.
 pub type HttpResult<T = Response> = Result<T, Problem>;
@@ -32,57 +25,10 @@ pub struct Problem {
     pub cause: Option<Arc<str>>,
 }
 
-#[derive(Serialize)]
-struct ProblemDetails<'a> {
-    r#type: &'static str,
-    title: &'a str,
-    status: u16,
-    detail: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'a str>,
-    request_id: &'a str,
-}
-
-/// The form in which a caller is told of a problem.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Form {
-    /// A page under this navigation.
-    Page(Navigation, Subject),
-    /// Problem details.
-    Details,
-    /// `{"message": …}`, as clients of the published API of lift rides expect it.
-    Message,
-}
-
-#[derive(Serialize)]
-struct Message<'a> {
-    message: &'a str,
-}
-
 impl Problem {
     /// A problem of HTTP itself, which no rule knows.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into(), field: None, retry_after: None, cause: None }
-    }
-
-    /// Writes it out for the caller who sent the request. Headers that a route has set already stay.
-    pub(crate) fn render(&self, response: Response, form: Form, id: &RequestId) -> Response {
-        let (mut parts, _) = response.into_parts();
-        parts.status = self.status;
-        if self.status == StatusCode::UNAUTHORIZED {
-            parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        let (kind, body) = match form {
-            Form::Page(navigation, subject) => {
-                (HTML, pages::problem(self, navigation, subject, id))
-            }
-            Form::Details => (PROBLEM_JSON, self.to_json(id)),
-            Form::Message => (JSON, self.to_message()),
-        };
-        parts.headers.insert(header::CONTENT_TYPE, kind);
-        parts.headers.remove(header::CONTENT_LENGTH);
-        self.say_when(&mut parts.headers);
-        Response::from_parts(parts, body.into())
     }
 
     /// Says when to try again, where that is known.
@@ -96,27 +42,7 @@ impl Problem {
     pub fn title(&self) -> &'static str {
         self.status.canonical_reason().unwrap_or("Error")
     }
-
-    fn to_json(&self, id: &RequestId) -> String {
-        let details = ProblemDetails {
-            r#type: "about:blank",
-            title: self.title(),
-            status: self.status.as_u16(),
-            detail: &self.detail,
-            field: self.field.as_deref(),
-            request_id: id.as_str(),
-        };
-        serde_json::to_string(&details).unwrap_or_default()
-    }
-
-    fn to_message(&self) -> String {
-        serde_json::to_string(&Message { message: &self.detail }).unwrap_or_default()
-    }
 }
-
-const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
@@ -160,7 +86,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Leaves the body to whoever renders it when the request is known.
+/// The body is written when the request is known.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();

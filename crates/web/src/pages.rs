@@ -1,6 +1,6 @@
 //! What every page has, and the pages that belong to no app.
 
-mod assets;
+pub(crate) mod assets;
 pub(crate) mod chart;
 #[cfg(test)]
 pub(crate) mod check;
@@ -8,43 +8,23 @@ pub(crate) mod errors;
 pub(crate) mod forms;
 mod navigation;
 mod problem;
-mod sign_in;
 pub(crate) mod words;
-
-use std::sync::Arc;
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use lodge_domain::Error;
 
 pub(crate) use self::{
     assets::url as asset_url,
     navigation::{Navigation, rendered},
     problem::{Subject, problem},
-    sign_in::{Next, home, leave, let_in, own_path, signed_in, signed_out},
 };
-use crate::{Site, error::HttpResult, routes::Routes};
-
-/// Routes of files, which need nothing.
-pub(crate) fn routes() -> Routes {
-    Routes::default()
-        .on(Method::GET, "/assets/{file}", assets::file)
-        .on(Method::GET, "/favicon.ico", assets::favicon)
-        .on(Method::GET, "/robots.txt", robots)
-}
-
-/// Routes of signing in, which all apps share.
-pub(crate) fn sign_in_routes() -> Routes<Arc<Site>> {
-    Routes::default()
-        .on(Method::GET, "/login", sign_in::form)
-        .on(Method::POST, "/login", sign_in::begin)
-        .on(Method::POST, "/logout", sign_in::end)
-}
+use crate::{context::SiteContext, error::HttpResult};
 
 /// A template as an answer.
 pub(crate) fn page(
-    site: &Site,
+    site: &SiteContext,
     status: StatusCode,
     template: &impl Template,
 ) -> Result<Response, Error> {
@@ -59,17 +39,4 @@ pub(crate) fn go_to(path: &str) -> HttpResult {
     *response.status_mut() = StatusCode::SEE_OTHER;
     response.headers_mut().insert(header::LOCATION, location);
     Ok(response)
-}
-
-/// Short links are for everybody, also for search engines; what manages them is not.
-async fn robots() -> Response {
-    let text = "User-agent: *\nDisallow: /api/links\nDisallow: /api/bulk\nDisallow: /links\nDisallow: /login\nDisallow: /account\nDisallow: /admin\n";
-    (
-        [
-            (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-            (header::CACHE_CONTROL, "public, max-age=86400"),
-        ],
-        text,
-    )
-        .into_response()
 }

@@ -1,15 +1,9 @@
 //! What handlers want to know of a request, read once.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc};
 
-use axum::{
-    RequestExt as _,
-    body::{Body, Bytes, HttpBody as _},
-    extract::{FromRef, FromRequest, FromRequestParts, Path, Query, Request},
-};
-use bytes::BytesMut;
+use axum::extract::{FromRef, FromRequestParts, Path, Query};
 use http::{HeaderMap, Method, StatusCode, header, request::Parts, uri::Authority};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Error,
@@ -19,23 +13,15 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 use serde::de::DeserializeOwned;
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::timeout,
-};
 
 use crate::{
-    Site,
+    context::SiteContext,
     edge::{
         address::{Client, Peer},
-        each::OneOf,
         idempotency,
     },
     error::Problem,
 };
-
-/// The longest body that any route takes, in bytes.
-pub(crate) const LONGEST_BODY_BYTES: u64 = 2 << 20;
 
 /// What a request is besides its body.
 pub(crate) struct Asked {
@@ -85,7 +71,7 @@ impl Asked {
     }
 
     /// Who asks, by the key or the session's token in `Authorization: Bearer`.
-    pub(crate) async fn caller(&self, site: &Site) -> Result<Caller, Problem> {
+    pub(crate) async fn caller(&self, site: &SiteContext) -> Result<Caller, Problem> {
         match self.bearer() {
             None => Ok(Caller::Anonymous),
             Some(token) if let Some(digest) = SessionDigest::of_token(token) => {
@@ -156,12 +142,12 @@ const NO_SESSIONS: Error = Error::unauthenticated("there are no accounts here to
 
 impl<S: Send + Sync> FromRequestParts<S> for Asked
 where
-    Arc<Site>: FromRef<S>,
+    Arc<SiteContext>: FromRef<S>,
 {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let site = Arc::<Site>::from_ref(state);
+        let site = Arc::<SiteContext>::from_ref(state);
         let host = parts.uri.authority().map(|authority| authority.as_str().to_owned());
         let host =
             host.or_else(|| parts.headers.get(header::HOST)?.to_str().ok().map(str::to_owned));
@@ -169,7 +155,7 @@ where
         let (Some(client), Some(peer)) = known else {
             return Err(Error::internal("a request without a client").into());
         };
-        let base_url = site.settings.public_url.clone().unwrap_or_else(|| {
+        let base_url = site.public_url.clone().unwrap_or_else(|| {
             let scheme = parts
                 .headers
                 .get("x-forwarded-proto")
@@ -234,106 +220,6 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
             Error::invalid("query", format!("cannot be read: {why}")).into()
         })
     }
-}
-
-/// A request's whole body, within the route's limit, within half of the request's time, and while there is
-/// room for it among the bodies that are on their way.
-pub(crate) struct Whole(pub(crate) Bytes);
-
-impl<S: Send + Sync> FromRequest<S> for Whole
-where
-    Arc<Site>: FromRef<S>,
-{
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let site = Arc::<Site>::from_ref(state);
-        let announced = request.body().size_hint().lower();
-        let time = site.settings.request_timeout / 2;
-        let read = Self::read(announced, request.into_limited_body(), &site.body_room, time);
-        read.await.map(|held| Self(held.bytes))
-    }
-}
-
-/// A body that keeps its room for as long as it is held.
-pub(crate) struct Held<'a> {
-    /// The body.
-    pub(crate) bytes: Bytes,
-    _room: SemaphorePermit<'a>,
-    _place: Option<OneOf<IpAddr>>,
-}
-
-impl Whole {
-    /// The body of a request that its handler reads itself, because it has other limits, or looks at the
-    /// head first: at most `bytes_max`, while there is `room` for it, in KiB.
-    pub(crate) async fn up_to<'a>(
-        bytes_max: usize,
-        site: &Site,
-        body: Body,
-        room: &'a Semaphore,
-    ) -> Result<Held<'a>, Problem> {
-        let announced = body.size_hint().lower();
-        let limited = Body::new(Limited::new(body, bytes_max));
-        Self::read(announced, limited, room, site.settings.request_timeout / 2).await
-    }
-
-    /// The body of a request that brings a picture, which may come slowly: at most `bytes_max`, and few from one
-    /// address at a time, so that nobody has all the room for them.
-    pub(crate) async fn upload(
-        bytes_max: usize,
-        site: &Site,
-        client: Client,
-        body: Body,
-    ) -> Result<Held<'_>, Problem> {
-        let place = client.limited_by().map(|address| site.uploads.take(address)).transpose()?;
-        let announced = body.size_hint().lower();
-        let limited = Body::new(Limited::new(body, bytes_max));
-        let time = site.settings.request_timeout / 2 + site.settings.time_for(announced);
-        let read = Self::read(announced, limited, &site.picture_room, time).await?;
-        Ok(Held { _place: place, ..read })
-    }
-
-    async fn read(
-        announced: u64,
-        limited: Body,
-        room: &Semaphore,
-        time: Duration,
-    ) -> Result<Held<'_>, Problem> {
-        if limited.size_hint().upper().is_some_and(|limit| announced > limit) {
-            return Err(too_large());
-        }
-        let read = read_within(limited, room);
-        timeout(time, read).await.unwrap_or_else(|_| {
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))
-        })
-    }
-}
-
-/// Reads a body as it comes. It takes room for what has come of it: one that stalls keeps little from
-/// the others.
-async fn read_within(mut body: Body, room: &Semaphore) -> Result<Held<'_>, Problem> {
-    let take = |kib: usize| {
-        room.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX))
-            .map_err(|_| Error::unavailable("too many bodies are on their way"))
-    };
-    let (mut whole, mut taken) = (BytesMut::new(), take(0)?);
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(unreadable)?.into_data() else { continue };
-        whole.extend_from_slice(&data);
-        taken.merge(take(whole.len().div_ceil(1024).saturating_sub(taken.num_permits()))?);
-    }
-    Ok(Held { bytes: whole.freeze(), _room: taken, _place: None })
-}
-
-fn unreadable(error: axum::Error) -> Problem {
-    if error.into_inner().is::<LengthLimitError>() {
-        return too_large();
-    }
-    Problem::new(StatusCode::BAD_REQUEST, "the body did not arrive whole")
-}
-
-fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than this route takes")
 }
 
 /// Reads JSON, and says where it is wrong.

@@ -8,7 +8,7 @@ use axum::{
 };
 use http::Method;
 
-use crate::request::LONGEST_BODY_BYTES;
+use crate::body::LONGEST_BODY_BYTES;
 
 /// Routes with their methods, in the order in which they were added; `S` is what their handlers work with.
 pub(crate) struct Routes<S = ()> {

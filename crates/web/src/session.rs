@@ -12,7 +12,7 @@ use lodge_domain::{
 };
 
 use crate::{
-    Site,
+    context::SiteContext,
     cookies::{self, Cookie},
     request::Asked,
 };
@@ -44,7 +44,7 @@ impl Person {
 }
 
 /// Who is signed in on this browser.
-pub(crate) async fn person(site: &Site, asked: &Asked) -> Result<Option<Person>> {
+pub(crate) async fn person(site: &SiteContext, asked: &Asked) -> Result<Option<Person>> {
     if let Some(session) = of_account(asked) {
         let me = account(site, session).await?;
         return Ok(me.map(Box::new).map(Person::Account));
@@ -60,7 +60,10 @@ pub(crate) fn of_account(asked: &Asked) -> Option<SessionDigest> {
 }
 
 /// Who is signed in by it, if anybody still is.
-pub(crate) async fn account(site: &Site, session: SessionDigest) -> Result<Option<SignedIn>> {
+pub(crate) async fn account(
+    site: &SiteContext,
+    session: SessionDigest,
+) -> Result<Option<SignedIn>> {
     let Some(accounts) = &site.accounts else { return Ok(None) };
     match accounts.who(session).await {
         Ok(me) => Ok(Some(me)),
@@ -70,7 +73,7 @@ pub(crate) async fn account(site: &Site, session: SessionDigest) -> Result<Optio
 }
 
 /// The cookie that signs the owner of `key` in.
-pub(crate) fn begin_key(site: &Site, asked: &Asked, key: KeyId) -> Result<HeaderValue> {
+pub(crate) fn begin_key(site: &SiteContext, asked: &Asked, key: KeyId) -> Result<HeaderValue> {
     let note = key::note(&site.secret, key, asked.at);
     cookie(&note, key::SECONDS, asked.over_tls())
 }

@@ -17,11 +17,12 @@ use super::{
 };
 use crate::{
     answers::{self, private},
+    body::Whole,
     edge::limits,
     error::{HttpResult, Problem},
-    pages,
-    request::{self, Asked, Segment, Whole},
+    request::{self, Asked, Segment},
     routes::Routes,
+    sign_in as signing_in,
 };
 
 pub(super) fn routes() -> Routes<AccountsApp> {
@@ -53,7 +54,7 @@ pub(crate) async fn sign_up(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    limits::take(app.site.sign_ups.as_ref(), asked.client)?;
+    limits::take(app.sign_ups.as_ref(), asked.client)?;
     let wish: CreateAccount = request::json(&asked.headers, &body)?;
     let wish = wish.parse()?;
     // All but the password, which is not to be guessed from what is kept of this.
@@ -83,7 +84,7 @@ pub(crate) async fn sign_in(
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let BeginSession { username, password } = request::json(&asked.headers, &body)?;
-    let fresh = pages::let_in(&app.accounts, &asked, &username, &password).await?;
+    let fresh = signing_in::let_in(&app.accounts, &asked, &username, &password).await?;
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
 

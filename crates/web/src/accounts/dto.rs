@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::picture;
+use crate::pictures;
 
 /// An account to make.
 #[derive(Deserialize, ToSchema)]
@@ -168,7 +168,7 @@ pub(crate) struct PictureJson {
 
 impl From<PictureId> for PictureJson {
     fn from(id: PictureId) -> Self {
-        let of = |size| picture::path(id, size);
+        let of = |size| pictures::path(id, size);
         Self { large: of(PictureSize::Large), small: of(PictureSize::Small) }
     }
 }

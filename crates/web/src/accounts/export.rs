@@ -17,15 +17,7 @@ use lodge_domain::{
 };
 
 use super::{app::AccountsApp, dto::ExportJson};
-use crate::{
-    answers::private,
-    edge::{address::Client, stream::Bounds},
-    error::HttpResult,
-    kept::Kept,
-};
-
-/// Files that are under way at once, and of those for one address.
-pub(crate) const PLACES: Bounds = Bounds { places: 4, per_address: 2 };
+use crate::{answers::private, edge::address::Client, error::HttpResult, kept::Kept};
 
 /// How long one may take; its place is somebody else's then.
 const TIME_MAX: Duration = Duration::from_mins(10);

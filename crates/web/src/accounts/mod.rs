@@ -6,11 +6,11 @@ mod dto;
 mod export;
 mod openapi;
 mod pages;
-pub(crate) mod picture;
+mod picture;
 mod providers;
 
 pub(crate) use self::{
-    app::AccountsApp, export::PLACES as EXPORTS, openapi::document, picture::path as picture_path,
+    app::AccountsApp, openapi::document, picture::may_come as may_bring_picture,
 };
 use crate::routes::Routes;
 

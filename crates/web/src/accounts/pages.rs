@@ -5,9 +5,11 @@ mod check;
 mod delete;
 mod device;
 mod linking;
+mod me;
 mod people;
 mod picture;
 mod profile;
+mod profile_form;
 mod reset;
 mod sessions;
 mod sign_up;
@@ -17,16 +19,9 @@ mod somebody;
 mod samples;
 
 use http::Method;
-use lodge_domain::accounts::{SessionDigest, SignedIn};
 
 use super::app::AccountsApp;
-use crate::{
-    error::{HttpResult, Problem},
-    pages::go_to,
-    request::Asked,
-    routes::Routes,
-    session,
-};
+use crate::{pages::go_to, routes::Routes};
 
 pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default()
@@ -54,22 +49,4 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 /// The start page, where no other app has one: one's account.
 pub(super) fn start() -> Routes<AccountsApp> {
     Routes::default().on(Method::GET, "/", || async { go_to("/account") })
-}
-
-/// Somebody who is signed in with an account, and by which session.
-struct Me {
-    session: SessionDigest,
-    signed_in: SignedIn,
-}
-
-/// Who asks; `None` of a browser on which nobody is signed in with an account.
-async fn me(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
-    let Some(session) = session::of_account(asked) else { return Ok(None) };
-    let signed_in = session::account(&app.site, session).await?;
-    Ok(signed_in.map(|signed_in| Me { session, signed_in }))
-}
-
-/// Leads to signing in, and then to one's account.
-fn sign_in_first() -> HttpResult {
-    go_to("/login?next=/account")
 }

@@ -1,22 +1,18 @@
 //! Pictures: sent, taken away, and shown to everybody.
 
 use axum::{Json, body::Body, extract::State, response::IntoResponse};
-use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
-use lodge_domain::{
-    Error,
-    accounts::{Account, PictureId, PictureSize, SessionDigest, Shape, SignedIn},
-};
+use lodge_domain::accounts::{Account, SessionDigest, Shape, SignedIn};
 
 use super::{app::AccountsApp, dto::AccountJson};
 use crate::{
-    Site,
     answers::private,
-    conditional::Tagged,
-    edge::{address::Client, limits},
+    body::Held,
+    edge::address::Client,
     error::{HttpResult, Problem},
     multipart::is_form,
-    request::{Asked, Held, Segment, Whole},
+    pictures,
+    request::{Asked, Segment},
     routes::Routes,
 };
 
@@ -40,11 +36,6 @@ pub(super) fn routes() -> Routes<AccountsApp> {
     )
 }
 
-/// Where a picture is, on this site.
-pub(crate) fn path(id: PictureId, size: PictureSize) -> String {
-    format!("/-/pictures/{id}/{}", size.px())
-}
-
 /// Who sends a picture, if they may now: they are signed in, and have not sent too many. To be asked before
 /// a body is read that may be long.
 async fn admit(
@@ -53,23 +44,8 @@ async fn admit(
     session: SessionDigest,
 ) -> Result<SignedIn, Problem> {
     let me = app.accounts.who(session).await?;
-    limits::take(app.site.pictures.as_ref(), client)?;
+    app.uploads.admit(client)?;
     Ok(me)
-}
-
-/// Reads a body that is a picture, with `beside` bytes of something else about it, such as the rest of a
-/// form.
-pub(crate) async fn read(
-    site: &Site,
-    client: Client,
-    body: Body,
-    beside: usize,
-) -> Result<Held<'_>, Problem> {
-    let read = Whole::upload(bytes_max(site) + beside, site, client, body).await;
-    read.map_err(|problem| match problem.status {
-        StatusCode::PAYLOAD_TOO_LARGE => too_long(site),
-        _ => problem,
-    })
 }
 
 /// Sets somebody's picture to the one in a file of theirs, which is let go of as soon as it is decoded.
@@ -84,35 +60,6 @@ pub(crate) async fn set(
     Ok(app.pictures.set(session, me, picture).await?)
 }
 
-/// The longest picture that is taken, in bytes.
-pub(crate) fn bytes_max(site: &Site) -> usize {
-    site.settings.picture_kib_max * 1024
-}
-
-/// The same, for a form and for people.
-pub(crate) struct PictureMax {
-    pub(crate) bytes: usize,
-    pub(crate) words: String,
-}
-
-impl PictureMax {
-    /// Of this site.
-    pub(crate) fn of(site: &Site) -> Self {
-        let words = match site.settings.picture_kib_max {
-            kib if kib.is_multiple_of(1024) => format!("{} MB", kib / 1024),
-            kib => format!("{kib} KB"),
-        };
-        Self { bytes: bytes_max(site), words }
-    }
-}
-
-/// What whoever sends a longer one is told.
-pub(crate) fn too_long(site: &Site) -> Problem {
-    let reason = format!("is larger than {}; choose a smaller one", PictureMax::of(site).words);
-    let problem = Problem::from(Error::invalid("picture", reason));
-    Problem { status: StatusCode::PAYLOAD_TOO_LARGE, ..problem }
-}
-
 /// Set one's picture.
 ///
 /// It is cut to the square in its middle and made anew, at 256 and at 64 pixels a side: nothing else of the
@@ -125,7 +72,7 @@ pub(crate) fn too_long(site: &Site) -> Problem {
 pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let session = asked.session()?;
     let me = admit(&app, asked.client, session).await?;
-    let upload = read(&app.site, asked.client, body, 0).await?;
+    let upload = app.uploads.read(asked.client, body, 0).await?;
     let account = set(&app, session, &me, upload).await?;
     Ok(private(Json(AccountJson::from(&account))))
 }
@@ -148,27 +95,7 @@ pub(crate) async fn get(
     Segment((id, size)): Segment<(String, String)>,
     headers: HeaderMap,
 ) -> HttpResult {
-    let (id, size) = named(&id, Shape::Square, &size)?;
+    let (id, size) = pictures::named(&id, Shape::Square, &size)?;
     let bytes = app.pictures.get(id, size).await?;
-    answer(id, size, bytes, FOR_EVER, &headers)
+    pictures::answer(id, size, bytes, FOR_EVER, &headers)
 }
-
-/// The picture of a path, and its size.
-pub(crate) fn named(id: &str, shape: Shape, px: &str) -> Result<(PictureId, PictureSize), Error> {
-    id.parse().ok().zip(PictureSize::parse(shape, px)).ok_or(NO_PICTURE)
-}
-
-/// A picture, if there is such a one, to be cached so.
-pub(crate) fn answer(
-    id: PictureId,
-    size: PictureSize,
-    bytes: Option<Bytes>,
-    cached: &'static str,
-    headers: &HeaderMap,
-) -> HttpResult {
-    let bytes = bytes.ok_or(NO_PICTURE)?;
-    let tag = format!("{id}-{}", size.px());
-    Ok(Tagged { tag, cached, kind: "image/jpeg" }.answer(headers, bytes))
-}
-
-const NO_PICTURE: Error = Error::not_found("there is no such picture");

@@ -4,7 +4,8 @@ use std::{collections::HashSet, iter};
 
 use serde_json::Value;
 
-use super::LINE_SCHEMA;
+/// Where a body of lines says what each of them is, of which the schema of the whole knows nothing.
+pub(crate) const LINE_SCHEMA: &str = "x-line-schema";
 
 /// Operations that belong together.
 pub(super) struct Group {

@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     answers::private,
+    body::Whole,
     error::HttpResult,
-    request::{self, Asked, Parameters, Segment, Whole},
+    request::{self, Asked, Parameters, Segment},
 };
 
 /// Messages that a search finds, if the caller does not say how many.

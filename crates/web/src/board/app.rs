@@ -7,16 +7,25 @@ use lodge_domain::{
     Error, Result,
     accounts::{AccountsClient, SessionDigest, SignedIn},
     board::{Actor, BOT_PREFIX, Board, EventId, PersonId, Slug},
-    keys::KeyId,
 };
 
-use super::{hub::Hub, searches::Searches};
-use crate::{Site, edge::limits::Shares, request::Asked};
+use super::{
+    hub::Hub,
+    searches::Searches,
+    visitor::{Credential, Visitor},
+};
+use crate::{
+    context::SiteContext, edge::limits::Shares, pictures::Uploads, request::Asked,
+    settings::SiteSettings,
+};
 
 /// What is said to whoever comes without one.
 const NO_TOKEN: Error = Error::unauthenticated(
     "this needs Authorization: Bearer, and the token of a session (POST /api/session) or the key of a bot",
 );
+
+/// The longest body of a request, in bytes: 2,000 characters, however they are written in JSON.
+pub(super) const BODY_BYTES_MAX: usize = 32 << 10;
 
 /// How much more often than a person a bot may send something.
 const BOTS_SHARE: u32 = 10;
@@ -27,27 +36,14 @@ pub(crate) struct BoardApp(Arc<Parts>);
 
 /// What there is one of.
 pub(crate) struct Parts {
-    pub(crate) site: Arc<Site>,
+    pub(crate) site: Arc<SiteContext>,
     pub(crate) board: Arc<Board>,
     pub(crate) accounts: AccountsClient,
     pub(crate) hub: Hub,
     pub(crate) searches: Searches,
+    pub(super) uploads: Arc<Uploads>,
     people_send: Option<Shares<PersonId>>,
     bots_send: Option<Shares<PersonId>>,
-}
-
-/// By what somebody is here, and as long as it opens something.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Credential {
-    Session(SessionDigest),
-    Bot(KeyId),
-}
-
-/// Somebody who may be here.
-#[derive(Debug, Clone)]
-pub(crate) struct Visitor {
-    pub(crate) actor: Actor,
-    pub(crate) credential: Credential,
 }
 
 impl Deref for BoardApp {
@@ -58,7 +54,7 @@ impl Deref for BoardApp {
     }
 }
 
-impl FromRef<BoardApp> for Arc<Site> {
+impl FromRef<BoardApp> for Arc<SiteContext> {
     fn from_ref(app: &BoardApp) -> Self {
         Self::clone(&app.site)
     }
@@ -66,12 +62,18 @@ impl FromRef<BoardApp> for Arc<Site> {
 
 impl BoardApp {
     /// The app on a site that has accounts.
-    pub(crate) fn new(site: Arc<Site>, board: Arc<Board>, accounts: AccountsClient) -> Self {
-        let per_minute = site.settings.posts_per_minute;
+    pub(crate) fn new(
+        site: Arc<SiteContext>,
+        board: Arc<Board>,
+        accounts: AccountsClient,
+        uploads: Arc<Uploads>,
+        settings: &SiteSettings,
+    ) -> Self {
+        let per_minute = settings.posts_per_minute;
         let hub = Hub::new(
             Arc::clone(&board),
             accounts.clone(),
-            site.settings.connections_max,
+            settings.connections_max,
             site.end.clone(),
         );
         Self(Arc::new(Parts {
@@ -82,6 +84,7 @@ impl BoardApp {
             board,
             accounts,
             hub,
+            uploads,
         }))
     }
 

@@ -1,5 +1,7 @@
 //! The JSON shapes. Whatever people wrote is data in them.
 
+use std::borrow::Borrow;
+
 use lodge_domain::{
     accounts::{PictureId, PictureSize, Role},
     board::{
@@ -9,8 +11,12 @@ use lodge_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::pages::picture_of;
-use crate::accounts::picture_path;
+use crate::pictures;
+
+/// Where the picture of a message is.
+pub(super) fn picture_of(id: impl Borrow<PictureId>, size: PictureSize) -> String {
+    format!("/board/-/pictures/{}/{}", id.borrow(), size.px())
+}
 
 /// A channel.
 #[derive(Serialize, ToSchema)]
@@ -169,7 +175,7 @@ impl From<Profile> for PersonJson {
         Self {
             bot: profile.is_bot(),
             role: order(&profile),
-            picture: profile.picture.map(|id| picture_path(id, PictureSize::Small)),
+            picture: profile.picture.map(|id| pictures::path(id, PictureSize::Small)),
             username: profile.username,
             nickname: profile.nickname,
         }

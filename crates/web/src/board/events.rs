@@ -12,7 +12,7 @@ use super::{
     api::{cursor, limit},
     app::{BoardApp, slug},
     dto::{EventJson, EventsJson},
-    hub::Audience,
+    shared::Audience,
 };
 use crate::{
     answers::private,

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     feed::{Frame, Told},
-    hub::Shared,
+    shared::Shared,
 };
 
 /// How often it is looked whether something has happened of which nobody here has heard.

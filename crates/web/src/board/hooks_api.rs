@@ -15,12 +15,17 @@ use lodge_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema, openapi};
 
-use super::{BODY_BYTES_MAX, app::BoardApp, dto::EventJson, openapi::Failures};
+use super::{
+    app::{BODY_BYTES_MAX, BoardApp},
+    dto::EventJson,
+    openapi::Failures,
+};
 use crate::{
-    Site,
     answers::private,
+    body::Whole,
+    context::SiteContext,
     error::HttpResult,
-    request::{self, Asked, Segment, Whole},
+    request::{self, Asked, Segment},
     routes::Routes,
 };
 
@@ -31,7 +36,7 @@ pub(crate) struct HooksApp {
     pub(crate) hooks: Arc<Hooks>,
 }
 
-impl FromRef<HooksApp> for Arc<Site> {
+impl FromRef<HooksApp> for Arc<SiteContext> {
     fn from_ref(app: &HooksApp) -> Self {
         Self::clone(&app.board.site)
     }

@@ -11,7 +11,7 @@ use futures_util::{
 };
 use jiff::Timestamp;
 use lodge_domain::{
-    Clock, OsRandom, SystemClock, Tasks,
+    Clock, Error, OsRandom, SystemClock, Tasks,
     accounts::{
         AccountId, Backend, Call, Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize,
         PictureStore, Pictured, Reply, Shape, Username,
@@ -19,20 +19,22 @@ use lodge_domain::{
     board::{
         Actor, Amended, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel,
         ChannelChange, Channels, ClientId, Event, EventId, EventsPage, Known, Message,
-        MessagePictures, MessageSearch, MessagesPage, MessagesQuery, NewMessage, Origin,
-        PRESENCE_TTL, Posted, ReadNote, Report, Reports, Stamp, Unread, Version, Visibility, What,
-        Wish,
+        MessagePictures, MessageSearch, MessagesPage, MessagesQuery, NewMessage, News, Origin,
+        PRESENCE_TTL, PersonId, Posted, ReadNote, Report, Reports, Stamp, Unread, Version,
+        Visibility, What, Wish,
     },
     clock::ManualClock,
     keys::{ApiKey, KeyId, KeyStore, Keys},
 };
+use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use super::*;
 use crate::board::{
-    app::Credential,
     feed::{Told, WAITING_MAX},
     searches::Searches,
+    shared::PER_PERSON_MAX,
+    visitor::Credential,
 };
 
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -443,7 +445,7 @@ async fn one_person_has_so_many_streams_and_a_place_again_when_one_ends() {
     drop(hub.listen(1));
     assert_eq!(hub.here(&Slug::lobby()).list.len(), 2);
     drop(streams);
-    assert_eq!(hub.shared.listeners.lock().len(), 1, "who has none is not remembered");
+    assert_eq!(hub.shared.people_listening(), 1, "who has none is not remembered");
 }
 
 #[tokio::test]

@@ -6,13 +6,12 @@ use lodge_domain::{
     board::{Actor, Body, ClientId, NewMessage, Posted, Slug},
 };
 
-use super::{BODY_BYTES_MAX, BoardApp};
+use super::app::{BODY_BYTES_MAX, BoardApp};
 use crate::{
-    accounts::picture,
-    edge::limits,
+    body::{Held, Whole},
     error::Problem,
     multipart::{Form, is_form},
-    request::{Asked, Held, Whole},
+    request::Asked,
 };
 
 /// The name of the field with the file.
@@ -48,21 +47,20 @@ impl<'a> Sent<'a> {
         asked: &Asked,
         body: RequestBody,
     ) -> Result<Self, Problem> {
-        let site = &*app.site;
         let is_short = body.size_hint().upper().is_some_and(|most| most <= BODY_BYTES_MAX as u64);
         if !is_form(&asked.headers) || is_short {
-            let read = Whole::up_to(BODY_BYTES_MAX, site, body, &site.body_room).await?;
+            let read = Whole::up_to(BODY_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
             if !is_form(&asked.headers) {
                 return Ok(Self::Text(read));
             }
             let letter = Letter::of_form(app, asked, read).await?;
             if letter.picture.is_some() {
-                limits::take(site.pictures.as_ref(), asked.client)?;
+                app.uploads.admit(asked.client)?;
             }
             return Ok(Self::Form(letter));
         }
-        limits::take(site.pictures.as_ref(), asked.client)?;
-        let read = picture::read(site, asked.client, body, BODY_BYTES_MAX).await?;
+        app.uploads.admit(asked.client)?;
+        let read = app.uploads.read(asked.client, body, BODY_BYTES_MAX).await?;
         Ok(Self::Form(Letter::of_form(app, asked, read).await?))
     }
 }
@@ -73,11 +71,11 @@ impl<'a> Letter<'a> {
         asked: &Asked,
         mut body: Held<'a>,
     ) -> Result<Self, Problem> {
-        let (bytes, bytes_max) = (body.bytes.clone(), picture::bytes_max(&app.site));
+        let (bytes, bytes_max) = (body.bytes.clone(), app.uploads.bytes_max());
         let form = Form::read(&asked.headers, bytes, &TEXTS, PICTURE, bytes_max).await;
         let mut form = form.map_err(|error| match error {
             multer::Error::FieldSizeExceeded { field_name: Some(name), .. } if name == PICTURE => {
-                picture::too_long(&app.site)
+                app.uploads.too_long()
             }
             error => Error::invalid("form", format!("cannot be read: {error}")).into(),
         })?;

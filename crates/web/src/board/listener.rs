@@ -14,10 +14,10 @@ use tokio::{
 };
 
 use super::{
-    app::{Credential, Visitor},
     feed::{Frame, Told, frame, id_line, page_frame},
-    hub::{Audience, Own, Shared, Stay},
     reader::{Heard, Reader},
+    shared::{Audience, Own, Shared, Stay},
+    visitor::{Credential, Visitor},
 };
 use crate::edge::stream::named_event;
 

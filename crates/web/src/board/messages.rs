@@ -22,13 +22,14 @@ use super::{
         EditMessage, EventJson, MessageJson, MessagesJson, PostMessage, PostPicture, ReportMessage,
     },
     letter::{Letter, Sent, posted},
-    pages,
+    pages::me::reader,
 };
 use crate::{
-    accounts::picture::{answer, named},
     answers::private,
+    body::Whole,
     error::HttpResult,
-    request::{self, Asked, Parameters, Segment, Whole},
+    pictures,
+    request::{self, Asked, Parameters, Segment},
 };
 
 /// Messages on a page, if the caller does not say how many.
@@ -239,11 +240,11 @@ pub(super) async fn picture(
     // A proxy's own password is no token.
     let by = match asked.bearer().filter(|token| !token.is_empty()) {
         Some(_) => app.visitor(&asked).await?.actor,
-        None => pages::reader(&app, &asked).await?.actor,
+        None => reader(&app, &asked).await?.actor,
     };
-    let (id, size) = named(&id, Shape::Whole, &size)?;
+    let (id, size) = pictures::named(&id, Shape::Whole, &size)?;
     let bytes = app.board.picture(&by, id, size).await?;
-    answer(id, size, bytes, ASKED_AGAIN, &asked.headers)
+    pictures::answer(id, size, bytes, ASKED_AGAIN, &asked.headers)
 }
 
 /// Does something with the message of a path.

@@ -17,17 +17,19 @@ mod pages;
 mod reader;
 mod rooms;
 mod searches;
+mod shared;
 mod shown;
 mod staff;
+mod visitor;
 
 use http::Method;
 
+use self::app::BODY_BYTES_MAX;
 pub use self::hooks_api::hook_body;
-pub(crate) use self::{app::BoardApp, kept::kept, openapi::document, pages::start};
+pub(crate) use self::{
+    app::BoardApp, hooks_api::HooksApp, kept::kept, openapi::document, pages::start,
+};
 use crate::routes::Routes;
-
-/// The longest body of a request, in bytes: 2,000 characters, however they are written in JSON.
-const BODY_BYTES_MAX: usize = 32 << 10;
 
 /// Whether a path belongs to the board, whatever is or is not there.
 pub(crate) fn owns(path: &str) -> bool {

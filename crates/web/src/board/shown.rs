@@ -8,7 +8,7 @@ use lodge_domain::{
 };
 use serde::Serialize;
 
-use super::{dto::EventJson, pages::MessageItem};
+use super::{dto::EventJson, pages::message::MessageItem};
 
 /// An event with what is to be seen of its message instead of what it says.
 #[derive(Serialize)]

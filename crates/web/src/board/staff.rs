@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     answers::private,
+    body::Whole,
     error::{HttpResult, Problem},
-    request::{self, Asked, Segment, Whole},
+    request::{self, Asked, Segment},
 };
 
 /// Make a channel.

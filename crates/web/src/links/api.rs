@@ -19,13 +19,14 @@ use super::{
         BulkAnswer, BulkCreate, BulkLine, ClicksJson, CreateLink, EditLink, LinkJson, LinkPage,
         short_url,
     },
-    qr, redirect,
+    qr,
 };
 use crate::{
     answers,
+    body::Whole,
     error::{HttpResult, Problem},
-    links::app::LinksApp,
-    request::{self, Asked, Parameters, Segment, Whole},
+    links::app::{LinksApp, short_of},
+    request::{self, Asked, Parameters, Segment},
     routes::Routes,
 };
 
@@ -128,7 +129,7 @@ pub(crate) async fn read(
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
-    let short = redirect::short_of(&segment)?;
+    let short = short_of(&segment)?;
     let caller = asked.caller(&app.site).await?;
     Ok(match app.links.view(&short, &caller).await? {
         View::Managed(link) => {
@@ -152,7 +153,7 @@ pub(crate) async fn edit(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    let short = redirect::short_of(&segment)?;
+    let short = short_of(&segment)?;
     let wish: EditLink = request::json(&asked.headers, &body)?;
     let edit = wish.parse()?;
     let new_key = edit.new_manage_key;
@@ -184,7 +185,7 @@ pub(crate) async fn delete(
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
-    let short = redirect::short_of(&segment)?;
+    let short = short_of(&segment)?;
     let caller = asked.caller(&app.site).await?;
     let attempt = asked.attempt(&caller, "/api/links/{short}", &[short.as_str().as_bytes()])?;
     let done = app.links.delete(&short, &caller, if_match(&asked.headers)?, attempt).await?;
@@ -261,7 +262,7 @@ pub(crate) async fn clicks(
     Parameters(query): Parameters<ClicksQuery>,
     asked: Asked,
 ) -> HttpResult {
-    let short = redirect::short_of(&segment)?;
+    let short = short_of(&segment)?;
     let by: Grouping = query.by.as_deref().unwrap_or("day").parse()?;
     let since = match query.since {
         Some(text) => text
@@ -290,7 +291,7 @@ pub(crate) async fn qr_code(
     Segment(segment): Segment,
     asked: Asked,
 ) -> HttpResult {
-    let short: Short = redirect::short_of(&segment)?;
+    let short: Short = short_of(&segment)?;
     app.links.live(&short).await?;
     let svg = qr::svg(&short_url(&asked.base_url, &short))?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())

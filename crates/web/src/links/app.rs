@@ -5,28 +5,40 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use lodge_domain::{
     Attempt, Error, Result,
-    links::{Caller, Edit, Links},
+    links::{Caller, Edit, Links, Short},
 };
 
 use crate::{
-    Site,
-    edge::{address::Client, limits},
+    context::SiteContext,
+    edge::{
+        address::Client,
+        limits::{self, AddressLimit},
+    },
+    settings::SiteSettings,
 };
 
 /// The service, and the site that it is served on.
 #[derive(Clone)]
 pub(crate) struct LinksApp {
-    pub(crate) site: Arc<Site>,
+    pub(crate) site: Arc<SiteContext>,
     pub(crate) links: Arc<Links>,
+    /// Links that an address may create.
+    creations: Option<Arc<AddressLimit>>,
 }
 
-impl FromRef<LinksApp> for Arc<Site> {
+impl FromRef<LinksApp> for Arc<SiteContext> {
     fn from_ref(app: &LinksApp) -> Self {
         Self::clone(&app.site)
     }
 }
 
 impl LinksApp {
+    /// The app on a site.
+    pub(crate) fn new(site: Arc<SiteContext>, links: Arc<Links>, settings: &SiteSettings) -> Self {
+        let creations = AddressLimit::per_minute(settings.creations_per_minute).map(Arc::new);
+        Self { site, links, creations }
+    }
+
     /// Takes `count` links to create from the client's share. A caller who has a key is known, and can
     /// lose it; a repetition of what was done costs nothing.
     pub(super) async fn admit_creations(
@@ -36,7 +48,7 @@ impl LinksApp {
         count: u32,
         attempt: Option<&Attempt>,
     ) -> Result<()> {
-        match (&self.site.creations, caller) {
+        match (&self.creations, caller) {
             (None, _) | (_, Caller::Owner(_)) => Ok(()),
             (Some(_), _) if self.links.knows(attempt).await? => Ok(()),
             (Some(limit), _) => limit.take_many(client, count, |most| {
@@ -54,4 +66,9 @@ impl LinksApp {
         }
         Ok(())
     }
+}
+
+/// A path segment as a short; one that could never be a short is one that is not there.
+pub(crate) fn short_of(segment: &str) -> Result<Short, Error> {
+    Short::parse(segment).map_err(|_| Error::not_found("there is no such link"))
 }

@@ -1,7 +1,7 @@
 //! Short links over HTTP: redirects, the seeds' `PUT`, the JSON API, and the pages.
 
 mod api;
-pub(crate) mod app;
+mod app;
 mod dto;
 mod openapi;
 mod pages;
@@ -11,9 +11,7 @@ pub mod redirect;
 
 use http::Method;
 
-pub(crate) use self::openapi::document;
-
-use self::app::LinksApp;
+pub(crate) use self::{app::LinksApp, openapi::document};
 use crate::routes::Routes;
 
 /// Whether a path is of a link, its pages or none that there is: a short is a path of one part.

@@ -14,14 +14,15 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use crate::{
+    body::Whole,
     edge::{
         headers::POLICY_FORM_LEADS_AWAY,
         limits,
         request_id::{self, RequestId},
     },
     error::HttpResult,
-    links::app::LinksApp,
-    request::{self, Asked, Segment, Whole},
+    links::app::{LinksApp, short_of},
+    request::{self, Asked, Segment},
 };
 
 /// An edit is to be seen, and a click to be counted, so no redirect is kept: not even a permanent
@@ -111,11 +112,6 @@ pub(crate) fn visit(headers: &HeaderMap) -> Visit<'_> {
         user_agent: text(header::USER_AGENT),
         own_host: text(header::HOST),
     }
-}
-
-/// A path segment as a short; one that could never be a short is one that is not there.
-pub(crate) fn short_of(segment: &str) -> Result<Short, Error> {
-    Short::parse(segment).map_err(|_| Error::not_found("there is no such link"))
 }
 
 /// HEAD counts nothing, and says of a link that is limited or asks for a password only that it is there.

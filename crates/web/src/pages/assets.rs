@@ -3,14 +3,17 @@
 
 use std::{collections::HashMap, fmt::Write as _, io::Write as _, sync::LazyLock};
 
-use axum::{extract::RawQuery, response::Response};
+use axum::{
+    extract::RawQuery,
+    response::{IntoResponse, Response},
+};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use lodge_domain::Error;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::{conditional::Tagged, error::HttpResult, request::Segment};
+use crate::{conditional::Tagged, error::HttpResult, request::Segment, routes::Routes};
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -33,12 +36,16 @@ pub(crate) fn url(name: &str) -> &'static str {
     URLS.get(name).map_or("", String::as_str)
 }
 
+/// Routes of files, which need nothing.
+pub(crate) fn routes() -> Routes {
+    Routes::default()
+        .on(Method::GET, "/assets/{file}", file)
+        .on(Method::GET, "/favicon.ico", favicon)
+        .on(Method::GET, "/robots.txt", robots)
+}
+
 /// `GET /assets/{file}`.
-pub(super) async fn file(
-    Segment(name): Segment,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> HttpResult {
+async fn file(Segment(name): Segment, RawQuery(query): RawQuery, headers: HeaderMap) -> HttpResult {
     let file = Assets::get(&name).ok_or(Error::not_found("there is no such file"))?;
     let is_current = query.as_deref().and_then(|query| query.strip_prefix("v="))
         == Some(version(&file).as_str());
@@ -46,9 +53,22 @@ pub(super) async fn file(
 }
 
 /// `GET /favicon.ico`, for whoever asks without reading the page.
-pub(super) async fn favicon(headers: HeaderMap) -> HttpResult {
+async fn favicon(headers: HeaderMap) -> HttpResult {
     let file = Assets::get("favicon.ico").ok_or(Error::not_found("there is no such file"))?;
     Ok(answer("favicon.ico", &file, A_DAY, &headers))
+}
+
+/// Short links are for everybody, also for search engines; what manages them is not.
+async fn robots() -> Response {
+    let text = "User-agent: *\nDisallow: /api/links\nDisallow: /api/bulk\nDisallow: /links\nDisallow: /login\nDisallow: /account\nDisallow: /admin\n";
+    (
+        [
+            (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+            (header::CACHE_CONTROL, "public, max-age=86400"),
+        ],
+        text,
+    )
+        .into_response()
 }
 
 fn answer(name: &str, file: &EmbeddedFile, cached: &'static str, headers: &HeaderMap) -> Response {

@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 
 use super::{Navigation, rendered, words};
-use crate::{board, edge::request_id::RequestId, error::Problem, links};
+use crate::{edge::request_id::RequestId, error::Problem};
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -23,20 +23,6 @@ pub(crate) enum Subject {
     Links,
     Board,
     Other,
-}
-
-impl Subject {
-    /// Of a path under this navigation.
-    pub(crate) fn of(path: &str, navigation: Navigation) -> Self {
-        let is_start_of_board = path == "/" && navigation.is_board_alone();
-        if is_start_of_board || navigation.board && board::owns(path) {
-            Self::Board
-        } else if navigation.links && links::owns(path) {
-            Self::Links
-        } else {
-            Self::Other
-        }
-    }
 }
 
 /// The page that says what went wrong.
@@ -137,12 +123,11 @@ mod tests {
     #[test]
     fn a_page_of_the_board_does_not_speak_of_links_and_leads_where_its_reader_may_go() {
         let id = RequestIds::default().next();
-        let page = |status, path| {
-            let wrong = Problem::new(status, "it is so");
-            problem(&wrong, check::EVERYTHING, Subject::of(path, check::EVERYTHING), &id)
+        let page = |status, subject| {
+            problem(&Problem::new(status, "it is so"), check::EVERYTHING, subject, &id)
         };
         for status in [StatusCode::NOT_FOUND, StatusCode::GONE, StatusCode::FORBIDDEN] {
-            let (of_link, of_board) = (page(status, "/boarding"), page(status, "/board/boarding"));
+            let (of_link, of_board) = (page(status, Subject::Links), page(status, Subject::Board));
             assert!(of_link.contains("link of yours") || of_link.contains("Make a link"));
             for words in ["link of yours", "short links", "link is over", "Make a link"] {
                 assert!(!of_board.contains(words), "{of_board}");
@@ -153,9 +138,5 @@ mod tests {
             assert!(of_board.contains(&button), "{of_board}");
             assert!(!of_board.contains("Sign in as somebody"), "that would be a way past a ban");
         }
-        let alone = Navigation { links: false, rides: false, ..check::EVERYTHING };
-        assert_eq!(Subject::of("/", alone), Subject::Board);
-        assert_eq!(Subject::of("/", check::EVERYTHING), Subject::Links);
-        assert_eq!(Subject::of("/rides/nothing", check::EVERYTHING), Subject::Other);
     }
 }

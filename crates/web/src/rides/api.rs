@@ -4,13 +4,14 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::Uri;
 
 use super::{
-    RidesApp,
+    app::RidesApp,
     dto::{
         HoursJson, LeaderJson, LeadersJson, LedgerJson, LiftTableJson, LiftTablesJson, LiftsJson,
     },
+    live::LiveJson,
     query,
 };
-use crate::error::HttpResult;
+use crate::{error::HttpResult, request::Asked};
 
 /// What came of all events.
 #[utoipa::path(get, path = "/api/rides/ledger", operation_id = "getRideLedger", tag = "rides", responses((status = 200, body = LedgerJson)))]
@@ -55,4 +56,16 @@ pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let on = query::day(uri.query(), &app.rides.mountain)?;
     let hours = app.rides.tallies.breakdown(on).await?.hours;
     Ok(Json(HoursJson { hours: hours.into_iter().map(Into::into).collect() }).into_response())
+}
+
+/// Hear what changes.
+///
+/// Server-sent events: how much was ridden on the newest day, at once and then whenever it has changed, at
+/// most once a second. An event `heartbeat` says no more than that the server is there; there is one every 15
+/// seconds if there is nothing else.
+#[utoipa::path(get, path = "/api/rides/live", operation_id = "hearRides", tag = "rides",
+    responses((status = 200, description = "Each event's `data` is one of these", content_type = "text/event-stream", body = LiveJson),
+        (status = 429, description = "Too many listen from this address; see Retry-After"), (status = 503, description = "Too many listen; see Retry-After")))]
+pub(super) async fn live(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
+    Ok(app.live.told(&app.rides, asked.client)?)
 }

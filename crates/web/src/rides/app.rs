@@ -6,19 +6,21 @@ use axum::extract::FromRef;
 use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
-    rides::{EXPORTS_MAX, EventId, Recorded, Rides, SEARCHES_MAX, Sender},
+    rides::{EXPORTS_MAX, EventId, Recorded, Rides, SEARCHES_MAX, Sender, SkierId},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::live::Live;
+use super::{live::Live, number};
 use crate::{
-    Site,
+    context::SiteContext,
     edge::{
         address::Client,
+        limits::{AddressLimit, RateLimit},
         stream::{Bounds, Streams},
     },
     error::Problem,
     request,
+    settings::SiteSettings,
 };
 
 /// The header that names an event, or a batch, in errors.
@@ -40,7 +42,7 @@ pub(crate) struct RidesApp(Arc<Parts>);
 
 /// What there is one of.
 pub(crate) struct Parts {
-    pub(crate) site: Arc<Site>,
+    pub(crate) site: Arc<SiteContext>,
     pub(crate) rides: Arc<Rides>,
     /// Room for batches, in KiB. Nobody waits for it: who waits holds what others wait for.
     pub(super) batch_room: Arc<Semaphore>,
@@ -50,6 +52,10 @@ pub(crate) struct Parts {
     pub(super) exports: Arc<Streams>,
     /// Places for searches.
     pub(super) searches: Arc<Streams>,
+    /// Events that everybody together may send.
+    events: Option<RateLimit>,
+    /// Events that an address may send without a gate's key.
+    senders: Option<AddressLimit>,
 }
 
 impl Deref for RidesApp {
@@ -60,7 +66,7 @@ impl Deref for RidesApp {
     }
 }
 
-impl FromRef<RidesApp> for Arc<Site> {
+impl FromRef<RidesApp> for Arc<SiteContext> {
     fn from_ref(app: &RidesApp) -> Self {
         Self::clone(&app.site)
     }
@@ -68,20 +74,34 @@ impl FromRef<RidesApp> for Arc<Site> {
 
 impl RidesApp {
     /// The app on a site.
-    pub(crate) fn new(site: Arc<Site>, rides: Arc<Rides>) -> Self {
-        let listeners = Bounds::among(site.settings.connections_max);
+    pub(crate) fn new(site: Arc<SiteContext>, rides: Arc<Rides>, settings: &SiteSettings) -> Self {
+        let listeners = Bounds::among(settings.connections_max);
         let live = Arc::new(Live::until(site.end.clone(), listeners));
         let exports = Bounds { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
         let exports = Arc::new(Streams::new("export", exports, site.end.clone()));
         let searches = Bounds { places: SEARCHES_MAX, per_address: SEARCHES_PER_ADDRESS };
         let searches = Arc::new(Streams::new("search", searches, site.end.clone()));
         let batch_room = Arc::new(Semaphore::new(BATCHES_KIB_MAX));
-        Self(Arc::new(Parts { site, rides, batch_room, live, exports, searches }))
+        Self(Arc::new(Parts {
+            events: RateLimit::per_second(settings.ride_events_per_second),
+            senders: AddressLimit::per_minute(settings.rides_per_minute),
+            site,
+            rides,
+            batch_room,
+            live,
+            exports,
+            searches,
+        }))
     }
 
     /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.
     pub(super) async fn sender(&self, headers: &HeaderMap) -> Result<Sender> {
         self.rides.gates.authenticate(request::bearer(headers)).await
+    }
+
+    /// The skier of a number in digits.
+    pub(super) fn skier(&self, text: &str) -> Result<SkierId> {
+        self.rides.mountain.skier(number::digits(text.trim()))
     }
 
     /// Takes room for a batch.
@@ -98,11 +118,11 @@ impl RidesApp {
         sender: &Sender,
         events: u32,
     ) -> Result<(), Problem> {
-        if let (Some(limit), Sender::Nobody) = (&self.site.ride_senders, sender) {
+        if let (Some(limit), Sender::Nobody) = (&self.senders, sender) {
             let whose = "a minute without a gate's key";
             limit.take_many(client, events, |most| too_many_lines(most, whose))?;
         }
-        let Some(limit) = &self.site.ride_events else { return Ok(()) };
+        let Some(limit) = &self.events else { return Ok(()) };
         if events > limit.most() {
             return Err(too_many_lines(limit.most(), "here").into());
         }

@@ -21,8 +21,7 @@ use lodge_domain::{
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    RidesApp,
-    app::{KEY, called, kept},
+    app::{KEY, RidesApp, called, kept},
     dto::LineJson,
     json,
     lines::{self, Batch, Line},
@@ -30,9 +29,10 @@ use super::{
 };
 use crate::{
     answers,
+    body::{LONGEST_BODY_BYTES, Whole},
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    request::{self, LONGEST_BODY_BYTES, Whole},
+    request,
 };
 
 const KINDS: [&str; 4] =

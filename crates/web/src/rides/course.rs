@@ -13,8 +13,7 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    RidesApp,
-    app::{KEY, called, event_id, kept},
+    app::{KEY, RidesApp, called, event_id, kept},
     dto::{
         Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
         VerticalAnswer, VerticalJson,
@@ -25,9 +24,10 @@ use super::{
 };
 use crate::{
     answers,
+    body::Whole,
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    request::{self, Whole},
+    request,
 };
 
 /// The longest body of a ride, in bytes: twenty times what it needs.

@@ -14,7 +14,7 @@ use lodge_domain::{
     rides::{EventId, GateId, ResortId, RidePlace, Season, StoredRide},
 };
 
-use super::{RidesApp, query};
+use super::{app::RidesApp, query};
 use crate::{
     error::HttpResult,
     request::{self, Asked},

@@ -1,11 +1,11 @@
-//! The newest day while it goes on: `GET /api/rides/live`.
+//! The newest day while it goes on.
 
 use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
 
-use axum::{extract::State, response::Response};
+use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use lodge_domain::{
@@ -21,14 +21,9 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use utoipa::ToSchema;
 
-use super::RidesApp;
-use crate::{
-    edge::{
-        address::Client,
-        stream::{Bounds, Streams, event},
-    },
-    error::HttpResult,
-    request::Asked,
+use crate::edge::{
+    address::Client,
+    stream::{Bounds, Streams, event},
 };
 
 /// How often it is looked whether something has changed.
@@ -81,18 +76,6 @@ impl From<(ResortId, DayTally)> for LiveResortJson {
     }
 }
 
-/// Hear what changes.
-///
-/// Server-sent events: how much was ridden on the newest day, at once and then whenever it has changed, at
-/// most once a second. An event `heartbeat` says no more than that the server is there; there is one every 15
-/// seconds if there is nothing else.
-#[utoipa::path(get, path = "/api/rides/live", operation_id = "hearRides", tag = "rides",
-    responses((status = 200, description = "Each event's `data` is one of these", content_type = "text/event-stream", body = LiveJson),
-        (status = 429, description = "Too many listen from this address; see Retry-After"), (status = 503, description = "Too many listen; see Retry-After")))]
-pub(super) async fn live(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
-    Ok(app.live.told(&app.rides, asked.client)?)
-}
-
 /// Tells listeners of changes. Whatever many of them there are, one task looks, while there are any, and
 /// each holds the same bytes.
 pub(super) struct Live {
@@ -113,7 +96,7 @@ impl Live {
     }
 
     /// Answers a listener.
-    fn told(&self, rides: &Arc<Rides>, client: Client) -> Result<Response> {
+    pub(super) fn told(&self, rides: &Arc<Rides>, client: Client) -> Result<Response> {
         let place = self.streams.place(client)?;
         let feed = self.feed(|latest| look(Arc::clone(rides), latest));
         Ok(place.answer(changes(feed)))

@@ -59,7 +59,7 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/api/rides/hours", api::hours)
         .on(Method::GET, "/api/rides/search", search::search)
         .on(Method::GET, "/api/rides/export.csv", export::season_csv)
-        .on(Method::GET, "/api/rides/live", live::live)
+        .on(Method::GET, "/api/rides/live", api::live)
         .merge(pages::routes())
 }
 

@@ -13,9 +13,9 @@ use utoipa::{
 use super::{
     api, batch, course,
     dto::{DimensionJson, EventJson, LineJson, MessageJson},
-    export, live, search,
+    export, search,
 };
-use crate::api_docs::LINE_SCHEMA;
+use crate::api_docs::outline::LINE_SCHEMA;
 
 const ND_JSON: &str = "application/x-ndjson";
 
@@ -35,7 +35,7 @@ const ND_JSON: &str = "application/x-ndjson";
         api::hours,
         search::search,
         export::season_csv,
-        live::live,
+        api::live,
         api::resorts,
         api::ledger
     ),

@@ -10,7 +10,7 @@ use lodge_domain::{
 };
 
 use super::{
-    RidesApp,
+    app::RidesApp,
     dto::{DimensionJson, FoundJson},
     number,
     query::{add, add_all, pairs},

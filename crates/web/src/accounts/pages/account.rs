@@ -9,16 +9,17 @@ use lodge_domain::{
     accounts::{Account, LinkedIdentity, PictureSize, Provider, ProviderName, Role, Session},
 };
 
-use super::{Me, device, me, profile::ProfileForm, sign_in_first};
+use super::{
+    device,
+    me::{Me, me, sign_in_first},
+    profile_form::ProfileForm,
+};
 use crate::{
-    accounts::{
-        app::AccountsApp,
-        export::exported,
-        picture::{self, PictureMax},
-    },
+    accounts::{app::AccountsApp, export::exported},
     edge::headers::POLICY_FORM_LEADS_AWAY,
     error::HttpResult,
     pages::{self, errors::FormErrors},
+    pictures::{self, PictureMax},
     request::Asked,
 };
 
@@ -41,7 +42,7 @@ impl AccountPage<'_> {
 
     /// Where one's picture is.
     fn picture(&self) -> Option<String> {
-        self.account.picture.map(|id| picture::path(id, PictureSize::Large))
+        self.account.picture.map(|id| pictures::path(id, PictureSize::Large))
     }
 
     /// Whether something opens the account beside this.
@@ -120,7 +121,7 @@ pub(super) async fn page(
         .collect();
     let View { notice, form, errors } = view;
     let (account, ways) = (&me.signed_in.account, ways(app, me).await?);
-    let picture_max = &PictureMax::of(&app.site);
+    let picture_max = &app.uploads.max();
     let (sessions, ways) = (&sessions[..], &ways[..]);
     let page = AccountPage { account, sessions, ways, notice, form, errors, picture_max };
     let mut response = pages::page(&app.site, status, &page)?;

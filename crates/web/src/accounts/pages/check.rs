@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     accounts::app::AccountsApp,
     answers::private,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::errors::FormErrors,
-    request::{self, Asked, Whole},
+    request::{self, Asked},
 };
 
 /// A field as far as it is typed.
@@ -38,7 +39,7 @@ pub(super) async fn check(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    limits::take(app.site.checks.as_ref(), asked.client)?;
+    limits::take(app.checks.as_ref(), asked.client)?;
     let typed: Typed = request::form(&body)?;
     let problem = match looked_at(&app, typed).await {
         Ok(()) => None,

@@ -7,18 +7,17 @@ use lodge_domain::{Error, accounts::Username, passwords::Password};
 use serde::Deserialize;
 
 use super::{
-    Me,
     account::{self, View},
-    me,
-    profile::ProfileForm,
-    sign_in_first,
+    me::{Me, me, sign_in_first},
+    profile_form::ProfileForm,
 };
 use crate::{
     accounts::app::AccountsApp,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::{self, errors::FormErrors},
-    request::{self, Asked, Whole},
+    request::{self, Asked},
     session,
 };
 

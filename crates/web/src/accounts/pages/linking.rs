@@ -12,18 +12,20 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    Me,
     account::{self, View, field_of},
-    me,
-    profile::ProfileForm,
-    sign_in_first,
+    me::{Me, me, sign_in_first},
+    profile_form::ProfileForm,
 };
 use crate::{
-    accounts::{app::AccountsApp, providers},
+    accounts::{
+        app::AccountsApp,
+        providers::{departure, outcome::not_linked},
+    },
+    body::Whole,
     edge::limits,
     error::{HttpResult, Problem},
     pages::{errors::FormErrors, go_to, words},
-    request::{self, Asked, Segment, Whole},
+    request::{self, Asked, Segment},
 };
 
 #[derive(Default, Deserialize)]
@@ -42,14 +44,14 @@ pub(super) async fn link(
 ) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let (form, provider) = (request::form(&body)?, providers::named(&name)?);
-    match departure(&app, &asked, &me, &provider, form).await {
-        Ok(departure) => providers::away_to_link(&asked, &departure),
+    let (form, provider) = (request::form(&body)?, departure::named(&name)?);
+    match begun(&app, &asked, &me, &provider, form).await {
+        Ok(begun) => departure::away_to_link(&asked, &begun),
         Err(error) => not_yet(&app, &me, &provider, error.into()).await,
     }
 }
 
-async fn departure(
+async fn begun(
     app: &AccountsApp,
     asked: &Asked,
     me: &Me,
@@ -59,7 +61,7 @@ async fn departure(
     let LinkForm { current } = form;
     let has_password = me.signed_in.account.has_password;
     let current = has_password.then(|| Password::parse("current", current)).transpose()?;
-    let back = providers::callback_of(app, asked, provider)?;
+    let back = departure::callback_of(app, asked, provider)?;
     let from = asked.client.limited_by();
     app.accounts.depart_to_link(me.session, provider.clone(), back, current, from).await
 }
@@ -76,7 +78,7 @@ async fn not_yet(
         StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
     );
     if !me.signed_in.account.has_password || !is_about_password {
-        return providers::not_linked(app, problem);
+        return not_linked(app, problem);
     }
     let mut errors = FormErrors::default();
     match problem.status {

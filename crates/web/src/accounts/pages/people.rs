@@ -5,15 +5,15 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Account, AccountQuery, Role, Username},
+    accounts::{Account, AccountQuery, Username},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Me, me};
+use super::me::{staff, staff_sign_in_first};
 use crate::{
     accounts::app::AccountsApp,
-    error::{HttpResult, Problem},
-    pages::{self, go_to},
+    error::HttpResult,
+    pages,
     request::{Asked, Parameters},
 };
 
@@ -47,7 +47,7 @@ pub(super) async fn list(
     Parameters(filter): Parameters<Filter>,
     asked: Asked,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first() };
+    let Some(me) = staff(&app, &asked).await? else { return staff_sign_in_first() };
     let paged = !filter.after.is_empty();
     let after = paged.then(|| Username::parse(&filter.after)).transpose()?;
     // One more than shown tells whether there are others.
@@ -63,20 +63,4 @@ pub(super) async fn list(
         .map_err(Error::internal)?;
     let page = PeoplePage { accounts: &accounts, filter: &filter, paged, next };
     Ok(pages::page(&app.site, StatusCode::OK, &page)?)
-}
-
-/// Who asks, if it is somebody of the staff; `None` of a browser on which nobody is signed in. What they
-/// may do is decided where it is done.
-pub(super) async fn staff(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
-    match me(app, asked).await? {
-        Some(me) if me.signed_in.account.role < Role::Moderator => {
-            Err(Error::forbidden("this is for staff").into())
-        }
-        me => Ok(me),
-    }
-}
-
-/// Leads to signing in, and then to the list.
-pub(super) fn sign_in_first() -> HttpResult {
-    go_to("/login?next=/admin/accounts")
 }

@@ -6,19 +6,16 @@ use http::{HeaderMap, StatusCode};
 use lodge_domain::{Error, accounts::Account};
 
 use super::{
-    Me,
     account::{self, View},
-    me,
-    profile::ProfileForm,
-    sign_in_first,
+    me::{Me, me, sign_in_first},
+    profile_form::ProfileForm,
 };
 use crate::{
-    Site,
     accounts::{app::AccountsApp, picture},
-    edge::limits,
     error::{HttpResult, Problem},
     multipart::Form,
     pages::{errors::FormErrors, go_to},
+    pictures::Uploads,
     request::Asked,
 };
 
@@ -31,7 +28,7 @@ const BESIDE: usize = 4 << 10;
 /// `POST /account/picture`.
 pub(super) async fn set(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    limits::take(app.site.pictures.as_ref(), asked.client)?;
+    app.uploads.admit(asked.client)?;
     match sent(&app, &me, &asked, body).await {
         Ok(_) => go_to("/account?saved"),
         Err(problem) => again(&app, &me, problem).await,
@@ -39,16 +36,16 @@ pub(super) async fn set(State(app): State<AccountsApp>, asked: Asked, body: Body
 }
 
 async fn sent(app: &AccountsApp, me: &Me, asked: &Asked, body: Body) -> Result<Account, Problem> {
-    let mut body = picture::read(&app.site, asked.client, body, BESIDE).await?;
-    body.bytes = uploaded(&app.site, &asked.headers, body.bytes).await?;
+    let mut body = app.uploads.read(asked.client, body, BESIDE).await?;
+    body.bytes = uploaded(&app.uploads, &asked.headers, body.bytes).await?;
     picture::set(app, me.session, &me.signed_in, body).await
 }
 
 /// The file in the form.
-async fn uploaded(site: &Site, headers: &HeaderMap, body: Bytes) -> Result<Bytes, Problem> {
-    let file = file(headers, body, picture::bytes_max(site)).await;
+async fn uploaded(uploads: &Uploads, headers: &HeaderMap, body: Bytes) -> Result<Bytes, Problem> {
+    let file = file(headers, body, uploads.bytes_max()).await;
     let file = file.map_err(|error| match error {
-        multer::Error::FieldSizeExceeded { .. } => picture::too_long(site),
+        multer::Error::FieldSizeExceeded { .. } => uploads.too_long(),
         _ => no_file().into(),
     })?;
     file.filter(|file| !file.is_empty()).ok_or_else(|| no_file().into())

@@ -2,59 +2,22 @@
 
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::{
-    Error,
-    accounts::{Account, Edit, Email, NewPassword, Nickname},
-    passwords::Password,
-};
+use lodge_domain::{Error, accounts::NewPassword, passwords::Password};
 use serde::Deserialize;
 
 use super::{
-    Me,
     account::{self, View},
-    me, sign_in_first,
+    me::{Me, me, sign_in_first},
+    profile_form::ProfileForm,
 };
 use crate::{
     accounts::app::AccountsApp,
+    body::Whole,
     edge::limits,
     error::HttpResult,
-    pages::{errors::FormErrors, forms::given, go_to},
-    request::{self, Asked, Whole},
+    pages::{errors::FormErrors, go_to},
+    request::{self, Asked},
 };
-
-/// What was typed, each field as text.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct ProfileForm {
-    pub(super) nickname: String,
-    pub(super) email: String,
-}
-
-impl ProfileForm {
-    /// What the form starts with.
-    pub(super) fn of(account: &Account) -> Self {
-        Self {
-            nickname: account.nickname.to_string(),
-            email: account
-                .email
-                .as_ref()
-                .map(|email| email.as_str().to_owned())
-                .unwrap_or_default(),
-        }
-    }
-
-    fn parse(&self) -> Result<Edit, FormErrors> {
-        let mut errors = FormErrors::default();
-        let nickname = errors.take(Nickname::parse(&self.nickname));
-        let email = errors.take(given(&self.email).map(Email::parse).transpose());
-        match (nickname, email) {
-            (Some(nickname), Some(email)) => {
-                Ok(Edit { nickname: Some(nickname), email: Some(email) })
-            }
-            _ => Err(errors),
-        }
-    }
-}
 
 /// `POST /account`.
 pub(super) async fn edit(

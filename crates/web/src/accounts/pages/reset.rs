@@ -11,10 +11,11 @@ use serde::Deserialize;
 
 use crate::{
     accounts::app::AccountsApp,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::{self, errors::FormErrors},
-    request::{self, Asked, Whole},
+    request::{self, Asked},
 };
 
 #[derive(Template)]

@@ -11,14 +11,14 @@ use super::{
     account::{AccountPage, Place, Way},
     delete::DeletedPage,
     people::{Filter, PeoplePage},
-    profile::ProfileForm,
+    profile_form::ProfileForm,
     reset::{ResetForm, ResetPage},
     sign_up::{SignUpForm, SignUpPage},
     somebody::{CodePage, SomebodyPage},
 };
 use crate::{
-    accounts::picture::PictureMax,
     pages::{self, check, errors::FormErrors},
+    pictures::PictureMax,
 };
 
 const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";

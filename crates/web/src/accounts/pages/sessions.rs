@@ -3,12 +3,13 @@
 use axum::extract::State;
 use lodge_domain::{Error, accounts::SessionId};
 
-use super::{me, sign_in_first};
+use super::me::{me, sign_in_first};
 use crate::{
     accounts::app::AccountsApp,
     error::HttpResult,
-    pages::{self, go_to},
+    pages::go_to,
     request::{Asked, Segment},
+    sign_in,
 };
 
 /// `POST /account/sessions/{id}`.
@@ -23,7 +24,7 @@ pub(super) async fn end(
     match app.accounts.sign_out(me.session, Some(id)).await {
         // A second click on the same button.
         Ok(()) | Err(Error::NotFound(_)) if id == me.signed_in.session.id => {
-            pages::signed_out(&asked, "/login")
+            sign_in::signed_out(&asked, "/login")
         }
         Ok(()) | Err(Error::NotFound(_)) => go_to("/account?ended"),
         Err(error) => Err(error.into()),
@@ -34,5 +35,5 @@ pub(super) async fn end(
 pub(super) async fn end_all(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     app.accounts.sign_out_everywhere(me.session).await?;
-    pages::signed_out(&asked, "/login")
+    sign_in::signed_out(&asked, "/login")
 }

@@ -11,16 +11,18 @@ use serde::Deserialize;
 
 use crate::{
     accounts::app::AccountsApp,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::{
-        self, Next,
+        self,
         errors::FormErrors,
         forms::{self, given},
         go_to,
     },
-    request::{self, Asked, Parameters, Whole},
+    request::{self, Asked, Parameters},
     session,
+    sign_in::{self, Next},
 };
 
 #[derive(Template)]
@@ -78,7 +80,7 @@ pub(super) async fn make(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    limits::take(app.site.sign_ups.as_ref(), asked.client)?;
+    limits::take(app.sign_ups.as_ref(), asked.client)?;
     let form: SignUpForm = request::form(&body)?;
     let wish = match form.parse() {
         Ok(wish) => wish,
@@ -113,10 +115,10 @@ async fn welcome(
     account: &Account,
     SignUpForm { password, next, .. }: &SignUpForm,
 ) -> HttpResult {
-    pages::leave(&app.site, asked).await?;
-    match pages::let_in(&app.accounts, asked, account.username.as_str(), password).await {
+    sign_in::leave(&app.site, asked).await?;
+    match sign_in::let_in(&app.accounts, asked, account.username.as_str(), password).await {
         Ok(fresh) => {
-            pages::signed_in(next, "/account?welcome", session::begin_account(asked, &fresh)?)
+            sign_in::signed_in(next, "/account?welcome", session::begin_account(asked, &fresh)?)
         }
         // The account is made, whatever keeps its owner from going in at once.
         Err(_) => go_to("/login?next=/account"),

@@ -10,15 +10,14 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{
-    Me,
-    people::{sign_in_first, staff},
-};
+use super::me::{Me, staff, staff_sign_in_first};
 use crate::{
-    accounts::{app::AccountsApp, picture},
+    accounts::app::AccountsApp,
+    body::Whole,
     error::{HttpResult, Problem},
     pages::{self, go_to},
-    request::{self, Asked, Segment, Whole},
+    pictures,
+    request::{self, Asked, Segment},
 };
 
 #[derive(Template)]
@@ -42,7 +41,7 @@ impl SomebodyPage<'_> {
 
     /// Where their picture is.
     fn picture(&self) -> Option<String> {
-        self.account.picture.map(|id| picture::path(id, PictureSize::Large))
+        self.account.picture.map(|id| pictures::path(id, PictureSize::Large))
     }
 
     /// Whether one gives them codes.
@@ -66,7 +65,7 @@ pub(super) async fn show(
     RawQuery(query): RawQuery,
     asked: Asked,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first() };
+    let Some(me) = staff(&app, &asked).await? else { return staff_sign_in_first() };
     let account = app.accounts.user(named(&segment)?).await?;
     let notice = (query.as_deref() == Some("saved")).then_some("Done.");
     let page = SomebodyPage { me: &me.signed_in.account, account: &account, notice };
@@ -102,7 +101,7 @@ pub(super) async fn change(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return sign_in_first() };
+    let Some(me) = staff(&app, &asked).await? else { return staff_sign_in_first() };
     let form: ChangeForm = request::form(&body)?;
     let name = named(&segment)?;
     if let Some(code) = done(&app, &me, &name, form).await? {

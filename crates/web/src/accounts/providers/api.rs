@@ -4,7 +4,7 @@ use axum::{Json, extract::State, response::IntoResponse};
 use http::{Method, StatusCode};
 use lodge_domain::accounts::NO_PROVIDER;
 
-use super::named;
+use super::departure::named;
 use crate::{
     accounts::{
         app::AccountsApp,

@@ -10,13 +10,17 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{ACCOUNT, CookieName, OVER, keep, let_in, refusal};
+use super::{
+    cookie::{CookieName, OVER, keep},
+    outcome::{ACCOUNT, let_in, refusal},
+};
 use crate::{
     accounts::app::AccountsApp,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::{self, go_to, words},
-    request::{self, Asked, Whole},
+    request::{self, Asked},
     routes::Routes,
 };
 
@@ -77,7 +81,7 @@ struct NameForm {
 
 /// `POST /signup/name`.
 async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
-    limits::take(app.site.sign_ups.as_ref(), asked.client)?;
+    limits::take(app.sign_ups.as_ref(), asked.client)?;
     let NameForm { username: typed } = request::form(&body)?;
     let Some(Kept { ticket, next, .. }) = kept(&asked) else {
         return refusal(&app, TOO_LATE.into());

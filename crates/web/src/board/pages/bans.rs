@@ -10,12 +10,13 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{sign_in_first, staff};
+use super::me::{sign_in_first, staff};
 use crate::{
-    board::BoardApp,
+    board::app::BoardApp,
+    body::Whole,
     error::HttpResult,
     pages::{self, errors::FormErrors, go_to},
-    request::{self, Asked, Parameters, Whole},
+    request::{self, Asked, Parameters},
 };
 
 const PATH: &str = "/board/-/bans";

@@ -17,16 +17,19 @@ use lodge_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{MessageItem, me, sign_in_first, unread_of, wants_json};
+use super::{
+    me::{me, sign_in_first, wants_json},
+    message::MessageItem,
+    words::unread_of,
+};
 use crate::{
-    accounts::picture::PictureMax,
     board::{
-        BoardApp,
-        app::slug,
+        app::{BoardApp, slug},
         letter::{Letter, Sent, posted},
     },
     error::{HttpResult, Problem},
     pages::{self, errors::FormErrors, forms, go_to},
+    pictures::PictureMax,
     request::{self, Asked, Parameters, Segment},
 };
 
@@ -169,7 +172,7 @@ async fn page(
         people: &app.hub.here(&slug).list,
         channels: &channels(app, me, &slug).await?,
         reports: if me.is_staff() { board.reports_count(me).await? } else { 0 },
-        picture_max: &PictureMax::of(&app.site),
+        picture_max: &app.uploads.max(),
         client_id: &form.client_id,
         typed: &form.body,
         answered: answered.as_ref(),

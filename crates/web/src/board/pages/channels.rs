@@ -9,12 +9,16 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{me, sign_in_first, unread_of};
+use super::{
+    me::{me, sign_in_first, staff},
+    words::unread_of,
+};
 use crate::{
-    board::BoardApp,
+    board::app::BoardApp,
+    body::Whole,
     error::HttpResult,
     pages::{self, errors::FormErrors, forms, go_to},
-    request::{self, Asked, Parameters, Whole},
+    request::{self, Asked, Parameters},
 };
 
 #[derive(Template)]
@@ -108,7 +112,7 @@ pub(super) async fn save(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    let Some(me) = super::staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
     let form: ChannelForm = request::form(&body)?;
     let error = match saved(&app, &me, &form).await {
         Ok(()) => return go_to(&format!("{PATH}?saved")),

@@ -4,8 +4,11 @@ use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
 
-use super::{MessageItem, sign_in_first, staff};
-use crate::{board::BoardApp, error::HttpResult, pages, request::Asked};
+use super::{
+    me::{sign_in_first, staff},
+    message::MessageItem,
+};
+use crate::{board::app::BoardApp, error::HttpResult, pages, request::Asked};
 
 /// Messages that are shown.
 const SHOWN: usize = 50;

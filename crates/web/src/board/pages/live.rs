@@ -5,20 +5,21 @@ use http::StatusCode;
 use lodge_domain::board::{Reach, ReadNote};
 use serde::{Deserialize, Serialize};
 
-use super::reader;
+use super::me::reader;
 use crate::{
     answers::private,
     board::{
-        BoardApp,
         api::cursor,
-        app::{Visitor, slug},
+        app::{BoardApp, slug},
         dto::UnreadJson,
         events::begin,
-        hub::Audience,
+        shared::Audience,
         shown::{ShownJson, shown},
+        visitor::Visitor,
     },
+    body::Whole,
     error::HttpResult,
-    request::{self, Asked, Parameters, Segment, Whole},
+    request::{self, Asked, Parameters, Segment},
 };
 
 /// Events that are told at once.

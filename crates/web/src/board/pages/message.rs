@@ -9,12 +9,12 @@ use lodge_domain::{
 /// A message as it stands.
 #[derive(Template)]
 #[template(path = "board/message.html")]
-pub(in crate::board) struct MessageItem<'a> {
-    pub(in crate::board) message: &'a Message,
+pub(crate) struct MessageItem<'a> {
+    pub(crate) message: &'a Message,
     /// Whom it is shown to, if it is not the same for all.
-    pub(in crate::board) reader: Option<&'a Profile>,
+    pub(crate) reader: Option<&'a Profile>,
     /// Whether its signs can be looked at and no more.
-    pub(in crate::board) is_closed: bool,
+    pub(crate) is_closed: bool,
 }
 
 impl<'a> MessageItem<'a> {

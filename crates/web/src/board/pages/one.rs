@@ -12,15 +12,17 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{MessageItem, me, path_to, sign_in_first, wants_json};
+use super::{
+    me::{me, sign_in_first, wants_json},
+    message::MessageItem,
+    words::path_to,
+};
 use crate::{
-    board::{
-        BoardApp,
-        app::{message_id, slug},
-    },
+    board::app::{BoardApp, message_id, slug},
+    body::Whole,
     error::{HttpResult, Problem},
     pages::{self, errors::FormErrors, go_to},
-    request::{self, Asked, Segment, Whole},
+    request::{self, Asked, Segment},
 };
 
 #[derive(Template)]

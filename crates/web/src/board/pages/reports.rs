@@ -9,15 +9,16 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{MessageItem, sign_in_first, staff};
+use super::{
+    me::{sign_in_first, staff},
+    message::MessageItem,
+};
 use crate::{
-    board::{
-        BoardApp,
-        app::{message_id, slug},
-    },
+    board::app::{BoardApp, message_id, slug},
+    body::Whole,
     error::{HttpResult, Problem},
     pages::{self, go_to},
-    request::{self, Asked, Whole},
+    request::{self, Asked},
 };
 
 /// Reports that are shown; when they are settled, the next come.

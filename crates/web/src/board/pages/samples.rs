@@ -11,18 +11,19 @@ use lodge_domain::{
 };
 
 use super::{
-    MessageItem, PEOPLE_SHOWN,
     bans::BansPage,
     channel::{ChannelPage, ChannelRow},
     channels::{ChannelForm, ChannelsPage, Row},
     hidden::HiddenPage,
+    message::MessageItem,
     one::OnePage,
     reports::{self, ReportsPage},
     search::SearchPage,
+    words::PEOPLE_SHOWN,
 };
 use crate::{
-    accounts::picture::PictureMax,
     pages::{self, check, errors::FormErrors},
+    pictures::PictureMax,
 };
 
 const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";

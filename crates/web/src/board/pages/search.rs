@@ -6,9 +6,12 @@ use http::StatusCode;
 use lodge_domain::board::Slug;
 use serde::Deserialize;
 
-use super::{MessageItem, me, sign_in_first};
+use super::{
+    me::{me, sign_in_first},
+    message::MessageItem,
+};
 use crate::{
-    board::{BoardApp, app::slug},
+    board::app::{BoardApp, slug},
     error::HttpResult,
     pages::{self, errors::FormErrors, forms},
     request::{Asked, Parameters, Segment},

@@ -11,7 +11,7 @@ use lodge_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::ShortUrl;
+use super::managed::ShortUrl;
 use crate::{
     error::HttpResult,
     links::app::LinksApp,

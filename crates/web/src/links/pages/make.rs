@@ -6,12 +6,16 @@ use http::{StatusCode, header::SET_COOKIE};
 use lodge_domain::links::{Caller, Link, Mode};
 use serde::Deserialize;
 
-use super::{form::LinkForm, keep_manage_key, maker};
+use super::{
+    form::LinkForm,
+    managed::{keep_manage_key, maker},
+};
 use crate::{
+    body::Whole,
     error::HttpResult,
     links::app::LinksApp,
     pages::{self, errors::FormErrors, forms, go_to, words},
-    request::{self, Asked, Whole},
+    request::{self, Asked},
     session,
 };
 

@@ -13,13 +13,20 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{ShortUrl, form::LinkForm, keep_manage_key, maker, managed, set_manage_cookie};
+use super::{
+    form::LinkForm,
+    managed::{ShortUrl, keep_manage_key, maker, managed, set_manage_cookie},
+};
 use crate::{
+    body::Whole,
     edge::limits,
     error::{HttpResult, Problem},
-    links::{app::LinksApp, qr, redirect::short_of},
+    links::{
+        app::{LinksApp, short_of},
+        qr,
+    },
     pages::{self, errors::FormErrors, go_to},
-    request::{self, Asked, Segment, Whole},
+    request::{self, Asked, Segment},
 };
 
 /// For how long after it was made a link counts as just made.

@@ -15,11 +15,12 @@ use lodge_domain::{
 };
 
 use super::{
-    ShortUrl, chart,
+    chart,
     form::LinkForm,
     list::{Filter, ListPage, Row},
     make::MakePage,
     manage::{DeletedPage, ManagePage, OpenPage},
+    managed::ShortUrl,
     statistics::{Share, StatsPage},
     visitor::{PasswordPage, PreviewPage, PrintPage},
 };

@@ -6,10 +6,17 @@ use http::StatusCode;
 use lodge_domain::links::{ClickReport, Device, Grouping, clicks::ClickLine};
 use serde::Deserialize;
 
-use super::{ShortUrl, chart, manage::ask_for_key, managed};
+use super::{
+    chart,
+    manage::ask_for_key,
+    managed::{ShortUrl, managed},
+};
 use crate::{
     error::HttpResult,
-    links::{api::default_since, app::LinksApp, redirect::short_of},
+    links::{
+        api::default_since,
+        app::{LinksApp, short_of},
+    },
     pages::{self, chart::Chart},
     request::{Asked, Parameters, Segment},
 };

@@ -8,10 +8,13 @@ use axum::{
 use http::StatusCode;
 use lodge_domain::links::{Link, Mode, Short};
 
-use super::ShortUrl;
+use super::managed::ShortUrl;
 use crate::{
     error::{HttpResult, Problem},
-    links::{app::LinksApp, qr, redirect::short_of},
+    links::{
+        app::{LinksApp, short_of},
+        qr,
+    },
     pages::{self, words},
     request::{Asked, Segment},
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lodge_domain::rides::{Breakdown, HourTally, LiftTally, Resort, SkierDay};
 
-use super::lift_name;
+use super::names::lift_name;
 use crate::pages::{
     chart::{Chart, Words},
     words,

@@ -8,12 +8,15 @@ use http::StatusCode;
 use lodge_domain::rides::{LEADERS_MAX, Leader, Mountain, ResortId, Span};
 use serde::Deserialize;
 
-use super::{When, resort_name};
+use super::names::{When, resort_name};
 use crate::{
     error::HttpResult,
     pages::{self, errors::FormErrors, forms::given},
     request::Parameters,
-    rides::{RidesApp, app::called, number},
+    rides::{
+        app::{RidesApp, called},
+        number,
+    },
 };
 
 #[derive(Template)]

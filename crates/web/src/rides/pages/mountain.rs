@@ -10,12 +10,12 @@ use lodge_domain::{
     rides::{LiftTally, Mountain, MountainDay, ResortId},
 };
 
-use super::{When, lift_name, resort_name};
+use super::names::{When, lift_name, resort_name};
 use crate::{
     error::HttpResult,
     pages::{self, Navigation, errors::FormErrors},
     request::{Asked, Parameters},
-    rides::RidesApp,
+    rides::app::RidesApp,
 };
 
 #[derive(Template)]

@@ -5,12 +5,15 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::rides::{Day, DayTally, Leader, Resort, ResortId, ResortView, Season};
 
-use super::{NO_RESORT, When, bars, is_known, resort_of};
+use super::{
+    bars,
+    names::{NO_RESORT, When, is_known, resort_of},
+};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart},
     request::{Parameters, Segment},
-    rides::RidesApp,
+    rides::app::RidesApp,
 };
 
 /// Skiers that the page names.

@@ -14,12 +14,18 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::{When, bars, resort_name};
+use super::{
+    bars,
+    names::{When, resort_name},
+};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart, errors::FormErrors, go_to},
     request::{Parameters, Segment},
-    rides::{RidesApp, app::called, number},
+    rides::{
+        app::{RidesApp, called},
+        number,
+    },
 };
 
 /// Days that the page lists.

@@ -12,13 +12,13 @@ use lodge_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::skier;
 use crate::{
     answers::private,
+    body::Whole,
     edge::limits,
     error::{HttpResult, Problem},
-    request::{self, Asked, Segment, Whole},
-    rides::RidesApp,
+    request::{self, Asked, Segment},
+    rides::app::RidesApp,
 };
 
 /// One's passes.
@@ -100,7 +100,7 @@ pub(super) async fn claim(
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let account = account(&app, &asked).await?;
-    let skier = skier(&app, &number)?;
+    let skier = app.skier(&number)?;
     let ClaimPass { code } = request::json(&asked.headers, &body)?;
     let (pass, is_new) = app.rides.passes.claim(skier, account, &code.parse()?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -122,7 +122,7 @@ pub(super) async fn edit(
     Whole(body): Whole,
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
-    let skier = skier(&app, &number)?;
+    let skier = app.skier(&number)?;
     let EditPass { hidden } = request::json(&asked.headers, &body)?;
     let pass = app.rides.passes.hide(skier, account, hidden).await?;
     Ok(private(Json(PassJson::from(pass))))
@@ -140,7 +140,7 @@ pub(super) async fn release(
     asked: Asked,
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
-    let skier = skier(&app, &number)?;
+    let skier = app.skier(&number)?;
     app.rides.passes.release(skier, account).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

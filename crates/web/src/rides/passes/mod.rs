@@ -8,10 +8,9 @@ mod page;
 mod samples;
 
 use http::Method;
-use lodge_domain::{Error, rides::SkierId};
 
 pub(crate) use self::{kept::kept, openapi::document};
-use super::{RidesApp, number};
+use super::app::RidesApp;
 use crate::routes::Routes;
 
 /// Their routes.
@@ -24,9 +23,4 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .on(Method::GET, "/rides/passes", page::show)
         .on(Method::POST, "/rides/passes", page::claim)
         .on(Method::POST, "/rides/passes/{skierID}", page::change)
-}
-
-/// The skier of a number in digits.
-fn skier(app: &RidesApp, text: &str) -> Result<SkierId, Error> {
-    app.rides.mountain.skier(number::digits(text.trim()))
 }

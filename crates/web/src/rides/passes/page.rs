@@ -10,13 +10,13 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 
-use super::skier;
 use crate::{
+    body::Whole,
     edge::limits,
     error::{HttpResult, Problem},
     pages::{self, errors::FormErrors, go_to},
-    request::{self, Asked, Segment, Whole},
-    rides::RidesApp,
+    request::{self, Asked, Segment},
+    rides::app::RidesApp,
     session::{self, Person},
 };
 
@@ -95,7 +95,7 @@ pub(super) async fn claim(
 }
 
 async fn claimed(app: &RidesApp, me: &SignedIn, form: &ClaimForm) -> Result<(), Error> {
-    let skier = skier(app, &form.skier)?;
+    let skier = app.skier(&form.skier)?;
     let code: PassCode = form.code.parse()?;
     app.rides.passes.claim(skier, me.account.id, &code).await.map(drop)
 }
@@ -108,7 +108,7 @@ pub(super) async fn change(
     Whole(body): Whole,
 ) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    let (skier, account) = (skier(&app, &number)?, me.account.id);
+    let (skier, account) = (app.skier(&number)?, me.account.id);
     let ActionForm { action } = request::form(&body)?;
     let done = match action {
         Action::Hide => app.rides.passes.hide(skier, account, true).await.map(drop),

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::extract::State;
-use http::{StatusCode, header};
+use http::{Method, StatusCode, header};
 use lodge_domain::{
     Error,
     accounts::{AccountsClient, FreshSession, Provider, SignIn},
@@ -13,42 +13,53 @@ use lodge_domain::{
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{go_to, page, words};
 use crate::{
-    Site,
+    body::Whole,
+    context::SiteContext,
     edge::limits,
     error::{HttpResult, Problem},
-    request::{self, Asked, Parameters, Whole},
+    pages::{go_to, page, words},
+    request::{self, Asked, Parameters},
+    routes::Routes,
     session,
 };
+
+/// Routes of signing in, which all apps share.
+pub(crate) fn routes() -> Routes<Arc<SiteContext>> {
+    Routes::default().on(Method::GET, "/login", form).on(Method::POST, "/login", begin).on(
+        Method::POST,
+        "/logout",
+        end,
+    )
+}
 
 /// How long the page waits for the list of providers.
 const PROVIDERS_PATIENCE: Duration = Duration::from_millis(500);
 
 #[derive(Template)]
 #[template(path = "login.html")]
-pub(super) struct LoginPage<'a> {
-    pub(super) signed_in_as: Option<&'a str>,
+struct LoginPage<'a> {
+    signed_in_as: Option<&'a str>,
     /// Whether there are accounts here.
-    pub(super) accounts: bool,
+    accounts: bool,
     /// By whom one can sign in instead.
-    pub(super) providers: &'a [Provider],
+    providers: &'a [Provider],
     /// Whether API keys own anything here.
-    pub(super) keys: bool,
-    pub(super) typed: &'a SignInForm,
+    keys: bool,
+    typed: &'a SignInForm,
     /// What is wrong with the name and the password.
-    pub(super) wrong: Option<&'a str>,
+    wrong: Option<&'a str>,
     /// What is wrong with the key.
-    pub(super) wrong_key: Option<&'a str>,
+    wrong_key: Option<&'a str>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct SignInForm {
-    pub(super) username: String,
-    pub(super) password: String,
-    pub(super) api_key: String,
-    pub(super) next: String,
+struct SignInForm {
+    username: String,
+    password: String,
+    api_key: String,
+    next: String,
 }
 
 /// Where to go on afterwards.
@@ -59,8 +70,8 @@ pub(crate) struct Next {
 }
 
 /// `GET /login`.
-pub(super) async fn form(
-    State(site): State<Arc<Site>>,
+async fn form(
+    State(site): State<Arc<SiteContext>>,
     Parameters(Next { next }): Parameters<Next>,
     asked: Asked,
 ) -> HttpResult {
@@ -72,7 +83,7 @@ pub(super) async fn form(
 }
 
 /// None while the accounts cannot be asked: that keeps nobody out, or waiting, who has a key.
-async fn providers(site: &Site) -> Vec<Provider> {
+async fn providers(site: &SiteContext) -> Vec<Provider> {
     let Some(accounts) = &site.accounts else { return Vec::new() };
     match timeout(PROVIDERS_PATIENCE, accounts.providers()).await {
         Ok(Ok(providers)) => providers,
@@ -81,7 +92,7 @@ async fn providers(site: &Site) -> Vec<Provider> {
 }
 
 fn login<'a>(
-    site: &Site,
+    site: &SiteContext,
     providers: &'a [Provider],
     typed: &'a SignInForm,
     signed_in_as: Option<&'a str>,
@@ -98,8 +109,8 @@ fn login<'a>(
 }
 
 /// `POST /login`.
-pub(super) async fn begin(
-    State(site): State<Arc<Site>>,
+async fn begin(
+    State(site): State<Arc<SiteContext>>,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
@@ -113,7 +124,7 @@ pub(super) async fn begin(
     }
 }
 
-async fn with_key(site: &Site, asked: &Asked, form: SignInForm) -> HttpResult {
+async fn with_key(site: &SiteContext, asked: &Asked, form: SignInForm) -> HttpResult {
     match site.keys.authenticate(form.api_key.trim()).await {
         Ok(key) => {
             leave(site, asked).await?;
@@ -130,7 +141,7 @@ async fn with_key(site: &Site, asked: &Asked, form: SignInForm) -> HttpResult {
 }
 
 async fn with_password(
-    site: &Site,
+    site: &SiteContext,
     accounts: &AccountsClient,
     asked: &Asked,
     form: SignInForm,
@@ -161,7 +172,7 @@ pub(crate) async fn let_in(
 }
 
 /// The form once more. Who types what cannot be a password has typed a wrong one.
-async fn refused(site: &Site, typed: &SignInForm, error: Error) -> HttpResult {
+async fn refused(site: &SiteContext, typed: &SignInForm, error: Error) -> HttpResult {
     let problem = Problem::from(error);
     let wrong = match problem.status {
         StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED => {
@@ -184,7 +195,7 @@ async fn refused(site: &Site, typed: &SignInForm, error: Error) -> HttpResult {
 }
 
 /// Where people with an account go who did not say where.
-pub(crate) fn home(site: &Site) -> &'static str {
+pub(crate) fn home(site: &SiteContext) -> &'static str {
     if site.navigation.links { "/links" } else { "/account" }
 }
 
@@ -206,7 +217,7 @@ fn is_own_path(next: &str) -> bool {
 }
 
 /// `POST /logout`.
-pub(super) async fn end(State(site): State<Arc<Site>>, asked: Asked) -> HttpResult {
+async fn end(State(site): State<Arc<SiteContext>>, asked: Asked) -> HttpResult {
     leave(&site, &asked).await?;
     signed_out(&asked, "/")
 }
@@ -219,7 +230,7 @@ pub(crate) fn signed_out(asked: &Asked, path: &str) -> HttpResult {
 }
 
 /// Ends the session that the browser carries, so that it is left behind nowhere.
-pub(crate) async fn leave(site: &Site, asked: &Asked) -> Result<(), Error> {
+pub(crate) async fn leave(site: &SiteContext, asked: &Asked) -> Result<(), Error> {
     let session = session::of_account(asked);
     let Some((accounts, session)) = site.accounts.as_ref().zip(session) else { return Ok(()) };
     match accounts.sign_out(session, None).await {

@@ -1,0 +1,43 @@
+//! What the handlers of every app share.
+
+use std::{sync::Arc, time::Duration};
+
+use lodge_domain::{
+    Clock, Random, accounts::AccountsClient, keys::Keys, secret::InstallationSecret,
+};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::{edge::limits::AddressLimit, pages::Navigation};
+
+/// The site as its apps know it: who is asking, what time it is, and the limits that all of them share. An app's own
+/// services and limits are in its own state.
+pub(crate) struct SiteContext {
+    /// API keys.
+    pub(crate) keys: Keys,
+    /// Accounts, if they are served.
+    pub(crate) accounts: Option<AccountsClient>,
+    /// Signs page sessions.
+    pub(crate) secret: InstallationSecret,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    /// Where the world reaches this site, without a last slash; where absent, what each request's `Host` says.
+    pub(crate) public_url: Option<String>,
+    /// How long a request may take from its head to the head of its answer.
+    pub(crate) request_timeout: Duration,
+    /// The apps that are served.
+    pub(crate) navigation: Navigation,
+    /// Passwords and keys that an address may try.
+    pub(crate) attempts: Option<AddressLimit>,
+    /// Room for bodies that are on their way, in KiB.
+    pub(crate) body_room: Semaphore,
+    /// The end of all streams.
+    pub(crate) end: CancellationToken,
+}
+
+impl SiteContext {
+    /// Whether the world reaches this site over TLS alone, so that headers can insist on it.
+    pub(crate) fn over_tls(&self) -> bool {
+        self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
+    }
+}

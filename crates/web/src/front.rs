@@ -1,0 +1,257 @@
+//! What every request goes through before and after its route.
+
+mod form;
+
+use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Instant};
+
+use axum::{
+    Router,
+    body::{Body, HttpBody as _},
+    extract::{DefaultBodyLimit, MatchedPath, Request},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use http::{HeaderMap, Method, StatusCode, header};
+use hyper::body::Incoming;
+use lodge_domain::links::Links;
+use tower::ServiceExt;
+
+use self::form::Form;
+use crate::{
+    accounts, board,
+    context::SiteContext,
+    edge::{
+        address::{Client, Peer},
+        cross_site, headers,
+        instruments::{self, RedirectInstruments},
+        request_id::{self, RequestId, RequestIds},
+        server::Answer,
+    },
+    error::Problem,
+    links,
+    pages::{Navigation, Subject},
+    pictures::Uploads,
+    rides,
+    site::{self, Apps, Site},
+};
+
+/// Largest body of an ordinary request, in bytes; routes that take more say so.
+const BODY_BYTES_MAX: usize = 128 * 1024;
+
+/// Answers requests: a plain redirect out of memory at once, everything else through the router.
+#[derive(Clone)]
+pub struct Front(Arc<Inner>);
+
+struct Inner {
+    site: Arc<SiteContext>,
+    uploads: Arc<Uploads>,
+    links: Option<Arc<Links>>,
+    router: Router,
+    has_rides: bool,
+    access_log: bool,
+    over_tls: bool,
+    ids: RequestIds,
+    redirects: RedirectInstruments,
+}
+
+impl Front {
+    /// Puts the apps' routes together.
+    pub fn new(site: Site, apps: Apps) -> Self {
+        let (links, has_rides) = (apps.links.clone(), apps.rides.is_some());
+        let access_log = site.settings.access_log;
+        let (site, uploads, composed) = site.composed(apps);
+        let router = composed
+            .into_router()
+            .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is nothing here") })
+            .method_not_allowed_fallback(|| async {
+                Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
+            })
+            .route_layer(middleware::from_fn(remember_route))
+            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
+        Self(Arc::new(Inner {
+            over_tls: site.over_tls(),
+            site,
+            uploads,
+            links,
+            router,
+            has_rides,
+            access_log,
+            ids: RequestIds::default(),
+            redirects: RedirectInstruments::register(),
+        }))
+    }
+
+    /// Every route that any app has, as method and path.
+    pub fn routes() -> Vec<(Method, &'static str)> {
+        site::routes()
+    }
+
+    /// The lane of plain redirects: most of all requests, and nothing that they need is behind the
+    /// router.
+    fn redirect_at_once(&self, peer: SocketAddr, request: &Request<Incoming>) -> Option<Response> {
+        let links = self.0.links.as_ref()?;
+        if self.0.access_log {
+            return None;
+        }
+        let began = Instant::now();
+        let id = self.request_id(peer, request.headers());
+        let mut response = links::redirect::at_once(links, request, &id)?;
+        headers::add_transport(&mut response, self.0.over_tls);
+        self.0.redirects.redirect(response.status(), began);
+        Some(response)
+    }
+
+    /// A loopback peer is a proxy that may have named the request.
+    fn request_id(&self, peer: SocketAddr, headers: &HeaderMap) -> RequestId {
+        self.0.ids.take(headers, Peer(peer).is_trusted())
+    }
+
+    /// The form in which whoever asks for `path` is told of a problem.
+    fn form(&self, path: &str, headers: &HeaderMap) -> Form {
+        if self.0.has_rides && rides::owns(path) {
+            Form::Message
+        } else if !path.starts_with("/api/") && wants_page(headers) {
+            let navigation = self.0.site.navigation;
+            Form::Page(navigation, subject(path, navigation))
+        } else {
+            Form::Details
+        }
+    }
+
+    async fn routed(&self, peer: SocketAddr, request: Request<Body>) -> Response {
+        let began = Instant::now();
+        let client = Client::of(peer, request.headers());
+        let id = self.request_id(peer, request.headers());
+        let method = request.method().clone();
+        let path = request.uri().path().to_owned();
+        let form = self.form(&path, request.headers());
+
+        let mut response = match cross_site::check(&method, request.uri(), request.headers()) {
+            Ok(()) => self.within_time(peer, client, &id, request).await,
+            Err(error) => Problem::from(error).into_response(),
+        };
+        if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+            response = form::render(&problem, response, form, &id);
+            log_problem(&problem, &method, &path, &id);
+        }
+        headers::add(&mut response, self.0.over_tls);
+        response.headers_mut().insert(request_id::HEADER, id.header_value());
+        let route = response
+            .extensions()
+            .get::<MatchedPath>()
+            .map_or("none", MatchedPath::as_str)
+            .to_owned();
+        instruments::request(&method, &route, response.status(), began);
+        if self.0.access_log {
+            let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+            tracing::info!(request_id = %id, %method, path, status = response.status().as_u16(), elapsed_us, "request");
+        }
+        response
+    }
+
+    async fn within_time(
+        &self,
+        peer: SocketAddr,
+        client: Client,
+        id: &RequestId,
+        mut request: Request<Body>,
+    ) -> Response {
+        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(client);
+        request.extensions_mut().insert(id.clone());
+        let announced = request.body().size_hint().lower();
+        let mut time = self.0.site.request_timeout;
+        let longer = self.0.uploads.time_for(announced);
+        // Few requests are so long that more is to be known of them.
+        if !longer.is_zero() && accounts::may_bring_picture(request.uri().path(), request.headers())
+        {
+            time += longer;
+        }
+        let answer = AssertUnwindSafe(self.0.router.clone().oneshot(request)).catch_unwind();
+        match tokio::time::timeout(time, answer).await {
+            Ok(Ok(Ok(response))) => response,
+            Ok(Ok(Err(never))) => match never {},
+            Ok(Err(_panic)) => {
+                Problem::from(lodge_domain::Error::internal("a handler panicked")).into_response()
+            }
+            Err(_late) => {
+                Problem::from(lodge_domain::Error::unavailable("the request ran out of time"))
+                    .into_response()
+            }
+        }
+    }
+}
+
+impl Answer for Front {
+    async fn answer(&self, peer: SocketAddr, request: Request<Incoming>) -> Response {
+        match self.redirect_at_once(peer, &request) {
+            Some(response) => response,
+            // Boxed, so that every connection does not carry the router's large future.
+            None => Box::pin(self.routed(peer, request.map(Body::new))).await,
+        }
+    }
+
+    fn end_streams(&self) {
+        self.0.site.end.cancel();
+    }
+}
+
+/// What a page of this path would have been about.
+fn subject(path: &str, navigation: Navigation) -> Subject {
+    let is_start_of_board = path == "/" && navigation.is_board_alone();
+    if is_start_of_board || navigation.board && board::owns(path) {
+        Subject::Board
+    } else if navigation.links && links::owns(path) {
+        Subject::Links
+    } else {
+        Subject::Other
+    }
+}
+
+/// Notes the route on the answer, for the instruments outside of the router.
+async fn remember_route(route: MatchedPath, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(route);
+    response
+}
+
+fn wants_page(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/html"))
+}
+
+fn log_problem(problem: &Problem, method: &Method, path: &str, id: &RequestId) {
+    let cause = problem.cause.as_deref().unwrap_or(&problem.detail);
+    let status = problem.status.as_u16();
+    if problem.status == StatusCode::INTERNAL_SERVER_ERROR {
+        tracing::error!(request_id = %id, %method, path, status, cause, "request failed");
+    // One without a cause is a limit that does what it is for.
+    } else if problem.status.is_server_error() && problem.cause.is_some() {
+        tracing::warn!(request_id = %id, %method, path, status, cause, "request refused");
+    } else {
+        tracing::debug!(request_id = %id, %method, path, status, cause, "request refused");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::check;
+
+    #[test]
+    fn the_page_of_an_error_is_about_the_app_whose_path_was_asked_for() {
+        for (path, expected) in [
+            ("/board/boarding", Subject::Board),
+            ("/boarding", Subject::Links),
+            ("/", Subject::Links),
+            ("/rides/nothing", Subject::Other),
+        ] {
+            assert_eq!(subject(path, check::EVERYTHING), expected, "{path}");
+        }
+        let alone = Navigation { links: false, rides: false, ..check::EVERYTHING };
+        assert_eq!(subject("/", alone), Subject::Board);
+    }
+}

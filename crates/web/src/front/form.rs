@@ -1,0 +1,81 @@
+//! The form in which a caller reads a problem: RFC 9457 problem details, a page, or a message.
+
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+
+use crate::{
+    edge::request_id::RequestId,
+    error::Problem,
+    pages::{self, Navigation, Subject},
+};
+
+#[derive(Serialize)]
+struct ProblemDetails<'a> {
+    r#type: &'static str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    request_id: &'a str,
+}
+
+/// The form in which a caller is told of a problem.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Form {
+    /// A page under this navigation.
+    Page(Navigation, Subject),
+    /// Problem details.
+    Details,
+    /// `{"message": …}`, as clients of the published API of lift rides expect it.
+    Message,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    message: &'a str,
+}
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// Writes a problem out for the caller who sent the request. Headers that a route has set already stay.
+pub(super) fn render(
+    problem: &Problem,
+    response: Response,
+    form: Form,
+    id: &RequestId,
+) -> Response {
+    let (mut parts, _) = response.into_parts();
+    parts.status = problem.status;
+    if problem.status == StatusCode::UNAUTHORIZED {
+        parts.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    let (kind, body) = match form {
+        Form::Page(navigation, subject) => (HTML, pages::problem(problem, navigation, subject, id)),
+        Form::Details => (PROBLEM_JSON, details(problem, id)),
+        Form::Message => (JSON, message(problem)),
+    };
+    parts.headers.insert(header::CONTENT_TYPE, kind);
+    parts.headers.remove(header::CONTENT_LENGTH);
+    problem.say_when(&mut parts.headers);
+    Response::from_parts(parts, body.into())
+}
+
+fn details(problem: &Problem, id: &RequestId) -> String {
+    let details = ProblemDetails {
+        r#type: "about:blank",
+        title: problem.title(),
+        status: problem.status.as_u16(),
+        detail: &problem.detail,
+        field: problem.field.as_deref(),
+        request_id: id.as_str(),
+    };
+    serde_json::to_string(&details).unwrap_or_default()
+}
+
+fn message(problem: &Problem) -> String {
+    serde_json::to_string(&Message { message: &problem.detail }).unwrap_or_default()
+}

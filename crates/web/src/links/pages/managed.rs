@@ -1,0 +1,91 @@
+//! The link that a page is about, and who may manage it.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::header;
+use lodge_domain::{
+    Error,
+    links::{Caller, Link, Short},
+};
+
+use crate::{
+    cookies::{self, Cookie},
+    error::Problem,
+    links::{app::LinksApp, dto},
+    pages::words,
+    request::Asked,
+    session,
+};
+
+/// Carries a link's manage key, to that link's pages only.
+const MANAGE_COOKIE: &str = "lodge_manage";
+
+/// How long a browser keeps a link's manage key.
+const MANAGE_SECONDS: i64 = 90 * 24 * 60 * 60;
+
+/// A short URL as pages show it.
+pub(super) struct ShortUrl {
+    /// Whole.
+    pub(super) whole: String,
+    /// Without the scheme, as people say it.
+    pub(super) bare: String,
+    /// The path of the link's own pages.
+    pub(super) home: String,
+}
+
+impl ShortUrl {
+    pub(super) fn of(base_url: &str, short: &Short) -> Self {
+        let whole = dto::short_url(base_url, short);
+        Self { bare: words::bare_url(&whole).to_owned(), home: format!("/links/{short}"), whole }
+    }
+}
+
+/// Who asks for a new link: who is signed in, or anybody.
+pub(super) async fn maker(app: &LinksApp, asked: &Asked) -> Result<Caller, Error> {
+    let person = session::person(&app.site, asked).await?;
+    Ok(person.map_or(Caller::Anonymous, |person| Caller::Owner(person.owner())))
+}
+
+/// The link and as whom this browser may manage it: by the manage key that it keeps, or as who is
+/// signed in. `None` if it may not.
+pub(super) async fn managed(
+    app: &LinksApp,
+    asked: &Asked,
+    short: &Short,
+) -> Result<Option<(Arc<Link>, Caller)>, Error> {
+    let kept =
+        cookies::read(&asked.headers, MANAGE_COOKIE).map(|key| Caller::ManageKey(key.to_owned()));
+    for caller in kept.into_iter().chain([maker(app, asked).await?]) {
+        match app.links.managed(short, &caller).await {
+            Ok(link) => return Ok(Some((link, caller))),
+            Err(Error::Unauthenticated(_) | Error::Forbidden(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Makes the browser keep a link's manage key.
+pub(super) fn keep_manage_key(
+    asked: &Asked,
+    short: &Short,
+    key: &str,
+    response: &mut Response,
+) -> Result<(), Problem> {
+    set_manage_cookie(asked, short, key, MANAGE_SECONDS, response)
+}
+
+pub(super) fn set_manage_cookie(
+    asked: &Asked,
+    short: &Short,
+    value: &str,
+    max_age_seconds: i64,
+    response: &mut Response,
+) -> Result<(), Problem> {
+    let path = format!("/links/{short}");
+    let cookie =
+        Cookie { name: MANAGE_COOKIE, value, path: &path, same_site: "Strict", max_age_seconds };
+    response.headers_mut().append(header::SET_COOKIE, cookie.header(asked.over_tls())?);
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! What pages call seasons, days, resorts and lifts.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use lodge_domain::{
+    Error, Result,
+    rides::{Day, Lift, LiftId, Mountain, Resort, ResortId, Season},
+};
+use serde::Deserialize;
+
+use crate::{
+    pages::forms::given,
+    rides::{app::called, number},
+};
+
+/// A season and a day, as far as they are named.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct When {
+    pub(super) season: String,
+    pub(super) day: String,
+}
+
+impl When {
+    /// The season, if it is named.
+    pub(super) fn season(&self, mountain: &Mountain) -> Result<Option<Season>> {
+        let season = given(&self.season).map(|text| mountain.season(number::digits(text)));
+        season.transpose().map_err(|error| called("season", error))
+    }
+
+    /// The day, if it is named.
+    pub(super) fn day(&self, mountain: &Mountain) -> Result<Option<Day>> {
+        let day = given(&self.day).map(|text| mountain.day(number::digits(text)));
+        day.transpose().map_err(|error| called("day", error))
+    }
+}
+
+pub(super) const NO_RESORT: Error = Error::not_found("there is no such resort");
+
+/// The resort that a path names; one that is not in the configuration has its number for a name, and no lifts.
+pub(super) fn resort_of<'a>(
+    mountain: &'a Mountain,
+    segment: &str,
+) -> Result<(ResortId, Cow<'a, Resort>)> {
+    let number = number::digits(segment);
+    if let Ok((id, resort)) = mountain.resort(number) {
+        return Ok((id, Cow::Borrowed(resort)));
+    }
+    let id = u16::try_from(number).map(ResortId).map_err(|_| NO_RESORT)?;
+    let name = resort_name(mountain, id).into_owned();
+    Ok((id, Cow::Owned(Resort { name, lifts: BTreeMap::new() })))
+}
+
+/// What people call a resort; those that have left the configuration have their number.
+pub(super) fn resort_name(mountain: &Mountain, id: ResortId) -> Cow<'_, str> {
+    match mountain.resort(id.0.into()) {
+        Ok((_, resort)) => Cow::Borrowed(&resort.name),
+        Err(_) => Cow::Owned(format!("Resort {id}")),
+    }
+}
+
+/// Whether a resort is in the configuration.
+pub(super) fn is_known(mountain: &Mountain, id: ResortId) -> bool {
+    mountain.resort(id.0.into()).is_ok()
+}
+
+/// What people call a lift.
+pub(super) fn lift_name(lift: Option<&Lift>, id: LiftId) -> String {
+    let name = lift.and_then(|lift| lift.name.clone());
+    name.unwrap_or_else(|| format!("Lift {id}"))
+}
