@@ -19,10 +19,9 @@ use super::{
     wrk,
 };
 use crate::{
-    cluster,
     http::Http,
     process::{self, Running},
-    system::{self, FOR_BENCHES},
+    system::{self, FOR_BENCHES, FOR_CLUSTERS},
 };
 
 /// Links that are asked for at random.
@@ -41,10 +40,12 @@ const DRAINED: Duration = Duration::from_mins(3);
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
     system::provide(&FOR_BENCHES)?;
-    let cluster = Cluster::of(&process::root());
-    if Member::all().any(|member| cluster.pid(member).is_none()) {
-        cluster::run(&cluster::Command::Up)?;
-    }
+    system::provide(&FOR_CLUSTERS)?;
+    servers::build_lodge()?;
+    let cluster = Cluster::new(Layout::of(&process::root()), servers::lodge_binary());
+    cluster.up()?;
+    // They may have been up with another build.
+    cluster.restart_webs()?;
     let parts: [(&str, Part); 5] = [
         ("hot", hot),
         ("paths", paths),

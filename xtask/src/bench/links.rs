@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Picks one of 10,000 links at random; the same for both servers.
-const RANDOM_LINKS: &str = "math.randomseed(os.time())\nrequest = function() return wrk.format('GET', '/r' .. math.random(0, 9999)) end\n";
+pub(super) const RANDOM_LINKS: &str = "math.randomseed(os.time())\nrequest = function() return wrk.format('GET', '/r' .. math.random(0, 9999)) end\n";
 
 /// Makes each request a PUT, as the Dank seed's script does.
 const PUT: &str = "wrk.method = 'PUT'\n";
@@ -35,7 +35,7 @@ type Part = fn(&Options) -> Result<()>;
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
     system::provide(&FOR_BENCHES)?;
-    process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+    servers::build_lodge()?;
     let parts: [(&str, Part); 8] = [
         ("hot", hot),
         ("random", random),
@@ -302,9 +302,18 @@ pub(crate) fn load_to_its_end(scratch: &Scratch, arguments: &[&str]) -> Result<s
 }
 
 fn reported(scratch: &Scratch, arguments: &[&str]) -> Result<serde_json::Value> {
+    reported_by(&servers::lodge_binary(), scratch, arguments)
+}
+
+/// A run of any Lodge's load generator, as its JSON report.
+pub(crate) fn reported_by(
+    lodge: &Path,
+    scratch: &Scratch,
+    arguments: &[&str],
+) -> Result<serde_json::Value> {
     let json = scratch.path("report.json");
     let report = json.display().to_string();
-    let lodge = servers::lodge_binary().display().to_string();
+    let lodge = lodge.display().to_string();
     process::output(&lodge, &[&["load"], arguments, &["--json", &report]].concat())?;
     Ok(serde_json::from_str(&fs::read_to_string(json)?)?)
 }

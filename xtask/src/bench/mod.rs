@@ -4,6 +4,7 @@ mod accounts;
 mod beside;
 mod board;
 mod cluster;
+mod compare;
 mod crowd;
 mod links;
 mod rides;
@@ -24,6 +25,8 @@ pub(crate) enum Bench {
     Accounts(accounts::AccountsOptions),
     /// Lift rides: recorded, and asked for.
     Rides(rides::RidesOptions),
+    /// Two binaries, side by side.
+    Compare(compare::CompareOptions),
     /// A message board: many who listen, as many posts as reach them, and a channel that has grown.
     Board(board::BoardOptions),
 }
@@ -52,6 +55,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         Bench::Cluster(options) => cluster::run(options),
         Bench::Accounts(options) => accounts::run(options),
         Bench::Rides(options) => rides::run(options),
+        Bench::Compare(options) => compare::run(options),
         Bench::Board(options) => board::run(options),
     }
 }

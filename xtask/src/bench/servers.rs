@@ -48,9 +48,14 @@ impl Drop for Scratch {
     }
 }
 
+/// Builds what is measured.
+pub(crate) fn build_lodge() -> Result<()> {
+    process::run("cargo", &["build", "--profile", "dist", "--locked", "--package", "lodge"], &[])
+}
+
 /// The binary that is measured.
 pub(crate) fn lodge_binary() -> PathBuf {
-    process::root().join("target/release/lodge")
+    process::root().join("target/dist/lodge")
 }
 
 /// nginx with a worker a core, answering `return 307` to everything.
@@ -87,14 +92,24 @@ pub(crate) fn start_lodge_with(
     data: &str,
     settings: &[(&str, String)],
 ) -> Result<Running> {
-    let mut command = Command::new(lodge_binary());
+    serve(&lodge_binary(), [LODGE, LODGE_OPS], &scratch.path(data), settings)
+}
+
+/// Any Lodge, with its two addresses: for clients, and for operators.
+pub(crate) fn serve(
+    lodge: &Path,
+    [clients, operators]: [&str; 2],
+    data: &Path,
+    settings: &[(&str, String)],
+) -> Result<Running> {
+    let mut command = Command::new(lodge);
     command
-        .args(["serve", "--listen", LODGE, "--ops-listen", LODGE_OPS, "--data"])
-        .arg(scratch.path(data))
+        .args(["serve", "--listen", clients, "--ops-listen", operators, "--data"])
+        .arg(data)
         .envs(settings.iter().map(|(name, value)| (name, value)))
         .stderr(Stdio::null());
     let running = Running::start(&mut command)?;
-    wait_for(LODGE)?;
+    wait_for(clients)?;
     Ok(running)
 }
 
@@ -136,6 +151,17 @@ pub(crate) fn start_worker(
 
 /// Imports `count` links `PREFIX0`, `PREFIX1`, … into a running server.
 pub(crate) fn import(scratch: &Scratch, data: &str, prefix: &str, count: u32) -> Result<()> {
+    import_with(&lodge_binary(), scratch, data, prefix, count)
+}
+
+/// The same with any Lodge.
+pub(crate) fn import_with(
+    lodge: &Path,
+    scratch: &Scratch,
+    data: &str,
+    prefix: &str,
+    count: u32,
+) -> Result<()> {
     let file = scratch.path("links.csv");
     let mut text = String::from("keyword,url\n");
     for number in 0..count {
@@ -145,7 +171,7 @@ pub(crate) fn import(scratch: &Scratch, data: &str, prefix: &str, count: u32) ->
     let folder = scratch.path(data).display().to_string();
     let arguments =
         ["admin", "--data", &folder, "import", &file.display().to_string(), "--from", "yourls"];
-    process::output(&lodge_binary().display().to_string(), &arguments).map(drop)
+    process::output(&lodge.display().to_string(), &arguments).map(drop)
 }
 
 /// The sum of the clicks of all links.

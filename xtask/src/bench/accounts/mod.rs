@@ -1,6 +1,6 @@
 //! Accounts: reads with a token, sign-ins, and what a sign-in tells by its time.
 
-mod reads;
+pub(super) mod reads;
 mod seeded;
 mod sign_ins;
 mod timing;
@@ -67,7 +67,7 @@ type Part = fn(&AccountsOptions) -> Result<()>;
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &AccountsOptions) -> Result<()> {
     system::provide(&FOR_BENCHES)?;
-    process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+    servers::build_lodge()?;
     let options = options.settled();
     let parts: [(&str, Part); 7] = [
         ("size", seeded::size),

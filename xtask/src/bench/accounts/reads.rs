@@ -38,7 +38,7 @@ const SIGNED_IN: &str =
 
 /// Picks one of the tokens at random; the same for both servers. Requests are made before the start, so
 /// that wrk spends little on them.
-const TOKENS: &str = "local requests = {}\n\
+pub(in crate::bench) const TOKENS: &str = "local requests = {}\n\
     function init(args)\n\
       math.randomseed(os.time())\n\
       for token in io.lines('TOKENS') do\n\

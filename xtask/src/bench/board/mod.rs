@@ -68,7 +68,7 @@ type Part = fn(&BoardOptions, &Scratch) -> Result<()>;
 
 /// Runs every part, or those that are asked for.
 pub(crate) fn run(options: &BoardOptions) -> Result<()> {
-    process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+    servers::build_lodge()?;
     let options = options.settled();
     let parts: [(&str, Part); 4] = [
         ("streams", streams::posts),
@@ -167,7 +167,7 @@ impl Budget {
 }
 
 /// The middle of some runs, and the least and the most of them.
-fn spread(values: &[f64]) -> String {
+pub(super) fn spread(values: &[f64]) -> String {
     let (least, most) = (
         values.iter().copied().fold(f64::INFINITY, f64::min),
         values.iter().copied().fold(f64::NEG_INFINITY, f64::max),

@@ -14,7 +14,7 @@ use super::{
     links::{load, load_to_its_end},
     servers::{self, Scratch},
 };
-use crate::process::{self, Running};
+use crate::process::Running;
 
 #[derive(Args)]
 pub(crate) struct RidesOptions {
@@ -62,7 +62,7 @@ type Part = fn(&RidesOptions) -> Result<()>;
 
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &RidesOptions) -> Result<()> {
-    process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+    servers::build_lodge()?;
     let options = options.settled();
     let parts: [(&str, Part); 7] = [
         ("single", writes::single),

@@ -1,0 +1,79 @@
+//! Two binaries side by side on one machine: alternating runs of the same load, so that what changes on the
+//! machine meanwhile changes for both.
+
+mod figures;
+mod server;
+mod workloads;
+
+use std::{fs, path::PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+
+use self::{
+    figures::Figures,
+    server::{Binary, Side},
+    workloads::{Run, WORKLOADS, Workload},
+};
+use crate::system::{self, FOR_BENCHES};
+
+#[derive(Args)]
+pub(crate) struct CompareOptions {
+    /// The binary to compare with.
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// The binary that is judged; it generates the load for both.
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// Alternating pairs of runs of each workload.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pairs: u32,
+    /// Seconds of a run; where a run is so many requests, as many as take about that long.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Only these workloads, with commas between.
+    #[arg(long, value_delimiter = ',', value_parser = WORKLOADS.map(|workload| workload.name))]
+    only: Vec<String>,
+}
+
+/// Runs the workloads; fails unless the new binary is within the limits in each.
+pub(crate) fn run(options: &CompareOptions) -> Result<()> {
+    system::provide(&FOR_BENCHES)?;
+    let found = |file: &PathBuf| fs::canonicalize(file).with_context(|| file.display().to_string());
+    let (old, new) = (found(&options.old)?, found(&options.new)?);
+    let is_wanted =
+        |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
+    let mut missed = Vec::new();
+    println!("| workload | figure | old: median (least to most) | new | new/old | limit | |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for workload in WORKLOADS.iter().filter(|workload| is_wanted(workload.name)) {
+        let binaries = [
+            Binary { side: Side::Old, lodge: &old, generator: &new },
+            Binary { side: Side::New, lodge: &new, generator: &new },
+        ];
+        let figures = alternate(workload, binaries, options).context(workload.name)?;
+        if !figures.print(workload.name) {
+            missed.push(workload.name);
+        }
+    }
+    ensure!(missed.is_empty(), "not within the limits: {}", missed.join(", "));
+    Ok(())
+}
+
+/// The pairs of a workload; every other one begins with the new binary.
+fn alternate(
+    workload: &Workload,
+    binaries: [Binary<'_>; 2],
+    options: &CompareOptions,
+) -> Result<Figures> {
+    let [old, new] = binaries.map(|binary| (workload.start)(binary));
+    let (old, new) = (old?, new?);
+    let mut figures = Figures::default();
+    for pair in 1..=options.pairs {
+        let run = Run { pair, seconds: options.seconds };
+        let new_first = (pair % 2 == 0).then(|| new.measure(workload, run)).transpose()?;
+        figures.old.push(old.measure(workload, run)?);
+        figures.new.push(new_first.map_or_else(|| new.measure(workload, run), Ok)?);
+    }
+    Ok(figures)
+}
