@@ -6,6 +6,7 @@ mod authority;
 mod cassandra;
 mod cluster;
 mod cut;
+mod depth;
 mod haproxy;
 mod layout;
 mod member;
@@ -16,6 +17,7 @@ mod web;
 
 pub use authority::Authority;
 pub use cluster::{Cluster, Deployment};
+pub use depth::{DEPTH, NIGHTLY, by_depth, is_nightly};
 pub use layout::Layout;
 pub use member::{Kind, Member};
 pub use web::Witness;

@@ -113,8 +113,8 @@ pub(crate) fn installed(program: &str) -> PathBuf {
         .find(|file| file.is_file())
         .unwrap_or_else(|| {
             panic!(
-                "{program} is not installed; the browser tests need Chromium, Firefox and their \
-                 drivers, which cargo xtask test installs"
+                "{program} is not installed; cargo xtask test installs Chromium and its driver, and \
+                 cargo xtask nightly Firefox and its driver"
             )
         })
 }

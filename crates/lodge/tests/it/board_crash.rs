@@ -6,9 +6,10 @@ use std::{
     thread,
 };
 
+use lodge_testbed::by_depth;
+
 use crate::server::{Lodge, Ran, eventually_true};
 
-const KILLS: u64 = 10;
 const USERS: u64 = 24;
 
 /// Messages of each user: so many that some are on their way at every kill.
@@ -58,9 +59,9 @@ fn through_kills(lodge: &Lodge, kills: u64) -> Ran {
 }
 
 #[test]
-fn ten_kills_under_streams_that_are_cut_lose_and_repeat_no_message() {
+fn kills_under_streams_that_are_cut_lose_and_repeat_no_message() {
     let lodge = lodge();
-    let ran = through_kills(&lodge, KILLS);
+    let ran = through_kills(&lodge, by_depth(5, 20));
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("\nVERIFIED"), "{ran:?}");
     assert_eq!(stored(&lodge), USERS * MESSAGES);
@@ -74,7 +75,7 @@ fn it_is_seen_where_a_client_id_is_not_for_one_message() {
     let forgets = "CREATE TRIGGER forgets AFTER INSERT ON board_messages
         BEGIN UPDATE board_messages SET client_id = hex(randomblob(16)) WHERE row = new.row; END";
     lodge.database().execute_batch(forgets).unwrap();
-    let ran = through_kills(&lodge, KILLS);
+    let ran = through_kills(&lodge, by_depth(5, 20));
     assert!(stored(&lodge) > USERS * MESSAGES, "none was sent twice");
     assert!(ran.code == 1 && ran.out.contains("NOT VERIFIED"), "{ran:?}");
 }

@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use lodge_testbed::by_depth;
 use rustix::process::Signal;
 
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
     server::{Lodge, Server},
 };
 
-const KILLS: usize = 20;
 const WRITERS: usize = 100;
 const READERS: usize = 4;
 
@@ -24,10 +24,10 @@ const READERS: usize = 4;
 type Acknowledged = (String, String);
 
 #[test]
-fn twenty_kills_under_a_hundred_writers_lose_no_acknowledged_link() {
-    let lodge = Lodge::new();
+fn kills_under_a_hundred_writers_lose_no_acknowledged_link() {
+    let (lodge, kills) = (Lodge::new(), by_depth(5, 20));
     let acknowledged = Mutex::new(Vec::new());
-    for round in 0..KILLS {
+    for round in 0..kills {
         let server = lodge.start();
         // Each time at another moment of the writer's groups and the log's checkpoints.
         let left = AtomicUsize::new(150 + 41 * round);
@@ -44,7 +44,7 @@ fn twenty_kills_under_a_hundred_writers_lose_no_acknowledged_link() {
     }
 
     let acknowledged = acknowledged.into_inner().unwrap();
-    assert!(acknowledged.len() > KILLS * 150);
+    assert!(acknowledged.len() > kills * 150);
     let server = lodge.start();
     thread::scope(|scope| {
         for part in acknowledged.chunks(acknowledged.len().div_ceil(READERS)) {

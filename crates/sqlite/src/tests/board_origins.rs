@@ -11,6 +11,7 @@ use lodge_domain::{
     accounts::Role,
     board::{Actor, BoardLog, Cursor, Event, EventId, Origin, Posted, Reach, Slug, Stamp},
 };
+use lodge_testbed::by_depth;
 use proptest::{collection::vec, prelude::*, test_runner::TestCaseResult};
 use rusqlite::Connection;
 
@@ -119,7 +120,7 @@ async fn converge(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(by_depth(24, 240)))]
     #[test]
     fn all_readers_come_to_one_order_and_no_cursor_skips_an_event(
         skews_ms in [-5_000_i64..5_000, -5_000_i64..5_000, -5_000_i64..5_000],
