@@ -55,7 +55,7 @@ pub(crate) fn run(command: &Command) -> Result<()> {
 }
 
 fn up(cluster: &Cluster) -> Result<()> {
-    system::provide(&FOR_CLUSTERS)?;
+    system::provide(FOR_CLUSTERS)?;
     built_lodge()?;
     let began = Instant::now();
     cluster.up()?;

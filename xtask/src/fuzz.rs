@@ -1,8 +1,8 @@
 //! `cargo xtask fuzz`.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::process;
+use crate::{process, system};
 
 /// What no input may take more of, the sanitizer's share included: a picture that is within bounds takes half
 /// of it.
@@ -10,8 +10,8 @@ const MEMORY: &str = "-rss_limit_mb=1024";
 
 /// Runs every target for so many seconds; the first finding ends it.
 pub(crate) fn run(seconds: u64) -> Result<()> {
-    let targets = process::output("cargo", &["+nightly", "fuzz", "list"])
-        .context("needs: rustup toolchain install nightly, cargo install cargo-fuzz")?;
+    system::provide_fuzzing()?;
+    let targets = process::output("cargo", &["+nightly", "fuzz", "list"])?;
     let limit = format!("-max_total_time={seconds}");
     for target in targets.lines() {
         process::run(

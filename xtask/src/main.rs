@@ -1,5 +1,6 @@
-//! What a developer runs: `cargo xtask test`, `cargo xtask imports`, `cargo xtask bench links`, `cargo xtask cluster up`,
-//! `cargo xtask faults`, `cargo xtask mutations`, `cargo xtask fuzz`.
+//! What a developer runs: `cargo xtask test`, `cargo xtask nightly`, `cargo xtask imports`,
+//! `cargo xtask bench links`, `cargo xtask cluster up`, `cargo xtask faults`, `cargo xtask mutations`,
+//! `cargo xtask fuzz`.
 
 mod bench;
 mod check;
@@ -9,6 +10,7 @@ mod fuzz;
 mod http;
 mod imports;
 mod mutations;
+mod nightly;
 mod process;
 mod system;
 mod test;
@@ -28,7 +30,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Format, lints, docs, and every test; what the tests need is installed (as root) or named.
-    Test,
+    Test(test::Options),
+    /// What repeats for depth, and takes hours: all faults, mutations, fuzzing, tests at their nightly depth.
+    Nightly(nightly::Options),
     /// Read who imports whom, and name each import that must not be.
     Imports,
     /// Measure.
@@ -44,7 +48,7 @@ enum Command {
     /// Leave out what nothing may be lost without, one thing at a time: a test must notice. The files are
     /// changed in place, and put right again.
     Mutations,
-    /// Run every fuzz target for a while; needs a nightly toolchain and cargo-fuzz.
+    /// Run every fuzz target for a while; a nightly toolchain and cargo-fuzz are installed.
     Fuzz {
         /// Seconds for each target.
         #[arg(long, default_value_t = 60)]
@@ -64,7 +68,8 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     match command {
-        Command::Test => test::run(),
+        Command::Test(options) => test::run(&options),
+        Command::Nightly(options) => nightly::run(&options),
         Command::Imports => imports::run(),
         Command::Bench(bench) => bench::run(&bench),
         Command::Cluster(command) => cluster::run(&command),

@@ -45,6 +45,16 @@ pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// The last commit that changed anything but documents, with a plus if the work tree differs from it.
+pub(crate) fn commit() -> Result<String> {
+    let of_code =
+        |git: &[&str]| output("git", &[git, &["--", ".", ":!docs", ":!*.md"][..]].concat());
+    let commit = of_code(&["log", "-1", "--abbrev=10", "--format=%h"])?;
+    let changes = of_code(&["status", "--porcelain"])?;
+    let mark = if changes.is_empty() { "" } else { "+" };
+    Ok(format!("{}{mark}", commit.trim()))
+}
+
 /// A program without what cargo tells this one of its own package: where a build script watches that, a
 /// cargo that is run from here would build again what one that is run by hand has built.
 fn command(program: &str) -> Command {

@@ -15,10 +15,9 @@ pub(crate) struct Tool {
 }
 
 /// For `cargo xtask test`.
-pub(crate) const FOR_TESTS: [Tool; 8] = [
+pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { programs: &["chromium"], package: "chromium" },
     Tool { programs: &["chromedriver"], package: "chromium-driver" },
-    Tool { programs: &["firefox-esr"], package: "firefox-esr" },
     Tool { programs: &["lynx"], package: "lynx" },
     Tool { programs: &["exiftool"], package: "libimage-exiftool-perl" },
     Tool { programs: &["node"], package: "nodejs" },
@@ -27,7 +26,7 @@ pub(crate) const FOR_TESTS: [Tool; 8] = [
 ];
 
 /// For `cargo xtask cluster`, and the tests on it.
-pub(crate) const FOR_CLUSTERS: [Tool; 6] = [
+pub(crate) const FOR_CLUSTERS: &[Tool] = &[
     Tool { programs: &["redis-server"], package: "redis-server" },
     Tool { programs: &["java"], package: "openjdk-17-jre-headless" },
     Tool { programs: &["mvn"], package: "maven" },
@@ -36,8 +35,12 @@ pub(crate) const FOR_CLUSTERS: [Tool; 6] = [
     Tool { programs: &["/usr/sbin/iptables"], package: "iptables" },
 ];
 
+/// For `cargo xtask nightly`, beside those for tests and clusters.
+pub(crate) const FOR_NIGHTLY: &[Tool] =
+    &[Tool { programs: &["firefox-esr"], package: "firefox-esr" }];
+
 /// For `cargo xtask bench`.
-pub(crate) const FOR_BENCHES: [Tool; 3] = [
+pub(crate) const FOR_BENCHES: &[Tool] = &[
     Tool { programs: &["wrk"], package: "wrk" },
     Tool { programs: &["nginx", "/usr/sbin/nginx"], package: "nginx-light" },
     Tool { programs: &["ab"], package: "apache2-utils" },
@@ -65,16 +68,27 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<()> {
     process::run("apt-get", &[&install[..], &missing].concat(), &quiet)
 }
 
-/// Firefox's driver, and the version that the tests are known to run with.
-const GECKODRIVER: &str = "geckodriver@0.37.1";
-
-/// Builds Firefox's driver if it is missing: Debian has no package of it. It needs not be fast.
+/// Builds Firefox's driver if it is missing: Debian has no package of it. The version is the one that the
+/// tests are known to run with; it needs not be fast.
 pub(crate) fn provide_geckodriver() -> Result<()> {
-    if runs("geckodriver") {
+    provide_built("geckodriver", &["--debug", "geckodriver@0.37.1"])
+}
+
+/// Provides what the fuzz targets are built with: a nightly toolchain, for its sanitizers, and cargo-fuzz.
+pub(crate) fn provide_fuzzing() -> Result<()> {
+    if process::output("cargo", &["+nightly", "--version"]).is_err() {
+        process::run("rustup", &["toolchain", "install", "nightly", "--profile", "minimal"], &[])?;
+    }
+    provide_built("cargo-fuzz", &["--debug", "cargo-fuzz"])
+}
+
+/// Builds a program from crates.io if it is missing.
+fn provide_built(program: &str, install: &[&str]) -> Result<()> {
+    if runs(program) {
         return Ok(());
     }
     let quickly = [("CARGO_PROFILE_DEV_DEBUG", "0")];
-    process::run("cargo", &["install", "--locked", "--debug", GECKODRIVER], &quickly)
+    process::run("cargo", &[&["install", "--locked"], install].concat(), &quickly)
 }
 
 fn is_there(tool: &Tool) -> bool {

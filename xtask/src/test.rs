@@ -1,44 +1,94 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use anyhow::Result;
+use clap::Args;
+use lodge_testbed::{Cluster, is_nightly};
 
 use crate::{
     check, cluster, faults, process,
     system::{self, FOR_CLUSTERS, FOR_TESTS},
 };
 
+/// What to run.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these parts, with commas between.
+    #[arg(long, value_delimiter = ',', value_parser = [LINTS, ALONE, FAULTS, CLUSTER])]
+    only: Vec<String>,
+}
+
+/// Format, lengths of files, Clippy, rustdoc.
+const LINTS: &str = "lints";
+/// Tests on one machine.
+const ALONE: &str = "alone";
+/// Rows of `cargo xtask faults` whose turn it is.
+const FAULTS: &str = "faults";
+/// Tests on a cluster.
+const CLUSTER: &str = "cluster";
+
 /// Tests of all crates, also when some fail.
 const TESTS: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
+/// Tests that run at once: many wait for something, a deadline or a process that starts.
+const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
+
+/// How many cases a property test tries where tests have hours; proptest's own default is 256.
+const CASES_AT_NIGHT: (&str, &str) = ("PROPTEST_CASES", "4096");
+
+impl Options {
+    fn want(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == part)
+    }
+}
+
 /// Runs every check, the quick ones first.
-pub(crate) fn run() -> Result<()> {
-    system::provide(&FOR_TESTS)?;
-    system::provide(&FOR_CLUSTERS)?;
-    system::provide_geckodriver()?;
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.want(LINTS) {
+        lints()?;
+    }
+    let alone = if options.want(ALONE) { alone() } else { Ok(()) };
+    if options.want(FAULTS) || options.want(CLUSTER) {
+        system::provide(FOR_CLUSTERS)?;
+        cluster::with_own(cluster::built_lodge()?, |cluster| on_cluster(options, cluster))?;
+    }
+    alone
+}
+
+fn lints() -> Result<()> {
     check::file_lengths()?;
     process::run("cargo", &["fmt", "--all", "--check"], &[])?;
-    process::run(
-        "cargo",
-        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
-        &[],
-    )?;
-    process::run(
-        "cargo",
-        &["doc", "--workspace", "--no-deps", "--document-private-items"],
-        &[("RUSTDOCFLAGS", "-D warnings")],
-    )?;
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    process::run("cargo", &clippy, &[])?;
+    let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+    process::run("cargo", &doc, &[("RUSTDOCFLAGS", "-D warnings")])
+}
+
+/// Meanwhile Lodge is built for the tests on a cluster.
+fn alone() -> Result<()> {
+    system::provide(FOR_TESTS)?;
     process::run("cargo", &["test", "--workspace", "--all-targets", "--no-run"], &[])?;
-    let alone = cluster::while_lodge_is_built(|| {
+    cluster::while_lodge_is_built(|| {
         let targets = ["--lib", "--bins", "--test", "it", "--test", "browser"];
-        process::run("cargo", &[&TESTS[..], &targets].concat(), &[])
-    });
-    let lodge = cluster::built_lodge()?;
-    let on_cluster = cluster::with_own(lodge.clone(), |cluster| {
-        let block = cluster.layout().block().to_string();
-        let block = [("TESTBED_BLOCK", block.as_str())];
-        process::run("cargo", &[&TESTS[..], &["--test", "cluster"]].concat(), &block)
-    });
-    alone.and(on_cluster)?;
-    // On another one: a node that starts again reads what the tests left in hundreds of tables first.
-    cluster::with_own(lodge, faults::run_in_test)
+        tests(&targets, &[THREADS])
+    })
+}
+
+/// The faults come first: a node that starts again would read what the tests leave in hundreds of tables.
+fn on_cluster(options: &Options, cluster: &Cluster) -> Result<()> {
+    let faults = if options.want(FAULTS) { faults::run_in_test(cluster) } else { Ok(()) };
+    let block = cluster.layout().block().to_string();
+    let tests = || tests(&["--test", "cluster"], &[("TESTBED_BLOCK", block.as_str())]);
+    let tests = if options.want(CLUSTER) { tests() } else { Ok(()) };
+    faults.and(tests)
+}
+
+/// Runs the tests of these targets; at night also those that are ignored by day.
+fn tests(targets: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let mut arguments = [&TESTS[..], targets].concat();
+    let mut environment = environment.to_vec();
+    if is_nightly() {
+        arguments.extend(["--", "--include-ignored"]);
+        environment.push(CASES_AT_NIGHT);
+    }
+    process::run("cargo", &arguments, &environment)
 }

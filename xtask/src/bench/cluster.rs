@@ -39,8 +39,8 @@ const DRAINED: Duration = Duration::from_mins(3);
 
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    system::provide(&FOR_BENCHES)?;
-    system::provide(&FOR_CLUSTERS)?;
+    system::provide(FOR_BENCHES)?;
+    system::provide(FOR_CLUSTERS)?;
     servers::build_lodge()?;
     let cluster = Cluster::new(Layout::of(&process::root()), servers::lodge_binary());
     cluster.up()?;

@@ -34,7 +34,7 @@ type Part = fn(&Options) -> Result<()>;
 
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    system::provide(&FOR_BENCHES)?;
+    system::provide(FOR_BENCHES)?;
     servers::build_lodge()?;
     let parts: [(&str, Part); 8] = [
         ("hot", hot),

@@ -20,7 +20,7 @@ use rand::{SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 use self::{
     results::{Record, Results},
-    rows::{FIXED, ROTATING, ROWS, Row},
+    rows::{ROTATING, ROWS, Row},
 };
 use crate::{
     cluster, process,
@@ -48,14 +48,14 @@ pub(crate) struct Options {
 /// Runs the rows on a cluster of their own.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let results = Results::at(process::root().join("target/faults/results.jsonl"));
-    let commit = commit()?;
+    let commit = process::commit()?;
     // Two trees that differ from a commit may differ from each other.
     ensure!(!(options.resume && commit.ends_with('+')), "--resume needs a clean work tree");
     let runs = runs(options, &results, &commit)?;
     if runs.is_empty() {
         return write_table(&results);
     }
-    system::provide(&FOR_CLUSTERS)?;
+    system::provide(FOR_CLUSTERS)?;
     let lodge = match &options.lodge {
         Some(lodge) => lodge.canonicalize()?,
         None => cluster::built_lodge()?,
@@ -109,16 +109,16 @@ fn run_on(
     Ok(())
 }
 
-/// Runs the rows that every test runs, and some whose turn it is with this commit, on a cluster that is
-/// up.
+/// Runs the rows whose turn it is with this commit on a cluster that is up, and leaves it as it was.
 pub(crate) fn run_in_test(cluster: &Cluster) -> Result<()> {
-    let commit = commit()?;
+    let commit = process::commit()?;
     let number = u64::from_str_radix(commit.trim_end_matches('+'), 16)?;
-    let (fixed, others) = ROWS.split_at(FIXED);
-    let rotating = others.sample(&mut StdRng::seed_from_u64(number), ROTATING);
-    let mut rows: Vec<_> = fixed.iter().chain(rotating).map(|row| (row, 1)).collect();
+    let rotating = ROWS.sample(&mut StdRng::seed_from_u64(number), ROTATING);
+    let mut rows: Vec<_> = rotating.map(|row| (row, 1)).collect();
     rows.sort_by_key(|(row, _)| row.deployment);
-    run_on(cluster, &rows, &commit, None)
+    run_on(cluster, &rows, &commit, None)?;
+    cluster.restart_webs()?;
+    cluster.wait_settled()
 }
 
 /// Runs one row; nothing if it could not be run to its end, which keeps no promise either. Either way
@@ -171,17 +171,6 @@ fn chosen(only: Option<&str>) -> Result<Vec<&'static Row>> {
         bail!("there is no such row; there are {}", names.join(", "));
     }
     Ok(rows)
-}
-
-/// The last commit that changed anything but documents, with a plus if the work tree differs from it.
-fn commit() -> Result<String> {
-    let of_code = |git: &[&str]| {
-        process::output("git", &[git, &["--", ".", ":!docs", ":!*.md"][..]].concat())
-    };
-    let commit = of_code(&["log", "-1", "--abbrev=10", "--format=%h"])?;
-    let changes = of_code(&["status", "--porcelain"])?;
-    let mark = if changes.is_empty() { "" } else { "+" };
-    Ok(format!("{}{mark}", commit.trim()))
 }
 
 /// A key for the API.

@@ -66,7 +66,7 @@ type Part = fn(&AccountsOptions) -> Result<()>;
 
 /// Runs every part, or the one that is asked for.
 pub(crate) fn run(options: &AccountsOptions) -> Result<()> {
-    system::provide(&FOR_BENCHES)?;
+    system::provide(FOR_BENCHES)?;
     servers::build_lodge()?;
     let options = options.settled();
     let parts: [(&str, Part); 7] = [

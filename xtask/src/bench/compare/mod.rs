@@ -38,7 +38,7 @@ pub(crate) struct CompareOptions {
 
 /// Runs the workloads; fails unless the new binary is within the limits in each.
 pub(crate) fn run(options: &CompareOptions) -> Result<()> {
-    system::provide(&FOR_BENCHES)?;
+    system::provide(FOR_BENCHES)?;
     let found = |file: &PathBuf| fs::canonicalize(file).with_context(|| file.display().to_string());
     let (old, new) = (found(&options.old)?, found(&options.new)?);
     let is_wanted =
