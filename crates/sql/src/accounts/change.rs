@@ -1,0 +1,174 @@
+//! Making, changing and deleting accounts.
+
+use lodge_domain::accounts::{
+    Account, AccountChange, AccountId, Email, Ending, Event, EventKind, NewAccount, PictureId, Role,
+};
+
+use super::{
+    events, get,
+    row::{self, kept_nickname, role_number},
+    sessions,
+};
+use crate::{
+    Failure, Tx, Value,
+    statement::{for_update, same, statements},
+    tx::values,
+};
+
+statements! {
+    ADD = same("INSERT INTO accounts (username, nickname, email, role, password, epoch, created_at) \
+        VALUES (?, ?, ?, ?, ?, 1, ?)");
+    /// The row that every change of an account and of what belongs to it locks first.
+    STANDING = for_update!("SELECT epoch, picture, role FROM accounts WHERE id = ? AND deleted_at IS NULL");
+    SET_NICKNAME = same("UPDATE accounts SET nickname = nullif(?, username) WHERE id = ?");
+    SET_EMAIL = same("UPDATE accounts SET email = ? WHERE id = ?");
+    SET_ROLE = same("UPDATE accounts SET role = ? WHERE id = ?");
+    SET_BANNED = same("UPDATE accounts SET banned_at = ? WHERE id = ?");
+    SET_PASSWORD = same("UPDATE accounts SET password = ? WHERE id = ?");
+    SET_RESET = same("UPDATE accounts SET reset = ?, reset_until = ? WHERE id = ?");
+    SET_PICTURE = same("UPDATE accounts SET picture = ? WHERE id = ?");
+    SET_EPOCH = same("UPDATE accounts SET epoch = ? WHERE id = ?");
+    END_SESSIONS = same("DELETE FROM sessions WHERE account = ? AND id <> ?");
+    KEEP_SESSION = same("UPDATE sessions SET epoch = ? WHERE account = ? AND id = ? AND epoch = ?");
+    UNLINK_ALL = same("DELETE FROM identities WHERE account = ?");
+    /// What is left of a deleted account keeps its name from others.
+    BURY = same("UPDATE accounts SET nickname = NULL, email = NULL, role = 0, password = NULL, reset = NULL, \
+        reset_until = NULL, epoch = epoch + 1, banned_at = NULL, picture = NULL, deleted_at = ? \
+        WHERE id = ? AND deleted_at IS NULL");
+}
+
+const NO_SESSION: [u8; 16] = [0; 16];
+
+/// Makes an account, if its name is free.
+pub(super) fn add(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<Account>, Failure> {
+    let Some(id) = insert(tx, new)? else { return Ok(None) };
+    events::note_own(tx, id, EventKind::SignedUp, new.created_at)?;
+    get(tx, id)
+}
+
+/// Adds the row; `None` if its name is taken.
+pub(super) fn insert(tx: &mut dyn Tx, new: &NewAccount) -> Result<Option<AccountId>, Failure> {
+    let NewAccount { username, nickname, email, role, password, created_at } = new;
+    let values = values![
+        username.as_str(),
+        kept_nickname(nickname, username),
+        email.as_ref().map(Email::as_str),
+        role_number(*role),
+        password.as_ref().map(|hash| hash.0.as_str()),
+        *created_at,
+    ];
+    Ok(tx.insert(&ADD, values)?.map(AccountId))
+}
+
+/// Changes an account, ends its sessions, and notes what happened.
+pub(super) fn change(
+    tx: &mut dyn Tx,
+    change: &AccountChange,
+    event: &Event,
+) -> Result<Option<Account>, Failure> {
+    let id = event.account;
+    let Some(standing) = standing(tx, id)? else { return Ok(None) };
+    if !standing.allows(change) {
+        return Ok(None);
+    }
+    if let Some(session) = change.by_session
+        && !sessions::is_live(tx, id, session, event.at)?
+    {
+        return Ok(None);
+    }
+    set(tx, id, change)?;
+    if change.unlinks_all {
+        tx.execute(&UNLINK_ALL, values![id.0])?;
+    }
+    if let Some(ending) = change.ending {
+        end(tx, id, ending, standing.epoch)?;
+    }
+    events::note(tx, event)?;
+    get(tx, id)
+}
+
+/// Writes the columns that a change names.
+fn set(tx: &mut dyn Tx, id: AccountId, change: &AccountChange) -> Result<(), Failure> {
+    let AccountChange { nickname, email, role, banned_at, password, reset, picture, .. } = change;
+    let mut set = |statement, value: Value<'_>| tx.execute(statement, &[value, id.0.into()]);
+    if let Some(nickname) = nickname {
+        set(&SET_NICKNAME, nickname.as_str().into())?;
+    }
+    if let Some(email) = email {
+        set(&SET_EMAIL, email.as_ref().map(Email::as_str).into())?;
+    }
+    if let Some(role) = role {
+        set(&SET_ROLE, role_number(*role).into())?;
+    }
+    if let Some(banned_at) = banned_at {
+        set(&SET_BANNED, (*banned_at).into())?;
+    }
+    if let Some(hash) = password {
+        set(&SET_PASSWORD, hash.0.as_str().into())?;
+    }
+    if let Some(picture) = picture {
+        set(&SET_PICTURE, picture.as_ref().map(PictureId::bytes).into())?;
+    }
+    if let Some(reset) = reset {
+        let (digest, until) = reset.as_ref().map(|reset| (&reset.digest, reset.expires_at)).unzip();
+        tx.execute(&SET_RESET, values![digest, until, id.0])?;
+    }
+    Ok(())
+}
+
+/// Begins a new epoch, in which only the session that is to stay opens anything.
+pub(super) fn end(
+    tx: &mut dyn Tx,
+    id: AccountId,
+    ending: Ending,
+    epoch: u32,
+) -> Result<(), Failure> {
+    let kept = match ending {
+        Ending::All => NO_SESSION,
+        Ending::AllBut(session) => *session.0.as_bytes(),
+    };
+    tx.execute(&SET_EPOCH, values![epoch + 1, id.0])?;
+    tx.execute(&KEEP_SESSION, values![epoch + 1, id.0, &kept, epoch])?;
+    tx.execute(&END_SESSIONS, values![id.0, &kept]).map(drop)
+}
+
+/// Deletes an account; its name stays for a while.
+pub(super) fn remove(tx: &mut dyn Tx, event: &Event) -> Result<Option<Account>, Failure> {
+    let id = event.account;
+    if standing(tx, id)?.is_none() {
+        return Ok(None);
+    }
+    let account = get(tx, id)?;
+    tx.execute(&BURY, values![event.at, id.0])?;
+    tx.execute(&END_SESSIONS, values![id.0, &NO_SESSION])?;
+    tx.execute(&UNLINK_ALL, values![id.0])?;
+    events::note(tx, event)?;
+    Ok(account)
+}
+
+/// What a change of an account may rest on.
+pub(super) struct Standing {
+    epoch: u32,
+    picture: Option<PictureId>,
+    role: Role,
+}
+
+impl Standing {
+    fn allows(&self, change: &AccountChange) -> bool {
+        change.at_epoch.is_none_or(|expected| expected == self.epoch)
+            && change.had_picture.is_none_or(|expected| expected == self.picture)
+            && change.had_role.is_none_or(|expected| expected == self.role)
+    }
+}
+
+/// Reads what a change may rest on and locks the account: no other change of it, or of what belongs to
+/// it, comes between this and the commit.
+pub(super) fn standing(tx: &mut dyn Tx, id: AccountId) -> Result<Option<Standing>, Failure> {
+    tx.one(&STANDING, values![id.0], |row| {
+        Ok(Standing {
+            epoch: row.get(0)?,
+            picture: row.get::<Option<[u8; 32]>>(1)?.map(PictureId::stored),
+            role: row::role(row.get(2)?)?,
+        })
+    })
+}

@@ -1,0 +1,65 @@
+//! The feed of accounts whose sessions, as they are remembered anywhere, may not be so any more.
+//!
+//! One row numbers the entries, and is locked from the number to the commit: so the order of numbers is
+//! the order of commits, and whoever has read up to a number never misses a smaller one. A number that a
+//! database draws by itself has no such order.
+
+use jiff::Timestamp;
+use lodge_domain::accounts::{AccountId, Changed, FeedPlace};
+use uuid::Uuid;
+
+use crate::{
+    Failure, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+statements! {
+    NEXT = same("UPDATE account_feed_head SET number = number + 1 WHERE id = 1");
+    TELL = same("INSERT INTO account_feed (number, account, at) \
+        SELECT number, ?, ? FROM account_feed_head WHERE id = 1");
+    LATEST = same("SELECT number FROM account_feed_head WHERE id = 1");
+    SINCE = same("SELECT number, account FROM account_feed WHERE number > ? ORDER BY number LIMIT ?");
+}
+
+/// Entries that one look at the feed reads.
+const A_LOOK: i64 = 1_000;
+
+/// Tells of an account in this very transaction.
+pub(super) fn tell(tx: &mut dyn Tx, account: AccountId, at: Timestamp) -> Result<(), Failure> {
+    tx.execute(&NEXT, values![])?;
+    tx.execute(&TELL, values![account.0, at]).map(drop)
+}
+
+/// The accounts that the feed has told of since a place in it.
+pub(super) fn changed_since(
+    tx: &mut dyn Tx,
+    feed: Uuid,
+    place: Option<FeedPlace>,
+) -> Result<Changed, Failure> {
+    let Some(place) = place else { return from_now_on(tx, feed, false) };
+    if place.feed != feed {
+        return from_now_on(tx, feed, true);
+    }
+    let read = |row: crate::Row<'_>| Ok((row.get::<i64>(0)?, AccountId(row.get(1)?)));
+    let told = tx.all(&SINCE, values![place.at, A_LOOK], read)?;
+    let Some((last, _)) = told.last() else {
+        let is_past_the_end = place.at > latest(tx)?;
+        if is_past_the_end {
+            return from_now_on(tx, feed, true);
+        }
+        return Ok(Changed { accounts: Vec::new(), place, more: false, begins_anew: false });
+    };
+    let (place, more) = (FeedPlace { feed, at: *last }, told.len() as u64 == A_LOOK.unsigned_abs());
+    let accounts = told.into_iter().map(|(_, account)| account).collect();
+    Ok(Changed { accounts, place, more, begins_anew: false })
+}
+
+fn latest(tx: &mut dyn Tx) -> Result<i64, Failure> {
+    Ok(tx.one(&LATEST, values![], |row| row.get(0))?.unwrap_or(0))
+}
+
+fn from_now_on(tx: &mut dyn Tx, feed: Uuid, begins_anew: bool) -> Result<Changed, Failure> {
+    let place = FeedPlace { feed, at: latest(tx)? };
+    Ok(Changed { accounts: Vec::new(), place, more: false, begins_anew })
+}

@@ -1,0 +1,175 @@
+//! Which identities open which accounts, and tickets.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Result,
+    accounts::{
+        Account, AccountId, Ending, Event, EventKind, Identity, IdentityStore, Linked,
+        LinkedIdentity, NewAccount, NewTicket, Redeemed, SessionId, TicketDigest, Unlink, Unlinked,
+    },
+};
+
+use super::{
+    change, events, get, metered,
+    row::{columns, read},
+    sessions,
+};
+use crate::{
+    Database, Failure, Row, Tx,
+    statement::{for_update, same, statements},
+    tx::values,
+};
+
+/// Tickets that are kept.
+pub const TICKETS_MAX: i64 = 10_000;
+
+statements! {
+    FIND = same(concat!("SELECT ", columns!(), " FROM identities i JOIN accounts a ON a.id = i.account \
+        WHERE i.issuer = ? AND i.subject = ? AND a.deleted_at IS NULL"));
+    LIST = same("SELECT issuer, subject, linked_at FROM identities WHERE account = ? ORDER BY issuer");
+    OWNER = same("SELECT account FROM identities WHERE issuer = ? AND subject = ?");
+    HAS_ONE = same("SELECT 1 FROM identities WHERE account = ? AND issuer = ?");
+    ADD = same("INSERT INTO identities (issuer, subject, account, linked_at) VALUES (?, ?, ?, ?)");
+    REMOVE = same("DELETE FROM identities WHERE account = ? AND issuer = ?");
+    ISSUE = same("REPLACE INTO tickets (digest, issuer, subject, expires_at) VALUES (?, ?, ?, ?)");
+    DROP_OLDEST = same("DELETE FROM tickets WHERE row <= ?");
+    TICKET = for_update!("SELECT issuer, subject FROM tickets WHERE digest = ? AND expires_at > ?");
+    USE_UP = same("DELETE FROM tickets WHERE digest = ?");
+}
+
+/// The identities of a database.
+pub struct SqlIdentities<D>(pub Arc<D>);
+
+#[async_trait]
+impl<D: Database> IdentityStore for SqlIdentities<D> {
+    async fn find(&self, identity: &Identity) -> Result<Option<Account>> {
+        let Identity { issuer, subject } = identity.clone();
+        let find =
+            move |tx: &mut dyn Tx| tx.one(&FIND, values![&issuer, &subject], |row| read(row, 0));
+        metered::read(&*self.0, find).await
+    }
+
+    async fn list(&self, account: AccountId) -> Result<Vec<LinkedIdentity>> {
+        metered::read(&*self.0, move |tx| list(tx, account)).await
+    }
+
+    async fn link(&self, identity: Identity, session: SessionId, event: Event) -> Result<Linked> {
+        metered::write(&*self.0, move |tx| link(tx, &identity, session, &event)).await
+    }
+
+    async fn unlink(&self, wish: Unlink, event: Event) -> Result<Unlinked> {
+        metered::write(&*self.0, move |tx| unlink(tx, &wish, &event)).await
+    }
+
+    async fn issue(&self, ticket: NewTicket) -> Result<()> {
+        metered::write(&*self.0, move |tx| issue(tx, &ticket)).await
+    }
+
+    async fn redeem(&self, ticket: TicketDigest, account: NewAccount) -> Result<Redeemed> {
+        metered::write(&*self.0, move |tx| redeem(tx, ticket, &account)).await
+    }
+}
+
+fn list(tx: &mut dyn Tx, account: AccountId) -> Result<Vec<LinkedIdentity>, Failure> {
+    tx.all(&LIST, values![account.0], |row| {
+        let identity = Identity { issuer: row.get(0)?, subject: row.get(1)? };
+        Ok(LinkedIdentity { identity, linked_at: row.get(2)? })
+    })
+}
+
+fn link(
+    tx: &mut dyn Tx,
+    identity: &Identity,
+    session: SessionId,
+    event: &Event,
+) -> Result<Linked, Failure> {
+    let account = event.account;
+    if change::standing(tx, account)?.is_none()
+        || !sessions::is_live(tx, account, session, event.at)?
+    {
+        return Ok(Linked::NoSession);
+    }
+    match owner(tx, identity)? {
+        Some(owner) if owner == account => return Ok(Linked::Done),
+        Some(_) => return Ok(Linked::Elsewhere),
+        None => {}
+    }
+    if tx.exists(&HAS_ONE, values![account.0, &identity.issuer])? {
+        return Ok(Linked::Another);
+    }
+    if !add(tx, identity, account, event)? {
+        return Ok(Linked::Elsewhere);
+    }
+    events::note(tx, event)?;
+    Ok(Linked::Done)
+}
+
+fn unlink(tx: &mut dyn Tx, wish: &Unlink, event: &Event) -> Result<Unlinked, Failure> {
+    let Unlink { issuer, kept, issuers } = wish;
+    if change::standing(tx, event.account)?.is_none() {
+        return Ok(Unlinked::NotLinked);
+    }
+    let Some(account) = get(tx, event.account)? else { return Ok(Unlinked::NotLinked) };
+    let linked = list(tx, account.id)?;
+    let mut linked = linked.iter().map(|linked| &linked.identity.issuer);
+    if !linked.clone().any(|linked| linked == issuer) {
+        return Ok(Unlinked::NotLinked);
+    }
+    let stays_open = |other: &String| other != issuer && issuers.contains(other);
+    if !account.has_password && !linked.any(stays_open) {
+        return Ok(Unlinked::OnlyWay);
+    }
+    tx.execute(&REMOVE, values![account.id.0, issuer])?;
+    change::end(tx, account.id, Ending::AllBut(*kept), account.epoch)?;
+    events::note(tx, event)?;
+    Ok(Unlinked::Done)
+}
+
+fn issue(tx: &mut dyn Tx, ticket: &NewTicket) -> Result<(), Failure> {
+    let NewTicket { digest, identity: Identity { issuer, subject }, expires_at } = ticket;
+    let row = tx.insert(&ISSUE, values![&digest.0, issuer, subject, *expires_at])?;
+    if let Some(row) = row {
+        tx.execute(&DROP_OLDEST, values![row - TICKETS_MAX])?;
+    }
+    Ok(())
+}
+
+fn redeem(tx: &mut dyn Tx, ticket: TicketDigest, new: &NewAccount) -> Result<Redeemed, Failure> {
+    let read = |row: Row<'_>| Ok(Identity { issuer: row.get(0)?, subject: row.get(1)? });
+    let found = tx.one(&TICKET, values![&ticket.0, new.created_at], read)?;
+    let Some(identity) = found else { return Ok(Redeemed::NoTicket) };
+    if owner(tx, &identity)?.is_some() {
+        return Ok(Redeemed::Known);
+    }
+    let Some(account) = change::add(tx, new)? else { return Ok(Redeemed::Taken) };
+    let event = Event {
+        account: account.id,
+        at: new.created_at,
+        kind: EventKind::Linked,
+        by: lodge_domain::accounts::Actor::Owner,
+    };
+    if !add(tx, &identity, account.id, &event)? {
+        // The account goes with the transaction.
+        return Err(lodge_domain::Error::unavailable("the identity was linked meanwhile").into());
+    }
+    tx.execute(&USE_UP, values![&ticket.0])?;
+    events::note(tx, &event)?;
+    Ok(Redeemed::Made(account))
+}
+
+fn owner(tx: &mut dyn Tx, identity: &Identity) -> Result<Option<AccountId>, Failure> {
+    let read = |row: Row<'_>| Ok(AccountId(row.get(0)?));
+    tx.one(&OWNER, values![&identity.issuer, &identity.subject], read)
+}
+
+/// False if the identity is linked already.
+fn add(
+    tx: &mut dyn Tx,
+    Identity { issuer, subject }: &Identity,
+    account: AccountId,
+    event: &Event,
+) -> Result<bool, Failure> {
+    Ok(tx.insert(&ADD, values![issuer, subject, account.0, event.at])?.is_some())
+}

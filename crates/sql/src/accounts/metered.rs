@@ -1,0 +1,53 @@
+//! How long the accounts' stores take, waits included.
+
+use std::time::Instant;
+
+use lodge_domain::Result;
+
+use crate::{App, Database, Failure, Reads, Tx};
+
+/// Of a read.
+const READ: &str = "lodge_accounts_store_read_seconds";
+/// Of a write, its commit included.
+const WRITE: &str = "lodge_accounts_store_write_seconds";
+/// Of a session that begins, its commit included.
+const TOKEN_UPDATE: &str = "lodge_accounts_token_update_seconds";
+
+/// Reads a few rows, by a key.
+pub(super) async fn read<T: Send + 'static>(
+    database: &impl Database,
+    work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(READ, database.read(App::Accounts, Reads::Few, work)).await
+}
+
+/// Reads what may be many rows.
+pub(super) async fn scan<T: Send + 'static>(
+    database: &impl Database,
+    work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(READ, database.read(App::Accounts, Reads::Many, work)).await
+}
+
+/// Writes.
+pub(super) async fn write<T: Send + 'static>(
+    database: &impl Database,
+    work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(WRITE, database.write(App::Accounts, work)).await
+}
+
+/// Writes what a token opens.
+pub(super) async fn update_token<T: Send + 'static>(
+    database: &impl Database,
+    work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+) -> Result<T> {
+    timed(TOKEN_UPDATE, write(database, work)).await
+}
+
+async fn timed<T>(name: &'static str, work: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    let outcome = work.await;
+    metrics::histogram!(name).record(began.elapsed());
+    outcome
+}

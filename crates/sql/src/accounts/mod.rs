@@ -1,0 +1,165 @@
+//! The accounts' stores.
+
+mod change;
+mod events;
+mod feed;
+mod identities;
+mod metered;
+mod row;
+mod sessions;
+mod tidy;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Attempt, Done, Result,
+    accounts::{
+        Account, AccountChange, AccountId, AccountQuery, AccountStore, Credential, Event,
+        NewAccount, Outcome, PictureId, Username,
+    },
+};
+
+use self::row::{columns, credential, read, read_with_credential};
+pub use self::{
+    identities::{SqlIdentities, TICKETS_MAX},
+    row::{role, role_number},
+    sessions::SqlSessions,
+    tidy::{EVENTS_KEPT, NAME_RESERVED, tidy},
+};
+use crate::{
+    App, Database, Failure, Statement, Tx,
+    outcomes::{self, Form},
+    statement::{same, statements},
+    tx::values,
+};
+
+statements! {
+    BY_NAME = same(concat!("SELECT ", columns!(), ", ", credential!(), " FROM accounts a \
+        WHERE a.username = ? AND a.deleted_at IS NULL"));
+    BY_ID = same(concat!("SELECT ", columns!(), ", ", credential!(), " FROM accounts a \
+        WHERE a.id = ? AND a.deleted_at IS NULL"));
+    /// The names between two, of which the second is past all that begin with a prefix.
+    LIST = same(concat!("SELECT ", columns!(), " FROM accounts a WHERE a.username > ? AND a.username >= ? \
+        AND a.username < ? AND a.deleted_at IS NULL ORDER BY a.username LIMIT ?"));
+    PICTURED = same("SELECT 1 FROM accounts WHERE picture = ?");
+}
+
+/// The lookup by a name, as a sign-in makes it.
+pub static FIND_BY_NAME: &Statement = &BY_NAME;
+
+/// Every statement of the accounts.
+pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
+    [
+        STATEMENTS,
+        change::STATEMENTS,
+        events::STATEMENTS,
+        feed::STATEMENTS,
+        identities::STATEMENTS,
+        sessions::STATEMENTS,
+        tidy::STATEMENTS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+/// An account that was made, or whose name was taken, as it stands among outcomes.
+static SIGNED_UP: Form<Option<Account>, Outcome> = Form {
+    app: App::Accounts,
+    wrap: |made| made.map_or(Outcome::Taken, |account| Outcome::SignedUp(account.id)),
+    unwrap: |tx, outcome| match outcome {
+        Outcome::SignedUp(id) => Ok(Some(get(tx, id)?.ok_or(Outcome::DELETED)?)),
+        Outcome::Taken => Ok(None),
+    },
+};
+
+/// The accounts of a database.
+pub struct SqlAccounts<D>(pub Arc<D>);
+
+#[async_trait]
+impl<D: Database> AccountStore for SqlAccounts<D> {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        let attempt = attempt.clone();
+        metered::read(&*self.0, move |tx| outcomes::recall(tx, &attempt)).await
+    }
+
+    async fn add(
+        &self,
+        account: NewAccount,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Option<Account>>> {
+        let add = move |tx: &mut dyn Tx| {
+            outcomes::once(tx, attempt.as_ref(), &SIGNED_UP, |tx| change::add(tx, &account))
+        };
+        metered::write(&*self.0, add).await
+    }
+
+    async fn add_many(&self, accounts: Vec<NewAccount>) -> Result<Vec<bool>> {
+        let add = move |tx: &mut dyn Tx| {
+            let added = accounts.iter().map(|account| Ok(change::insert(tx, account)?.is_some()));
+            added.collect()
+        };
+        metered::write(&*self.0, add).await
+    }
+
+    async fn find(&self, name: &Username) -> Result<Option<(Account, Credential)>> {
+        let name = name.clone();
+        let find =
+            move |tx: &mut dyn Tx| tx.one(&BY_NAME, values![name.as_str()], read_with_credential);
+        metered::read(&*self.0, find).await
+    }
+
+    async fn get(&self, id: AccountId) -> Result<Option<(Account, Credential)>> {
+        let get = move |tx: &mut dyn Tx| tx.one(&BY_ID, values![id.0], read_with_credential);
+        metered::read(&*self.0, get).await
+    }
+
+    async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
+        metered::scan(&*self.0, move |tx| list(tx, &query)).await
+    }
+
+    async fn change(&self, change: AccountChange, event: Event) -> Result<Option<Account>> {
+        metered::write(&*self.0, move |tx| change::change(tx, &change, &event)).await
+    }
+
+    async fn remove(&self, event: Event) -> Result<Option<Account>> {
+        metered::write(&*self.0, move |tx| change::remove(tx, &event)).await
+    }
+
+    async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
+        metered::scan(&*self.0, move |tx| pictured(tx, &pictures)).await
+    }
+
+    async fn events(&self, id: AccountId, limit: usize) -> Result<Vec<Event>> {
+        metered::scan(&*self.0, move |tx| events::of(tx, id, limit)).await
+    }
+}
+
+fn list(tx: &mut dyn Tx, query: &AccountQuery) -> Result<Vec<Account>, Failure> {
+    let after = query.after.as_ref().map_or("", Username::as_str);
+    // Nothing sorts after the last code point.
+    let end = format!("{}{}", query.prefix, char::MAX);
+    let values = values![after, &query.prefix, &end, at_most(query.limit)];
+    tx.all(&LIST, values, |row| read(row, 0))
+}
+
+fn pictured(tx: &mut dyn Tx, pictures: &[PictureId]) -> Result<Vec<PictureId>, Failure> {
+    let mut known = Vec::new();
+    for picture in pictures {
+        if tx.exists(&PICTURED, values![picture.bytes()])? {
+            known.push(*picture);
+        }
+    }
+    Ok(known)
+}
+
+/// The account of that number.
+fn get(tx: &mut dyn Tx, id: AccountId) -> Result<Option<Account>, Failure> {
+    let found = tx.one(&BY_ID, values![id.0], read_with_credential)?;
+    Ok(found.map(|(account, _)| account))
+}
+
+fn at_most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

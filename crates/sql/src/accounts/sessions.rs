@@ -1,0 +1,157 @@
+//! The sessions' store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Result,
+    accounts::{
+        AccountId, Changed, EventKind, FeedPlace, NewSession, Session, SessionDigest, SessionId,
+        SessionStore, SignedIn,
+    },
+};
+use uuid::Uuid;
+
+use super::{
+    at_most, events, feed, metered,
+    row::{self, columns as account_columns},
+};
+use crate::{
+    App, Database, Failure, Reads, Row, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+/// Sessions that an account has at most; past that the oldest ends.
+const SESSIONS_MAX: i64 = 100;
+
+/// What holds of a session `s` of the account `a` that opens something; the time of now comes after it.
+macro_rules! is_live {
+    () => {
+        "a.epoch = s.epoch AND a.banned_at IS NULL AND a.deleted_at IS NULL AND s.expires_at > "
+    };
+}
+
+macro_rules! columns {
+    () => {
+        "s.id, s.account, s.created_at, s.expires_at, s.agent"
+    };
+}
+
+const COUNT: usize = 5;
+
+statements! {
+    BEGIN = same("INSERT INTO sessions (digest, id, account, epoch, created_at, expires_at, agent) \
+        SELECT ?, ?, id, epoch, ?, ?, ? FROM accounts \
+        WHERE id = ? AND epoch = ? AND banned_at IS NULL AND deleted_at IS NULL");
+    /// The newest of the sessions that are too many.
+    TOO_MANY = same("SELECT id FROM sessions WHERE account = ? ORDER BY id DESC LIMIT 1 OFFSET ?");
+    END_OLDEST = same("DELETE FROM sessions WHERE account = ? AND id <= ?");
+    END = same("DELETE FROM sessions WHERE account = ? AND id = ?");
+    FIND = same(concat!("SELECT ", columns!(), ", ", account_columns!(), " FROM sessions s \
+        JOIN accounts a ON a.id = s.account WHERE s.digest = ? AND ", is_live!(), "?"));
+    LIVE = same(concat!("SELECT 1 FROM sessions s JOIN accounts a ON a.id = s.account \
+        WHERE s.account = ? AND s.id = ? AND ", is_live!(), "?"));
+    LIST = same(concat!("SELECT ", columns!(), " FROM sessions s JOIN accounts a ON a.id = s.account \
+        WHERE s.account = ? AND s.expires_at > ? AND a.epoch = s.epoch ORDER BY s.id DESC LIMIT ?"));
+}
+
+/// The sessions of a database.
+pub struct SqlSessions<D> {
+    database: Arc<D>,
+    feed: Uuid,
+}
+
+impl<D> SqlSessions<D> {
+    /// The sessions, whose feed of changes is called `feed`: another name wherever the database may have
+    /// been replaced by an older copy of it.
+    pub fn new(database: Arc<D>, feed: Uuid) -> Self {
+        Self { database, feed }
+    }
+}
+
+#[async_trait]
+impl<D: Database> SessionStore for SqlSessions<D> {
+    async fn begin(&self, new: NewSession) -> Result<bool> {
+        metered::update_token(&*self.database, move |tx| begin(tx, &new)).await
+    }
+
+    async fn find(&self, digest: SessionDigest, now: Timestamp) -> Result<Option<SignedIn>> {
+        let find = move |tx: &mut dyn Tx| tx.one(&FIND, values![&digest.0, now], read_signed_in);
+        metered::read(&*self.database, find).await
+    }
+
+    async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>> {
+        let list = move |tx: &mut dyn Tx| {
+            tx.all(&LIST, values![account.0, now, at_most(limit)], read_session)
+        };
+        metered::read(&*self.database, list).await
+    }
+
+    async fn changed_since(&self, place: Option<FeedPlace>) -> Result<Changed> {
+        let feed = self.feed;
+        let changed = move |tx: &mut dyn Tx| feed::changed_since(tx, feed, place);
+        // Not measured: it is asked for all the time, and by no request.
+        self.database.read(App::Accounts, Reads::Few, changed).await
+    }
+
+    async fn end(&self, account: AccountId, session: SessionId, at: Timestamp) -> Result<bool> {
+        metered::write(&*self.database, move |tx| end(tx, account, session, at)).await
+    }
+}
+
+fn begin(tx: &mut dyn Tx, new: &NewSession) -> Result<bool, Failure> {
+    let NewSession { session, digest, epoch, kind } = new;
+    let Session { id, account, created_at, expires_at, agent } = session;
+    let id = id.0.as_bytes();
+    let values = values![&digest.0, id, *created_at, *expires_at, agent, account.0, *epoch];
+    if tx.execute(&BEGIN, values)? == 0 {
+        return Ok(false);
+    }
+    events::note_own(tx, *account, *kind, *created_at)?;
+    let read = |row: Row<'_>| row.get::<[u8; 16]>(0);
+    if let Some(oldest) = tx.one(&TOO_MANY, values![account.0, SESSIONS_MAX], read)? {
+        tx.execute(&END_OLDEST, values![account.0, &oldest])?;
+        // It may be remembered somewhere.
+        events::note_own(tx, *account, EventKind::SignedOut, *created_at)?;
+    }
+    Ok(true)
+}
+
+/// Whether an account has this session, and it opens something at `now`.
+pub(super) fn is_live(
+    tx: &mut dyn Tx,
+    account: AccountId,
+    session: SessionId,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    tx.exists(&LIVE, values![account.0, session.0.as_bytes(), now])
+}
+
+fn end(
+    tx: &mut dyn Tx,
+    account: AccountId,
+    session: SessionId,
+    at: Timestamp,
+) -> Result<bool, Failure> {
+    if tx.execute(&END, values![account.0, session.0.as_bytes()])? == 0 {
+        return Ok(false);
+    }
+    events::note_own(tx, account, EventKind::SignedOut, at)?;
+    Ok(true)
+}
+
+fn read_session(row: Row<'_>) -> Result<Session, Failure> {
+    Ok(Session {
+        id: SessionId(row.get(0)?),
+        account: AccountId(row.get(1)?),
+        created_at: row.get(2)?,
+        expires_at: row.get(3)?,
+        agent: row.get(4)?,
+    })
+}
+
+fn read_signed_in(row: Row<'_>) -> Result<SignedIn, Failure> {
+    Ok(SignedIn { session: read_session(row)?, account: row::read(row, COUNT)? })
+}

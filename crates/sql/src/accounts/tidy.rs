@@ -1,0 +1,67 @@
+//! Removes what nobody needs any more of accounts, a little at a time.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    Failure, Tx,
+    statement::{pair, statements},
+    tx::values,
+};
+
+/// Rows of each kind that one call removes.
+const ROWS_A_CALL: i64 = 1_000;
+
+/// How long the name of a deleted account is nobody's.
+pub const NAME_RESERVED: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// How long it is known what happened to an account.
+pub const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(365 * 24);
+
+/// How long the feed tells of a change. No process trusts what it remembers for longer than a minute.
+const FEED_KEPT: SignedDuration = SignedDuration::from_mins(10);
+
+statements! {
+    SESSIONS = pair(
+        "DELETE FROM sessions WHERE digest IN \
+            (SELECT digest FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
+        "DELETE FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+    );
+    NAMES = pair(
+        "DELETE FROM accounts WHERE id IN (SELECT id FROM accounts WHERE deleted_at <= ? LIMIT ?)",
+        "DELETE FROM accounts WHERE deleted_at <= ? ORDER BY deleted_at LIMIT ?",
+    );
+    TICKETS = pair(
+        "DELETE FROM tickets WHERE row IN \
+            (SELECT row FROM tickets WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)",
+        "DELETE FROM tickets WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+    );
+    /// Rows come in the order of time, but for a clock that was put back.
+    EVENTS = pair(
+        "DELETE FROM account_events WHERE at <= ? AND row IN \
+            (SELECT row FROM account_events WHERE row > 0 ORDER BY row LIMIT ?)",
+        "DELETE FROM account_events WHERE at <= ? ORDER BY at LIMIT ?",
+    );
+    FEED = pair(
+        "DELETE FROM account_feed WHERE at <= ? AND number IN \
+            (SELECT number FROM account_feed WHERE number > 0 ORDER BY number LIMIT ?)",
+        "DELETE FROM account_feed WHERE at <= ? ORDER BY at LIMIT ?",
+    );
+}
+
+/// Removes some rows; how many, and whether there are more.
+pub fn tidy(tx: &mut dyn Tx, now: Timestamp) -> Result<(u64, bool), Failure> {
+    let ago = |age| now.saturating_sub(age).unwrap_or(Timestamp::MIN);
+    let (mut rows, mut more) = (0, false);
+    for (statement, until) in [
+        (&SESSIONS, now),
+        (&NAMES, ago(NAME_RESERVED)),
+        (&TICKETS, now),
+        (&EVENTS, ago(EVENTS_KEPT)),
+        (&FEED, ago(FEED_KEPT)),
+    ] {
+        let removed = tx.execute(statement, values![until, ROWS_A_CALL])?;
+        more |= removed == ROWS_A_CALL.unsigned_abs();
+        rows += removed;
+    }
+    Ok((rows, more))
+}

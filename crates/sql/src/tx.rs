@@ -1,0 +1,197 @@
+//! A transaction, and the values that go into it and come out of it.
+
+use jiff::Timestamp;
+use lodge_domain::Error;
+use uuid::Uuid;
+
+use crate::{Failure, Statement};
+
+/// One transaction on one connection.
+pub trait Tx {
+    /// Runs a statement; how many rows it inserted, matched for a change, or deleted.
+    fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<u64, Failure>;
+
+    /// Inserts a row, and answers with the key that the database gave it; `None`, and nothing changes, if
+    /// a unique key is taken.
+    fn insert(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Option<i64>, Failure>;
+
+    /// Hands each row that a statement finds to `row`.
+    fn query(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure>;
+}
+
+impl dyn Tx + '_ {
+    /// The row that a statement finds, if it finds one.
+    pub fn one<T>(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+        mut read: impl FnMut(Row<'_>) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        let mut found = None;
+        self.query(statement, values, &mut |row| {
+            if found.is_none() {
+                found = Some(read(row)?);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Every row that a statement finds.
+    pub fn all<T>(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+        mut read: impl FnMut(Row<'_>) -> Result<T, Failure>,
+    ) -> Result<Vec<T>, Failure> {
+        let mut all = Vec::new();
+        self.query(statement, values, &mut |row| {
+            all.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Whether a statement finds a row.
+    pub fn exists(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<bool, Failure> {
+        Ok(self.one(statement, values, |_| Ok(()))?.is_some())
+    }
+}
+
+/// A value of a parameter or of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// None.
+    Null,
+    /// A number.
+    Int(i64),
+    /// A text. Some databases give back [`Value::Bytes`] for it.
+    Text(&'a str),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
+/// The values of a statement, each of a type that is a [`Value`].
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { &[$($crate::Value::from($value)),*] };
+}
+pub(crate) use values;
+
+macro_rules! value_from {
+    ($($from:ty => |$value:ident| $to:expr),* $(,)?) => {
+        $(impl<'a> From<$from> for Value<'a> {
+            fn from($value: $from) -> Self {
+                $to
+            }
+        })*
+    };
+}
+
+value_from! {
+    i64 => |number| Self::Int(number),
+    u32 => |number| Self::Int(number.into()),
+    u8 => |number| Self::Int(number.into()),
+    &'a str => |text| Self::Text(text),
+    &'a String => |text| Self::Text(text),
+    &'a [u8] => |bytes| Self::Bytes(bytes),
+    &'a [u8; 16] => |bytes| Self::Bytes(bytes),
+    &'a [u8; 32] => |bytes| Self::Bytes(bytes),
+    Timestamp => |at| Self::Int(at.as_millisecond()),
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value<'_> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// The columns of one row, as a database has them.
+pub trait Columns {
+    /// The value in a column, counted from 0.
+    fn value(&self, column: usize) -> Result<Value<'_>, Failure>;
+}
+
+/// One row that a statement has found.
+#[derive(Clone, Copy)]
+pub struct Row<'r>(pub &'r dyn Columns);
+
+impl Row<'_> {
+    /// The value in a column, counted from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] if what is stored there is no `T`.
+    pub fn get<T: FromValue>(&self, column: usize) -> Result<T, Failure> {
+        let value = self.0.value(column)?;
+        let unreadable = || Error::internal(format!("column {column} has an unexpected value"));
+        T::from_value(value).ok_or_else(|| unreadable().into())
+    }
+}
+
+/// What a column can be read as.
+pub trait FromValue: Sized {
+    /// Reads it; `None` if it is no such thing.
+    fn from_value(value: Value<'_>) -> Option<Self>;
+}
+
+impl FromValue for i64 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        if let Value::Int(number) = value { Some(number) } else { None }
+    }
+}
+
+impl FromValue for u32 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        i64::from_value(value)?.try_into().ok()
+    }
+}
+
+impl FromValue for bool {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        i64::from_value(value).map(|number| number != 0)
+    }
+}
+
+impl FromValue for String {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Text(text) => Some(text.to_owned()),
+            Value::Bytes(bytes) => Self::from_utf8(bytes.to_vec()).ok(),
+            Value::Null | Value::Int(_) => None,
+        }
+    }
+}
+
+impl<const LENGTH: usize> FromValue for [u8; LENGTH] {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        if let Value::Bytes(bytes) = value { bytes.try_into().ok() } else { None }
+    }
+}
+
+impl FromValue for Uuid {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        <[u8; 16]>::from_value(value).map(Self::from_bytes)
+    }
+}
+
+/// Milliseconds.
+impl FromValue for Timestamp {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        Self::from_millisecond(i64::from_value(value)?).ok()
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        if value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
