@@ -11,9 +11,10 @@ use lodge_domain::{
         clicks::{ClickCell, ClickLine},
     },
 };
+use lodge_sql::App;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{engine::Engine, failure::Failure, writer::App};
+use crate::{engine::Engine, failure::Failure};
 
 /// Rows that one request of a batch writes: a few milliseconds, so that creations need not wait for a
 /// large batch.

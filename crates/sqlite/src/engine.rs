@@ -15,6 +15,7 @@ use lodge_domain::{
     rides::{EXPORTS_MAX, SEARCHES_MAX},
     secret::InstallationSecret,
 };
+use lodge_sql::App;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
@@ -26,7 +27,7 @@ use crate::{
     folder::{Folder, OpenError},
     readers::{self, Readers},
     rides::{Recorder, Searches, Thresholds, WriteBack},
-    writer::{App, Limits, Writer},
+    writer::{Limits, Writer},
 };
 
 /// How long a search of rides may take.

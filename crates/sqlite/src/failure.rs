@@ -20,6 +20,12 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<lodge_sql::Failure> for Failure {
+    fn from(failure: lodge_sql::Failure) -> Self {
+        Self::Refused(failure.into())
+    }
+}
+
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)

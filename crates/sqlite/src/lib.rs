@@ -3,23 +3,22 @@
 //! One thread writes, in groups that share an fsync; a few read; one carries the write-ahead log into
 //! the file. An async caller waits for an answer, never for a disk.
 
-mod accounts;
 mod backup;
 mod board;
 mod checkpoints;
 mod clicks;
+mod column;
 mod connection;
+mod database;
 mod engine;
 mod failure;
 mod folder;
 mod inspect;
 mod job;
-mod keys;
 mod links;
 mod migrations;
 mod moving;
 mod options;
-mod outcomes;
 mod readers;
 mod replies;
 mod rides;
@@ -27,6 +26,7 @@ mod rides;
 mod tests;
 mod tidy;
 mod turns;
+mod tx;
 mod writer;
 
 use std::{path::Path, sync::Arc};
@@ -41,16 +41,8 @@ use lodge_domain::{
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
+use lodge_sql::{KeyTable, SqlAccounts, SqlIdentities, SqlKeys, SqlSessions};
 
-use crate::{
-    accounts::{SqliteAccounts, SqliteIdentities, SqliteSessions},
-    board::SqliteBoard,
-    clicks::SqliteClicks,
-    engine::Engine,
-    keys::SqliteKeys,
-    links::SqliteLinks,
-    rides::SqliteRides,
-};
 pub use crate::{
     backup::{BackupError, restore},
     folder::{Folder, OpenError},
@@ -58,6 +50,10 @@ pub use crate::{
     moving::MovingFolder,
     options::Options,
     tidy::Tidied,
+};
+use crate::{
+    board::SqliteBoard, clicks::SqliteClicks, engine::Engine, links::SqliteLinks,
+    rides::SqliteRides,
 };
 
 /// An open data folder. Clones share it.
@@ -82,12 +78,12 @@ impl Sqlite {
 
     /// The API keys, without a cache.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
-        Arc::new(SqliteKeys { engine: Arc::clone(&self.0), table: &keys::API_KEYS })
+        Arc::new(SqlKeys::new(Arc::clone(&self.0), KeyTable::ApiKeys))
     }
 
     /// The keys of programs that write on the board, without a cache.
     pub fn bots(&self) -> Arc<dyn KeyStore> {
-        Arc::new(SqliteKeys { engine: Arc::clone(&self.0), table: &keys::BOTS })
+        Arc::new(SqlKeys::new(Arc::clone(&self.0), KeyTable::Bots))
     }
 
     /// What happens on the board.
@@ -126,17 +122,17 @@ impl Sqlite {
 
     /// The accounts.
     pub fn accounts(&self) -> Arc<dyn AccountStore> {
-        Arc::new(SqliteAccounts(Arc::clone(&self.0)))
+        Arc::new(SqlAccounts(Arc::clone(&self.0)))
     }
 
     /// The accounts' sessions.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
-        Arc::new(SqliteSessions(Arc::clone(&self.0)))
+        Arc::new(SqlSessions::new(Arc::clone(&self.0), self.0.feed))
     }
 
     /// Which identities open which accounts.
     pub fn identities(&self) -> Arc<dyn IdentityStore> {
-        Arc::new(SqliteIdentities(Arc::clone(&self.0)))
+        Arc::new(SqlIdentities(Arc::clone(&self.0)))
     }
 
     /// What gates told of rides.

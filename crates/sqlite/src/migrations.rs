@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each brings a file from the version that is its place in the list to the next one.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
     include_str!("migrations/0003_pictures.sql"),
@@ -24,6 +24,7 @@ const MIGRATIONS: [&str; 17] = [
     include_str!("migrations/0015_board_search.sql"),
     include_str!("migrations/0016_board_order.sql"),
     include_str!("migrations/0017_message_pictures.sql"),
+    include_str!("migrations/0018_account_feed.sql"),
 ];
 
 /// The version of the files that this Lodge writes, the newest that it reads.

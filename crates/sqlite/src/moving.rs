@@ -16,16 +16,18 @@ use lodge_domain::{
     },
     secret::InstallationSecret,
 };
+use lodge_sql::read_key;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 
 use crate::{
     Options, clicks,
     failure::Failure,
     folder::{Folder, OpenError, check_origin, not_sqlite},
-    keys, links,
+    links,
     links::row::{COLUMNS, read},
     migrations,
     readers::{Readers, Size},
+    tx::SqliteRow,
 };
 
 /// Rows of clicks after which a page of links ends: a link may have thousands.
@@ -99,8 +101,13 @@ impl Source for MovingFolder {
     async fn keys(&self) -> Result<Vec<StoredKey>> {
         let all = |connection: &Connection| {
             let mut statement = connection.prepare_cached(KEYS)?;
-            let read = |row: &Row<'_>| Ok(StoredKey { key: keys::read(row)?, digest: row.get(4)? });
-            Ok(statement.query_map([], read)?.collect::<Result<_, _>>()?)
+            let mut rows = statement.query([])?;
+            let mut keys = Vec::new();
+            while let Some(row) = rows.next()? {
+                let key = read_key(lodge_sql::Row(&SqliteRow(row)))?;
+                keys.push(StoredKey { key, digest: row.get(4)? });
+            }
+            Ok(keys)
         };
         self.readers.read(all).await
     }

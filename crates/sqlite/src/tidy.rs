@@ -5,12 +5,11 @@ use lodge_domain::{
     Result,
     links::{Short, clicks::OTHER_REFERRERS},
 };
+use lodge_sql::{App, accounts, outcomes};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{
-    accounts, clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, outcomes, writer::App,
-};
+use crate::{clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, tx::SqliteTx};
 
 /// Outcomes that one call removes.
 const OUTCOMES_A_CALL: i64 = 1_000;
@@ -138,7 +137,8 @@ pub(crate) async fn tidy(
     let walking = !matches!((&hours_to, &referrers_to), (Walk::Ended, Walk::Ended));
     *engine.tidy_place.0.lock() =
         if walking { [hours_to, referrers_to] } else { <[Walk; 2]>::default() };
-    let of_accounts = move |connection: &Connection| accounts::tidy(connection, now);
+    let of_accounts =
+        move |connection: &Connection| Ok(accounts::tidy(&mut SqliteTx(connection), now)?);
     let (accounts, more_accounts) = engine.writer.write(App::Accounts, of_accounts).await?;
     let more = walking || many_over || more_accounts || outcomes == OUTCOMES_A_CALL.unsigned_abs();
     Ok(Tidied { outcomes, links, hours, referrers, accounts, more })

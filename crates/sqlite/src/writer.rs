@@ -10,6 +10,7 @@ use std::{
 };
 
 use lodge_domain::{Error, Result};
+use lodge_sql::App;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
@@ -26,32 +27,6 @@ use crate::{
 const GATHER_FROM: usize = 8;
 const GATHER_STEP: Duration = Duration::from_micros(50);
 const GATHER_STEPS: usize = 3;
-
-/// Whose queue a request waits in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum App {
-    /// Short links, their clicks, and API keys.
-    Links,
-    /// Accounts and their sessions.
-    Accounts,
-    /// Lift rides.
-    Rides,
-    /// The message board.
-    Board,
-}
-
-impl App {
-    const COUNT: usize = 4;
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Links => "links",
-            Self::Accounts => "accounts",
-            Self::Rides => "rides",
-            Self::Board => "board",
-        }
-    }
-}
 
 /// By which requests and groups are timed.
 pub(crate) type Now = Box<dyn Fn() -> Instant + Send>;

@@ -21,17 +21,22 @@ statements! {
     LIST = same("SELECT account, at, kind, did FROM account_events WHERE account = ? ORDER BY row DESC LIMIT ?");
 }
 
-/// Events of one account that are kept, about.
-pub(super) const KEPT: i64 = 1_000;
-pub(super) const TRIMMED_EVERY: i64 = 64;
+/// Events of one account that are kept, and a few more.
+pub const EVENTS_OF_ONE_KEPT: usize = 1_000;
+
+/// Of how many events one trims those of its account.
+pub const EVENTS_TRIMMED_EVERY: usize = 64;
 
 /// Notes what happens in this very transaction, and tells the feed of it.
 pub(super) fn note(tx: &mut dyn Tx, event: &Event) -> Result<(), Failure> {
     let Event { account, at, kind, by } = event;
     let row = tx.insert(&NOTE, values![account.0, *at, kind.name(), did(*by)])?;
     // Now and then, so that nobody fills the disk with what happens to them.
-    if row.is_some_and(|row| row % TRIMMED_EVERY == 0) {
-        let oldest = tx.one(&OLDEST_KEPT, values![account.0, KEPT], |row| row.get::<i64>(0))?;
+    if row.is_some_and(|row| row.unsigned_abs() % EVENTS_TRIMMED_EVERY as u64 == 0) {
+        let oldest =
+            tx.one(&OLDEST_KEPT, values![account.0, at_most(EVENTS_OF_ONE_KEPT)], |row| {
+                row.get::<i64>(0)
+            })?;
         if let Some(oldest) = oldest {
             tx.execute(&TRIM, values![account.0, oldest])?;
         }

@@ -22,6 +22,7 @@ use lodge_domain::{
 
 use self::row::{columns, credential, read, read_with_credential};
 pub use self::{
+    events::{EVENTS_OF_ONE_KEPT, EVENTS_TRIMMED_EVERY},
     identities::{SqlIdentities, TICKETS_MAX},
     row::{role, role_number},
     sessions::SqlSessions,

@@ -24,9 +24,10 @@ use lodge_domain::{
         MessagesQuery, NewMessage, Origin, PersonId, Posted, Reach, Slug, Version, Wish,
     },
 };
+use lodge_sql::App;
 use rusqlite::Connection;
 
-use crate::{engine::Engine, failure::Failure, writer::App};
+use crate::{engine::Engine, failure::Failure};
 
 /// The board in the database, written by one origin.
 pub(crate) struct SqliteBoard {

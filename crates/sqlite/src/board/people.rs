@@ -7,6 +7,7 @@ use lodge_domain::{
     accounts::{AccountId, Username},
     board::{BoardPeople, Cursor, Known, PersonId, Profile, ReadNote, Slug, UNREAD_MAX, Unread},
 };
+use lodge_sql::accounts::role_number;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::{
@@ -14,10 +15,7 @@ use super::{
     origins::{self, ChannelRow},
     row::profile,
 };
-use crate::{
-    accounts::row::{instant, role_number},
-    failure::Failure,
-};
+use crate::{column::instant, failure::Failure};
 
 const ONE: &str = "SELECT p.person, p.username, p.nickname, p.picture, p.role, p.banned_at FROM board_people p WHERE p.person = ?1";
 const NAMED: &str = "SELECT p.person, p.username, p.nickname, p.picture, p.role, p.banned_at FROM board_people p WHERE p.username = ?1 AND p.person > 0";

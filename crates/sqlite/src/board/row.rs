@@ -9,7 +9,7 @@ use lodge_domain::{
 };
 use rusqlite::{Connection, Result, Row, types::Type};
 
-use crate::accounts::row::role;
+use crate::column::role;
 
 /// The kinds of events.
 pub(super) const MESSAGE: i64 = 1;

@@ -4,6 +4,7 @@ pub(crate) mod change;
 mod claim;
 pub(crate) mod find;
 pub(crate) mod list;
+mod outcomes;
 mod replace;
 pub(crate) mod row;
 mod search;
@@ -24,7 +25,12 @@ use lodge_domain::{
 pub(crate) use {claim::FORGET_CLICKS, search::Plan};
 pub(crate) use {claim::forget, find::by_short};
 
-use crate::{engine::Engine, outcomes, writer::App};
+use lodge_sql::{
+    App,
+    outcomes::{once, recall},
+};
+
+use crate::{engine::Engine, tx::SqliteTx};
 
 /// Links in the database, each read of it.
 pub(crate) struct SqliteLinks(pub(crate) Arc<Engine>);
@@ -33,7 +39,10 @@ pub(crate) struct SqliteLinks(pub(crate) Arc<Engine>);
 impl LinkStore for SqliteLinks {
     async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
         let attempt = attempt.clone();
-        self.0.readers.read(move |connection| outcomes::recall(connection, &attempt)).await
+        self.0
+            .readers
+            .read(move |connection| Ok(recall(&mut SqliteTx(connection), &attempt)?))
+            .await
     }
 
     async fn claim(
@@ -43,7 +52,7 @@ impl LinkStore for SqliteLinks {
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {
         let work = move |connection: &_| {
-            outcomes::once(connection, attempt.as_ref(), &outcomes::claims(), || {
+            once(&mut SqliteTx(connection), attempt.as_ref(), &outcomes::CLAIMS, |_| {
                 claim::claim_all(connection, candidates, reserved)
             })
         };
@@ -52,7 +61,7 @@ impl LinkStore for SqliteLinks {
 
     async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
         let work = move |connection: &_| {
-            outcomes::once(connection, attempt.as_ref(), &outcomes::replaced(), || {
+            once(&mut SqliteTx(connection), attempt.as_ref(), &outcomes::REPLACED, |_| {
                 replace::replace(connection, link)
             })
         };

@@ -6,10 +6,11 @@ use lodge_domain::{
     Error, Result,
     rides::{Gate, GateId, GateStore, ResortId},
 };
+use lodge_sql::App;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::SqliteRides;
-use crate::{accounts::row::instant, failure::Failure, writer::App};
+use crate::{column::instant, failure::Failure};
 
 const BY_NAME: &str = "SELECT id, name, resort, created_at, revoked_at FROM gates WHERE name = ?1";
 const BY_DIGEST: &str =

@@ -47,7 +47,8 @@ pub(crate) use self::{
     searches::Searches,
     write_back::{Thresholds, WriteBack},
 };
-use crate::{engine::Engine, writer::App};
+use crate::engine::Engine;
+use lodge_sql::App;
 
 /// Rides in the database.
 pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);

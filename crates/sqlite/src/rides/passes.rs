@@ -9,10 +9,11 @@ use lodge_domain::{
     accounts::AccountId,
     rides::{Claimed, PASSES_MAX, Pass, PassStore, SkierId},
 };
+use lodge_sql::App;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::SqliteRides;
-use crate::{accounts::row::instant, failure::Failure, writer::App};
+use crate::{column::instant, failure::Failure};
 
 /// The account of what is nobody's: numbers of accounts begin at 1.
 const NOBODY: i64 = 0;

@@ -12,6 +12,7 @@ use lodge_domain::{
     Error, Result,
     rides::{NamedBatch, Recorded, RideEvent},
 };
+use lodge_sql::App;
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
@@ -23,7 +24,7 @@ use crate::{
     failure::{Failure, NotTaken, Shared, from_sqlite},
     job::{Job, Request},
     replies::{Replies, Reply},
-    writer::{App, Writer},
+    writer::Writer,
 };
 
 /// Events that wait for the writer; past it they are refused.

@@ -10,6 +10,7 @@ use lodge_domain::{
     accounts::{PictureId, Role},
     board::{BoardLog, BoardPeople, Body, Cursor, NewMessage, PersonId, ReadNote, Slug, Wish},
 };
+use lodge_sql::App;
 use rusqlite::Connection;
 
 use super::open;
@@ -17,7 +18,6 @@ use crate::{
     Options,
     board::{SqliteBoard, origins, people, post},
     engine::Engine,
-    writer::App,
 };
 
 /// Rows in which something is left that somebody wrote.

@@ -11,6 +11,7 @@ use lodge_domain::{
     accounts::Role,
     board::{Actor, BoardLog, Cursor, Event, EventId, Origin, Posted, Reach, Slug, Stamp},
 };
+use lodge_sql::App;
 use lodge_testbed::by_depth;
 use proptest::{collection::vec, prelude::*, test_runner::TestCaseResult};
 use rusqlite::Connection;
@@ -20,7 +21,6 @@ use crate::{
     Options,
     board::{SqliteBoard, origins, post},
     engine::Engine,
-    writer::App,
 };
 
 /// Somebody who reads on from a cursor, and notes what comes.

@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{Error, Result};
+use lodge_sql::App;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::task::JoinHandle;
 
 use super::{create, is_there, is_unavailable, open};
-use crate::{Options, engine::Engine, failure::Failure, writer::App};
+use crate::{Options, engine::Engine, failure::Failure};
 
 /// Holds the writer, so that what is asked for meanwhile ends up in one group.
 #[derive(Clone, Default)]

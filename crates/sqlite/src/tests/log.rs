@@ -5,10 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lodge_sql::App;
 use rusqlite::Connection;
 
 use super::{create, is_there, is_unavailable, open};
-use crate::{Options, engine::Engine, writer::App};
+use crate::{Options, engine::Engine};
 
 fn options() -> Options {
     Options {

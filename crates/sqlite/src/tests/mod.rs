@@ -1,5 +1,6 @@
 //! Tests of what cannot be seen from outside.
 
+mod accounts;
 mod board;
 mod board_origins;
 mod groups;

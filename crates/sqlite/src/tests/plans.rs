@@ -1,18 +1,21 @@
 //! No request of a user walks through a table.
 
+use std::sync::Arc;
+
 use lodge_contract::samples::fresh_owner;
 use lodge_domain::{
-    accounts::{NewAccount, Nickname, Role, Username},
+    accounts::{NewAccount, Username},
     links::{LinkId, LinkQuery},
 };
+use lodge_sql::accounts::FIND_BY_NAME;
 use rusqlite::{Connection, OptionalExtension, StatementStatus};
 use uuid::Uuid;
 
 use super::open;
 use crate::{
-    Options, accounts, board, clicks, keys,
+    Options, board, clicks,
     links::{Plan, change, find, list, row},
-    moving, outcomes, rides, tidy,
+    moving, rides, tidy,
 };
 
 /// The plan of a statement, whatever its parameters are.
@@ -66,36 +69,27 @@ async fn every_query_finds_its_way_by_an_index() {
     let mut queries: Vec<String> = lists();
     assert!(queries.len() > 20);
     queries.extend([find::BY_SHORT.clone(), list::PAGE.clone()]);
-    let texts = [
-        change::TAKE_CLICK,
-        row::INSERT,
-        row::UPDATE,
-        row::DELETE,
-        outcomes::RECALL,
-        outcomes::KEEP,
-    ]
-    .into_iter()
-    .chain(row::INDEX)
-    .chain(crate::links::FORGET_CLICKS)
-    .chain(clicks::STATEMENTS)
-    .chain(keys::API_KEYS.statements())
-    .chain(keys::BOTS.statements())
-    .chain(board::statements())
-    .chain(tidy::STATEMENTS)
-    .chain(rides::OF_EVENTS)
-    .chain(rides::OF_GATES)
-    .chain(rides::OF_PASSES)
-    .chain(rides::OF_SUMS)
-    .chain(rides::OF_DAYS)
-    .chain(rides::OF_PLACES)
-    .chain(rides::OF_LEADERS)
-    .chain(rides::OF_SEASONS);
+    let texts = [change::TAKE_CLICK, row::INSERT, row::UPDATE, row::DELETE]
+        .into_iter()
+        .chain(row::INDEX)
+        .chain(crate::links::FORGET_CLICKS)
+        .chain(clicks::STATEMENTS)
+        .chain(board::statements())
+        .chain(tidy::STATEMENTS)
+        .chain(rides::OF_EVENTS)
+        .chain(rides::OF_GATES)
+        .chain(rides::OF_PASSES)
+        .chain(rides::OF_SUMS)
+        .chain(rides::OF_DAYS)
+        .chain(rides::OF_PLACES)
+        .chain(rides::OF_LEADERS)
+        .chain(rides::OF_SEASONS);
     queries.extend(texts.map(str::to_owned));
     queries.extend(rides::of_reads());
     queries.extend(rides::of_searches());
     queries.extend(rides::of_rebuilding().map(str::to_owned));
     queries.extend(moving::statements());
-    queries.extend(accounts::statements());
+    queries.extend(lodge_sql::statements().map(|statement| statement.sqlite.to_owned()));
     queries.extend(board::written_statements());
     let check = move |connection: &Connection| {
         for sql in queries {
@@ -104,7 +98,7 @@ async fn every_query_finds_its_way_by_an_index() {
         }
         Ok(())
     };
-    engine.writer.write(crate::writer::App::Links, check).await.unwrap();
+    engine.writer.write(lodge_sql::App::Links, check).await.unwrap();
 }
 
 #[tokio::test]
@@ -142,7 +136,7 @@ async fn a_page_of_a_list_is_not_sorted() {
 
 /// A lookup by name: the account's number, and how many steps `SQLite` took, none of them through a table.
 fn look_up(connection: &Connection, name: &str) -> (Option<i64>, i32) {
-    let mut statement = connection.prepare(&accounts::BY_NAME).unwrap();
+    let mut statement = connection.prepare(FIND_BY_NAME.sqlite).unwrap();
     let found = statement.query_row([name], |row| row.get(0)).optional().unwrap();
     assert_eq!(statement.get_status(StatementStatus::FullscanStep), 0, "{name}");
     (found, statement.get_status(StatementStatus::VmStep))
@@ -152,20 +146,14 @@ fn look_up(connection: &Connection, name: &str) -> (Option<i64>, i32) {
 async fn the_first_the_last_and_an_unknown_name_are_found_by_the_same_index() {
     const ACCOUNTS: usize = 3_000;
     let (engine, _folder) = open(&Options::default());
+    let new = (0..ACCOUNTS).map(|number| {
+        let username = Username::parse(&format!("user-{}", number * 7 % ACCOUNTS)).unwrap();
+        NewAccount { password: None, ..lodge_contract::accounts::new(&username) }
+    });
+    let added = crate::Sqlite(Arc::clone(&engine)).accounts().add_many(new.collect()).await;
+    assert_eq!(added.unwrap(), [true; ACCOUNTS]);
     let check = |connection: &Connection| {
-        for number in 0..ACCOUNTS {
-            let username = Username::parse(&format!("user-{}", number * 7 % ACCOUNTS)).unwrap();
-            let new = NewAccount {
-                nickname: Nickname::from(&username),
-                username,
-                email: None,
-                role: Role::Member,
-                password: None,
-                created_at: lodge_contract::samples::BEGIN,
-            };
-            assert!(accounts::change::insert(connection, &new).unwrap());
-        }
-        let steps = plan(connection, &accounts::BY_NAME);
+        let steps = plan(connection, FIND_BY_NAME.sqlite);
         let by_index = "SEARCH a USING INDEX accounts_by_username (username=?)";
         assert_eq!(steps, [by_index]);
         let names = [0, ACCOUNTS / 2, ACCOUNTS - 1].map(|at| format!("user-{}", at * 7 % ACCOUNTS));
@@ -181,5 +169,5 @@ async fn the_first_the_last_and_an_unknown_name_are_found_by_the_same_index() {
         assert!(known.iter().all(|(_, of_known)| *of_known == known[0].1 && *of_known >= steps));
         Ok(())
     };
-    engine.writer.write(crate::writer::App::Accounts, check).await.unwrap();
+    engine.readers.read(check).await.unwrap();
 }

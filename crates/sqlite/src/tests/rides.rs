@@ -14,6 +14,7 @@ use lodge_domain::rides::{
     RideEvent, RideLog as _, RideQuery, RideSearch as _, RideTallies as _, Season, SkierId, Span,
     What,
 };
+use lodge_sql::App;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -23,7 +24,6 @@ use crate::{
     Options,
     engine::Engine,
     rides::{SqliteRides, mend, rebuild},
-    writer::App,
 };
 
 pub(super) const ON: ResortDay =

@@ -6,6 +6,7 @@ use lodge_domain::{
     Error,
     rides::{Recorded, RideLog as _, RideTallies as _},
 };
+use lodge_sql::App;
 use rusqlite::Connection;
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
     open,
     rides::{ON, event, waiting},
 };
-use crate::{Options, engine::Engine, rides::SqliteRides, writer::App};
+use crate::{Options, engine::Engine, rides::SqliteRides};
 
 pub(super) const DAMAGED: u32 = 7;
 

@@ -6,6 +6,7 @@ use lodge_domain::{
     Error,
     rides::{NamedBatch, Recorded, RideLog as _, RideTallies as _},
 };
+use lodge_sql::App;
 use rusqlite::Connection;
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
     rides::{ON, event, waiting},
     rides_apart::{DAMAGED, damage},
 };
-use crate::{Options, rides::SqliteRides, writer::App};
+use crate::{Options, rides::SqliteRides};
 
 fn batch(body: &str) -> NamedBatch {
     NamedBatch::of("day 9".parse().unwrap(), body.as_bytes())

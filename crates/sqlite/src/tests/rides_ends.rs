@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use lodge_domain::rides::{Recorded, RideLog as _};
+use lodge_sql::App;
 use rusqlite::Connection;
 
 use super::{
@@ -10,9 +11,7 @@ use super::{
     is_unavailable, open,
     rides::{event, waiting},
 };
-use crate::{
-    Options, failure::Shared, job::Job, replies::Replies, rides::SqliteRides, writer::App,
-};
+use crate::{Options, failure::Shared, job::Job, replies::Replies, rides::SqliteRides};
 
 /// A defect of the writer itself, which ends its thread.
 struct Defect;

@@ -17,12 +17,14 @@ use rusqlite::{
 use tokio::sync::oneshot;
 
 use super::{groups::Barrier, is_unavailable};
+use lodge_sql::App;
+
 use crate::{
     checkpoints::{Checkpoints, Lengths},
     failure::Failure,
     job::Request,
     replies::Reply,
-    writer::{App, Limits, Writer},
+    writer::{Limits, Writer},
 };
 
 const SLOW: Duration = Duration::from_millis(70);

@@ -14,6 +14,7 @@ use lodge_domain::{
     Result,
     rides::{Day, Rebuilt, ResortDay, ResortId, Season, Span},
 };
+use lodge_sql::App;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 #[cfg(test)]
@@ -24,7 +25,7 @@ use super::{
     SqliteRides,
     write_back::{Work, last_row},
 };
-use crate::{failure::Failure, writer::App};
+use crate::failure::Failure;
 
 /// Rows that are read at once.
 pub(super) const PIECE: usize = 20_000;
