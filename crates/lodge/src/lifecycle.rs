@@ -227,7 +227,7 @@ async fn store_clicks(links: Arc<Links>, stop: CancellationToken) {
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         let _ = store_batch(&links, &mut unstored).await;
         #[expect(clippy::cast_precision_loss, reason = "a metric")]
-        metrics::gauge!("lodge_links_clicks_lost").set(links.counter.lost() as f64);
+        metrics::gauge!("lodge_links_clicks_lost").set(links.counter().lost() as f64);
     }
     let last = async {
         loop {
@@ -250,10 +250,10 @@ async fn store_batch(
     unstored: &mut Option<Arc<ClickBatch>>,
 ) -> lodge_domain::Result<bool> {
     if unstored.is_none() {
-        *unstored = links.counter.drain().map(Arc::new);
+        *unstored = links.counter().drain().map(Arc::new);
     }
     let Some(batch) = unstored else { return Ok(false) };
-    if let Err(error) = links.click_store.add(Arc::clone(batch)).await {
+    if let Err(error) = links.store_clicks(Arc::clone(batch)).await {
         metrics::counter!("lodge_links_click_batches_failed_total").increment(1);
         tracing::warn!(%error, "clicks could not be stored yet");
         return Err(error);
@@ -349,7 +349,7 @@ async fn see_off(services: Arc<Services>, stop: CancellationToken) {
     let Some((rides, accounts)) = services.rides.as_ref().zip(services.accounts_client()) else {
         return;
     };
-    follow_accounts(accounts, &rides.passes, SEE_OFF, &services, stop).await;
+    follow_accounts(accounts, rides.passes(), SEE_OFF, &services, stop).await;
 }
 
 /// Keeps what the board knows of people as their accounts have it.
@@ -403,7 +403,7 @@ async fn reload_on(
 ) {
     while let Some(Some(())) = stop.run_until_cancelled(hangups.recv()).await {
         let (blocklist, file) =
-            (Arc::clone(&services.links.blocklist), config.links.blocklist.clone());
+            (Arc::clone(services.links.blocklist()), config.links.blocklist.clone());
         // A list may have a million hosts.
         let read = tokio::task::spawn_blocking(move || wiring::reload_blocklist(&blocklist, &file));
         if let Ok(Err(error)) = read.await {

@@ -74,6 +74,16 @@ pub struct Account {
     pub picture: Option<PictureId>,
 }
 
+impl Account {
+    /// [`Error::Forbidden`] if it is not of the staff.
+    pub fn check_staff(&self) -> Result<()> {
+        if self.role < Role::Moderator {
+            return Err(Error::forbidden("this is for staff"));
+        }
+        Ok(())
+    }
+}
+
 /// What proves whose an account is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Credential {

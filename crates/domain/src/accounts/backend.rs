@@ -233,7 +233,9 @@ impl Backend for Accounts {
             }
             Call::Who(session) => Reply::Who(self.who(session).await?),
             Call::User(username) => Reply::Account(self.user(&username).await?),
-            Call::ChangedSince(place) => Reply::Changed(self.sessions.changed_since(place).await?),
+            Call::ChangedSince(place) => {
+                Reply::Changed(self.ports.sessions.changed_since(place).await?)
+            }
             Call::Own { session, wish } => {
                 let me = self.who(session).await?;
                 self.own(&me, wish).await?

@@ -67,7 +67,7 @@ pub struct Newcomer {
 impl Accounts {
     /// The providers that one can sign in by.
     pub fn providers(&self) -> Vec<Provider> {
-        self.providers.list().to_vec()
+        self.ports.providers.list().to_vec()
     }
 
     /// Sends somebody to a provider, to come back to `redirect_uri`, sign in, and go on to `next`.
@@ -101,10 +101,10 @@ impl Accounts {
         linking: Option<SessionId>,
         next: String,
     ) -> Result<Departure> {
-        let flow = Flow::new(&*self.random);
-        let url = self.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
+        let flow = Flow::new(&*self.ports.random);
+        let url = self.ports.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
         let journey = Journey { provider, redirect_uri, flow, linking, next };
-        Ok(Departure { url, kept: journey.seal(&self.secret, self.clock.now()) })
+        Ok(Departure { url, kept: journey.seal(&self.ports.secret, self.ports.clock.now()) })
     }
 
     /// Receives somebody who comes back from a provider, with the session that their browser has. Whose an
@@ -116,7 +116,7 @@ impl Accounts {
         session: Option<SessionDigest>,
     ) -> Result<Welcome> {
         let Arrival { provider, kept, state, code, error, issuer } = arrival;
-        let journey = Journey::open(&self.secret, &kept, self.clock.now());
+        let journey = Journey::open(&self.ports.secret, &kept, self.ports.clock.now());
         let journey = journey.filter(|journey| journey.is_answered_by(&provider, &state));
         let Journey { redirect_uri, flow, linking, next, .. } = journey.ok_or(NOT_ASKED)?;
         if let Some(error) = error {
@@ -126,11 +126,11 @@ impl Accounts {
         let exchange = Exchange { provider, code, issuer, redirect_uri, flow };
         if let Some(asked_in) = linking {
             let me = self.still_signed_in(session, asked_in).await?;
-            let identity = self.providers.identify(&exchange).await?.identity;
+            let identity = self.ports.providers.identify(&exchange).await?.identity;
             return self.link(&me, identity).await.map(|()| Welcome::Linked);
         }
-        let Identified { identity, called } = self.providers.identify(&exchange).await?;
-        match self.identities.find(&identity).await? {
+        let Identified { identity, called } = self.ports.providers.identify(&exchange).await?;
+        match self.ports.identities.find(&identity).await? {
             Some(account) if account.banned_at.is_some() => Err(BANNED),
             Some(account) => {
                 let fresh = self.begin(account, EventKind::SignedInByProvider, agent).await?;
@@ -146,7 +146,11 @@ impl Accounts {
         session: Option<SessionDigest>,
         asked_in: SessionId,
     ) -> Result<SignedIn> {
-        let me = self.sessions.find(session.ok_or(ANOTHER_SESSION)?, self.clock.now()).await?;
+        let me = self
+            .ports
+            .sessions
+            .find(session.ok_or(ANOTHER_SESSION)?, self.ports.clock.now())
+            .await?;
         me.filter(|me| me.session.id == asked_in).ok_or(ANOTHER_SESSION)
     }
 
@@ -158,9 +162,10 @@ impl Accounts {
         next: String,
     ) -> Result<Welcome> {
         self.is_open()?;
-        let ticket = secret::random_token(TICKET_PREFIX, &*self.random);
-        let expires_at = self.clock.now().saturating_add(TICKET_LIFETIME);
-        self.identities
+        let ticket = secret::random_token(TICKET_PREFIX, &*self.ports.random);
+        let expires_at = self.ports.clock.now().saturating_add(TICKET_LIFETIME);
+        self.ports
+            .identities
             .issue(NewTicket {
                 digest: TicketDigest::of(&ticket),
                 identity,
@@ -181,9 +186,9 @@ impl Accounts {
             email: None,
             role: Role::default(),
             password: None,
-            created_at: self.clock.now(),
+            created_at: self.ports.clock.now(),
         };
-        match self.identities.redeem(ticket, account).await? {
+        match self.ports.identities.redeem(ticket, account).await? {
             Redeemed::Made(account) => {
                 let fresh = self.begin(account, EventKind::SignedInByProvider, &agent).await?;
                 fresh.ok_or(CHANGED)
@@ -199,7 +204,7 @@ impl Accounts {
     /// Lets an identity open one's account from now on.
     async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
         let event = self.of_mine(me, EventKind::Linked);
-        match self.identities.link(identity, me.session.id, event).await? {
+        match self.ports.identities.link(identity, me.session.id, event).await? {
             Linked::Done => Ok(()),
             Linked::Elsewhere => Err(Error::conflict("this opens another account already")),
             Linked::Another => {
@@ -212,13 +217,13 @@ impl Accounts {
     /// Lets nobody of an issuer open one's account any more, and ends all other sessions: they may have begun
     /// by it. It need be no provider's that is set up now.
     pub async fn unlink(&self, me: &SignedIn, issuer: String) -> Result<()> {
-        let set_up = self.providers.list().iter();
+        let set_up = self.ports.providers.list().iter();
         let unlink = Unlink {
             issuer,
             kept: me.session.id,
             issuers: set_up.map(|provider| provider.issuer.clone()).collect(),
         };
-        match self.identities.unlink(unlink, self.of_mine(me, EventKind::Unlinked)).await? {
+        match self.ports.identities.unlink(unlink, self.of_mine(me, EventKind::Unlinked)).await? {
             Unlinked::Done => Ok(()),
             Unlinked::NotLinked => {
                 Err(Error::not_found("this provider does not open your account"))
@@ -231,7 +236,7 @@ impl Accounts {
 
     /// The identities that open one's account.
     pub async fn identities(&self, me: &SignedIn) -> Result<Vec<LinkedIdentity>> {
-        self.identities.list(me.account.id).await
+        self.ports.identities.list(me.account.id).await
     }
 
     /// A free name like the one that somebody has elsewhere; of an address, what stands before the @.
@@ -239,11 +244,11 @@ impl Accounts {
         let called = called.unwrap_or_default();
         let plain = called.split('@').next().unwrap_or_default();
         let Ok(name) = Username::parse(plain) else { return Ok(None) };
-        Ok(self.store.find(&name).await?.is_none().then_some(name))
+        Ok(self.ports.store.find(&name).await?.is_none().then_some(name))
     }
 
     fn of_mine(&self, me: &SignedIn, kind: EventKind) -> Event {
-        Event { account: me.account.id, at: self.clock.now(), kind, by: Actor::Owner }
+        Event { account: me.account.id, at: self.ports.clock.now(), kind, by: Actor::Owner }
     }
 }
 

@@ -73,7 +73,7 @@ impl Accounts {
     ) -> Result<Account> {
         self.said_again(me, current, from).await?;
         let change = AccountChange {
-            password: Some(self.passwords.hash(new.into_password()).await?),
+            password: Some(self.ports.passwords.hash(new.into_password()).await?),
             ending: Some(Ending::AllBut(me.session.id)),
             at_epoch: Some(me.account.epoch),
             by_session: Some(me.session.id),
@@ -91,16 +91,16 @@ impl Accounts {
         current: Option<Password>,
         from: Option<IpAddr>,
     ) -> Result<()> {
-        let (account, credential) = self.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
+        let (account, credential) = self.ports.store.get(me.account.id).await?.ok_or(NO_ACCOUNT)?;
         if credential.password.is_none() {
-            let age = self.clock.now().duration_since(me.session.created_at);
+            let age = self.ports.clock.now().duration_since(me.session.created_at);
             return if age > FRESH { Err(NOT_FRESH) } else { Ok(()) };
         }
         let Some(current) = current else {
             return Err(Error::invalid("current", "must be your current password"));
         };
-        let (name, now) = (account.username.as_str(), self.clock.now());
-        let counted = Counted::one(&*self.failures, name, from, now).await?;
+        let (name, now) = (account.username.as_str(), self.ports.clock.now());
+        let counted = Counted::one(&*self.ports.failures, name, from, now).await?;
         let is_right = self.verified(current, credential.password).await;
         counted.settle(&is_right).await;
         if is_right? { Ok(()) } else { Err(NOT_IT) }
@@ -108,12 +108,12 @@ impl Accounts {
 
     /// Where one is signed in, newest first.
     pub async fn sessions(&self, me: &SignedIn) -> Result<Vec<Session>> {
-        self.sessions.list(me.account.id, self.clock.now(), SESSIONS_LISTED).await
+        self.ports.sessions.list(me.account.id, self.ports.clock.now(), SESSIONS_LISTED).await
     }
 
     /// Ends one of one's own sessions, this one perhaps.
     pub async fn sign_out(&self, me: &SignedIn, session: SessionId) -> Result<()> {
-        let ended = self.sessions.end(me.account.id, session, self.clock.now()).await?;
+        let ended = self.ports.sessions.end(me.account.id, session, self.ports.clock.now()).await?;
         if ended { Ok(()) } else { Err(Error::not_found("there is no such session")) }
     }
 
@@ -133,8 +133,8 @@ impl Accounts {
         from: Option<IpAddr>,
     ) -> Result<Option<PictureId>> {
         self.said_again(me, current, from).await?;
-        let event = own_event(me, EventKind::Deleted, self.clock.now());
-        self.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
+        let event = own_event(me, EventKind::Deleted, self.ports.clock.now());
+        self.ports.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
     }
 
     /// Sets one's picture, or takes it away; the account, and the picture that it had before.
@@ -166,9 +166,9 @@ impl Accounts {
                 had_role,
                 ..AccountChange::default()
             };
-            let (at, kind) = (self.clock.now(), EventKind::PictureChanged);
+            let (at, kind) = (self.ports.clock.now(), EventKind::PictureChanged);
             let event = Event { account: id, at, kind, by };
-            if let Some(account) = self.store.change(change, event).await? {
+            if let Some(account) = self.ports.store.change(change, event).await? {
                 return Ok((account, former));
             }
         }
@@ -180,7 +180,7 @@ impl Accounts {
         if pictures.len() > PICTURES_ASKED {
             return Err(Error::invalid("pictures", "are more than are asked for at once"));
         }
-        self.store.pictured(pictures).await
+        self.ports.store.pictured(pictures).await
     }
 
     /// Those of these accounts that are there.
@@ -190,7 +190,7 @@ impl Accounts {
         }
         let mut existing = Vec::new();
         for id in accounts {
-            if self.store.get(id).await?.is_some() {
+            if self.ports.store.get(id).await?.is_some() {
                 existing.push(id);
             }
         }
@@ -202,7 +202,7 @@ impl Accounts {
         Ok(Export {
             account: self.account(me.account.id).await?,
             sessions: self.sessions(me).await?,
-            events: self.store.events(me.account.id, EVENTS_EXPORTED).await?,
+            events: self.ports.store.events(me.account.id, EVENTS_EXPORTED).await?,
             identities: self.identities(me).await?,
         })
     }
@@ -213,7 +213,7 @@ impl Accounts {
         change: AccountChange,
         kind: EventKind,
     ) -> Result<Option<Account>> {
-        self.store.change(change, own_event(me, kind, self.clock.now())).await
+        self.ports.store.change(change, own_event(me, kind, self.ports.clock.now())).await
     }
 }
 

@@ -48,7 +48,7 @@ pub use self::{
         Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
         ProviderName, Providers,
     },
-    service::{Accounts, AccountsSettings, FreshSession},
+    service::{Accounts, AccountsPorts, AccountsSettings, FreshSession},
     session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,
     sign_up::SignUp,

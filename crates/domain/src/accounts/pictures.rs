@@ -18,13 +18,16 @@ use crate::{
 /// Pictures of accounts. Clones share it.
 #[derive(Clone)]
 pub struct Pictures {
-    /// Whose they are.
-    pub accounts: AccountsClient,
-    /// Makes and keeps them.
-    pub keeper: PictureKeeper,
+    accounts: AccountsClient,
+    keeper: PictureKeeper,
 }
 
 impl Pictures {
+    /// Of these accounts, made and kept by `keeper`.
+    pub fn new(accounts: AccountsClient, keeper: PictureKeeper) -> Self {
+        Self { accounts, keeper }
+    }
+
     /// Makes a picture of somebody of what they sent, which is let go of then.
     pub async fn decoded(&self, upload: Bytes) -> Result<Picture> {
         self.keeper.decoded(upload, Shape::Square).await

@@ -135,8 +135,8 @@ fn scene(sets: usize, removals: usize) -> Scene {
     let with = WithPictures { backend, store: store.clone(), tasks: tasks.clone() };
     let accounts = AccountsClient::new(Arc::new(with));
     let (decoder, random) = (Arc::new(Copies), Arc::new(OsRandom));
-    let keeper = PictureKeeper { decoder, store, random, tasks };
-    let pictures = Pictures { accounts, keeper };
+    let keeper = PictureKeeper::new(decoder, store, random, tasks);
+    let pictures = Pictures::new(accounts, keeper);
     Scene { one, kept, pictures, me }
 }
 

@@ -6,12 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountId, AccountStore, EventKind, Failures, IdentityStore, NewSession, Providers,
-    Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username, session,
+    Account, AccountId, AccountStore, EventKind, Failures, IdentityStore, NewAccount, NewSession,
+    Providers, Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username,
+    session,
 };
 use crate::{
     Clock, Error, Random, Result,
-    passwords::Passwords,
+    passwords::{Password, PasswordHash, Passwords},
     random::time_ordered_id,
     secret::{self, InstallationSecret},
 };
@@ -27,6 +28,11 @@ pub struct AccountsSettings {
 
 /// The service.
 pub struct Accounts {
+    pub(super) ports: AccountsPorts,
+}
+
+/// What the service is made of.
+pub struct AccountsPorts {
     /// Keeps the accounts.
     pub store: Arc<dyn AccountStore>,
     /// Keeps their sessions.
@@ -65,23 +71,39 @@ impl std::fmt::Debug for FreshSession {
 }
 
 impl Accounts {
+    /// The service over these.
+    pub fn new(ports: AccountsPorts) -> Self {
+        Self { ports }
+    }
+
     /// Who is signed in by a token.
     pub async fn who(&self, digest: SessionDigest) -> Result<SignedIn> {
-        self.sessions
-            .find(digest, self.clock.now())
+        self.ports
+            .sessions
+            .find(digest, self.ports.clock.now())
             .await?
             .ok_or(Error::unauthenticated("this session is not known, or has ended"))
     }
 
     /// The account of that name.
     pub async fn user(&self, name: &Username) -> Result<Account> {
-        let found = self.store.find(name).await?;
+        let found = self.ports.store.find(name).await?;
         found.map(|(account, _)| account).ok_or(NO_ACCOUNT)
+    }
+
+    /// Hashes a password that many accounts are to have.
+    pub async fn hash(&self, password: Password) -> Result<PasswordHash> {
+        self.ports.passwords.hash(password).await
+    }
+
+    /// Adds accounts as they are; of each, whether it was not there.
+    pub async fn add_many(&self, new: Vec<NewAccount>) -> Result<Vec<bool>> {
+        self.ports.store.add_many(new).await
     }
 
     /// Refused where only administrators make accounts.
     pub(super) fn is_open(&self) -> Result<()> {
-        if self.settings.open_sign_up {
+        if self.ports.settings.open_sign_up {
             return Ok(());
         }
         Err(Error::forbidden("accounts are made by the administrators here"))
@@ -89,31 +111,31 @@ impl Accounts {
 
     /// The account of that number.
     pub(super) async fn account(&self, id: AccountId) -> Result<Account> {
-        let found = self.store.get(id).await?;
+        let found = self.ports.store.get(id).await?;
         found.map(|(account, _)| account).ok_or(NO_ACCOUNT)
     }
 
     /// Begins a session of somebody who has proved who they are; `None` if that has changed meanwhile.
-    pub(super) async fn begin(
+    pub async fn begin(
         &self,
         account: Account,
         kind: EventKind,
         agent: &str,
     ) -> Result<Option<FreshSession>> {
-        let now = self.clock.now();
-        let token = secret::random_token(TOKEN_PREFIX, &*self.random);
+        let now = self.ports.clock.now();
+        let token = secret::random_token(TOKEN_PREFIX, &*self.ports.random);
         let session = Session {
-            id: SessionId(time_ordered_id(&*self.random, now)),
+            id: SessionId(time_ordered_id(&*self.ports.random, now)),
             account: account.id,
             created_at: now,
             expires_at: now
-                .saturating_add(self.settings.session_lifetime)
+                .saturating_add(self.ports.settings.session_lifetime)
                 .unwrap_or(Timestamp::MAX),
             agent: session::described(agent),
         };
         let digest = SessionDigest::of(&token);
         let new = NewSession { session: session.clone(), digest, epoch: account.epoch, kind };
-        let began = self.sessions.begin(new).await?;
+        let began = self.ports.sessions.begin(new).await?;
         Ok(began.then_some(FreshSession { token, signed_in: SignedIn { session, account } }))
     }
 }

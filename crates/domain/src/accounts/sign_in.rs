@@ -37,9 +37,10 @@ impl Accounts {
         let name = Username::parse(&typed).ok();
         // However it is typed, it counts for one name.
         let counted = name.as_ref().map_or(typed.as_str(), Username::as_str);
-        let counted = Counted::one(&*self.failures, counted, from, self.clock.now()).await?;
+        let counted =
+            Counted::one(&*self.ports.failures, counted, from, self.ports.clock.now()).await?;
         let found = match &name {
-            Some(name) => self.store.find(name).await?,
+            Some(name) => self.ports.store.find(name).await?,
             None => None,
         };
         let (account, credential) = found.unzip();
@@ -64,17 +65,17 @@ impl Accounts {
     /// Hashes a password as new ones are, now that it is known.
     async fn renew(&self, account: &Account, password: Password) -> Result<()> {
         let change = AccountChange {
-            password: Some(self.passwords.hash(password).await?),
+            password: Some(self.ports.passwords.hash(password).await?),
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
         let event = Event {
             account: account.id,
-            at: self.clock.now(),
+            at: self.ports.clock.now(),
             kind: EventKind::PasswordRenewed,
             by: Actor::Owner,
         };
-        self.store.change(change, event).await.map(drop)
+        self.ports.store.change(change, event).await.map(drop)
     }
 
     /// Whether the password is the one behind the hash. Where there is none, the same work is done.
@@ -85,6 +86,6 @@ impl Accounts {
     ) -> Result<bool> {
         let is_there = hash.is_some();
         let hash = hash.unwrap_or_else(PasswordHash::of_nothing);
-        Ok(self.passwords.verify(password, hash).await? && is_there)
+        Ok(self.ports.passwords.verify(password, hash).await? && is_there)
     }
 }

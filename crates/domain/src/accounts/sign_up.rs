@@ -31,7 +31,7 @@ impl Accounts {
         }
         self.is_open()?;
         // A hash costs much, and names are no secret.
-        if self.store.find(&wish.username).await?.is_some() {
+        if self.ports.store.find(&wish.username).await?.is_some() {
             // By a twin of this request, perhaps.
             return match self.earlier(attempt.as_ref()).await? {
                 Some(earlier) => Ok(earlier),
@@ -39,25 +39,25 @@ impl Accounts {
             };
         }
         let SignUp { username, password, nickname, email } = wish;
-        let password = self.passwords.hash(password.into_password()).await?;
+        let password = self.ports.passwords.hash(password.into_password()).await?;
         let account = NewAccount {
             nickname: nickname.unwrap_or_else(|| Nickname::from(&username)),
             username,
             email,
             role: Role::default(),
             password: Some(password),
-            created_at: self.clock.now(),
+            created_at: self.ports.clock.now(),
         };
-        self.store.add(account, attempt).await
+        self.ports.store.add(account, attempt).await
     }
 
     async fn earlier(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Option<Account>>>> {
         let Some(attempt) = attempt else { return Ok(None) };
-        let outcome = match self.store.recall(attempt).await? {
+        let outcome = match self.ports.store.recall(attempt).await? {
             None => return Ok(None),
             Some(Outcome::Taken) => None,
             Some(Outcome::SignedUp(id)) => {
-                let (account, _) = self.store.get(id).await?.ok_or(Outcome::DELETED)?;
+                let (account, _) = self.ports.store.get(id).await?.ok_or(Outcome::DELETED)?;
                 Some(account)
             }
         };

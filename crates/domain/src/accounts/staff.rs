@@ -86,38 +86,38 @@ impl Accounts {
             username,
             email: None,
             role,
-            password: Some(self.passwords.hash(password.into_password()).await?),
-            created_at: self.clock.now(),
+            password: Some(self.ports.passwords.hash(password.into_password()).await?),
+            created_at: self.ports.clock.now(),
         };
-        let made = self.store.add(account, None).await?.outcome;
+        let made = self.ports.store.add(account, None).await?.outcome;
         made.ok_or(Error::conflict("this name is taken"))
     }
 
     /// Makes accounts from elsewhere; what came of each line: whether its name was free.
     pub async fn import(&self, lines: &[ImportAccount]) -> Result<Vec<Result<bool>>> {
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         let mut outcomes: Vec<_> = lines.iter().map(|line| line.parse(now)).collect();
         let parsed = outcomes.iter().filter_map(|line| line.as_ref().ok().cloned()).collect();
-        let mut added = self.store.add_many(parsed).await?.into_iter();
+        let mut added = self.ports.store.add_many(parsed).await?.into_iter();
         let told = outcomes.drain(..).map(|line| line.map(|_| added.next().unwrap_or_default()));
         Ok(told.collect())
     }
 
     /// Accounts in the order of their names.
     pub async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
-        self.store.list(query).await
+        self.ports.store.list(query).await
     }
 
     /// What happened to somebody's account, newest first.
     pub async fn events(&self, name: &Username) -> Result<Vec<ToldEvent>> {
         let account = self.user(name).await?;
-        let events = self.store.events(account.id, EVENTS_TOLD).await?;
+        let events = self.ports.store.events(account.id, EVENTS_TOLD).await?;
         let mut names = HashMap::new();
         for event in &events {
             if let Actor::Staff(id) = event.by
                 && !names.contains_key(&id)
             {
-                let staff = self.store.get(id).await?.map(|(staff, _)| staff.username);
+                let staff = self.ports.store.get(id).await?.map(|(staff, _)| staff.username);
                 names.insert(id, staff);
             }
         }
@@ -137,7 +137,7 @@ impl Accounts {
     /// Bans somebody, which ends all their sessions.
     pub async fn ban(&self, account: &Account, by: Actor) -> Result<Account> {
         let change = AccountChange {
-            banned_at: Some(Some(self.clock.now())),
+            banned_at: Some(Some(self.ports.clock.now())),
             ending: Some(Ending::All),
             ..AccountChange::default()
         };
@@ -162,8 +162,9 @@ impl Accounts {
     /// Gives out a code with which its owner can set a new password, once; the account's sessions end at
     /// once. The code cannot be had again.
     pub async fn issue_reset(&self, account: &Account, by: Actor) -> Result<Hidden> {
-        let code = secret::random_token(RESET_PREFIX, &*self.random);
-        let expires_at = self.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
+        let code = secret::random_token(RESET_PREFIX, &*self.ports.random);
+        let expires_at =
+            self.ports.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
         let change = AccountChange {
             reset: Some(Some(Reset { digest: secret::token_digest(&code), expires_at })),
             ending: Some(Ending::All),
@@ -182,15 +183,15 @@ impl Accounts {
         code: &str,
         new: NewPassword,
     ) -> Result<()> {
-        let now = self.clock.now();
-        let (account, credential) = self.store.find(name).await?.unzip();
+        let now = self.ports.clock.now();
+        let (account, credential) = self.ports.store.find(name).await?.unzip();
         let digest = secret::token_digest(code);
         let is_right =
             |reset: &Reset| bool::from(reset.digest.ct_eq(&digest)) && now < reset.expires_at;
         let is_right = credential.and_then(|known| known.reset).as_ref().is_some_and(is_right);
         let account = account.filter(|_| is_right).ok_or(NO_CODE)?;
         let change = AccountChange {
-            password: Some(self.passwords.hash(new.into_password()).await?),
+            password: Some(self.ports.passwords.hash(new.into_password()).await?),
             // By this change alone: whoever else knows the password must not take the code from its owner.
             reset: Some(None),
             ending: Some(Ending::All),
@@ -205,7 +206,7 @@ impl Accounts {
             by: Actor::Owner,
         };
         // At another epoch, the code was used, or another one given out.
-        self.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
+        self.ports.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
     }
 
     /// Changes an account, if its role is still the one with which it was read.
@@ -217,8 +218,8 @@ impl Accounts {
         by: Actor,
     ) -> Result<Account> {
         let change = AccountChange { had_role: Some(account.role), ..change };
-        let event = Event { account: account.id, at: self.clock.now(), kind, by };
-        self.store.change(change, event).await?.ok_or(CHANGED)
+        let event = Event { account: account.id, at: self.ports.clock.now(), kind, by };
+        self.ports.store.change(change, event).await?.ok_or(CHANGED)
     }
 }
 

@@ -6,12 +6,13 @@ use tokio::sync::broadcast;
 
 use super::{
     Actor, Amended, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Cursor, Event,
-    EventId, Known, Message, MessagePictures, MessageSearch, NewMessage, PersonId, Posted, Profile,
-    ReadNote, Report, Reports, Slug, Topic, UNREAD_MAX, Unread, Wish, Word, reads::Reads, rules,
+    EventId, EventsPage, Known, Message, MessagePictures, MessageSearch, MessagesPage,
+    MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, ReadNote, Report, Reports, Slug,
+    Topic, UNREAD_MAX, Unread, Version, Visibility, Wish, Word, reads::Reads, rules,
 };
 use crate::{
     Clock, Error, Result,
-    accounts::{AccountId, Role, Username},
+    accounts::{AccountId, AccountsClient, Username},
     keys::Keys,
     pictures::PictureKeeper,
 };
@@ -36,22 +37,14 @@ const SEARCH_CHARS_MAX: usize = 200;
 
 /// The service.
 pub struct Board {
-    /// Keeps what happens.
-    pub log: Arc<dyn BoardLog>,
-    /// Keeps channels.
-    pub channels: Arc<dyn Channels>,
-    /// Keeps who was here.
-    pub people: Arc<dyn BoardPeople>,
-    /// Keeps what is to be looked at.
-    pub reports: Arc<dyn Reports>,
-    /// Knows the pictures of messages.
-    pub pictures: Arc<dyn MessagePictures>,
-    /// Makes and keeps these.
-    pub keeper: PictureKeeper,
-    /// Programs that may write.
-    pub bots: Keys,
-    /// Says what time it is.
-    pub clock: Arc<dyn Clock>,
+    pub(super) log: Arc<dyn BoardLog>,
+    channels: Arc<dyn Channels>,
+    pub(super) people: Arc<dyn BoardPeople>,
+    reports: Arc<dyn Reports>,
+    pub(super) pictures: Arc<dyn MessagePictures>,
+    pub(super) keeper: PictureKeeper,
+    bots: Keys,
+    pub(super) clock: Arc<dyn Clock>,
     reads: Reads,
     pub(super) rings: broadcast::Sender<Slug>,
     news: broadcast::Sender<News>,
@@ -97,6 +90,11 @@ impl Board {
         Self { log, channels, people, reports, pictures, keeper, bots, clock, reads, rings, news }
     }
 
+    /// Programs that may write.
+    pub fn bots(&self) -> &Keys {
+        &self.bots
+    }
+
     /// Hears what becomes of people, from now on and in this process.
     pub fn news(&self) -> broadcast::Receiver<News> {
         self.news.subscribe()
@@ -125,6 +123,46 @@ impl Board {
             self.ring(channel);
         }
         Ok(posted)
+    }
+
+    /// Events of a channel, in order.
+    pub async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+        self.log.events(channel, reach, limit).await
+    }
+
+    /// Messages of a channel as they stand, in order.
+    pub async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage> {
+        self.log.messages(query).await
+    }
+
+    /// A message as it stands, if it is there.
+    pub async fn find(&self, by: &Actor, channel: &Slug, id: EventId) -> Result<Option<Message>> {
+        self.log.message(channel.clone(), id, by.clone()).await
+    }
+
+    /// A message as it stands, and what it said before, which can be read as long as the message can.
+    pub async fn message(
+        &self,
+        by: &Actor,
+        channel: &Slug,
+        id: EventId,
+    ) -> Result<(Message, Vec<Version>)> {
+        let message = self.find(by, channel, id).await?;
+        let message = message.ok_or(Error::not_found("there is no such message"))?;
+        let has_history = message.visibility == Visibility::Shown && message.edited_at.is_some();
+        let history =
+            if has_history { self.log.history(channel.clone(), id).await? } else { Vec::new() };
+        Ok((message, history))
+    }
+
+    /// What somebody wrote, at most `limit`, after this place; each with its place.
+    pub async fn written_by(
+        &self,
+        author: PersonId,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<(i64, Message)>> {
+        self.log.written_by(author, after, limit).await
     }
 
     /// Does something with a message; what happened, if anything did.
@@ -196,6 +234,11 @@ impl Board {
         Ok(())
     }
 
+    /// All channels, the lobby first.
+    pub async fn channels(&self) -> Result<Vec<Channel>> {
+        self.channels.list().await
+    }
+
     /// The channel of that name.
     pub async fn channel(&self, slug: &Slug) -> Result<Channel> {
         self.channels.find(slug.clone()).await?.ok_or(Error::not_found("there is no such channel"))
@@ -232,20 +275,26 @@ impl Board {
         changed.ok_or(Error::not_found("there is no such channel"))
     }
 
-    /// Bans somebody from the board, or lets them in again. `role` is that of whoever is meant: staff have a say only
-    /// over those below them.
+    /// Who is banned.
+    pub async fn bans(&self, by: &Actor) -> Result<Vec<Known>> {
+        by.check_staff()?;
+        self.people.banned().await
+    }
+
+    /// Bans somebody from the board, or lets them in again. Staff have a say only over those below them, as their
+    /// `accounts` say.
     pub async fn ban(
         &self,
         by: &Actor,
-        name: &Username,
-        role: Role,
+        accounts: &AccountsClient,
+        name: Username,
         is_banned: bool,
     ) -> Result<Known> {
         by.check_staff()?;
-        if role >= by.role {
+        if accounts.user(name.clone()).await?.role >= by.role {
             return Err(Error::forbidden("they are not below you"));
         }
-        let known = self.people.named(name.clone()).await?;
+        let known = self.people.named(name).await?;
         let known = known.ok_or(Error::not_found("they have never been on this board"))?;
         let since = is_banned.then(|| self.clock.now());
         let banned = self.people.ban(known.profile.person, since).await?;

@@ -64,7 +64,7 @@ impl Links {
         if let Some(done) = self.recall_change(attempt.as_ref()).await? {
             return Ok(done);
         }
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         let delete = |link: &mut Link| link.deleted_at = Some(now);
         let deleted = self.change(short, caller, expected, attempt.clone(), delete).await;
         self.or_replay(deleted, attempt.as_ref()).await
@@ -86,7 +86,7 @@ impl Links {
         // Before the hash, which is costly.
         self.managed(short, caller).await?;
         let new_hash = match &edit.password {
-            Some(Some(password)) => Some(Some(self.passwords.hash(password.clone()).await?)),
+            Some(Some(password)) => Some(Some(self.ports.passwords.hash(password.clone()).await?)),
             Some(None) => Some(None),
             None => None,
         };
@@ -124,7 +124,7 @@ impl Links {
         attempt: Option<Attempt>,
         apply: impl Fn(&mut Link),
     ) -> Result<Done<Link>> {
-        if self.settings.mode == Mode::Replace {
+        if self.ports.settings.mode == Mode::Replace {
             return Err(ONLY_PUT);
         }
         for _ in 0..CHANGE_TRIES {
@@ -133,9 +133,9 @@ impl Links {
                 return Err(Error::Stale);
             }
             link.version += 1;
-            link.changed_at = self.clock.now();
+            link.changed_at = self.ports.clock.now();
             apply(&mut link);
-            if let Some(done) = self.store.change(link, attempt.clone()).await? {
+            if let Some(done) = self.ports.store.change(link, attempt.clone()).await? {
                 return Ok(done);
             }
         }

@@ -80,7 +80,10 @@ impl Links {
         } else {
             self.may_create(caller)?;
             let candidate = self.candidate(new, caller, here).await?;
-            self.store.claim(vec![Ok(candidate)], self.settings.reserved, attempt).await?
+            self.ports
+                .store
+                .claim(vec![Ok(candidate)], self.ports.settings.reserved, attempt)
+                .await?
         };
         Ok(done.map(|claims| created(claims.into_iter().next())))
     }
@@ -102,7 +105,7 @@ impl Links {
             for wish in wishes {
                 candidates.push(self.candidate_or_refusal(wish, caller, here).await?);
             }
-            self.store.claim(candidates, self.settings.reserved, attempt).await?
+            self.ports.store.claim(candidates, self.ports.settings.reserved, attempt).await?
         };
         Ok(done.map(|claims| claims.into_iter().map(|claim| created(Some(claim))).collect()))
     }
@@ -149,7 +152,7 @@ impl Links {
                 Some(Claim::Exists(link))
                     if link.target == target
                         && link.is_plain()
-                        && link.state(self.clock.now()).0 == State::Live =>
+                        && link.state(self.ports.clock.now()).0 == State::Live =>
                 {
                     Ok(Put::Already)
                 }
@@ -172,20 +175,21 @@ impl Links {
     ) -> Result<Done<Outcome>> {
         self.may_create(caller)?;
         let Candidate { mut link, spares } = self.candidate(new, caller, here).await?;
-        if self.settings.mode == Mode::Claim {
+        if self.ports.settings.mode == Mode::Claim {
             // Who asks for what is there already changes nothing, so what a reader would see will do.
-            let is = self.store.find_cached(link.short.as_str());
+            let is = self.ports.store.find_cached(link.short.as_str());
             if let Some(is) = is.filter(|is| attempt.is_none() && is.already_leads(&link)) {
                 let claims = vec![Claim::Exists(Arc::unwrap_or_clone(is))];
                 return Ok(Done::now(Outcome::Claims(claims)));
             }
             let candidates = vec![Ok(Candidate { link, spares })];
-            let done = self.store.claim(candidates, self.settings.reserved, attempt).await?;
+            let done =
+                self.ports.store.claim(candidates, self.ports.settings.reserved, attempt).await?;
             return Ok(done.map(Outcome::Claims));
         }
         // Newer than what its sender may have seen, even within a millisecond, or if the clock was
         // set back.
-        let was = self.store.find_lately(&link.short).await?;
+        let was = self.ports.store.find_lately(&link.short).await?;
         if let Some(was) = &was {
             let next = was.changed_at.saturating_add(SignedDuration::from_millis(1));
             link.changed_at = link.changed_at.max(next.unwrap_or(Timestamp::MAX));
@@ -193,14 +197,16 @@ impl Links {
         // A store that stores later may not know.
         let already = was.is_some_and(|was| was.already_leads(&link));
         link.owner = None;
-        let done = self.store.replace(link, attempt).await?;
+        let done = self.ports.store.replace(link, attempt).await?;
         Ok(done.map(|is| Outcome::Replaced(Replaced { already: is.already || already, ..is })))
     }
 
     fn may_create(&self, caller: &Caller) -> Result<()> {
         match caller {
             Caller::Owner(_) => Ok(()),
-            Caller::Anonymous | Caller::ManageKey(_) if self.settings.anonymous_creation => Ok(()),
+            Caller::Anonymous | Caller::ManageKey(_) if self.ports.settings.anonymous_creation => {
+                Ok(())
+            }
             Caller::Anonymous | Caller::ManageKey(_) => {
                 Err(Error::unauthenticated("creating links here needs an API key"))
             }
@@ -212,17 +218,17 @@ impl Links {
         self.check_target(&new.target, here)?;
         self.check_expiry(new.expires_at)?;
         let password = match new.password {
-            Some(password) => Some(self.passwords.hash(password).await?),
+            Some(password) => Some(self.ports.passwords.hash(password).await?),
             None => None,
         };
         let (short, spares) = match new.short {
             Some(short) => (short, Vec::new()),
             None => (
-                Short::generate(&*self.random),
-                (0..SPARES).map(|_| Short::generate(&*self.random)).collect(),
+                Short::generate(&*self.ports.random),
+                (0..SPARES).map(|_| Short::generate(&*self.ports.random)).collect(),
             ),
         };
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         let link = Link {
             id: self.new_id(&short, now),
             short,
@@ -244,7 +250,7 @@ impl Links {
 
     /// Refuses a link with a password or a click limit where it could not keep it.
     pub(super) fn check_protection(&self, is_protected: bool) -> Result<()> {
-        if is_protected && self.settings.mode == Mode::Replace {
+        if is_protected && self.ports.settings.mode == Mode::Replace {
             // The next PUT, anybody's, would take the protection away.
             let reason = "is replace here, where links have neither passwords nor click limits";
             return Err(Error::invalid("links.mode", reason));
@@ -254,8 +260,8 @@ impl Links {
 
     /// The id of a link that is made now.
     pub(super) fn new_id(&self, short: &Short, created_at: Timestamp) -> LinkId {
-        match self.settings.mode {
-            Mode::Claim => LinkId(time_ordered_id(&*self.random, created_at)),
+        match self.ports.settings.mode {
+            Mode::Claim => LinkId(time_ordered_id(&*self.ports.random, created_at)),
             // A row keeps its id, whoever writes it first.
             Mode::Replace => LinkId::of(short),
         }

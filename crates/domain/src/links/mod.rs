@@ -21,7 +21,7 @@ pub use clicks::{ClickBatch, ClickCounter, ClickReport, ClickStore, Grouping};
 pub use create::{NewLink, Put};
 pub use link::{ClickLimit, Link, LinkId, RedirectCode, State, Tags};
 pub use manage_key::{MANAGE_PREFIX, ManageKeys};
-pub use service::{Follow, Links, LinksSettings, Mode, View};
+pub use service::{Follow, Links, LinksPorts, LinksSettings, Mode, View};
 pub use short::Short;
 pub use store::{
     Candidate, ChangeFeed, Claim, FEED_KEPT, LinkQuery, LinkStore, Outcome, Refusal, Replaced,

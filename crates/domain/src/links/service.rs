@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Blocklist, Caller, ClickCounter, ClickReport, ClickStore, Grouping, Link, LinkQuery, LinkStore,
-    ManageKeys, Origin, Outcome, Short, State, TakenClick, Target, Visit,
+    Blocklist, Caller, ClickBatch, ClickCounter, ClickReport, ClickStore, Grouping, Link,
+    LinkQuery, LinkStore, ManageKeys, Origin, Outcome, Short, State, TakenClick, Target, Visit,
 };
 use crate::{
     Attempt, Clock, Error, Random, Result,
@@ -83,6 +83,11 @@ pub enum View {
 
 /// The service.
 pub struct Links {
+    pub(super) ports: LinksPorts,
+}
+
+/// What the service is made of.
+pub struct LinksPorts {
     /// Keeps the links.
     pub store: Arc<dyn LinkStore>,
     /// Keeps the clicks.
@@ -104,17 +109,47 @@ pub struct Links {
 }
 
 impl Links {
+    /// The service over these.
+    pub fn new(ports: LinksPorts) -> Self {
+        Self { ports }
+    }
+
+    /// What the deployment decided.
+    pub fn settings(&self) -> &LinksSettings {
+        &self.ports.settings
+    }
+
+    /// Says where no link may lead.
+    pub fn blocklist(&self) -> &Arc<Blocklist> {
+        &self.ports.blocklist
+    }
+
+    /// Counts the clicks.
+    pub fn counter(&self) -> &ClickCounter {
+        &self.ports.counter
+    }
+
+    /// Stores clicks that were counted.
+    pub async fn store_clicks(&self, batch: Arc<ClickBatch>) -> Result<()> {
+        self.ports.click_store.add(batch).await
+    }
+
+    /// How often each of these links was followed.
+    pub async fn totals(&self, links: &[Arc<Link>]) -> Result<Vec<u64>> {
+        self.ports.click_store.totals(links.iter().map(|link| link.id).collect()).await
+    }
+
     /// Follows a link if that takes nothing but this process's memory; `None` says nothing about it.
     pub fn follow_at_once(&self, short: &str, visit: &Visit<'_>) -> Option<Arc<Link>> {
-        let link = self.store.find_cached(short)?;
-        let now = self.clock.now();
+        let link = self.ports.store.find_cached(short)?;
+        let now = self.ports.clock.now();
         if !link.is_plain()
             || link.state(now).0 != State::Live
-            || self.blocklist.blocks(&link.target)
+            || self.ports.blocklist.blocks(&link.target)
         {
             return None;
         }
-        self.counter.count(link.id, visit, now);
+        self.ports.counter.count(link.id, visit, now);
         Some(link)
     }
 
@@ -136,7 +171,7 @@ impl Links {
     ) -> Result<Arc<Link>> {
         let link = self.live(short).await?;
         if let Some(hash) = &link.password
-            && !self.passwords.verify(password, hash.clone()).await?
+            && !self.ports.passwords.verify(password, hash.clone()).await?
         {
             return Err(Error::forbidden("this is not the link's password"));
         }
@@ -146,8 +181,8 @@ impl Links {
     /// The link, if it leads somewhere now; nothing is counted.
     pub async fn live(&self, short: &Short) -> Result<Arc<Link>> {
         let link = self.kept(short).await?;
-        match link.state(self.clock.now()).0 {
-            State::Live if self.blocklist.blocks(&link.target) => {
+        match link.state(self.ports.clock.now()).0 {
+            State::Live if self.ports.blocklist.blocks(&link.target) => {
                 Err(Error::gone("this link leads to a host that is blocked here"))
             }
             State::Live => Ok(link),
@@ -172,7 +207,7 @@ impl Links {
 
     /// The key that opens `link`, for its maker; in replace mode there is none.
     pub fn manage_key(&self, link: &Link) -> Option<String> {
-        (self.settings.mode == Mode::Claim).then(|| self.manage_keys.key(link))
+        (self.ports.settings.mode == Mode::Claim).then(|| self.ports.manage_keys.key(link))
     }
 
     /// The link for somebody who may manage it, over or not (but not deleted).
@@ -197,14 +232,14 @@ impl Links {
     /// Where anybody may replace a link, who made it does not matter.
     fn manages(&self, caller: &Caller, link: &Link) -> bool {
         match caller {
-            Caller::ManageKey(_) if self.settings.mode == Mode::Replace => false,
-            _ => self.manage_keys.allows(caller, link),
+            Caller::ManageKey(_) if self.ports.settings.mode == Mode::Replace => false,
+            _ => self.ports.manage_keys.allows(caller, link),
         }
     }
 
     /// An owner's links, newest first.
     pub async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
-        self.store.list(query).await
+        self.ports.store.list(query).await
     }
 
     /// How often a link was followed, for somebody who may manage it.
@@ -216,38 +251,38 @@ impl Links {
         since: Timestamp,
     ) -> Result<ClickReport> {
         let link = self.managed(short, caller).await?;
-        self.click_store.report(link.id, by, since).await
+        self.ports.click_store.report(link.id, by, since).await
     }
 
     pub(super) async fn recall(&self, attempt: Option<&Attempt>) -> Result<Option<Outcome>> {
         match attempt {
-            Some(attempt) => self.store.recall(attempt).await,
+            Some(attempt) => self.ports.store.recall(attempt).await,
             None => Ok(None),
         }
     }
 
     async fn kept(&self, short: &Short) -> Result<Arc<Link>> {
-        let link = self.store.find(short).await?;
-        link.filter(|link| !link.is_forgotten(self.clock.now(), self.settings.reserved))
+        let link = self.ports.store.find(short).await?;
+        link.filter(|link| !link.is_forgotten(self.ports.clock.now(), self.ports.settings.reserved))
             .ok_or(UNKNOWN)
     }
 
     async fn click(&self, link: Arc<Link>, visit: &Visit<'_>) -> Result<Arc<Link>> {
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         if link.click_limit.is_some()
-            && self.store.take_click(&link.short, link.id, now).await? == TakenClick::No
+            && self.ports.store.take_click(&link.short, link.id, now).await? == TakenClick::No
         {
             return Err(EXHAUSTED);
         }
-        self.counter.count(link.id, visit, now);
+        self.ports.counter.count(link.id, visit, now);
         Ok(link)
     }
 
     pub(super) fn check_target(&self, target: &Target, here: &[Origin]) -> Result<()> {
-        if target.loops_to(&self.settings.origins) || target.loops_to(here) {
+        if target.loops_to(&self.ports.settings.origins) || target.loops_to(here) {
             return Err(Error::invalid("target", "leads back to a short link of this server"));
         }
-        if self.blocklist.blocks(target) {
+        if self.ports.blocklist.blocks(target) {
             return Err(Error::invalid("target", "leads to a host that is blocked here"));
         }
         Ok(())
@@ -255,7 +290,7 @@ impl Links {
 
     pub(super) fn check_expiry(&self, expires_at: Option<Timestamp>) -> Result<()> {
         match expires_at {
-            Some(at) if at <= self.clock.now() => {
+            Some(at) if at <= self.ports.clock.now() => {
                 Err(Error::invalid("expires_at", "must be in the future"))
             }
             _ => Ok(()),

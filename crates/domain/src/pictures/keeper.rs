@@ -20,17 +20,24 @@ const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
 /// Makes pictures and keeps them. Clones share it.
 #[derive(Clone)]
 pub struct PictureKeeper {
-    /// Makes them.
-    pub decoder: Arc<dyn PictureDecoder>,
-    /// Keeps them.
-    pub store: Arc<dyn PictureStore>,
-    /// Makes their names.
-    pub random: Arc<dyn Random>,
-    /// What goes on when somebody who has sent one goes away.
-    pub tasks: Arc<dyn Tasks>,
+    decoder: Arc<dyn PictureDecoder>,
+    store: Arc<dyn PictureStore>,
+    random: Arc<dyn Random>,
+    tasks: Arc<dyn Tasks>,
 }
 
 impl PictureKeeper {
+    /// Keeps in `store` what `decoder` makes, under names that `random` makes; `tasks` go on when somebody who has sent
+    /// one goes away.
+    pub fn new(
+        decoder: Arc<dyn PictureDecoder>,
+        store: Arc<dyn PictureStore>,
+        random: Arc<dyn Random>,
+        tasks: Arc<dyn Tasks>,
+    ) -> Self {
+        Self { decoder, store, random, tasks }
+    }
+
     /// Makes a picture of what somebody sent, which is let go of then.
     pub async fn decoded(&self, upload: Bytes, shape: Shape) -> Result<Picture> {
         self.decoder.decode(upload, shape).await

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
-    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Progress, Recorded, ResortId,
-    Ride, RideEvent, RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
+    EventId, GateId, Gates, Ledger, Mountain, NamedBatch, Passes, Progress, Rebuilt, Recorded,
+    ResortId, Ride, RideEvent, RideLog, RideSearch, RideTallies, Season, What, ledger::Books,
 };
 use crate::{Clock, Error, Random, Result, Tasks, random::time_ordered_id};
 
@@ -28,22 +28,14 @@ pub struct Outcome {
 
 /// The service.
 pub struct Rides {
-    /// Keeps the rides.
-    pub log: Arc<dyn RideLog>,
-    /// Keeps their sums.
-    pub tallies: Arc<dyn RideTallies>,
-    /// Answers what no sum can.
-    pub search: Arc<dyn RideSearch>,
-    /// Who sends them.
-    pub gates: Gates,
-    /// Whose skiers' numbers are.
-    pub passes: Passes,
-    /// Says what time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Makes ids.
-    pub random: Arc<dyn Random>,
-    /// The resorts and the numbers that there are.
-    pub mountain: Mountain,
+    pub(super) log: Arc<dyn RideLog>,
+    pub(super) tallies: Arc<dyn RideTallies>,
+    pub(super) search: Arc<dyn RideSearch>,
+    gates: Gates,
+    passes: Passes,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    pub(super) mountain: Mountain,
     tasks: Arc<dyn Tasks>,
     books: Books,
 }
@@ -82,6 +74,21 @@ impl Rides {
             tasks,
             books: Books::default(),
         }
+    }
+
+    /// Who sends rides.
+    pub fn gates(&self) -> &Gates {
+        &self.gates
+    }
+
+    /// Whose skiers' numbers are.
+    pub fn passes(&self) -> &Passes {
+        &self.passes
+    }
+
+    /// The resorts and the numbers that there are.
+    pub fn mountain(&self) -> &Mountain {
+        &self.mountain
     }
 
     /// Stores events together; what came of each, in their order. In the case of an error nothing may be
@@ -126,6 +133,16 @@ impl Rides {
         let ridden = self.tallies.seasons(resort).await?;
         let added = self.log.added_seasons(resort).await?;
         Ok(ridden.into_iter().chain(added).collect())
+    }
+
+    /// Lists a season of a resort, though nobody has ridden in it. Repeating it changes nothing.
+    pub async fn add_season(&self, resort: ResortId, season: Season) -> Result<()> {
+        self.log.add_season(resort, season).await
+    }
+
+    /// Makes all sums anew of the rides, and says which were wrong.
+    pub async fn rebuild(&self) -> Result<Rebuilt> {
+        self.log.rebuild().await
     }
 
     /// Counts events that were refused for what they said, or because there were too many.

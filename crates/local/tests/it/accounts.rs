@@ -16,8 +16,9 @@ use lodge_contract::{
 use lodge_domain::{
     Error, OsRandom, Result,
     accounts::{
-        AccountChange, Accounts, AccountsSettings, Actor, Backend, Call, Ending, EventKind,
-        NewPassword, NoProviders, Own, PictureId, Reply, Role, SessionDigest, SignIn,
+        AccountChange, Accounts, AccountsPorts, AccountsSettings, Actor, Backend, Call, Ending,
+        EventKind, Failures as _, NewPassword, NoProviders, Own, PictureId, Reply, Role,
+        SessionDigest, SignIn,
     },
     clock::ManualClock,
     passwords::Password,
@@ -55,11 +56,15 @@ impl Backend for Counted {
 }
 
 /// The service on an engine.
-fn service(engine: &Sqlite, clock: &Arc<ManualClock>) -> Arc<Accounts> {
-    Arc::new(Accounts {
+fn service(
+    engine: &Sqlite,
+    clock: &Arc<ManualClock>,
+    failures: &Arc<CountedFailures>,
+) -> Arc<Accounts> {
+    Arc::new(Accounts::new(AccountsPorts {
         store: engine.accounts(),
         sessions: engine.sessions(),
-        failures: Arc::new(CountedFailures::default()),
+        failures: Arc::clone(failures) as Arc<_>,
         passwords: Arc::new(Argon2Pool::new(1, 100).unwrap()),
         clock: Arc::clone(clock) as Arc<_>,
         random: Arc::new(OsRandom),
@@ -70,20 +75,22 @@ fn service(engine: &Sqlite, clock: &Arc<ManualClock>) -> Arc<Accounts> {
             session_lifetime: jiff::SignedDuration::from_hours(1),
             open_sign_up: true,
         },
-    })
+    }))
 }
 
 struct Fixture {
     stores: lodge_contract::AccountsFixture,
     backend: Arc<Counted>,
     clock: Arc<ManualClock>,
+    failures: Arc<CountedFailures>,
 }
 
 impl Fixture {
     fn new() -> Self {
         let (engine, folder) = open();
         let clock = Arc::new(ManualClock::at(lodge_contract::samples::at(10)));
-        let accounts = RwLock::new(service(&engine, &clock));
+        let failures = Arc::default();
+        let accounts = RwLock::new(service(&engine, &clock, &failures));
         let stores = lodge_contract::AccountsFixture {
             accounts: engine.accounts(),
             sessions: engine.sessions(),
@@ -91,7 +98,7 @@ impl Fixture {
             guard: Box::new((engine, folder)),
         };
         let backend = Counted { accounts, asked: 0.into(), heard: 0.into(), cut_off: false.into() };
-        Self { stores, backend: Arc::new(backend), clock }
+        Self { stores, backend: Arc::new(backend), clock, failures }
     }
 
     /// A cache that hears of changes, as another process has it.
@@ -224,7 +231,7 @@ async fn in_another_database_nothing_is_remembered_of_the_first() {
         for _ in 0..happened {
             made(&*other.accounts(), &fresh_name()).await;
         }
-        *fixture.backend.accounts.write() = service(&other, &fixture.clock);
+        *fixture.backend.accounts.write() = service(&other, &fixture.clock, &fixture.failures);
         until("it is forgotten", async || who(&cache, session).await.is_err()).await;
     }
 }
@@ -281,7 +288,7 @@ async fn a_code_is_good_while_its_name_is_locked() {
     let code = accounts.issue_reset(&account, Actor::Operator).await.unwrap();
     let name = account.username;
     let now = lodge_contract::samples::at(10);
-    while accounts.failures.count(name.as_str(), None, now).await.is_ok() {}
+    while fixture.failures.count(name.as_str(), None, now).await.is_ok() {}
     let locked = accounts.sign_in(guess(name.as_str())).await;
     assert!(matches!(locked, Err(Error::TooMany { .. })), "{locked:?}");
     let new = || NewPassword::parse("new", "another in the fog".into(), &name).unwrap();

@@ -14,8 +14,8 @@ use lodge_contract::{
 use lodge_domain::{
     Error, OsRandom, Result,
     accounts::{
-        AccountChange, AccountStore, Accounts, AccountsSettings, EventKind, FreshSession,
-        NewAccount, NewPassword, NoProviders, SignIn, SignedIn, Username,
+        AccountChange, AccountStore, Accounts, AccountsPorts, AccountsSettings, EventKind,
+        FreshSession, NewAccount, NewPassword, NoProviders, SignIn, SignedIn, Username,
     },
     clock::ManualClock,
     passwords::{Password, PasswordHash, Passwords},
@@ -84,7 +84,7 @@ async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned:
 }
 
 fn service<P: Passwords + 'static>(engine: &Sqlite, passwords: &Arc<P>) -> Accounts {
-    Accounts {
+    Accounts::new(AccountsPorts {
         store: engine.accounts(),
         sessions: engine.sessions(),
         identities: engine.identities(),
@@ -98,7 +98,7 @@ fn service<P: Passwords + 'static>(engine: &Sqlite, passwords: &Arc<P>) -> Accou
             session_lifetime: SignedDuration::from_hours(1),
             open_sign_up: true,
         },
-    }
+    })
 }
 
 async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Result<FreshSession> {

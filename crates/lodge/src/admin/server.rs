@@ -141,7 +141,7 @@ pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::
         Command::Bot(command) => {
             let board = services.board.as_ref();
             let board = board.context("the board is not among the apps of this server")?;
-            carry_out_for_bots(&board.bots, command).await?
+            carry_out_for_bots(board.bots(), command).await?
         }
         Command::Hook(command) => {
             let hooks = services.hooks.as_ref();
@@ -188,24 +188,26 @@ async fn carry_out_for_rides(
 ) -> lodge_domain::Result<Outcome> {
     Ok(match command {
         RidesCommand::CreateGate { name, resort } => {
-            let resort = resort.map(|number| rides.mountain.resort(number)).transpose();
+            let resort = resort.map(|number| rides.mountain().resort(number)).transpose();
             let resort = resort.map_err(of_the_option)?;
-            let (gate, token) = rides.gates.create(&name, resort.map(|(id, _)| id)).await?;
+            let (gate, token) = rides.gates().create(&name, resort.map(|(id, _)| id)).await?;
             Outcome::GateCreated { gate, token: token.into() }
         }
-        RidesCommand::Rebuild => Outcome::RidesRebuilt(rides.log.rebuild().await?),
-        RidesCommand::ListGates => Outcome::Gates(rides.gates.list().await?),
-        RidesCommand::RevokeGate { name } => Outcome::GateRevoked(rides.gates.revoke(&name).await?),
+        RidesCommand::Rebuild => Outcome::RidesRebuilt(rides.rebuild().await?),
+        RidesCommand::ListGates => Outcome::Gates(rides.gates().list().await?),
+        RidesCommand::RevokeGate { name } => {
+            Outcome::GateRevoked(rides.gates().revoke(&name).await?)
+        }
         RidesCommand::RenewGate { name } => {
-            let (gate, token) = rides.gates.renew(&name).await?;
+            let (gate, token) = rides.gates().renew(&name).await?;
             Outcome::GateCreated { gate, token: token.into() }
         }
         RidesCommand::FindEvents { on, skier, after } => {
-            Outcome::RideEvents(rides.search.on_day(on, skier, after, EVENTS_MAX).await?)
+            Outcome::RideEvents(rides.events_on(on, skier, after, EVENTS_MAX).await?)
         }
         RidesCommand::VoidRide { event, gate } => {
             let gate = match gate {
-                Some(name) => rides.gates.named(&name).await?.id,
+                Some(name) => rides.gates().named(&name).await?.id,
                 None => GateId::NOBODY,
             };
             Outcome::RideVoided(rides.void(gate, event).await?)
@@ -215,7 +217,7 @@ async fn carry_out_for_rides(
         }
         RidesCommand::RenewPasses { first, last } => {
             let skiers = passes_of(rides, first, last)?;
-            rides.passes.renew(skiers.clone()).await?;
+            rides.passes().renew(skiers.clone()).await?;
             pass_codes(rides, skiers).await?
         }
     })
@@ -235,7 +237,7 @@ fn passes_of(
     first: u64,
     last: u64,
 ) -> lodge_domain::Result<RangeInclusive<SkierId>> {
-    let (first, last) = (rides.mountain.skier(first)?, rides.mountain.skier(last)?);
+    let (first, last) = (rides.mountain().skier(first)?, rides.mountain().skier(last)?);
     Ok(first..=last.min(SkierId(first.0.saturating_add(CODES_MAX - 1))))
 }
 
@@ -243,7 +245,7 @@ async fn pass_codes(
     rides: &Rides,
     skiers: RangeInclusive<SkierId>,
 ) -> lodge_domain::Result<Outcome> {
-    let codes = rides.passes.codes(skiers).await?.into_iter();
+    let codes = rides.passes().codes(skiers).await?.into_iter();
     Ok(Outcome::PassCodes(codes.map(|(skier, code)| (skier, code.to_string().into())).collect()))
 }
 

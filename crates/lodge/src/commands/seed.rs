@@ -14,17 +14,12 @@ use clap::Args;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use lodge_domain::{
-    Clock, Error, OsRandom, SystemClock,
-    accounts::{
-        Accounts, EventKind, NewAccount, NewSession, Nickname, Role, Session, SessionDigest,
-        SessionId, TOKEN_PREFIX, Username,
-    },
+    Clock, Error, SystemClock,
+    accounts::{Accounts, EventKind, NewAccount, Nickname, Role, Username},
     passwords::{Password, PasswordHash},
-    secret,
 };
 use lodge_load::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
 use tokio::time::sleep;
-use uuid::Uuid;
 
 use super::progress::progress_bar;
 use crate::{
@@ -197,7 +192,7 @@ fn name(number: u64) -> Result<Username> {
 /// Makes the accounts; how many were not there.
 async fn users(accounts: &Accounts, options: &SeedOptions) -> Result<u64> {
     let password = Password::parse("password", options.password.clone())?;
-    let hash = accounts.passwords.hash(password).await?;
+    let hash = accounts.hash(password).await?;
     let mut told = Told::new("accounts", options.users)?;
     let (mut made, mut next) = (0, 0);
     while next < options.users {
@@ -218,7 +213,7 @@ async fn page(
     let mut tries = 1;
     loop {
         let page = numbers.clone().map(|number| account(number, hash)).collect::<Result<_>>()?;
-        match accounts.store.add_many(page).await {
+        match accounts.add_many(page).await {
             Ok(added) => return Ok(added.iter().filter(|added| **added).count() as u64),
             Err(Error::Unavailable { .. }) if tries < TRIES => tries += 1,
             Err(error) => return Err(error.into()),
@@ -262,19 +257,7 @@ async fn sessions(
 /// Signs one account in; its token.
 async fn session(accounts: &Accounts, number: u64) -> Result<String> {
     let name = name(number)?;
-    let found = accounts.store.find(&name).await?;
-    let (account, _) = found.with_context(|| format!("{name} is not there"))?;
-    let token = secret::random_token(TOKEN_PREFIX, &OsRandom);
-    let now = SystemClock.now();
-    let session = Session {
-        id: SessionId(Uuid::now_v7()),
-        account: account.id,
-        created_at: now,
-        expires_at: now.saturating_add(accounts.settings.session_lifetime)?,
-        agent: "lodge load".to_owned(),
-    };
-    let digest = SessionDigest::of(&token);
-    let new = NewSession { session, digest, epoch: account.epoch, kind: EventKind::SignedIn };
-    ensure!(accounts.sessions.begin(new).await?, "{name} cannot be signed in");
-    Ok(token)
+    let account = accounts.user(&name).await.with_context(|| format!("{name} is not there"))?;
+    let begun = accounts.begin(account, EventKind::SignedIn, "lodge load").await?;
+    Ok(begun.with_context(|| format!("{name} cannot be signed in"))?.token)
 }

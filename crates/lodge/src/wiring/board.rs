@@ -55,5 +55,5 @@ pub(super) fn hooks(
         random: Arc::clone(&random),
         render: lodge_web::hook_body,
     });
-    BoardHooks { service: Arc::new(Hooks { store, log, deliver, clock, random }), courier }
+    BoardHooks { service: Arc::new(Hooks::new(store, log, deliver, clock, random)), courier }
 }

@@ -21,13 +21,14 @@ use jiff::SignedDuration;
 use lodge_domain::{
     Clock, OsRandom, Random, SystemClock, Tasks,
     accounts::{
-        AccountStore, Accounts, AccountsClient, AccountsSettings, Backend, IdentityStore,
-        NoProviders, Pictures, SessionStore,
+        AccountStore, Accounts, AccountsClient, AccountsPorts, AccountsSettings, Backend,
+        IdentityStore, NoProviders, Pictures, SessionStore,
     },
     board::{Board, BoardStores},
     keys::{KeyStore, Keys},
     links::{
-        Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksSettings, ManageKeys, Origin,
+        Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksPorts, LinksSettings,
+        ManageKeys, Origin,
     },
     passwords::Passwords,
     rides::{RideStores, Rides},
@@ -148,7 +149,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let passwords: Arc<dyn Passwords> =
         Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?);
-    let links = Links {
+    let links = Links::new(LinksPorts {
         store: Arc::clone(&ports.links) as Arc<dyn LinkStore>,
         click_store: ports.clicks,
         counter: Arc::new(ClickCounter::new(&*random, clock.now())),
@@ -158,21 +159,23 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
         settings: links_settings(config),
-    };
-    reload_blocklist(&links.blocklist, &config.links.blocklist)?;
+    });
+    reload_blocklist(links.blocklist(), &config.links.blocklist)?;
     let kept_here = config.keeps_accounts();
     let providers = if kept_here { providers::providers(config)? } else { Arc::new(NoProviders) };
-    let accounts = |(store, sessions, identities)| Accounts {
-        store,
-        sessions,
-        identities,
-        providers,
-        secret: ports.secret.clone(),
-        failures: Arc::new(CountedFailures::default()),
-        passwords,
-        clock: Arc::clone(&clock),
-        random: Arc::clone(&random),
-        settings: accounts_settings(config),
+    let accounts = |(store, sessions, identities)| {
+        Accounts::new(AccountsPorts {
+            store,
+            sessions,
+            identities,
+            providers,
+            secret: ports.secret.clone(),
+            failures: Arc::new(CountedFailures::default()),
+            passwords,
+            clock: Arc::clone(&clock),
+            random: Arc::clone(&random),
+            settings: accounts_settings(config),
+        })
     };
     let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
     let tasks = Tracked::here();

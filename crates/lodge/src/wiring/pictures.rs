@@ -75,8 +75,8 @@ impl Parts {
     /// The service over them.
     pub(super) fn service(&self, accounts: AccountsClient) -> Pictures {
         let Self { decoder, store, tasks } = self.clone();
-        let keeper = PictureKeeper { decoder, store, random: Arc::new(OsRandom), tasks };
-        Pictures { accounts, keeper }
+        let keeper = PictureKeeper::new(decoder, store, Arc::new(OsRandom), tasks);
+        Pictures::new(accounts, keeper)
     }
 
     /// The same for the pictures of messages, which wait for their turn to be decoded among the others.
@@ -85,6 +85,6 @@ impl Parts {
         let store = ObjectPictures::in_folder(&folder);
         let store = store.with_context(|| format!("{} cannot be used", folder.display()))?;
         let Self { decoder, tasks, .. } = self.clone();
-        Ok(PictureKeeper { decoder, store: Arc::new(store), random: Arc::new(OsRandom), tasks })
+        Ok(PictureKeeper::new(decoder, Arc::new(store), Arc::new(OsRandom), tasks))
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn cursor(name: &'static str, text: &str) -> Result<Cursor> {
     responses((status = 200, body = ChannelsJson)), security(("session" = []), ("bot" = [])))]
 pub(super) async fn channels(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
     app.visitor(&asked).await?;
-    let channels = app.board.channels.list().await?.into_iter();
+    let channels = app.board.channels().await?.into_iter();
     let channels = channels.map(ChannelJson::from).collect();
     Ok(private(Json(ChannelsJson { channels })))
 }

@@ -73,6 +73,7 @@ impl BoardApp {
         let hub = Hub::new(
             Arc::clone(&board),
             accounts.clone(),
+            Arc::clone(&site.clock),
             settings.connections_max,
             site.end.clone(),
         );
@@ -93,7 +94,7 @@ impl BoardApp {
     pub(crate) async fn visitor(&self, asked: &Asked) -> Result<Visitor> {
         match asked.bearer() {
             Some(token) if token.starts_with(BOT_PREFIX) => {
-                let bot = self.board.bots.authenticate(token).await?;
+                let bot = self.board.bots().authenticate(token).await?;
                 let actor = Actor::of_bot(&bot);
                 self.board.admit(&actor.profile).await?;
                 Ok(Visitor { actor, credential: Credential::Bot(bot.id) })

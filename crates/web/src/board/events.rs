@@ -71,7 +71,7 @@ pub(super) async fn page(
     let (reach, limit) = query.parse()?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
     app.hub.seen(&channel, &by.profile);
-    let page = app.board.log.events(channel, reach, limit).await?;
+    let page = app.board.events(channel, reach, limit).await?;
     Ok(private(Json(EventsJson {
         events: page.events.iter().map(EventJson::from).collect(),
         cursor: page.cursor.to_string(),

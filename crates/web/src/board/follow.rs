@@ -76,11 +76,11 @@ async fn read_on(
     loop {
         let Some(had) = cursor.clone() else {
             // Whoever came first may have read before this.
-            *cursor = Some(board.log.events(channel.clone(), Reach::Tail, 1).await?.cursor);
+            *cursor = Some(board.events(channel.clone(), Reach::Tail, 1).await?.cursor);
             let _ = frames.send(Frame::Look);
             return Ok(());
         };
-        let page = board.log.events(channel.clone(), Reach::After(had), PAGE_MAX).await?;
+        let page = board.events(channel.clone(), Reach::After(had), PAGE_MAX).await?;
         let mut had = page.start;
         for event in page.events {
             had.take(event.id);

@@ -185,8 +185,9 @@ pub fn hook_body(channel: &Slug, event: &Event) -> Vec<u8> {
 #[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "board",
     responses((status = 200, body = HooksJson), (status = 403, description = "This is for admins")), security(("session" = [])))]
 async fn list(State(app): State<HooksApp>, asked: Asked) -> HttpResult {
-    app.board.visitor(&asked).await?.actor.check_admin()?;
-    let hooks = app.hooks.list().await?.into_iter().map(Into::into).collect();
+    let by = app.board.visitor(&asked).await?.actor;
+    let hooks = app.hooks.of_admin(&by)?;
+    let hooks = hooks.list().await?.into_iter().map(Into::into).collect();
     Ok(private(Json(HooksJson { hooks })))
 }
 
@@ -197,10 +198,11 @@ async fn list(State(app): State<HooksApp>, asked: Asked) -> HttpResult {
         (status = 404, description = "There is no such channel"), (status = 409, description = "There are as many as there may be")),
     security(("session" = [])))]
 async fn add(State(app): State<HooksApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
-    app.board.visitor(&asked).await?.actor.check_admin()?;
+    let by = app.board.visitor(&asked).await?.actor;
+    let hooks = app.hooks.of_admin(&by)?;
     let AddHook { channel, url } = request::json(&asked.headers, &body)?;
     let (channel, url) = (Slug::parse(&channel)?, HookUrl::parse(&url)?);
-    let (hook, secret) = app.hooks.add(channel, url).await?;
+    let (hook, secret) = hooks.add(channel, url).await?;
     Ok(private((StatusCode::CREATED, Json(HookJson::from(hook).with(&secret)))))
 }
 
@@ -209,8 +211,9 @@ async fn add(State(app): State<HooksApp>, asked: Asked, Whole(body): Whole) -> H
     responses((status = 204, description = "It is removed"), (status = 403, description = "This is for admins"), (status = 404, description = "There is no such hook")),
     security(("session" = [])))]
 async fn remove(State(app): State<HooksApp>, Segment(id): Segment, asked: Asked) -> HttpResult {
-    app.board.visitor(&asked).await?.actor.check_admin()?;
+    let by = app.board.visitor(&asked).await?.actor;
+    let hooks = app.hooks.of_admin(&by)?;
     let id = id.parse().map_err(|_| Error::not_found("there is no such hook"))?;
-    app.hooks.remove(HookId(id)).await?;
+    hooks.remove(HookId(id)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

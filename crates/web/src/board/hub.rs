@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use futures_util::stream;
 use lodge_domain::{
-    Result,
+    Clock, Result,
     accounts::AccountsClient,
     board::{Board, Cursor, Presence, Profile, Reach, Slug},
 };
@@ -34,11 +34,12 @@ impl Hub {
     pub(crate) fn new(
         board: Arc<Board>,
         accounts: AccountsClient,
+        clock: Arc<dyn Clock>,
         connections_max: usize,
         end: CancellationToken,
     ) -> Self {
         let streams = Streams::new("board", Bounds::half_of(connections_max), end);
-        let rooms = Rooms::new(Arc::clone(&board.clock));
+        let rooms = Rooms::new(clock);
         Self { shared: Arc::new(Shared::new(board, accounts, rooms)), streams }
     }
 
@@ -56,7 +57,7 @@ impl Hub {
         let is_new = from.is_none();
         let cursor = match from {
             Some(cursor) => cursor,
-            None => self.shared.board.log.events(channel.clone(), Reach::Tail, 1).await?.cursor,
+            None => self.shared.board.events(channel.clone(), Reach::Tail, 1).await?.cursor,
         };
         let listener = Listener::new(&self.shared, visitor, channel, cursor, own, is_new, audience);
         // They may have been banned before anybody listened for it.

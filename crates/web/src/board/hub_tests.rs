@@ -299,16 +299,16 @@ fn scene_at(clock: Arc<dyn Clock>) -> (Arc<Memory>, Hub) {
         reports: Arc::clone(&memory) as _,
         pictures: Arc::clone(&memory) as _,
     };
-    let keeper = PictureKeeper {
-        decoder: Arc::clone(&memory) as _,
-        store: Arc::clone(&memory) as _,
-        random: Arc::new(OsRandom),
-        tasks: Arc::clone(&memory) as _,
-    };
+    let keeper = PictureKeeper::new(
+        Arc::clone(&memory) as _,
+        Arc::clone(&memory) as _,
+        Arc::new(OsRandom),
+        Arc::clone(&memory) as _,
+    );
     let bots = Keys::new(Arc::clone(&memory) as _, Arc::clone(&clock) as _, Arc::new(OsRandom));
-    let board = Board::new(stores, keeper, bots.with_prefix(BOT_PREFIX), clock);
+    let board = Board::new(stores, keeper, bots.with_prefix(BOT_PREFIX), Arc::clone(&clock) as _);
     let accounts = AccountsClient::new(Arc::clone(&memory) as _);
-    (memory, Hub::new(Arc::new(board), accounts, 100, CancellationToken::new()))
+    (memory, Hub::new(Arc::new(board), accounts, clock, 100, CancellationToken::new()))
 }
 
 impl Listener {
@@ -509,7 +509,7 @@ async fn pages_are_told_what_is_to_be_seen_and_it_is_made_once_for_all() {
     assert!(told.contains("\"body\":\"hello\"") && !told.contains("html"), "{told}");
 
     let (board, lobby) = (&hub.shared.board, Slug::lobby());
-    let page = board.log.events(lobby.clone(), Reach::After(Cursor::default()), 1).await.unwrap();
+    let page = board.events(lobby.clone(), Reach::After(Cursor::default()), 1).await.unwrap();
     let told = Told::new(page.events[0].clone(), page.cursor.clone());
     let mut frames = Vec::new();
     for _ in 0..2 {

@@ -32,12 +32,12 @@ impl Kept for Messages {
     }
 
     fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>> {
-        let log = Arc::clone(&self.0.log);
+        let board = Arc::clone(&self.0);
         let author = PersonId::Account(account);
         let pages = stream::try_unfold(0, move |after| {
-            let log = Arc::clone(&log);
+            let board = Arc::clone(&board);
             async move {
-                let page = log.written_by(author, after, PAGE).await?;
+                let page = board.written_by(author, after, PAGE).await?;
                 let Some((last, _)) = page.last() else { return Ok(None) };
                 let last = *last;
                 let written = page.into_iter().map(|(_, message)| MessageJson::from(message));

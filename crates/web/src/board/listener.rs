@@ -119,7 +119,7 @@ impl Listener {
     /// Reads the page after the cursor.
     async fn read_on(&mut self) {
         let after = Reach::After(self.reader.cursor().clone());
-        match self.shared.board.log.events(self.channel.clone(), after, PAGE).await {
+        match self.shared.board.events(self.channel.clone(), after, PAGE).await {
             Ok(page) => {
                 let (mut had, mut bytes) = (page.start.clone(), 0);
                 for (event, cursor) in self.reader.read(page) {
@@ -209,7 +209,9 @@ impl Listener {
                 Err(Error::Unauthenticated(_)) => Ok(false),
                 Err(error) => Err(error),
             },
-            Credential::Bot(bot) => self.shared.board.bots.live(bot).await.map(|key| key.is_some()),
+            Credential::Bot(bot) => {
+                self.shared.board.bots().live(bot).await.map(|key| key.is_some())
+            }
         };
         match stands {
             Ok(true) => self.failures = 0,

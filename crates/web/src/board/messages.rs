@@ -10,7 +10,7 @@ use http::StatusCode;
 use lodge_domain::{
     Error,
     accounts::Shape,
-    board::{Actor, Body, Event, EventId, MessagesQuery, Posted, Reaction, Visibility, Wish},
+    board::{Actor, Body, Event, EventId, MessagesQuery, Posted, Reaction, Wish},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -104,7 +104,7 @@ pub(super) async fn list(
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
     app.hub.seen(&channel, &by.profile);
     let query = MessagesQuery { channel, before, limit, reader: by.id() };
-    let page = app.board.log.messages(query).await?;
+    let page = app.board.messages(query).await?;
     Ok(private(Json(MessagesJson {
         messages: page.messages.into_iter().map(Into::into).collect(),
         cursor: page.cursor.to_string(),
@@ -123,12 +123,7 @@ pub(super) async fn get(
 ) -> HttpResult {
     let by = app.visitor(&asked).await?.actor;
     let (channel, id) = (slug(&channel)?, message_id(&id)?);
-    let found = app.board.log.message(channel.clone(), id, by).await?;
-    let message = found.ok_or(Error::not_found("there is no such message"))?;
-    let history = match message.visibility {
-        Visibility::Shown => app.board.log.history(channel, id).await?,
-        Visibility::Hidden | Visibility::Deleted => Vec::new(),
-    };
+    let (message, history) = app.board.message(&by, &channel, id).await?;
     Ok(private(Json(MessageJson::from(message).with(history))))
 }
 

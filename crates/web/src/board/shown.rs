@@ -25,7 +25,7 @@ pub(super) async fn shown(board: &Board, channel: &Slug, event: &Event) -> Resul
         Some(message)
     } else {
         let id = event.what.target().unwrap_or(event.id);
-        board.log.message(channel.clone(), id, nobody()).await?
+        board.find(&nobody(), channel, id).await?
     };
     let html = message.map(|message| {
         MessageItem { message: &message, reader: None, is_closed: false }.to_string()

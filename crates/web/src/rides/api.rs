@@ -22,7 +22,7 @@ pub(super) async fn ledger(State(app): State<RidesApp>) -> HttpResult {
 /// The resorts with their lifts.
 #[utoipa::path(get, path = "/api/rides/resorts", operation_id = "getLiftTables", tag = "rides", responses((status = 200, body = LiftTablesJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
-    let resorts = app.rides.mountain.resorts();
+    let resorts = app.rides.mountain().resorts();
     let resorts = resorts.map(|(id, resort)| LiftTableJson::of(id, resort)).collect();
     Ok(Json(LiftTablesJson { resorts }).into_response())
 }
@@ -32,8 +32,8 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = Option<u16>, Query, description = "Without it, the season"), ("limit" = Option<u8>, Query, description = "1 to 100; 10 if absent")),
     responses((status = 200, body = LeadersJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
-    let (span, limit) = query::leaders(uri.query(), &app.rides.mountain)?;
-    let leaders = app.rides.tallies.leaders(span, limit).await?;
+    let (span, limit) = query::leaders(uri.query(), app.rides.mountain())?;
+    let leaders = app.rides.leaders(span, limit).await?;
     let leaders = leaders.into_iter().enumerate().map(LeaderJson::at).collect();
     Ok(Json(LeadersJson { leaders }).into_response())
 }
@@ -43,8 +43,8 @@ pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpRe
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = LiftsJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
-    let on = query::day(uri.query(), &app.rides.mountain)?;
-    let lifts = app.rides.tallies.breakdown(on).await?.lifts;
+    let on = query::day(uri.query(), app.rides.mountain())?;
+    let lifts = app.rides.breakdown(on).await?.lifts;
     Ok(Json(LiftsJson { lifts: lifts.into_iter().map(Into::into).collect() }).into_response())
 }
 
@@ -53,8 +53,8 @@ pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     params(("resort" = u16, Query, example = 1), ("season" = String, Query, example = "2025"), ("day" = u16, Query, example = 1)),
     responses((status = 200, body = HoursJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
-    let on = query::day(uri.query(), &app.rides.mountain)?;
-    let hours = app.rides.tallies.breakdown(on).await?.hours;
+    let on = query::day(uri.query(), app.rides.mountain())?;
+    let hours = app.rides.breakdown(on).await?.hours;
     Ok(Json(HoursJson { hours: hours.into_iter().map(Into::into).collect() }).into_response())
 }
 

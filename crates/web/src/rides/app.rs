@@ -96,12 +96,12 @@ impl RidesApp {
 
     /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.
     pub(super) async fn sender(&self, headers: &HeaderMap) -> Result<Sender> {
-        self.rides.gates.authenticate(request::bearer(headers)).await
+        self.rides.gates().authenticate(request::bearer(headers)).await
     }
 
     /// The skier of a number in digits.
     pub(super) fn skier(&self, text: &str) -> Result<SkierId> {
-        self.rides.mountain.skier(number::digits(text.trim()))
+        self.rides.mountain().skier(number::digits(text.trim()))
     }
 
     /// Takes room for a batch.

@@ -167,7 +167,7 @@ impl Head {
         let room = app.batch_room(u32::from(count) * LINE_KIB);
         let room = room.inspect_err(|_| app.refuse_limited(count.into()))?;
         let check = |what: &_| self.sender.check(what);
-        let batch = Batch::read(&body, &app.rides.mountain, self.key, check);
+        let batch = Batch::read(&body, app.rides.mountain(), self.key, check);
         app.rides.refuse(batch.refused());
         self.admit(app, &batch)?;
         Ok((batch, room))

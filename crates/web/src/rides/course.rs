@@ -80,7 +80,7 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
     let (parts, body) = request.into_parts();
     let client = request::client(&parts)?;
     let sender = app.sender(&parts.headers).await?;
-    let mountain = &app.rides.mountain;
+    let mountain = app.rides.mountain();
     let [resort, season, day, skier] = number::in_path(parts.uri.path());
     let on = mountain.resort_day(resort, season, day)?;
     let skier = mountain.skier(skier)?;
@@ -105,9 +105,9 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
     responses((status = 200, body = ResortDayJson), (status = 400, description = "A number cannot be; the answer says which")))]
 pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day] = number::in_path(uri.path());
-    let on = app.rides.mountain.resort_day(resort, season, day)?;
-    let total = app.rides.tallies.total(Span::from(on)).await?;
-    let time = app.rides.mountain.resort_name(on.resort);
+    let on = app.rides.mountain().resort_day(resort, season, day)?;
+    let total = app.rides.total(Span::from(on)).await?;
+    let time = app.rides.mountain().resort_name(on.resort);
     Ok(Json(ResortDayJson { time, skiers: total.skiers }).into_response())
 }
 
@@ -118,9 +118,9 @@ pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpRes
         (status = 404, description = "This skier has no ride on that day")))]
 pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day, skier] = number::in_path(uri.path());
-    let on = app.rides.mountain.resort_day(resort, season, day)?;
-    let skier = app.rides.mountain.skier(skier)?;
-    let tally = app.rides.tallies.skier_day(skier, on).await?;
+    let on = app.rides.mountain().resort_day(resort, season, day)?;
+    let skier = app.rides.mountain().skier(skier)?;
+    let tally = app.rides.skier_day(skier, on).await?;
     let tally = tally.ok_or(Error::not_found("this skier has no ride on that day"))?;
     Ok(Json(tally.vertical).into_response())
 }
@@ -133,11 +133,11 @@ pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResu
         (status = 404, description = "This skier has no such ride")))]
 pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [skier] = number::in_path(uri.path());
-    let skier = app.rides.mountain.skier(skier)?;
-    let choice = Choice::parse(uri.query(), &app.rides.mountain)?;
+    let skier = app.rides.mountain().skier(skier)?;
+    let choice = Choice::parse(uri.query(), app.rides.mountain())?;
     let is_chosen = choice.is_some();
     let Choice { resorts, seasons } = choice.unwrap_or_default();
-    let seasons = app.rides.tallies.skier_seasons(skier, resorts, seasons).await?;
+    let seasons = app.rides.skier_seasons(skier, resorts, seasons).await?;
     if seasons.is_empty() {
         return Err(Error::not_found("this skier has no such ride").into());
     }
@@ -153,7 +153,7 @@ pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResul
 /// The resorts.
 #[utoipa::path(get, path = "/resorts", operation_id = "getResorts", tag = "resorts", responses((status = 200, body = ResortsJson)))]
 pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
-    let resorts = app.rides.mountain.resorts();
+    let resorts = app.rides.mountain().resorts();
     let resorts = resorts.map(|(id, resort)| ResortJson { name: &resort.name, id: id.0 });
     Ok(Json(ResortsJson { resorts: resorts.collect() }).into_response())
 }
@@ -163,7 +163,7 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     responses((status = 200, body = SeasonsJson), (status = 400, description = "There is no such resort")))]
 pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort] = number::in_path(uri.path());
-    let (resort, _) = app.rides.mountain.resort(resort)?;
+    let (resort, _) = app.rides.mountain().resort(resort)?;
     let seasons = app.rides.seasons(resort).await?;
     let seasons = seasons.iter().map(ToString::to_string).collect();
     Ok(Json(SeasonsJson { seasons }).into_response())
@@ -180,7 +180,7 @@ pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult
     security((), ("gate" = [])))]
 pub(super) async fn add_season(State(app): State<RidesApp>, request: Request) -> HttpResult {
     let (resort, season) = new_season(&app, request).await?;
-    app.rides.log.add_season(resort, season).await?;
+    app.rides.add_season(resort, season).await?;
     Ok(StatusCode::CREATED.into_response())
 }
 
@@ -189,11 +189,11 @@ async fn new_season(app: &RidesApp, request: Request) -> Result<(ResortId, Seaso
     let client = request::client(&parts)?;
     let sender = app.sender(&parts.headers).await?;
     let [resort] = number::in_path(parts.uri.path());
-    let (resort, _) = app.rides.mountain.resort(resort)?;
+    let (resort, _) = app.rides.mountain().resort(resort)?;
     json::is_of_kind(&parts.headers, &["application/json"])?;
     let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
     let said: NewSeason = json::object(&held.bytes)?;
-    let season = app.rides.mountain.season(given("year", said.year)?.0);
+    let season = app.rides.mountain().season(given("year", said.year)?.0);
     let season = season.map_err(|error| called("year", error))?;
     sender.check_resort(resort)?;
     app.admit(client, &sender, 1)?;

@@ -70,7 +70,7 @@ pub(super) async fn season_csv(
         Some(_) => Some(app.sender(&headers).await?.id()),
         None => None,
     };
-    let (season, resort) = query::season(uri.query(), &app.rides.mountain)?;
+    let (season, resort) = query::season(uri.query(), app.rides.mountain())?;
     let place = app.exports.place(asked.client)?;
     let export = Export { app, gate, season, resort };
     // Before the head is sent, so that what fails at once has its status.
@@ -129,7 +129,7 @@ impl Export {
     fn write(&self, csv: &mut csv::Writer<Vec<u8>>, event: &StoredRide) -> csv::Result<()> {
         let StoredRide { gate, id, ride, voids, at, .. } = event;
         let (on, sign) = (ride.on, if voids.is_some() { -1 } else { 1 });
-        let resort = self.app.rides.mountain.resort_name(on.resort);
+        let resort = self.app.rides.mountain().resort_name(on.resort);
         let mut fields = vec![
             on.season.to_string(),
             on.resort.to_string(),

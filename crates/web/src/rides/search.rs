@@ -37,10 +37,10 @@ const GROUPS_DEFAULT: usize = 1_000;
         (status = 429, description = "Too many searches of this address are under way; see Retry-After"),
         (status = 503, description = "It took too long: ask for less; or too many are under way: see Retry-After")))]
 pub(super) async fn search(State(app): State<RidesApp>, asked: Asked, uri: Uri) -> HttpResult {
-    let query = parse(uri.query(), &app.rides.mountain)?;
+    let query = parse(uri.query(), app.rides.mountain())?;
     let _place = app.searches.place(asked.client)?;
     let by = query.by.clone();
-    let found = app.rides.search.search(query).await?;
+    let found = app.rides.search(query).await?;
     Ok(Json(FoundJson::of(&by, &found)).into_response())
 }
 

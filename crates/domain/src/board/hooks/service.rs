@@ -3,26 +3,37 @@
 use std::sync::Arc;
 
 use super::{
-    super::{BoardLog, Reach, Slug},
+    super::{Actor, BoardLog, Reach, Slug},
     Deliver, Hook, HookId, HookSecret, HookStore, HookUrl, NewHook,
 };
 use crate::{Clock, Error, Random, Result};
 
 /// The service, for admins.
 pub struct Hooks {
-    /// Keeps them.
-    pub store: Arc<dyn HookStore>,
-    /// What happens in channels.
-    pub log: Arc<dyn BoardLog>,
-    /// Knows where nothing is sent.
-    pub deliver: Arc<dyn Deliver>,
-    /// Says what time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Where secrets come from.
-    pub random: Arc<dyn Random>,
+    store: Arc<dyn HookStore>,
+    log: Arc<dyn BoardLog>,
+    deliver: Arc<dyn Deliver>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
 }
 
 impl Hooks {
+    /// Hooks kept in `store`, on channels that `log` knows, to where `deliver` sends.
+    pub fn new(
+        store: Arc<dyn HookStore>,
+        log: Arc<dyn BoardLog>,
+        deliver: Arc<dyn Deliver>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Self {
+        Self { store, log, deliver, clock, random }
+    }
+
+    /// The service for `by`; [`Error::Forbidden`] for all but admins.
+    pub fn of_admin(&self, by: &Actor) -> Result<&Self> {
+        by.check_admin().map(|()| self)
+    }
+
     /// Adds a hook that is told what happens from now on; its secret can be had this once. [`Error::NotFound`] if there
     /// is no such channel.
     pub async fn add(&self, channel: Slug, url: HookUrl) -> Result<(Hook, HookSecret)> {

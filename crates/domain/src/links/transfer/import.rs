@@ -81,7 +81,7 @@ impl Links {
         if import.rows.len() > super::PAGE_MAX {
             return Err(Error::invalid("rows", format!("must be at most {}", super::PAGE_MAX)));
         }
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         let mut imported = Imported::default();
         let mut rows = import.rows;
         rows.retain(|row| match self.check_row(row) {
@@ -93,7 +93,8 @@ impl Links {
         });
         let candidates =
             rows.iter().map(|row| Ok(self.imported_candidate(row, import.owner, now))).collect();
-        let claims = self.store.claim(candidates, self.settings.reserved, None).await?.outcome;
+        let claims =
+            self.ports.store.claim(candidates, self.ports.settings.reserved, None).await?.outcome;
         let mut clicks = Vec::new();
         for (row, claim) in rows.iter().zip(claims) {
             match claim {
@@ -114,9 +115,9 @@ impl Links {
         }
         clicks.retain(|(_, count)| *count > 0);
         if !clicks.is_empty() {
-            let incarnation = time_ordered_id(&*self.random, now);
+            let incarnation = time_ordered_id(&*self.ports.random, now);
             let batch = ClickBatch { incarnation, number: 1, clicks, referrers: Vec::new() };
-            self.click_store.add(Arc::new(batch)).await?;
+            self.ports.click_store.add(Arc::new(batch)).await?;
         }
         Ok(imported)
     }

@@ -44,8 +44,9 @@ impl Links {
     /// Links that are not deleted, in the order of the store, those after `after`; fewer than
     /// [`PAGE_MAX`] are the last.
     pub async fn export(&self, after: Option<Short>) -> Result<Vec<ExportRow>> {
-        let links = self.store.page(after, PAGE_MAX).await?;
-        let totals = self.click_store.totals(links.iter().map(|link| link.id).collect()).await?;
+        let links = self.ports.store.page(after, PAGE_MAX).await?;
+        let totals =
+            self.ports.click_store.totals(links.iter().map(|link| link.id).collect()).await?;
         Ok(links.iter().zip(totals).map(|(link, clicks)| export_row(link, clicks)).collect())
     }
 }

@@ -1,9 +1,6 @@
 //! Who asks for a page.
 
-use lodge_domain::{
-    Error,
-    accounts::{Role, SessionDigest, SignedIn},
-};
+use lodge_domain::accounts::{SessionDigest, SignedIn};
 
 use crate::{
     accounts::app::AccountsApp,
@@ -34,12 +31,9 @@ pub(super) fn sign_in_first() -> HttpResult {
 /// Who asks, if it is somebody of the staff; `None` of a browser on which nobody is signed in. What they
 /// may do is decided where it is done.
 pub(super) async fn staff(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
-    match me(app, asked).await? {
-        Some(me) if me.signed_in.account.role < Role::Moderator => {
-            Err(Error::forbidden("this is for staff").into())
-        }
-        me => Ok(me),
-    }
+    let me = me(app, asked).await?;
+    me.iter().try_for_each(|me| me.signed_in.account.check_staff())?;
+    Ok(me)
 }
 
 /// Leads to signing in, and then to the list.

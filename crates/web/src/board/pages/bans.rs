@@ -58,8 +58,8 @@ pub(super) async fn show(
     Parameters(wanted): Parameters<Wanted>,
     asked: Asked,
 ) -> HttpResult {
-    let Some(_me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
-    let banned = app.board.people.banned().await?;
+    let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
+    let banned = app.board.bans(&me).await?;
     let errors = &FormErrors::default();
     let notice = wanted.done.map(|_| "Done.");
     let page = BansPage { banned: &banned, typed: &wanted.username, errors, notice };
@@ -86,14 +86,13 @@ pub(super) async fn change(
         status if status.is_server_error() => return Err(problem),
         _ => {}
     }
-    let banned = app.board.people.banned().await?;
+    let banned = app.board.bans(&me).await?;
     let page = BansPage { banned: &banned, typed: &form.username, errors: &errors, notice: None };
     Ok(pages::page(&app.site, problem.status, &page)?)
 }
 
 async fn changed(app: &BoardApp, me: &Actor, form: &BanForm) -> Result<()> {
     let name = Username::parse(&form.username)?;
-    let role = app.accounts.user(name.clone()).await?.role;
     let is_banned = matches!(form.action, Action::Ban);
-    app.board.ban(me, &name, role, is_banned).await.map(drop)
+    app.board.ban(me, &app.accounts, name, is_banned).await.map(drop)
 }

@@ -146,7 +146,7 @@ async fn page(
     let channel = board.channel(&slug).await?;
     let is_newest = before.is_none();
     let query = MessagesQuery { channel: slug.clone(), before, limit: PAGE, reader: me.id() };
-    let found = board.log.messages(query).await?;
+    let found = board.messages(query).await?;
     app.hub.seen(&slug, &me.profile);
     let mut first_new = None;
     if is_newest {
@@ -191,14 +191,14 @@ fn first_new_of(page: &MessagesPage, had: &Cursor, reader: &Actor) -> Option<Eve
 /// The message that is to be answered, if it can be read.
 async fn answered(app: &BoardApp, me: &Actor, slug: &Slug, id: &str) -> Result<Option<Message>> {
     let Ok(id) = id.parse() else { return Ok(None) };
-    let message = app.board.log.message(slug.clone(), id, me.clone()).await?;
+    let message = app.board.find(me, slug, id).await?;
     Ok(message.filter(|message| message.visibility == Visibility::Shown))
 }
 
 async fn channels(app: &BoardApp, me: &Actor, here: &Slug) -> Result<Vec<ChannelRow>> {
     let unread = app.board.unread(me.profile.clone()).await?;
     let open = |channel: &Channel| !channel.is_archived || channel.slug == *here;
-    let rows = app.board.channels.list().await?.into_iter().filter(open).enumerate();
+    let rows = app.board.channels().await?.into_iter().filter(open).enumerate();
     let rows = rows.map(|(place, Channel { slug, .. })| {
         let (messages, mentions) = if slug == *here { (0, 0) } else { unread_of(&unread, &slug) };
         (place, ChannelRow { slug, messages, mentions })

@@ -98,7 +98,7 @@ fn filled_in(Row { channel, .. }: &Row) -> ChannelForm {
 /// Channels where people write, and those that are archived.
 async fn rows(app: &BoardApp, me: &Actor) -> Result<(Vec<Row>, Vec<Row>)> {
     let unread = app.board.unread(me.profile.clone()).await?;
-    let channels = app.board.channels.list().await?.into_iter();
+    let channels = app.board.channels().await?.into_iter();
     let row = |channel: Channel| {
         let (messages, mentions) = unread_of(&unread, &channel.slug);
         Row { channel, messages, mentions }

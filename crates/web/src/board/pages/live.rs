@@ -64,7 +64,7 @@ pub(super) async fn since(
     let after = Reach::After(cursor("after", after.as_deref().unwrap_or_default())?);
     let channel = app.board.channel(&slug(&segment)?).await?.slug;
     app.hub.seen(&channel, &actor.profile);
-    let page = app.board.log.events(channel.clone(), after, PAGE).await?;
+    let page = app.board.events(channel.clone(), after, PAGE).await?;
     let mut events = Vec::with_capacity(page.events.len());
     for event in &page.events {
         events.push(shown(&app.board, &channel, event).await?);

@@ -157,12 +157,8 @@ async fn page(
     status: StatusCode,
     View { notice, form, errors }: View<'_>,
 ) -> HttpResult {
-    let log = &app.board.log;
     let is_archived = app.board.channel(&slug).await?.is_archived;
-    let message = log.message(slug.clone(), id, me.clone()).await?;
-    let message = message.ok_or(Error::not_found("there is no such message"))?;
-    let is_readable = message.body.is_some() && message.edited_at.is_some();
-    let history = if is_readable { log.history(slug, id).await? } else { Vec::new() };
+    let (message, history) = app.board.message(me, &slug, id).await?;
     let said = message.body.as_ref().map_or("", |body| body.as_str());
     let is_closed = is_archived || message.visibility != Visibility::Shown;
     let page = OnePage {

@@ -101,7 +101,7 @@ pub(super) async fn list(
     let mut links = app.links.list(filter.query(whose.owner())).await?;
     let more = links.len() > PAGE;
     links.truncate(PAGE);
-    let totals = app.links.click_store.totals(links.iter().map(|link| link.id).collect()).await?;
+    let totals = app.links.totals(&links).await?;
     let paged = filter.after.is_some();
     let last = links.last().filter(|_| more).map(|link| link.id);
     let rows: Vec<Row> =

@@ -46,7 +46,7 @@ pub(super) async fn form(
     prefilled: Result<Query<Prefilled>, QueryRejection>,
 ) -> HttpResult {
     let target = prefilled.map_or_else(|_| String::new(), |Query(prefilled)| prefilled.target);
-    let form = LinkForm::empty(&*app.links.random, target);
+    let form = LinkForm::empty(&*app.site.random, target);
     page(&app, &asked, StatusCode::OK, &form, &FormErrors::default()).await
 }
 
@@ -110,7 +110,7 @@ async fn again(
     form: LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let form = LinkForm { form: forms::id(&*app.links.random), password: String::new(), ..form };
+    let form = LinkForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
     page(app, asked, status, &form, errors).await
 }
 
@@ -122,9 +122,9 @@ async fn page(
     errors: &FormErrors,
 ) -> HttpResult {
     let prefix = format!("{}/", words::bare_url(&asked.base_url));
-    let needs_key = !app.links.settings.anonymous_creation
+    let needs_key = !app.links.settings().anonymous_creation
         && session::person(&app.site, asked).await?.is_none();
-    let is_owned = app.links.settings.mode == Mode::Claim;
+    let is_owned = app.links.settings().mode == Mode::Claim;
     let page = MakePage { form, errors, prefix: &prefix, needs_key, is_owned };
     Ok(pages::page(&app.site, status, &page)?)
 }

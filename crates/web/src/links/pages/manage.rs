@@ -81,7 +81,7 @@ pub(super) async fn show(
         return ask_for_key(&app, &asked, &short, StatusCode::OK, None);
     };
     let notice = notice(&link, query.as_deref(), asked.at);
-    let form = LinkForm::of(&link, &*app.links.random);
+    let form = LinkForm::of(&link, &*app.site.random);
     page(
         &app,
         &asked,
@@ -182,7 +182,7 @@ pub(super) async fn delete(
 
 fn deleted(app: &LinksApp, asked: &Asked, short: &Short) -> HttpResult {
     let url = ShortUrl::of(&asked.base_url, short);
-    let reserved_days = app.links.settings.reserved.as_hours() / 24;
+    let reserved_days = app.links.settings().reserved.as_hours() / 24;
     let page = DeletedPage { url: &url, reserved_days };
     let mut response = pages::page(&app.site, StatusCode::OK, &page)?;
     set_manage_cookie(asked, short, "", 0, &mut response)?;
@@ -265,7 +265,7 @@ async fn again(
     typed: LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let current = LinkForm::of(link, &*app.links.random);
+    let current = LinkForm::of(link, &*app.site.random);
     let form =
         LinkForm { form: current.form, version: current.version, password: String::new(), ..typed };
     page(app, asked, caller, View { link, status, notice: None, form: &form, errors }).await
@@ -289,7 +289,7 @@ async fn page(
         clicks: report.total,
         manage_key: manage_key.as_deref(),
         notice,
-        may_edit: app.links.settings.mode == Mode::Claim,
+        may_edit: app.links.settings().mode == Mode::Claim,
         form,
         errors,
     };

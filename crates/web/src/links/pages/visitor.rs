@@ -49,7 +49,7 @@ pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &Asked) -> Htt
     let url = ShortUrl::of(&asked.base_url, short);
     let qr = qr::inline(&url.whole)?;
     let open = link.is_plain().then_some(&*link);
-    let may_manage = app.links.settings.mode == Mode::Claim;
+    let may_manage = app.links.settings().mode == Mode::Claim;
     let page = PreviewPage { url: &url, link: open, short, qr: &qr, may_manage };
     Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }

@@ -73,7 +73,7 @@ pub(super) async fn show(
     State(app): State<RidesApp>,
     Parameters(mut form): Parameters<LeaderForm>,
 ) -> HttpResult {
-    let mountain = &app.rides.mountain;
+    let mountain = app.rides.mountain();
     let (errors, resort, when) = form.read(mountain);
     let (mut span, mut leaders) = (None, Vec::new());
     if let Some(resort) = resort.filter(|_| errors.is_empty()) {

@@ -58,14 +58,14 @@ pub(super) async fn show(
     Parameters(when): Parameters<When>,
     asked: Asked,
 ) -> HttpResult {
-    let mountain = &app.rides.mountain;
+    let mountain = app.rides.mountain();
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
     let shown = app.rides.mountain_day(season, day).await?;
     if shown.is_none() && season.is_some() {
         return Err(Error::not_found("nobody rode in this season").into());
     }
     let Navigation { accounts: has_passes, .. } = app.site.navigation;
-    let keys_required = app.rides.gates.are_keys_required();
+    let keys_required = app.rides.gates().are_keys_required();
     let page = MountainPage {
         mountain,
         shown: shown.as_ref(),

@@ -58,7 +58,7 @@ pub(super) async fn show(
     Segment(segment): Segment,
     Parameters(when): Parameters<When>,
 ) -> HttpResult {
-    let mountain = &app.rides.mountain;
+    let mountain = app.rides.mountain();
     let (id, resort) = resort_of(mountain, &segment)?;
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
     let (seasons, view) = app.rides.resort_view(id, season, day, LEADERS_SHOWN).await?;

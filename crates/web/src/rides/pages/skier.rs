@@ -99,7 +99,7 @@ pub(super) async fn find(
     let typed = skier.trim();
     let mut errors = FormErrors::default();
     if !typed.is_empty() {
-        let found = app.rides.mountain.skier(number::digits(typed));
+        let found = app.rides.mountain().skier(number::digits(typed));
         if let Some(skier) = errors.take(found.map_err(|error| called("skier", error))) {
             return go_to(&format!("/rides/skiers/{skier}"));
         }
@@ -114,7 +114,7 @@ pub(super) async fn show(
     Segment(segment): Segment,
     Parameters(when): Parameters<When>,
 ) -> HttpResult {
-    let mountain = &app.rides.mountain;
+    let mountain = app.rides.mountain();
     let skier = mountain.skier(number::digits(&segment));
     let skier = skier.map_err(|_| Error::not_found("there is no skier of this number"))?;
     let season = when.season(mountain)?;

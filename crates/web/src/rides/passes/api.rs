@@ -77,7 +77,7 @@ async fn account(app: &RidesApp, asked: &Asked) -> Result<AccountId, Problem> {
     security(("session" = [])))]
 pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
     let account = account(&app, &asked).await?;
-    let passes = app.rides.passes.of_account(account).await?;
+    let passes = app.rides.passes().of_account(account).await?;
     let passes = passes.into_iter().map(Into::into).collect();
     Ok(private(Json(PassesJson { passes })))
 }
@@ -102,7 +102,7 @@ pub(super) async fn claim(
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
     let ClaimPass { code } = request::json(&asked.headers, &body)?;
-    let (pass, is_new) = app.rides.passes.claim(skier, account, &code.parse()?).await?;
+    let (pass, is_new) = app.rides.passes().claim(skier, account, &code.parse()?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(private((status, Json(PassJson::from(pass)))))
 }
@@ -124,7 +124,7 @@ pub(super) async fn edit(
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
     let EditPass { hidden } = request::json(&asked.headers, &body)?;
-    let pass = app.rides.passes.hide(skier, account, hidden).await?;
+    let pass = app.rides.passes().hide(skier, account, hidden).await?;
     Ok(private(Json(PassJson::from(pass))))
 }
 
@@ -141,6 +141,6 @@ pub(super) async fn release(
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
-    app.rides.passes.release(skier, account).await?;
+    app.rides.passes().release(skier, account).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

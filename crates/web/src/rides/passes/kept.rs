@@ -27,7 +27,7 @@ impl Kept for Passes {
     fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>> {
         let rides = Arc::clone(&self.0);
         let all = async move {
-            let passes = rides.passes.of_account(account).await?.into_iter();
+            let passes = rides.passes().of_account(account).await?.into_iter();
             let passes = passes.map(|pass| serde_json::to_value(PassJson::from(pass)));
             passes.collect::<Result<_, _>>().map_err(Error::internal)
         };

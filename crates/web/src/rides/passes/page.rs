@@ -97,7 +97,7 @@ pub(super) async fn claim(
 async fn claimed(app: &RidesApp, me: &SignedIn, form: &ClaimForm) -> Result<(), Error> {
     let skier = app.skier(&form.skier)?;
     let code: PassCode = form.code.parse()?;
-    app.rides.passes.claim(skier, me.account.id, &code).await.map(drop)
+    app.rides.passes().claim(skier, me.account.id, &code).await.map(drop)
 }
 
 /// `POST /rides/passes/{skierID}`.
@@ -111,9 +111,9 @@ pub(super) async fn change(
     let (skier, account) = (app.skier(&number)?, me.account.id);
     let ActionForm { action } = request::form(&body)?;
     let done = match action {
-        Action::Hide => app.rides.passes.hide(skier, account, true).await.map(drop),
-        Action::Show => app.rides.passes.hide(skier, account, false).await.map(drop),
-        Action::Release => app.rides.passes.release(skier, account).await,
+        Action::Hide => app.rides.passes().hide(skier, account, true).await.map(drop),
+        Action::Show => app.rides.passes().hide(skier, account, false).await.map(drop),
+        Action::Release => app.rides.passes().release(skier, account).await,
     };
     match done {
         // A second click on the same button, or somebody else has it by now: the page shows what is.
@@ -129,6 +129,6 @@ async fn page(
     form: &ClaimForm,
     errors: &FormErrors,
 ) -> HttpResult {
-    let passes = app.rides.passes.of_account(me.account.id).await?;
+    let passes = app.rides.passes().of_account(me.account.id).await?;
     Ok(pages::page(&app.site, status, &PassesPage { passes: &passes, form, errors })?)
 }
