@@ -4,215 +4,14 @@
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountId, AccountQuery, Accounts, Arrival, Changed, Departure, Edit, Export,
-    FeedPlace, FreshSession, LinkedIdentity, NewPassword, Newcomer, PictureId, Provider,
-    ProviderName, Role, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username,
-    Welcome,
+    Account, AccountId, Accounts, Arrival, Changed, Departure, Edit, Export, FeedPlace,
+    FreshSession, LinkedIdentity, NewPassword, Newcomer, Order, PictureId, Provider, ProviderName,
+    Reply, Session, SessionDigest, SessionId, SignIn, SignUp, SignedIn, Username, Welcome,
+    client::calls,
 };
-use crate::{Attempt, Done, Error, Result, passwords::Password, secret::Hidden};
-
-/// What can be asked. Whoever asks for something of their own proves it with every call: the web tier is
-/// not believed to know who is signed in.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Call {
-    /// Make an account.
-    SignUp {
-        /// Which.
-        wish: SignUp,
-        /// Of the request.
-        attempt: Option<Attempt>,
-    },
-    /// Let somebody in.
-    SignIn(SignIn),
-    /// Set a new password with a one-time code.
-    ResetPassword {
-        /// Whose.
-        username: Username,
-        /// The code as typed.
-        code: Hidden,
-        /// The new password.
-        new: NewPassword,
-    },
-    /// Who is signed in by this token?
-    Who(SessionDigest),
-    /// What is known of this account?
-    User(Username),
-    /// To which accounts has something happened since?
-    ChangedSince(Option<FeedPlace>),
-    /// Something of one's own.
-    Own {
-        /// The session that proves it.
-        session: SessionDigest,
-        /// What.
-        wish: Own,
-    },
-    /// By which providers can one sign in?
-    Providers,
-    /// Send somebody to a provider, to sign in.
-    Depart {
-        /// To which.
-        provider: ProviderName,
-        /// Where they are to come back to.
-        redirect_uri: String,
-        /// Where they go on afterwards; nothing if they did not say.
-        #[serde(default)]
-        next: String,
-    },
-    /// Let somebody in who comes back from a provider.
-    Arrive {
-        /// With what.
-        arrival: Arrival,
-        /// What their device says that it is.
-        agent: String,
-        /// The session that their browser has.
-        session: Option<SessionDigest>,
-    },
-    /// Make an account for somebody whom a provider knows, and let them in.
-    MakeFromProvider(Newcomer),
-    /// Which of these pictures are somebody's?
-    Pictured(Vec<PictureId>),
-    /// Which of these accounts are there?
-    Existing(Vec<AccountId>),
-}
-
-/// What somebody who is signed in can ask for.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Own {
-    /// Change one's nickname or address.
-    Edit(Edit),
-    /// Change one's password.
-    ChangePassword {
-        /// The one of now, where there is one.
-        current: Option<Password>,
-        /// The new one.
-        new: NewPassword,
-        /// Where they are, as far as limits are concerned.
-        #[serde(default)]
-        from: Option<IpAddr>,
-    },
-    /// Where one is signed in.
-    Sessions,
-    /// End one session; the one that asks, if none is named.
-    SignOut(Option<SessionId>),
-    /// End all.
-    SignOutEverywhere,
-    /// Delete one's account.
-    Delete {
-        /// The password, where there is one.
-        #[serde(default)]
-        current: Option<Password>,
-        /// Where they are, as far as limits are concerned.
-        #[serde(default)]
-        from: Option<IpAddr>,
-    },
-    /// All that is kept about oneself.
-    Export,
-    /// Keep order among others.
-    KeepOrder(Order),
-    /// By whom one's account is opened whom a provider knows.
-    Identities,
-    /// Go to a provider, to sign in by it from then on.
-    Depart {
-        /// To which.
-        provider: ProviderName,
-        /// Where to come back to.
-        redirect_uri: String,
-        /// The password, where there is one.
-        #[serde(default)]
-        current: Option<Password>,
-        /// Where they are, as far as limits are concerned.
-        #[serde(default)]
-        from: Option<IpAddr>,
-    },
-    /// Let nobody of this issuer open it any more.
-    Unlink(String),
-    /// Set one's picture, which is kept already, or take it away.
-    SetPicture(Option<PictureId>),
-}
-
-impl Call {
-    /// Whether somebody may have a picture no more when it is answered.
-    pub(super) fn may_take_a_picture(&self) -> bool {
-        let Self::Own { wish, .. } = self else { return false };
-        matches!(
-            wish,
-            Own::SetPicture(_) | Own::Delete { .. } | Own::KeepOrder(Order::TakePicture(_))
-        )
-    }
-}
-
-/// What staff can ask for.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// Who has an account?
-    List(AccountQuery),
-    /// Let somebody in no more.
-    Ban(Username),
-    /// Lift a ban.
-    Unban(Username),
-    /// Give somebody a role.
-    SetRole(Username, Role),
-    /// Give out a one-time code with which somebody can set a new password.
-    IssueReset(Username),
-    /// Take somebody's picture away.
-    TakePicture(Username),
-}
-
-/// What came of a call that was not refused.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reply {
-    /// It is done.
-    Done,
-    /// The account that was made; none if the name is taken.
-    SignedUp(Done<Option<Account>>),
-    /// The session that began.
-    SignedIn(FreshSession),
-    /// Who is signed in.
-    Who(SignedIn),
-    /// The account.
-    Account(Account),
-    /// The sessions, newest first.
-    Sessions(Vec<Session>),
-    /// What has changed.
-    Changed(Changed),
-    /// All that is kept.
-    Export(Box<Export>),
-    /// The accounts, in the order of their names.
-    Accounts(Vec<Account>),
-    /// The one-time code.
-    Code(Hidden),
-    /// The providers, in the order in which they are shown.
-    Providers(Vec<Provider>),
-    /// Where somebody goes.
-    Departed(Departure),
-    /// How somebody is received.
-    Arrived(Welcome),
-    /// The identities that open the account.
-    Identities(Vec<LinkedIdentity>),
-    /// The account with its new picture.
-    PictureSet {
-        /// The account.
-        account: Account,
-        /// The picture that it had before.
-        former: Option<PictureId>,
-    },
-    /// The pictures that are somebody's.
-    Pictured(Vec<PictureId>),
-    /// The account is deleted.
-    Deleted {
-        /// The picture that it had.
-        picture: Option<PictureId>,
-    },
-    /// The accounts that are there.
-    Existing(Vec<AccountId>),
-}
+use crate::{Attempt, Done, Result, passwords::Password, secret::Hidden};
 
 /// Whoever answers calls: the service itself, or the way to another process that has it.
 #[async_trait]
@@ -224,76 +23,200 @@ pub trait Backend: Send + Sync {
 #[async_trait]
 impl Backend for Accounts {
     async fn call(&self, call: Call) -> Result<Reply> {
-        Ok(match call {
-            Call::SignUp { wish, attempt } => Reply::SignedUp(self.sign_up(wish, attempt).await?),
-            Call::SignIn(wish) => Reply::SignedIn(self.sign_in(wish).await?),
-            Call::ResetPassword { username, code, new } => {
-                self.reset_password(&username, code.reveal(), new).await?;
-                Reply::Done
-            }
-            Call::Who(session) => Reply::Who(self.who(session).await?),
-            Call::User(username) => Reply::Account(self.user(&username).await?),
-            Call::ChangedSince(place) => {
-                Reply::Changed(self.ports.sessions.changed_since(place).await?)
-            }
-            Call::Own { session, wish } => {
-                let me = self.who(session).await?;
-                self.own(&me, wish).await?
-            }
-            Call::Providers => Reply::Providers(self.providers()),
-            Call::Depart { provider, redirect_uri, next } => {
-                Reply::Departed(self.depart(provider, redirect_uri, next).await?)
-            }
-            Call::Arrive { arrival, agent, session } => {
-                Reply::Arrived(self.arrive(arrival, &agent, session).await?)
-            }
-            Call::MakeFromProvider(newcomer) => {
-                Reply::SignedIn(self.make_from_provider(newcomer).await?)
-            }
-            Call::Pictured(pictures) => Reply::Pictured(self.pictured(pictures).await?),
-            Call::Existing(accounts) => Reply::Existing(self.existing(accounts).await?),
-        })
+        call.answered_by(self).await
     }
 }
 
-impl Accounts {
-    async fn own(&self, me: &SignedIn, wish: Own) -> Result<Reply> {
-        Ok(match wish {
-            Own::Edit(edit) => Reply::Account(self.edit(me, edit).await?),
-            Own::ChangePassword { current, new, from } => {
-                Reply::Account(self.change_password(me, current, new, from).await?)
-            }
-            Own::Sessions => Reply::Sessions(self.sessions(me).await?),
-            Own::SignOut(session) => {
-                self.sign_out(me, session.unwrap_or(me.session.id)).await?;
-                Reply::Done
-            }
-            Own::SignOutEverywhere => {
-                self.sign_out_everywhere(me).await?;
-                Reply::Done
-            }
-            Own::Delete { current, from } => {
-                Reply::Deleted { picture: self.delete(me, current, from).await? }
-            }
-            Own::Export => Reply::Export(Box::new(self.export(me).await?)),
-            Own::KeepOrder(order) => self.keep_order(me, order).await?,
-            Own::Identities => Reply::Identities(self.identities(me).await?),
-            Own::Depart { provider, redirect_uri, current, from } => Reply::Departed(
-                self.depart_to_link(me, provider, redirect_uri, current, from).await?,
-            ),
-            Own::Unlink(issuer) => {
-                self.unlink(me, issuer).await?;
-                Reply::Done
-            }
-            Own::SetPicture(picture) => {
-                let (account, former) = self.set_picture(me, picture).await?;
-                Reply::PictureSet { account, former }
-            }
-        })
+calls! {
+    client() ask;
+    server(accounts);
+
+    /// What can be asked. Whoever asks for something of their own proves it with every call: the web tier is
+    /// not believed to know who is signed in.
+    pub enum Call {
+        /// Makes an account; `None` if the name is taken.
+        pub fn sign_up = SignUp {
+            /// Which.
+            wish: SignUp,
+            /// Of the request.
+            attempt: Option<Attempt>,
+        } -> Done<Option<Account>> {
+            accounts.sign_up(wish, attempt).await?
+        }
+
+        /// Lets somebody in.
+        pub fn sign_in = SignIn(wish: SignIn) -> FreshSession { accounts.sign_in(wish).await? }
+
+        /// Sets a new password with a one-time code.
+        pub fn reset_password = ResetPassword {
+            /// Whose.
+            username: Username,
+            /// The code as typed.
+            code: Hidden,
+            /// The new password.
+            new: NewPassword,
+        } -> () {
+            accounts.reset_password(&username, code.reveal(), new).await?;
+        }
+
+        /// Who is signed in by this token?
+        pub fn who = Who(session: SessionDigest) -> SignedIn { accounts.who(session).await? }
+
+        /// The account of that name.
+        pub fn user = User(username: Username) -> Account { accounts.user(&username).await? }
+
+        /// The accounts to which something has happened since.
+        pub fn changed_since = ChangedSince(place: Option<FeedPlace>) -> Changed {
+            accounts.ports.sessions.changed_since(place).await?
+        }
+
+        /// Something of one's own.
+        pub(super) fn own = Own {
+            /// The session that proves it.
+            session: SessionDigest,
+            /// What.
+            wish: Own,
+        } -> Reply {
+            wish.answered_by(accounts, &accounts.who(session).await?).await?
+        }
+
+        /// The providers that one can sign in by, in the order in which they are shown.
+        pub fn providers = Providers -> Vec<Provider> { accounts.providers() }
+
+        /// Sends somebody to a provider, to sign in.
+        pub fn depart = Depart {
+            /// To which.
+            provider: ProviderName,
+            /// Where they are to come back to.
+            redirect_uri: String,
+            /// Where they go on afterwards; nothing if they did not say.
+            #[serde(default)]
+            next: String,
+        } -> Departure {
+            accounts.depart(provider, redirect_uri, next).await?
+        }
+
+        /// Receives somebody who comes back from a provider.
+        pub fn arrive = Arrive {
+            /// With what.
+            arrival: Arrival,
+            /// What their device says that it is.
+            agent: String,
+            /// The session that their browser has.
+            session: Option<SessionDigest>,
+        } -> Welcome {
+            accounts.arrive(arrival, &agent, session).await?
+        }
+
+        /// Makes an account for somebody whom a provider knows, and lets them in.
+        pub fn make_from_provider = MakeFromProvider(newcomer: Newcomer) -> FreshSession {
+            accounts.make_from_provider(newcomer).await?
+        }
+
+        /// Those of these pictures that are somebody's; at most
+        /// [`PICTURES_ASKED`](crate::pictures::PICTURES_ASKED) of them.
+        pub fn pictured = Pictured(pictures: Vec<PictureId>) -> Vec<PictureId> {
+            accounts.pictured(pictures).await?
+        }
+
+        /// Those of these accounts that are there; at most [`ACCOUNTS_ASKED`](super::ACCOUNTS_ASKED) of them.
+        pub fn existing = Existing(some: Vec<AccountId>) -> Vec<AccountId> {
+            accounts.existing(some).await?
+        }
     }
 }
 
-/// A reply to another call than was made.
-pub(super) fn mixed_up() -> Error {
-    Error::internal("the accounts tier answered something else than was asked")
+calls! {
+    client(session: SessionDigest) own;
+    server(accounts, me: &SignedIn);
+
+    /// What somebody who is signed in can ask for.
+    pub enum Own {
+        /// Changes one's nickname or address.
+        pub fn edit = Edit(edit: Edit) -> Account { accounts.edit(me, edit).await? }
+
+        /// Changes one's password, which ends all other sessions.
+        pub fn change_password = ChangePassword {
+            /// The one of now, where there is one.
+            current: Option<Password>,
+            /// The new one.
+            new: NewPassword,
+            /// Where they are, as far as limits are concerned.
+            #[serde(default)]
+            from: Option<IpAddr>,
+        } -> Account {
+            accounts.change_password(me, current, new, from).await?
+        }
+
+        /// Where one is signed in, newest first.
+        pub fn sessions = Sessions -> Vec<Session> { accounts.sessions(me).await? }
+
+        /// Ends one of one's sessions; the one that asks, if none is named.
+        pub fn sign_out = SignOut(which: Option<SessionId>) -> () {
+            accounts.sign_out(me, which.unwrap_or(me.session.id)).await?;
+        }
+
+        /// Ends all of one's sessions.
+        pub fn sign_out_everywhere = SignOutEverywhere -> () {
+            accounts.sign_out_everywhere(me).await?;
+        }
+
+        /// Deletes one's account, and says which picture it had; who has a password must say it.
+        pub fn delete = Delete {
+            /// The password, where there is one.
+            #[serde(default)]
+            current: Option<Password>,
+            /// Where they are, as far as limits are concerned.
+            #[serde(default)]
+            from: Option<IpAddr>,
+        } -> Option<PictureId> {
+            accounts.delete(me, current, from).await?
+        }
+
+        /// All that is kept about oneself.
+        pub fn export = Export -> Box<Export> { Box::new(accounts.export(me).await?) }
+
+        /// Keeps order among others.
+        pub(super) fn keep_order = KeepOrder(order: Order) -> Reply {
+            order.answered_by(accounts, me).await?
+        }
+
+        /// By whom one's account is opened whom a provider knows.
+        pub fn identities = Identities -> Vec<LinkedIdentity> { accounts.identities(me).await? }
+
+        /// Sends one to a provider, to sign in by it from then on; who has a password must say it.
+        pub fn depart_to_link = Depart {
+            /// To which.
+            provider: ProviderName,
+            /// Where to come back to.
+            redirect_uri: String,
+            /// The password, where there is one.
+            #[serde(default)]
+            current: Option<Password>,
+            /// Where they are, as far as limits are concerned.
+            #[serde(default)]
+            from: Option<IpAddr>,
+        } -> Departure {
+            accounts.depart_to_link(me, provider, redirect_uri, current, from).await?
+        }
+
+        /// Lets nobody of an issuer open it any more, and ends all other sessions.
+        pub fn unlink = Unlink(issuer: String) -> () { accounts.unlink(me, issuer).await? }
+
+        /// Sets one's picture, which is kept already, or takes it away; also says which it was before.
+        pub fn set_picture = SetPicture(picture: Option<PictureId>) -> (Account, Option<PictureId>) {
+            accounts.set_picture(me, picture).await?
+        }
+    }
+}
+
+impl Call {
+    /// Whether somebody may have a picture no more when it is answered.
+    pub(super) fn may_take_a_picture(&self) -> bool {
+        let Self::Own { wish, .. } = self else { return false };
+        matches!(
+            wish,
+            Own::SetPicture(_) | Own::Delete { .. } | Own::KeepOrder(Order::TakePicture(_))
+        )
+    }
 }

@@ -16,6 +16,7 @@ mod nickname;
 mod order;
 mod pictures;
 mod provider;
+mod reply;
 mod service;
 mod session;
 mod sign_in;
@@ -28,7 +29,7 @@ pub use self::{
     account::{
         Account, AccountChange, AccountId, AccountQuery, Credential, NewAccount, Reset, Role,
     },
-    backend::{Backend, Call, Order, Own, Reply},
+    backend::{Backend, Call, Own},
     by_provider::{Newcomer, TICKET_LIFETIME, Welcome},
     client::AccountsClient,
     email::Email,
@@ -43,11 +44,13 @@ pub use self::{
     me::{ACCOUNTS_ASKED, Edit, Export},
     new_password::NewPassword,
     nickname::Nickname,
+    order::Order,
     pictures::{Pictures, WithPictures},
     provider::{
         Arrival, Departure, Exchange, Flow, Identified, NO_PROVIDER, NoProviders, Provider,
         ProviderName, Providers,
     },
+    reply::Reply,
     service::{Accounts, AccountsPorts, AccountsSettings, FreshSession},
     session::{Ending, NewSession, Session, SessionDigest, SessionId, SignedIn, TOKEN_PREFIX},
     sign_in::SignIn,

@@ -1,46 +1,61 @@
 //! What staff may do to whom.
 
-use super::{Account, Accounts, Actor, Order, Reply, Role, SignedIn, Username};
-use crate::{Error, Result};
+use super::{
+    Account, AccountQuery, Accounts, Actor, PictureId, Role, SessionDigest, SignedIn, Username,
+    client::calls,
+};
+use crate::{Error, Result, secret::Hidden};
 
 /// Accounts that are told at once.
 const LISTED_MAX: usize = 100;
 
-impl Accounts {
-    /// Does what somebody of the staff asks for.
-    pub(super) async fn keep_order(&self, me: &SignedIn, order: Order) -> Result<Reply> {
-        let by = Actor::Staff(me.account.id);
-        Ok(match order {
-            Order::List(mut query) => {
-                admit(me, Role::Moderator)?;
-                query.limit = query.limit.min(LISTED_MAX);
-                Reply::Accounts(self.list(query).await?)
-            }
-            Order::Ban(name) => {
-                let account = self.lower(me, Role::Moderator, &name).await?;
-                Reply::Account(self.ban(&account, by).await?)
-            }
-            Order::Unban(name) => {
-                let account = self.lower(me, Role::Moderator, &name).await?;
-                Reply::Account(self.unban(&account, by).await?)
-            }
-            Order::SetRole(name, role) => {
-                admit(me, Role::Admin)?;
-                not_oneself(me, &name)?;
-                Reply::Account(self.set_role(&self.user(&name).await?, role, by).await?)
-            }
-            Order::IssueReset(name) => {
-                let account = self.lower(me, Role::Admin, &name).await?;
-                Reply::Code(self.issue_reset(&account, by).await?)
-            }
-            Order::TakePicture(name) => {
-                let account = self.lower(me, Role::Moderator, &name).await?;
-                let (account, former) = self.take_picture(&account, by).await?;
-                Reply::PictureSet { account, former }
-            }
-        })
-    }
+calls! {
+    client(session: SessionDigest) keep_order;
+    server(accounts, me: &SignedIn);
 
+    /// What staff can ask for.
+    pub enum Order {
+        /// Accounts in the order of their names.
+        pub fn list = List(query: AccountQuery) -> Vec<Account> {
+            admit(me, Role::Moderator)?;
+            let limit = query.limit.min(LISTED_MAX);
+            accounts.list(AccountQuery { limit, ..query }).await?
+        }
+
+        /// Lets somebody in no more.
+        pub fn ban = Ban(name: Username) -> Account {
+            let account = accounts.lower(me, Role::Moderator, &name).await?;
+            accounts.ban(&account, by(me)).await?
+        }
+
+        /// Lifts a ban.
+        pub fn unban = Unban(name: Username) -> Account {
+            let account = accounts.lower(me, Role::Moderator, &name).await?;
+            accounts.unban(&account, by(me)).await?
+        }
+
+        /// Gives somebody a role.
+        pub fn set_role = SetRole(name: Username, role: Role) -> Account {
+            admit(me, Role::Admin)?;
+            not_oneself(me, &name)?;
+            accounts.set_role(&accounts.user(&name).await?, role, by(me)).await?
+        }
+
+        /// Gives out a one-time code with which somebody can set a new password.
+        pub fn issue_reset = IssueReset(name: Username) -> Hidden {
+            let account = accounts.lower(me, Role::Admin, &name).await?;
+            accounts.issue_reset(&account, by(me)).await?
+        }
+
+        /// Takes somebody's picture away, and says which it was.
+        pub fn take_picture = TakePicture(name: Username) -> (Account, Option<PictureId>) {
+            let account = accounts.lower(me, Role::Moderator, &name).await?;
+            accounts.take_picture(&account, by(me)).await?
+        }
+    }
+}
+
+impl Accounts {
     /// Somebody over whom one has a say: staff do not turn on each other, an admin first takes the role
     /// away.
     async fn lower(&self, me: &SignedIn, least: Role, name: &Username) -> Result<Account> {
@@ -52,6 +67,10 @@ impl Accounts {
             Err(Error::forbidden("this account's role is not below yours"))
         }
     }
+}
+
+fn by(me: &SignedIn) -> Actor {
+    Actor::Staff(me.account.id)
 }
 
 fn admit(me: &SignedIn, least: Role) -> Result<()> {

@@ -42,12 +42,12 @@ impl Pictures {
     ) -> Result<Account> {
         let accounts = self.accounts.clone();
         let name = async move |id| accounts.set_picture(session, Some(id)).await;
-        self.keeper.keep(me.account.id.0, picture, name).await
+        Ok(self.keeper.keep(me.account.id.0, picture, name).await?.0)
     }
 
     /// Takes somebody's picture away.
     pub async fn take_away(&self, session: SessionDigest) -> Result<Account> {
-        self.accounts.set_picture(session, None).await
+        Ok(self.accounts.set_picture(session, None).await?.0)
     }
 
     /// A picture in one size, if there is such a one.

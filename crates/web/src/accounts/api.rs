@@ -111,7 +111,7 @@ pub(crate) async fn reset_password(
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let wish: ResetPassword = request::json(&asked.headers, &body)?;
     let (name, code, new) = wish.parse()?;
-    app.accounts.reset_password(name, code.trim().to_owned(), new).await?;
+    app.accounts.reset_password(name, code.trim().to_owned().into(), new).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

@@ -35,7 +35,7 @@ pub(super) async fn exported(
     let me = app.accounts.who(session).await?;
     let place = app.exports.place(client)?;
     let export = app.accounts.export(session).await?;
-    let own = serde_json::to_string(&ExportJson::of(export, me.session.id));
+    let own = serde_json::to_string(&ExportJson::of(*export, me.session.id));
     let own = own.map_err(Error::internal)?;
     let kept = app.kept.iter().map(|kept| part(&**kept, me.account.id)).collect();
     let body = place.body(whole(own, kept), TIME_MAX);

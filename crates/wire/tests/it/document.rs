@@ -6,7 +6,7 @@ use lodge_domain::accounts::{Call, EventKind, Order, Own, Reply};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, from_str, from_value, to_value};
 
-const DOCUMENT: &str = include_str!("../../../../docs/wire.md");
+use crate::samples::{DOCUMENT, table};
 
 #[test]
 fn the_document_shows_each_call_and_each_reply_with_all_of_its_fields() {
@@ -30,39 +30,6 @@ fn shows_all_of<T: Serialize + DeserializeOwned>(heading: &str) {
         name(&shown)
     });
     assert_eq!(shown.collect::<BTreeSet<_>>(), names::<T>(), "{heading}");
-}
-
-/// What the first column below this heading shows.
-fn table(heading: &str) -> Vec<Value> {
-    let (_, below) = DOCUMENT.split_once(&format!("{heading}\n")).unwrap();
-    let below = below.split("\n#").next().unwrap();
-    let shown = below.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    shown.map(|shown| from_str(&written_out(shown)).expect(shown)).collect()
-}
-
-/// With what its letters stand for in their places.
-fn written_out(shown: &str) -> String {
-    let mut outside = true;
-    let parts = shown.split_inclusive('"').map(|part| {
-        let is_outside = outside;
-        outside = !outside;
-        if is_outside {
-            part.replace('D', &digest()).replace('A', &row("A")).replace('S', &row("S"))
-        } else {
-            part.to_owned()
-        }
-    });
-    parts.collect()
-}
-
-fn digest() -> String {
-    format!("{:?}", [7; 32])
-}
-
-/// What a letter stands for.
-fn row(letter: &str) -> String {
-    let (_, after) = DOCUMENT.split_once(&format!("| `{letter}` | `")).unwrap();
-    after.split('`').next().unwrap().to_owned()
 }
 
 /// The kind of a call or a reply.

@@ -7,6 +7,7 @@ mod calls;
 mod document;
 mod limits;
 mod restarts;
+mod samples;
 mod strangers;
 mod support;
 mod tls;

@@ -79,7 +79,7 @@ pub(super) async fn delete(
 async fn deleted(app: &AccountsApp, asked: &Asked, me: &Me, current: String) -> Result<(), Error> {
     let has_password = me.signed_in.account.has_password;
     let current = has_password.then(|| Password::parse("current", current)).transpose()?;
-    app.accounts.delete(me.session, current, asked.client.limited_by()).await
+    app.accounts.delete(me.session, current, asked.client.limited_by()).await.map(drop)
 }
 
 /// The account's page once more.

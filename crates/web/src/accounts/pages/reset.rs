@@ -70,7 +70,7 @@ async fn done(app: &AccountsApp, form: &ResetForm) -> Result<(), Error> {
     let username = Username::parse(&form.username)?;
     let new = NewPassword::parse("new", form.new.clone(), &username)?;
     let code = form.code.trim().to_owned();
-    app.accounts.reset_password(username, code, new).await
+    app.accounts.reset_password(username, code.into(), new).await
 }
 
 fn page(

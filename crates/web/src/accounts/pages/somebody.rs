@@ -125,10 +125,10 @@ async fn done(
 ) -> Result<Option<Hidden>, Error> {
     let (accounts, session, name) = (&app.accounts, me.session, name.clone());
     match form.action {
-        Action::Ban => accounts.ban(session, name, true).await?,
-        Action::Unban => accounts.ban(session, name, false).await?,
-        Action::SetRole => accounts.set_role(session, name, Role::parse(&form.role)?).await?,
-        Action::TakePicture => accounts.take_picture(session, name).await?,
+        Action::Ban => drop(accounts.ban(session, name).await?),
+        Action::Unban => drop(accounts.unban(session, name).await?),
+        Action::SetRole => drop(accounts.set_role(session, name, Role::parse(&form.role)?).await?),
+        Action::TakePicture => drop(accounts.take_picture(session, name).await?),
         Action::Reset => return accounts.issue_reset(session, name).await.map(Some),
     }
     Ok(None)
