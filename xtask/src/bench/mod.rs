@@ -7,12 +7,16 @@ mod cluster;
 mod compare;
 mod crowd;
 mod links;
+mod median;
+mod options;
 mod rides;
 mod servers;
 mod wrk;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
+
+use self::{median::median, options::Options};
 
 /// What is measured.
 #[derive(Subcommand)]
@@ -31,23 +35,6 @@ pub(crate) enum Bench {
     Board(board::BoardOptions),
 }
 
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Alternating runs of each server.
-    #[arg(long, default_value_t = 5)]
-    runs: usize,
-    /// Seconds a run.
-    #[arg(long, default_value_t = 8)]
-    seconds: u32,
-    /// Links in the memory measurement.
-    #[arg(long, default_value_t = 1_000_000)]
-    links: u32,
-    /// Only the part of this name: for links hot, random, open-loop, creation, clicks, memory, overload,
-    /// seeds; for the cluster hot, paths, creation, stampede, drain.
-    #[arg(long)]
-    only: Option<String>,
-}
-
 /// Measures.
 pub(crate) fn run(bench: &Bench) -> Result<()> {
     match bench {
@@ -57,16 +44,5 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         Bench::Rides(options) => rides::run(options),
         Bench::Compare(options) => compare::run(options),
         Bench::Board(options) => board::run(options),
-    }
-}
-
-/// The middle one, or the mean of the two middle ones.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
     }
 }

@@ -2,65 +2,16 @@
 
 pub(super) mod reads;
 mod seeded;
+mod setup;
 mod sign_ins;
 mod timing;
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
 
-use super::{Options, servers};
-use crate::{
-    process,
-    system::{self, FOR_BENCHES},
-};
-
-#[derive(Args)]
-pub(crate) struct AccountsOptions {
-    /// Alternating runs of each.
-    #[arg(long, default_value_t = 5)]
-    runs: usize,
-    /// Seconds a run.
-    #[arg(long, default_value_t = 8)]
-    seconds: u32,
-    /// Accounts in the folder; it is made the first time, in minutes, and kept in target/bench.
-    #[arg(long, default_value_t = 10_000_000)]
-    users: u64,
-    /// Live sessions in it, of accounts drawn at random.
-    #[arg(long, default_value_t = 100_000)]
-    sessions: u64,
-    /// Names of each kind whose sign-ins are timed.
-    #[arg(long, default_value_t = 400)]
-    names: u64,
-    /// To see that it works: one short run of each on a small folder. Its figures mean nothing.
-    #[arg(long)]
-    quick: bool,
-    /// Only the part of this name: size, reads, saturation, busy, sign-ins, lookups, timing.
-    #[arg(long)]
-    only: Option<String>,
-}
-
-impl AccountsOptions {
-    /// As they are meant.
-    fn settled(&self) -> Self {
-        let only = self.only.clone();
-        if self.quick {
-            Self { runs: 1, seconds: 2, users: 20_000, sessions: 2_000, names: 20, only, ..*self }
-        } else {
-            Self { only, ..*self }
-        }
-    }
-
-    /// Fails where a bar does not hold; in a quick run none is looked at.
-    fn bar(&self, bar: &str, holds: bool) -> Result<()> {
-        ensure!(self.quick || holds, "the bar is not kept: {bar}");
-        Ok(())
-    }
-
-    /// What the runs of `lodge load` take.
-    fn of_load(&self) -> Options {
-        Options { runs: self.runs, seconds: self.seconds, links: 0, only: None }
-    }
-}
+pub(crate) use self::setup::AccountsOptions;
+use self::setup::{settings, start};
+use super::servers;
+use crate::system::{self, FOR_BENCHES};
 
 type Part = fn(&AccountsOptions) -> Result<()>;
 
@@ -89,15 +40,4 @@ pub(crate) fn run(options: &AccountsOptions) -> Result<()> {
     }
     ensure!(not_kept.is_empty(), "not kept: {}", not_kept.join(", "));
     Ok(())
-}
-
-/// The settings of a process that serves accounts alone.
-fn settings() -> Vec<(&'static str, String)> {
-    vec![("LODGE_APPS", "accounts".to_owned())]
-}
-
-/// Both roles in one process, on a seeded folder.
-fn start(scratch: &servers::Scratch, seeded: &seeded::Seeded) -> Result<process::Running> {
-    // A whole path stays as it is beneath the scratch.
-    servers::start_lodge_with(scratch, &seeded.data.display().to_string(), &settings())
 }

@@ -3,60 +3,14 @@
 mod growth;
 mod overload;
 mod reads;
+mod setup;
 mod writes;
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
-use serde_json::Value;
 
-use super::{
-    Options,
-    links::{load, load_to_its_end},
-    servers::{self, Scratch},
-};
-use crate::process::Running;
-
-#[derive(Args)]
-pub(crate) struct RidesOptions {
-    /// Runs of each.
-    #[arg(long, default_value_t = 5)]
-    runs: usize,
-    /// Seconds of each run at a rate.
-    #[arg(long, default_value_t = 10)]
-    seconds: u32,
-    /// Rides stored where the mountain is said to be full.
-    #[arg(long, default_value_t = 10_000_000)]
-    rides: u64,
-    /// To see that it works: one short run of each on few rides. Its figures mean nothing.
-    #[arg(long)]
-    quick: bool,
-    /// Only the part of this name: single, batches, open-loop, reads, busy-reads, growth, overload.
-    #[arg(long)]
-    only: Option<String>,
-}
-
-impl RidesOptions {
-    /// As they are meant.
-    fn settled(&self) -> Self {
-        let only = self.only.clone();
-        if self.quick {
-            Self { runs: 1, seconds: 2, rides: 200_000, only, ..*self }
-        } else {
-            Self { only, ..*self }
-        }
-    }
-
-    /// So many rides, or a few in a quick run.
-    fn events(&self, events: u64) -> u64 {
-        if self.quick { events / 20 } else { events }
-    }
-
-    /// Fails where a bar does not hold; in a quick run none is looked at.
-    fn bar(&self, bar: &str, holds: bool) -> Result<()> {
-        ensure!(self.quick || holds, "the bar is not kept: {bar}");
-        Ok(())
-    }
-}
+pub(crate) use self::setup::RidesOptions;
+use self::setup::{load_for, start, start_with};
+use super::{links::load_to_its_end, servers};
 
 type Part = fn(&RidesOptions) -> Result<()>;
 
@@ -84,21 +38,4 @@ pub(crate) fn run(options: &RidesOptions) -> Result<()> {
     }
     ensure!(not_kept.is_empty(), "not kept: {}", not_kept.join(", "));
     Ok(())
-}
-
-/// Rides alone, on a folder of the scratch.
-fn start(scratch: &Scratch) -> Result<Running> {
-    start_with(scratch, &[])
-}
-
-/// The same with these settings.
-fn start_with(scratch: &Scratch, settings: &[(&str, String)]) -> Result<Running> {
-    let settings = [&[("LODGE_APPS", "rides".to_owned())], settings].concat();
-    servers::start_lodge_with(scratch, "rides", &settings)
-}
-
-/// A run of `lodge load` for the options' seconds; its report.
-fn load_for(scratch: &Scratch, options: &RidesOptions, arguments: &[&str]) -> Result<Value> {
-    let of_load = Options { runs: options.runs, seconds: options.seconds, links: 0, only: None };
-    load(scratch, &of_load, arguments)
 }

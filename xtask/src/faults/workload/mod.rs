@@ -1,5 +1,6 @@
 //! Clients of four kinds that work at once, and remember what they were told.
 
+mod client;
 mod editor;
 mod follower;
 mod ledger;
@@ -7,28 +8,27 @@ mod maker;
 mod repeater;
 
 use std::{
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail};
-use lodge_testbed::{Cluster, Deployment, Kind, Member};
-use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
+use lodge_testbed::Member;
+use rand::{SeedableRng as _, rngs::StdRng};
 
-use self::ledger::{Fate, Ledger};
+use self::{
+    client::{Client, fate_of},
+    ledger::Fate,
+};
 pub(crate) use self::{
+    client::{Common, Route},
     editor::WORK as EDIT,
     follower::{KNOWN, NEW},
     ledger::{Expected, Tally},
     maker::WORK as MAKE,
     repeater::WORK as REPEAT,
 };
-use crate::http::{Answer, Http};
 
 /// How long there must have been no trouble for the cluster to be called well.
 const CALM: Duration = Duration::from_secs(2);
@@ -39,63 +39,10 @@ const RECOVERY: Duration = Duration::from_mins(1);
 /// Links that are known before anything fails.
 const ENOUGH: usize = 100;
 
-/// A way to the cluster: a web process, or the balancer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Route {
-    pub(crate) member: Member,
-    pub(crate) address: SocketAddr,
-}
-
-/// What every client knows.
-pub(crate) struct Common {
-    pub(crate) http: Http,
-    pub(crate) routes: Vec<Route>,
-    /// The key of whoever repeats, so that what is theirs can be listed.
-    pub(crate) api_key: String,
-    /// What the links of this run are tagged with; their shorts begin with it.
-    pub(crate) tag: String,
-    /// Whether a `PUT` puts a link over its former self.
-    replaces: bool,
-    stop: AtomicBool,
-    has_failed: AtomicBool,
-    ledger: Ledger,
-}
-
 /// The clients, until they are told to stop.
 pub(crate) struct Workload {
     common: Arc<Common>,
     clients: Vec<JoinHandle<()>>,
-}
-
-/// One client.
-struct Client {
-    common: Arc<Common>,
-    number: usize,
-    random: StdRng,
-    /// How many links it has begun.
-    turn: u64,
-}
-
-impl Common {
-    pub(crate) fn new(cluster: &Cluster, api_key: &str, tag: String) -> Self {
-        let members = Member::of(Kind::Web).chain(Member::of(Kind::Haproxy));
-        let route = |member| Route { member, address: cluster.layout().address(member) };
-        Self {
-            http: Http::new(),
-            routes: members.map(route).collect(),
-            api_key: api_key.to_owned(),
-            tag,
-            replaces: cluster.deployment() == Deployment::WriteBehind,
-            stop: AtomicBool::new(false),
-            has_failed: AtomicBool::new(false),
-            ledger: Ledger::default(),
-        }
-    }
-
-    /// The ways to web processes alone.
-    pub(crate) fn webs(&self) -> impl Iterator<Item = Route> {
-        self.routes.iter().filter(|route| route.member.kind == Kind::Web).copied()
-    }
 }
 
 impl Workload {
@@ -171,51 +118,5 @@ impl Workload {
 impl Drop for Workload {
     fn drop(&mut self) {
         self.common.stop.store(true, Ordering::Release);
-    }
-}
-
-impl Client {
-    fn is_to_stop(&self) -> bool {
-        self.common.stop.load(Ordering::Acquire)
-    }
-
-    /// Another name than any before.
-    fn fresh(&mut self) -> String {
-        self.turn += 1;
-        format!("{}-{}-{}", self.common.tag, self.number, self.turn)
-    }
-
-    /// A while in which another client may have the machine: this shows faults, and is no load test.
-    fn pause(&mut self, longest_ms: u64) {
-        thread::sleep(Duration::from_millis(self.random.random_range(longest_ms / 2..=longest_ms)));
-    }
-
-    /// Any route but those to processes that are known to be struck, and but `other_than`.
-    fn any_route(&mut self, other_than: Option<Route>) -> Route {
-        let routes = &self.common.routes;
-        let usable: Vec<Route> = routes
-            .iter()
-            .filter(|route| !self.common.ledger.is_struck(route.member))
-            .filter(|route| other_than.is_none_or(|other| other.member != route.member))
-            .copied()
-            .collect();
-        usable.choose(&mut self.random).or(routes.choose(&mut self.random)).copied().unwrap_or(
-            // There is always one.
-            routes[0],
-        )
-    }
-
-    fn note(&self, work: &'static str, route: Route, began: Instant, fate: Fate) {
-        self.common.ledger.note(self.number, work, route.member, began, fate);
-    }
-}
-
-/// What a write's answer says, if `good` is the status of one that was done.
-fn fate_of(answer: Option<&Answer>, good: u16) -> Fate {
-    match answer.map(|answer| answer.status) {
-        Some(status) if status == good => Fate::Good,
-        Some(status) if status >= 500 => Fate::Unknown(status.to_string()),
-        Some(status) => Fate::Wrong(status.to_string()),
-        None => Fate::Unknown("no answer".to_owned()),
     }
 }
