@@ -76,6 +76,8 @@ impl Source {
                     3
                 }
                 TokenTree::Ident(_) => self.read_word(rest, of_module),
+                // A lifetime, which may be called static.
+                TokenTree::Punct(mark) if mark.as_char() == '\'' => 2,
                 TokenTree::Group(group) => {
                     self.read(group.stream(), false);
                     1

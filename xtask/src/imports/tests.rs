@@ -82,7 +82,10 @@ fn tests_modules_and_comments_are_no_imports() {
 fn a_re_export_leads_to_the_file_that_defines_the_name() {
     let files = [
         ("lib.rs", "mod a;"),
-        ("a/mod.rs", "mod b; mod c; mod d; mod e; pub use self::{b::B, c::C, d::D, e::E};"),
+        (
+            "a/mod.rs",
+            "mod b; mod c; mod d; mod e; pub use self::{b::B, c::C, d::D, e::E}; fn f() -> &'static E {}",
+        ),
         ("a/b.rs", "use super::C; pub struct B;"),
         ("a/c.rs", "use super::D; pub struct C;"),
         ("a/d.rs", "use crate::a::E; pub struct D;"),
