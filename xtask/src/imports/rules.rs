@@ -37,6 +37,9 @@ const ALSO: [(&str, &str); 2] = [("lodge-engines", "lodge-sql"), ("lodge-sqlite"
 /// What tests of every package may import.
 const FOR_TESTS: [&str; 2] = ["lodge-contract", "lodge-testbed"];
 
+/// What tests of a package import besides: caches are tested before a store.
+const ALSO_FOR_TESTS: [(&str, &str); 1] = [("lodge-local", "lodge-sqlite")];
+
 /// Names each import of one app by another.
 pub(super) fn apps(imports: &[Import<'_>]) -> Vec<String> {
     let crosses = |import: &&Import<'_>| match (app(import.from), app(import.to)) {
@@ -78,7 +81,7 @@ pub(super) fn packages(metadata: &Value) -> Vec<String> {
 
 fn may_depend(from: &str, to: &str, in_tests: bool) -> bool {
     IMPORT_ALL.contains(&from)
-        || in_tests && FOR_TESTS.contains(&to)
+        || in_tests && (FOR_TESTS.contains(&to) || ALSO_FOR_TESTS.contains(&(from, to)))
         || !IMPORT_NONE.contains(&from) && to == "lodge-domain"
         || ALSO.contains(&(from, to))
 }

@@ -9,7 +9,7 @@ use lodge_domain::{
     links::{ChangeFeed, Short},
 };
 
-use super::Shards;
+use super::shards::Shards;
 
 /// A feed of which Redis hears before this process's memory does: what is forgotten here is not found
 /// there any more.

@@ -19,10 +19,10 @@ use redis::{RedisResult, ScriptInvocation};
 use uuid::Uuid;
 
 use super::{
-    Shards,
     master::Master,
     scripts::{HOLD, LOST_SINCE, RELEASE, VOUCH},
     shard::Shard,
+    shards::Shards,
 };
 use crate::behind::{Held, HeldLinks, InHand};
 

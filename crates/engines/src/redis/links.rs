@@ -12,7 +12,7 @@ use lodge_domain::{
     },
 };
 
-use super::{Shards, shard::Found};
+use super::{shard::Found, shards::Shards};
 
 /// A store with copies of its links in Redis. What is written here is forgotten there: the next who
 /// asks brings the copy.

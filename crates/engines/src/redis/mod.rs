@@ -27,17 +27,16 @@ mod options;
 mod scripts;
 mod sentinels;
 mod shard;
+mod shards;
 mod watch;
 mod written;
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
 use lodge_domain::{
     Error, Result,
-    links::{ChangeFeed, LinkStore, Short},
+    links::{ChangeFeed, LinkStore},
 };
-use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
 pub use options::{Login, Options};
@@ -45,11 +44,8 @@ pub use options::{Login, Options};
 use crate::behind::HeldLinks;
 
 use self::{
-    feed::RedisFeed,
-    held::RedisHeld,
-    links::RedisLinks,
-    sentinels::Sentinels,
-    shard::{Asked, Shard},
+    feed::RedisFeed, held::RedisHeld, links::RedisLinks, sentinels::Sentinels, shard::Shard,
+    shards::Shards,
 };
 
 /// Redis, as far as the sentinels know it.
@@ -118,68 +114,5 @@ impl Redis {
             ));
         }
         Ok(found)
-    }
-}
-
-/// Every master with its replicas.
-struct Shards {
-    shards: Vec<Shard>,
-    nudge: Arc<Notify>,
-}
-
-impl Shards {
-    /// The one that has a link's copy: of each pair of a master and a short a number is drawn, and the
-    /// highest wins (rendezvous hashing), so that another master takes over its own share alone.
-    fn of(&self, short: &Short) -> &Shard {
-        &self.shards[self.index_of(short)]
-    }
-
-    fn index_of(&self, short: &Short) -> usize {
-        if self.shards.len() == 1 {
-            return 0;
-        }
-        let drawn = |shard: &Shard| -> [u8; 32] {
-            Sha256::new()
-                .chain_update(&shard.name)
-                .chain_update([0])
-                .chain_update(short.as_str())
-                .finalize()
-                .into()
-        };
-        let highest = self.shards.iter().enumerate().max_by_key(|(_, shard)| drawn(shard));
-        highest.map_or(0, |(index, _)| index)
-    }
-
-    /// What belongs to each shard.
-    fn split(&self, shorts: impl IntoIterator<Item = Short>) -> Vec<Vec<Short>> {
-        let mut shares = vec![Vec::new(); self.shards.len()];
-        for short in shorts {
-            shares[self.index_of(&short)].push(short);
-        }
-        shares
-    }
-
-    async fn forget(&self, shorts: Vec<Short>, tell: bool) {
-        let shares =
-            self.shards.iter().zip(self.split(shorts)).filter(|(_, share)| !share.is_empty());
-        join_all(shares.map(async |(shard, share)| shard.forget(&share, tell).await)).await;
-    }
-
-    fn ask(&self) -> Vec<Asked> {
-        self.shards.iter().map(Shard::ask).collect()
-    }
-
-    async fn hear(&self, asked: &[Asked], changed: &[Short]) {
-        let shares = self.shards.iter().zip(asked).zip(self.split(changed.iter().cloned()));
-        join_all(shares.map(async |((shard, asked), share)| shard.hear(*asked, &share).await))
-            .await;
-    }
-
-    async fn nudged(&self) {
-        self.nudge.notified().await;
-    }
-
-    async fn keep(&self, feed: &dyn ChangeFeed) {
-        join_all(self.shards.iter().map(|shard| shard.keep(feed))).await;
     }
 }

@@ -1,5 +1,6 @@
 //! `lodge admin`.
 
+mod answers;
 mod hooks;
 mod rides;
 mod user;
@@ -23,15 +24,13 @@ use lodge_domain::{
 };
 use uuid::Uuid;
 
+use self::answers::{OTHER_ANSWER, PROBLEMS_SHOWN};
 use super::progress::progress_bar;
 use crate::{
     admin::{Administrator, BotCommand, Command, Outcome},
     commands::out::{complain, say},
     config::{self, ConfigOptions},
 };
-
-/// Problems that are printed; the others are counted.
-const PROBLEMS_SHOWN: usize = 20;
 
 /// `lodge admin`.
 #[derive(Debug, Args)]
@@ -200,8 +199,6 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
     }
     Ok(ExitCode::SUCCESS)
 }
-
-const OTHER_ANSWER: &str = "the server answered something else; is it another version?";
 
 fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
     match command {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use lodge_domain::board::{Hook, HookId, HookStanding, HookUrl, Slug};
 
-use super::OTHER_ANSWER;
+use super::answers::OTHER_ANSWER;
 use crate::{
     admin::{Administrator, Command, HookCommand, Outcome},
     commands::out::say,

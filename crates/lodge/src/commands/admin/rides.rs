@@ -8,7 +8,7 @@ use lodge_domain::rides::{
     Day, Gate, GateId, Rebuilt, ResortDay, ResortId, Ride, Season, SkierId, StoredRide,
 };
 
-use super::OTHER_ANSWER;
+use super::answers::OTHER_ANSWER;
 use crate::{
     admin::{Administrator, Command, EVENTS_MAX, Outcome, RidesCommand},
     commands::out::{Out, say},

@@ -14,7 +14,7 @@ use lodge_domain::{
     passwords::Password,
 };
 
-use super::{OTHER_ANSWER, PROBLEMS_SHOWN};
+use super::answers::{OTHER_ANSWER, PROBLEMS_SHOWN};
 use crate::{
     admin::{Administrator, Command, Outcome, UserCommand},
     commands::{

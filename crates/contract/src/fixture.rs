@@ -1,0 +1,81 @@
+//! The stores under test.
+
+use std::{any::Any, sync::Arc};
+
+use lodge_domain::{
+    accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
+    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, Reports},
+    keys::KeyStore,
+    links::{ClickStore, LinkStore},
+    rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
+};
+
+/// The accounts' stores under test.
+pub struct AccountsFixture {
+    /// Accounts.
+    pub accounts: Arc<dyn AccountStore>,
+    /// Sessions of the same accounts.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Identities of the same accounts.
+    pub identities: Arc<dyn IdentityStore>,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The store of pictures under test.
+pub struct PicturesFixture {
+    /// Pictures.
+    pub pictures: Arc<dyn PictureStore>,
+    /// What must live as long as the store.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The rides' stores under test.
+pub struct RidesFixture {
+    /// Who tells it.
+    pub gates: Arc<dyn GateStore>,
+    /// What gates told.
+    pub log: Arc<dyn RideLog>,
+    /// Whose skiers' numbers are.
+    pub passes: Arc<dyn PassStore>,
+    /// Sums of the same rides.
+    pub tallies: Arc<dyn RideTallies>,
+    /// The same rides, searched.
+    pub search: Arc<dyn RideSearch>,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The board's stores under test.
+pub struct BoardFixture {
+    /// What happens.
+    pub log: Arc<dyn BoardLog>,
+    /// Where.
+    pub channels: Arc<dyn Channels>,
+    /// Who is there.
+    pub people: Arc<dyn BoardPeople>,
+    /// What is to be looked at.
+    pub reports: Arc<dyn Reports>,
+    /// The pictures of messages.
+    pub pictures: Arc<dyn MessagePictures>,
+    /// Who is told what happens.
+    pub hooks: Arc<dyn HookStore>,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+/// The links' stores under test.
+pub struct Fixture {
+    /// Links.
+    pub links: Arc<dyn LinkStore>,
+    /// Clicks, of the same links.
+    pub clicks: Arc<dyn ClickStore>,
+    /// API keys.
+    pub keys: Arc<dyn KeyStore>,
+    /// Whether lists can be searched.
+    pub can_search: bool,
+    /// Whether what replaces a link is stored after the answer, which then guesses its version.
+    pub stores_later: bool,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}

@@ -1,0 +1,73 @@
+//! The masters among which links are shared.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use lodge_domain::links::{ChangeFeed, Short};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Notify;
+
+use super::shard::{Asked, Shard};
+
+/// Every master with its replicas.
+pub(super) struct Shards {
+    pub(super) shards: Vec<Shard>,
+    pub(super) nudge: Arc<Notify>,
+}
+
+impl Shards {
+    /// The one that has a link's copy: of each pair of a master and a short a number is drawn, and the
+    /// highest wins (rendezvous hashing), so that another master takes over its own share alone.
+    pub(super) fn of(&self, short: &Short) -> &Shard {
+        &self.shards[self.index_of(short)]
+    }
+
+    pub(super) fn index_of(&self, short: &Short) -> usize {
+        if self.shards.len() == 1 {
+            return 0;
+        }
+        let drawn = |shard: &Shard| -> [u8; 32] {
+            Sha256::new()
+                .chain_update(&shard.name)
+                .chain_update([0])
+                .chain_update(short.as_str())
+                .finalize()
+                .into()
+        };
+        let highest = self.shards.iter().enumerate().max_by_key(|(_, shard)| drawn(shard));
+        highest.map_or(0, |(index, _)| index)
+    }
+
+    /// What belongs to each shard.
+    pub(super) fn split(&self, shorts: impl IntoIterator<Item = Short>) -> Vec<Vec<Short>> {
+        let mut shares = vec![Vec::new(); self.shards.len()];
+        for short in shorts {
+            shares[self.index_of(&short)].push(short);
+        }
+        shares
+    }
+
+    pub(super) async fn forget(&self, shorts: Vec<Short>, tell: bool) {
+        let shares =
+            self.shards.iter().zip(self.split(shorts)).filter(|(_, share)| !share.is_empty());
+        join_all(shares.map(async |(shard, share)| shard.forget(&share, tell).await)).await;
+    }
+
+    pub(super) fn ask(&self) -> Vec<Asked> {
+        self.shards.iter().map(Shard::ask).collect()
+    }
+
+    pub(super) async fn hear(&self, asked: &[Asked], changed: &[Short]) {
+        let shares = self.shards.iter().zip(asked).zip(self.split(changed.iter().cloned()));
+        join_all(shares.map(async |((shard, asked), share)| shard.hear(*asked, &share).await))
+            .await;
+    }
+
+    pub(super) async fn nudged(&self) {
+        self.nudge.notified().await;
+    }
+
+    pub(super) async fn keep(&self, feed: &dyn ChangeFeed) {
+        join_all(self.shards.iter().map(|shard| shard.keep(feed))).await;
+    }
+}
