@@ -13,10 +13,7 @@ use lodge_testbed::Kind;
 use rand::RngExt as _;
 use serde_json::json;
 
-use super::{Client, Expected, Fate, Route, fate_of};
-
-/// What its requests are counted as.
-pub(crate) const WORK: &str = "edit";
+use super::{Client, EDIT, Expected, Fate, Route, fate_of};
 
 /// Links that it edits by turns.
 const LINKS: usize = 8;
@@ -90,7 +87,7 @@ fn make(client: &mut Client) -> Option<Own> {
     let body = json!({ "target": link.target(), "short": link.short });
     let http = &client.common.http;
     let answer = http.send_json("POST", route.address, "/api/links", &[], &body);
-    client.note(WORK, route, began, fate_of(answer.as_ref(), 201));
+    client.note(EDIT, route, began, fate_of(answer.as_ref(), 201));
     link.key = answer.filter(|answer| answer.status == 201)?.text("manage_key")?;
     Some(link)
 }
@@ -101,7 +98,7 @@ fn put(client: &Client, route: Route, link: &Own) -> bool {
     let answer = client.common.http.send("PUT", route.address, &put);
     let fate = fate_of(answer.as_ref(), 201);
     let is_done = matches!(fate, Fate::Good);
-    client.note(WORK, route, began, fate);
+    client.note(EDIT, route, began, fate);
     is_done
 }
 
@@ -157,7 +154,7 @@ fn patch(client: &Client, route: Route, link: &Own, once: &str) -> bool {
     let answer = client.common.http.send_json("PATCH", route.address, &path, &headers, &body);
     let fate = fate_of(answer.as_ref(), 200);
     let is_done = matches!(fate, Fate::Good);
-    client.note(WORK, route, began, fate);
+    client.note(EDIT, route, began, fate);
     is_done
 }
 
@@ -181,7 +178,7 @@ fn sees(client: &Client, route: Route, short: &str, wanted: &[String], since: In
     let answer = client.common.http.send("GET", route.address, &format!("/{short}"));
     let status = answer.as_ref().map(|answer| answer.status);
     if let Some(wrong) = status.filter(|status| *status != 307 && *status < 500) {
-        client.note(WORK, route, asked, Fate::Wrong(wrong.to_string()));
+        client.note(EDIT, route, asked, Fate::Wrong(wrong.to_string()));
     }
     if answer.is_some_and(|answer| answer.leads_to(wanted)) {
         return true;

@@ -4,11 +4,7 @@
 
 use std::{sync::atomic::Ordering, time::Instant};
 
-use super::{Client, Expected, Fate, Route};
-
-/// What its requests are counted as: links that the route has led to before the fault, and new ones.
-pub(crate) const KNOWN: &str = "follow known";
-pub(crate) const NEW: &str = "follow new";
+use super::{Client, Expected, Fate, KNOWN, NEW, Route};
 
 /// Links that it remembers having followed.
 const KNOWN_MAX: usize = 50;

@@ -183,9 +183,9 @@ impl Tally {
     fn waited(&mut self, work: &str, gap: Duration, answer: Duration) {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match work {
-            super::follower::KNOWN => self.known_gap_ms = self.known_gap_ms.max(ms(gap)),
-            super::follower::NEW => self.new_gap_ms = self.new_gap_ms.max(ms(gap)),
-            super::maker::WORK => self.write_gap_ms = self.write_gap_ms.max(ms(gap)),
+            super::work::KNOWN => self.known_gap_ms = self.known_gap_ms.max(ms(gap)),
+            super::work::NEW => self.new_gap_ms = self.new_gap_ms.max(ms(gap)),
+            super::work::MAKE => self.write_gap_ms = self.write_gap_ms.max(ms(gap)),
             _ => self.write_gap_ms = self.write_gap_ms.max(ms(answer)),
         }
     }

@@ -2,10 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Client, Expected, Fate, Route, fate_of};
-
-/// What its requests are counted as.
-pub(crate) const WORK: &str = "put";
+use super::{Client, Expected, Fate, MAKE, Route, fate_of};
 
 pub(super) fn work(mut client: Client, route: Route) {
     while !client.is_to_stop() {
@@ -18,7 +15,7 @@ pub(super) fn work(mut client: Client, route: Route) {
             let link = Expected { short, targets: vec![target], is_edited: false };
             client.common.ledger.expect(link);
         }
-        client.note(WORK, route, began, fate);
+        client.note(MAKE, route, began, fate);
         client.pause(150);
     }
 }

@@ -6,6 +6,7 @@ mod follower;
 mod ledger;
 mod maker;
 mod repeater;
+mod work;
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -23,11 +24,8 @@ use self::{
 };
 pub(crate) use self::{
     client::{Common, Route},
-    editor::WORK as EDIT,
-    follower::{KNOWN, NEW},
     ledger::{Expected, Tally},
-    maker::WORK as MAKE,
-    repeater::WORK as REPEAT,
+    work::{EDIT, KNOWN, MAKE, NEW, REPEAT},
 };
 
 /// How long there must have been no trouble for the cluster to be called well.

@@ -5,10 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{Client, Expected, Fate, Route, fate_of};
-
-/// What its requests are counted as.
-pub(crate) const WORK: &str = "repeat";
+use super::{Client, Expected, Fate, REPEAT, Route, fate_of};
 
 /// How often one request is sent, in all.
 const TRIES: usize = 8;
@@ -55,6 +52,6 @@ fn send(client: &Client, route: Route, key: &str, body: &Value) -> Option<String
     let answer = http.send_json("POST", route.address, "/api/links", &headers, body);
     let fate = fate_of(answer.as_ref(), 201);
     let is_done = matches!(fate, Fate::Good);
-    client.note(WORK, route, began, fate);
+    client.note(REPEAT, route, began, fate);
     answer.filter(|_| is_done)?.text("short")
 }
