@@ -86,7 +86,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
     let tasks = TaskTracker::new();
     let limits = wiring::connection_limits(&config);
     let ops_site =
-        Ops::new(metrics.clone(), services.engine.clone(), services.rides.clone(), stop.clone());
+        Ops::new(metrics.clone(), services.engines.clone(), services.rides.clone(), stop.clone());
     let server =
         public.map(|public| serve_public(public, &config, &services, &stop)).transpose()?;
     tasks.spawn(server::serve(ops, ops_site, limits, Lanes::here(), stop_ops.clone()));
@@ -137,7 +137,7 @@ pub(crate) async fn serve(config: Config, metrics: PrometheusHandle) -> Result<(
         tasks.close();
         clicks.await.context("clicks could not be stored")?;
         tasks.wait().await;
-        services.engine.close().await.context("the data folder did not close cleanly")
+        services.engines.close().await.context("the data folder did not close cleanly")
     };
     tokio::select! {
         done = orderly => done?,
@@ -308,9 +308,9 @@ async fn tidy(config: Config, services: Arc<Services>, stop: CancellationToken) 
     let mut pause = Duration::ZERO;
     while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
         let now = services.clock.now();
-        pause = match services.engine.tidy(now, wiring::reserved(&config)).await {
-            Ok(tidied) if tidied.more => TIDY_PAUSE,
-            Ok(_) => TIDY,
+        pause = match services.engines.tidy(now, wiring::reserved(&config)).await {
+            Ok(true) => TIDY_PAUSE,
+            Ok(false) => TIDY,
             Err(error) => {
                 tracing::warn!(%error, "tidying up failed; it is tried again");
                 TIDY

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::{telemetry, wiring::Engine};
+use crate::{telemetry, wiring::Engines};
 
 /// How long the store may take to answer a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ pub(crate) struct Ops(Router);
 
 struct Inner {
     metrics: PrometheusHandle,
-    engine: Engine,
+    engines: Engines,
     /// Has counters of its own, which are read when somebody asks.
     rides: Option<Arc<Rides>>,
     stopping: CancellationToken,
@@ -45,10 +45,10 @@ impl Inner {
 }
 
 impl Ops {
-    /// Answers with these metrics and those of rides, and is ready while `engine` answers and nothing is `stopping`.
+    /// Answers with these metrics and those of rides, and is ready while `engines` answer and nothing is `stopping`.
     pub(crate) fn new(
         metrics: PrometheusHandle,
-        engine: Engine,
+        engines: Engines,
         rides: Option<Arc<Rides>>,
         stopping: CancellationToken,
     ) -> Self {
@@ -56,7 +56,7 @@ impl Ops {
             .route("/metrics", get(|State(ops): State<Arc<Inner>>| async move { ops.render() }))
             .route("/health/live", get(|| async { "live\n" }))
             .route("/health/ready", get(ready))
-            .with_state(Arc::new(Inner { metrics, engine, rides, stopping }));
+            .with_state(Arc::new(Inner { metrics, engines, rides, stopping }));
         Self(router)
     }
 }
@@ -74,7 +74,7 @@ async fn ready(State(ops): State<Arc<Inner>>) -> Response {
     if ops.stopping.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
     }
-    match timeout(PROBE_TIMEOUT, ops.engine.ping()).await {
+    match timeout(PROBE_TIMEOUT, ops.engines.ping()).await {
         Ok(Ok(())) => "ready\n".into_response(),
         Ok(Err(_)) | Err(_) => {
             (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n").into_response()

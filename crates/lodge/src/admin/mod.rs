@@ -80,7 +80,7 @@ impl Administrator {
         match self {
             Self::Remote(_) => Ok(()),
             Self::Here { services, runtime } => runtime
-                .block_on(services.engine.close())
+                .block_on(services.engines.close())
                 .context("the data folder did not close cleanly"),
         }
     }

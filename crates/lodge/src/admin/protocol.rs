@@ -129,7 +129,12 @@ pub(crate) enum UserCommand {
 #[serde(tag = "outcome", content = "value", rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// The size of the backup.
-    BackedUp { bytes: u64 },
+    BackedUp {
+        bytes: u64,
+        /// Engines whose data are not in the file.
+        #[serde(default)]
+        left_out: Vec<String>,
+    },
     /// The key and its token, which cannot be had again.
     KeyCreated { key: ApiKey, token: Hidden },
     /// Every key.

@@ -36,7 +36,7 @@ use super::{
         RidesCommand, UserCommand,
     },
 };
-use crate::wiring::Services;
+use crate::wiring::{Backup, Services};
 
 /// Administrators at once.
 const SESSIONS_MAX: usize = 8;
@@ -119,7 +119,10 @@ async fn session(stream: UnixStream, services: &Services) {
 /// Carries out a command.
 pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::Result<Outcome> {
     Ok(match command {
-        Command::Backup { to } => Outcome::BackedUp { bytes: services.engine.backup(&to).await? },
+        Command::Backup { to } => {
+            let Backup { bytes, left_out } = services.engines.backup(&to).await?;
+            Outcome::BackedUp { bytes, left_out }
+        }
         Command::CreateKey { name } => {
             let (key, token) = services.keys.create(&name).await?;
             Outcome::KeyCreated { key, token: token.into() }

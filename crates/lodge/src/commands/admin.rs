@@ -177,11 +177,12 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
     match command {
         AdminCommand::Backup { file } => {
             let to = std::path::absolute(&file)?;
-            let Outcome::BackedUp { bytes } = administrator.carry_out(Command::Backup { to })?
-            else {
-                bail!(OTHER_ANSWER)
-            };
+            let outcome = administrator.carry_out(Command::Backup { to })?;
+            let Outcome::BackedUp { bytes, left_out } = outcome else { bail!(OTHER_ANSWER) };
             say!("backed up {bytes} bytes to {}", file.display());
+            for engine in left_out {
+                say!("the data in {engine} are not in this file; back them up by its own means");
+            }
         }
         AdminCommand::Restore { .. } => {}
         AdminCommand::Key(command) => key(administrator, command)?,

@@ -16,7 +16,7 @@ use lodge_domain::{
 use super::progress::progress_bar;
 use crate::{
     commands::out::{complain, say},
-    config::{self, BadConfig, ConfigOptions, Store},
+    config::{self, BadConfig, ConfigOptions, LinkStore},
     wiring,
 };
 
@@ -74,9 +74,9 @@ fn accounts_stay(folder: &Path) -> String {
     )
 }
 
-fn check_store(store: Store) -> Result<()> {
+fn check_store(store: LinkStore) -> Result<()> {
     ensure!(
-        store == Store::Cassandra,
+        store == LinkStore::Cassandra,
         "links.store must be \"cassandra\": the configuration names where the links are to go"
     );
     Ok(())

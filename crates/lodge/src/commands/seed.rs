@@ -133,7 +133,7 @@ async fn opened<T>(config: &Config, work: impl AsyncFnOnce(&Accounts) -> Result<
     let services = wiring::services(config).await?;
     let accounts = services.accounts.clone().context("accounts are not kept here")?;
     let done = work(&accounts).await;
-    services.engine.close().await.context("the data folder did not close cleanly")?;
+    services.engines.close().await.context("the data folder did not close cleanly")?;
     done
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{AccountsConfig, Config, Role, Store, providers};
+use super::{AccountsConfig, Config, Role, providers};
 
 /// Seconds that who is signed in may be remembered.
 const SESSION_CACHE_S_MAX: u64 = 60;
@@ -19,13 +19,6 @@ pub(super) fn check(config: &Config) -> Result<()> {
         return Ok(());
     }
     let (here, accounts) = (config.keeps_accounts(), &config.accounts);
-    if here && config.links.store != Store::Sqlite {
-        bail!(
-            "apps: accounts are kept in the data folder, which links.store = \"cassandra\" leaves empty; \
-             leave them out with apps = [\"links\"], or give the role \"accounts\" to another process \
-             and name it in accounts.servers"
-        );
-    }
     if here && !accounts.servers.is_empty() {
         bail!("accounts.servers is of no use to a process that has the role \"accounts\" itself");
     }

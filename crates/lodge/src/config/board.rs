@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::AppStore;
+
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct BoardConfig {
+    pub(crate) store: AppStore,
     pub(crate) hooks_private: bool,
 }

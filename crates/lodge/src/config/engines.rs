@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, Store, Writes};
+use super::{Config, LinkStore, Writes};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -105,18 +105,18 @@ impl RedisConfig {
 
 pub(super) fn check(config: &Config) -> Result<()> {
     match config.links.store {
-        Store::Cassandra => check_cassandra(&config.cassandra)?,
-        Store::Sqlite if config.redis.is_used() => {
+        LinkStore::Cassandra => check_cassandra(&config.cassandra)?,
+        LinkStore::Sqlite if config.redis.is_used() => {
             bail!(
                 "redis.sentinels: Redis holds copies of what Cassandra has; it needs links.store = \"cassandra\""
             );
         }
-        Store::Sqlite if !config.cassandra.nodes.is_empty() => {
+        LinkStore::Sqlite if !config.cassandra.nodes.is_empty() => {
             bail!(
                 "cassandra.nodes: Cassandra keeps links only with links.store = \"cassandra\"; without it they are kept in the data folder"
             );
         }
-        Store::Sqlite => {}
+        LinkStore::Sqlite => {}
     }
     check_redis(&config.redis)?;
     check_writes(config)

@@ -66,6 +66,22 @@ impl Config {
         self.apps.contains(&App::Board) && self.roles.contains(&Role::Web)
     }
 
+    /// Whether this process makes or stores links that are kept there.
+    pub(crate) fn has_links_on(&self, store: LinkStore) -> bool {
+        let has_links = self.apps.contains(&App::Links)
+            && self.roles.iter().any(|role| matches!(role, Role::Web | Role::Worker));
+        has_links && self.links.store == store
+    }
+
+    /// Whether this process keeps an app's data in the data folder: links, unless they are elsewhere or
+    /// not served, and each other app that it keeps.
+    pub(crate) fn keeps_in_folder(&self) -> bool {
+        !self.has_links_on(LinkStore::Cassandra)
+            || (self.keeps_accounts() && self.accounts.store == AppStore::Sqlite)
+            || (self.answers_for_rides() && self.rides.store == AppStore::Sqlite)
+            || (self.answers_for_board() && self.board.store == AppStore::Sqlite)
+    }
+
     /// Whether this process keeps accounts.
     pub(crate) fn keeps_accounts(&self) -> bool {
         self.apps.contains(&App::Accounts) && self.roles.contains(&Role::Accounts)
@@ -145,7 +161,7 @@ pub(crate) enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LinksConfig {
-    pub(crate) store: Store,
+    pub(crate) store: LinkStore,
     pub(crate) mode: Mode,
     pub(crate) writes: Writes,
     pub(crate) reserved_days: u32,
@@ -156,6 +172,7 @@ pub(crate) struct LinksConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AccountsConfig {
+    pub(crate) store: AppStore,
     pub(crate) open_sign_up: bool,
     pub(crate) session_days: u32,
     pub(crate) key_file: PathBuf,
@@ -173,12 +190,23 @@ pub(crate) struct AccountsConfig {
     pub(crate) picture_kib_max: usize,
 }
 
-/// Where an app keeps what it has.
+/// Where links, their clicks and API keys are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Store {
+pub(crate) enum LinkStore {
+    /// In the data folder; `embedded` is what it was called.
+    #[serde(alias = "embedded")]
     Sqlite,
     Cassandra,
+}
+
+/// Where another app keeps what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AppStore {
+    /// In the data folder.
+    #[default]
+    Sqlite,
 }
 
 /// When a write is in the store.
@@ -273,7 +301,7 @@ impl Default for Log {
 impl Default for LinksConfig {
     fn default() -> Self {
         Self {
-            store: Store::Sqlite,
+            store: LinkStore::Sqlite,
             mode: Mode::Claim,
             writes: Writes::Through,
             reserved_days: 30,
@@ -286,6 +314,7 @@ impl Default for LinksConfig {
 impl Default for AccountsConfig {
     fn default() -> Self {
         Self {
+            store: AppStore::default(),
             open_sign_up: true,
             session_days: 30,
             key_file: PathBuf::new(),

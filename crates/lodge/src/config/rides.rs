@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, Store};
+use super::{AppStore, Config};
 
 /// The longest name of a resort or a lift, in characters.
 const NAME_MAX: usize = 64;
@@ -45,6 +45,7 @@ const RESORTS: [&str; 10] = [
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RidesConfig {
+    pub(crate) store: AppStore,
     pub(crate) events_per_second: u32,
     pub(crate) keys_required: bool,
     pub(crate) seasons: [u16; 2],
@@ -79,6 +80,7 @@ impl Default for RidesConfig {
         let resort =
             |(id, name): (u16, &str)| ResortConfig { id, name: name.to_owned(), lifts: Vec::new() };
         Self {
+            store: AppStore::default(),
             events_per_second: 0,
             keys_required: false,
             seasons: [1, 9999],
@@ -93,12 +95,6 @@ impl Default for RidesConfig {
 }
 
 pub(super) fn check(config: &Config) -> Result<()> {
-    if config.answers_for_rides() && config.links.store != Store::Sqlite {
-        bail!(
-            "apps: rides are kept in the data folder, which links.store = \"cassandra\" leaves empty; leave \
-             them out with apps = [\"links\"], or serve them by a process of their own, with apps = [\"rides\"]"
-        );
-    }
     let rides = &config.rides;
     if rides.events_per_second > EVENTS_PER_SECOND_MAX {
         bail!("rides.events_per_second must be {EVENTS_PER_SECOND_MAX} or less; 0 is no limit");

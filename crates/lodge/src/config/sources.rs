@@ -7,7 +7,7 @@ use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::{App, Config, ConfigOptions, Store, accounts, engines, rides};
+use super::{App, Config, ConfigOptions, LinkStore, accounts, engines, rides};
 
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "lodge.toml";
@@ -50,9 +50,10 @@ fn read(
     let mut config: Config = serde_path_to_error::deserialize(table)
         .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
     apply(&mut config, options);
-    if !named_apps && config.links.store != Store::Sqlite {
-        // They cannot be kept there, and whoever wrote the configuration did not ask for them.
-        config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
+    if !named_apps && config.links.store != LinkStore::Sqlite {
+        // Several processes serve links then, and each would have a data folder of its own for the others.
+        let elsewhere = !config.accounts.servers.is_empty();
+        config.apps.retain(|app| *app == App::Links || (*app == App::Accounts && elsewhere));
     }
     if config.apps.contains(&App::Board) && !config.apps.contains(&App::Accounts) {
         config.apps.push(App::Accounts);
@@ -234,23 +235,12 @@ fn check(config: &Config) -> Result<()> {
     engines::check(config)?;
     accounts::check(config)?;
     rides::check(config)?;
-    check_board(config)?;
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");
     }
     if config.roles.is_empty() {
         bail!("roles must name at least one role");
-    }
-    Ok(())
-}
-
-fn check_board(config: &Config) -> Result<()> {
-    if config.answers_for_board() && config.links.store != Store::Sqlite {
-        bail!(
-            "apps: the board is kept in the data folder, which links.store = \"cassandra\" leaves empty; serve it \
-             by a process of its own, with apps = [\"board\"]"
-        );
     }
     Ok(())
 }
@@ -302,29 +292,6 @@ mod tests {
         assert!(with(&[("LODGE_ROLES", "worker")]).is_ok());
         let error = with(&[("LODGE_ROLES", "web,worker")]).unwrap_err();
         assert!(format!("{error:#}").contains("accounts.servers"), "{error:#}");
-    }
-
-    #[test]
-    fn rides_are_left_out_where_they_cannot_be_kept_unless_somebody_asks_for_them() {
-        let cluster = [
-            ("LODGE_LINKS_STORE", "cassandra"),
-            ("LODGE_CASSANDRA_NODES", "a:9042"),
-            ("LODGE_ROLES", "web"),
-            ("LODGE_ACCOUNTS_SERVERS", "b:7070"),
-            ("LODGE_ACCOUNTS_KEY_FILE", "key"),
-            ("LODGE_ACCOUNTS_PICTURES", "pictures"),
-        ];
-        assert_eq!(with(&cluster).unwrap().apps, [App::Links, App::Accounts]);
-        let all = [App::Links, App::Accounts, App::Rides, App::Board];
-        assert_eq!(with(&[]).unwrap().apps, all);
-        let asked = [&cluster[..], &[("LODGE_APPS", "links,rides")]].concat();
-        let error = format!("{:#}", with(&asked).unwrap_err());
-        assert!(error.contains("apps: rides are kept in the data folder"), "{error}");
-        let asked = [&cluster[..], &[("LODGE_APPS", "links,board")]].concat();
-        let error = format!("{:#}", with(&asked).unwrap_err());
-        assert!(error.contains("apps: the board is kept in the data folder"), "{error}");
-        let worker = [&cluster[..2], &[("LODGE_APPS", "links,rides"), ("LODGE_ROLES", "worker")]];
-        assert!(with(&worker.concat()).is_ok(), "who answers nobody keeps no rides");
     }
 
     #[test]
@@ -396,6 +363,38 @@ mod tests {
             let error = format!("{:#}", with(&[(name, server)]).unwrap_err());
             assert!(error.contains("links.store = \"cassandra\""), "{error}");
         }
+    }
+
+    #[test]
+    fn beside_a_cluster_only_named_apps_are_kept_in_the_data_folder() {
+        let cluster = [("LODGE_LINKS_STORE", "cassandra"), ("LODGE_CASSANDRA_NODES", "a:9042")];
+        let config = with(&cluster).unwrap();
+        assert_eq!(config.apps, [App::Links]);
+        assert!(!config.keeps_in_folder());
+        let web = [
+            ("LODGE_ROLES", "web"),
+            ("LODGE_ACCOUNTS_SERVERS", "b:7070"),
+            ("LODGE_ACCOUNTS_KEY_FILE", "key"),
+            ("LODGE_ACCOUNTS_PICTURES", "pictures"),
+        ];
+        let config = with(&[&cluster[..], &web].concat()).unwrap();
+        assert_eq!(config.apps, [App::Links, App::Accounts]);
+        assert!(!config.keeps_in_folder(), "accounts are kept elsewhere");
+        let named = [&cluster[..], &[("LODGE_APPS", "links,accounts,rides,board")]].concat();
+        let config = with(&named).unwrap();
+        assert!(config.has_links_on(LinkStore::Cassandra) && config.keeps_in_folder());
+        let worker = [&named[..], &[("LODGE_ROLES", "worker")]].concat();
+        assert!(!with(&worker).unwrap().keeps_in_folder(), "a worker keeps no app but links");
+        let backend = [("LODGE_ROLES", "accounts"), ("LODGE_ACCOUNTS_KEY_FILE", "key")];
+        let config = with(&[&named[..], &backend].concat()).unwrap();
+        assert!(!config.has_links_on(LinkStore::Cassandra), "accounts alone need no links");
+        assert_eq!(with(&[]).unwrap().apps.len(), 4);
+    }
+
+    #[test]
+    fn the_former_name_of_the_store_in_the_data_folder_still_works() {
+        let config = with(&[("LODGE_LINKS_STORE", "embedded")]).unwrap();
+        assert_eq!(config.links.store, LinkStore::Sqlite);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use lodge_domain::{
     Error, OsRandom, Random, SystemClock,
     links::{
-        LinkStore,
+        self,
         moving::{Move, Pace},
     },
 };
@@ -19,18 +19,20 @@ use lodge_engines::{
     redis::{Login, Options as RedisOptions, Redis},
 };
 use lodge_local::{CachedKeys, CachedLinks};
-use lodge_sqlite::{Folder, MovingFolder};
+use lodge_sqlite::MovingFolder;
 use uuid::Uuid;
 
-use super::{Engine, Ports, cache_bytes};
-use crate::config::{CassandraConfig, Config, RedisConfig, Role, Store, Writes};
+use super::{
+    engine::{Engine, Engines},
+    stores::{LinkPorts, cache_bytes, options},
+};
+use crate::config::{CassandraConfig, Config, LinkStore, RedisConfig, Role, Writes};
 
 /// Connections to a Redis master for writes that wait for a replica.
 const REDIS_WRITERS: usize = 4;
 
 /// Connects to Cassandra, and puts Redis before it if there is to be one.
-pub(super) async fn ports(config: &Config) -> Result<Ports> {
-    let folder = Arc::new(Folder::lock(&config.data)?);
+pub(super) async fn links(config: &Config, engines: &mut Engines) -> Result<LinkPorts> {
     let options = cassandra_options(config)?;
     if options.copies < 3 {
         tracing::warn!(
@@ -54,17 +56,23 @@ pub(super) async fn ports(config: &Config) -> Result<Ports> {
     };
     let mut fresh = [0; 32];
     OsRandom.fill(&mut fresh);
-    Ok(Ports {
+    engines.add(CassandraEngine);
+    Ok(LinkPorts {
         links: Arc::new(CachedLinks::among_others(links, cache_bytes(config), feed, kept)),
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
-        accounts: None,
-        rides: None,
-        board: None,
         secret: cluster.secret(fresh).await.map_err(|error| explained("Cassandra", error))?,
-        engine: Engine::Cassandra { _folder: folder },
         behind: behind.map(|behind| behind.running(config)),
     })
+}
+
+/// A cluster keeps what it has by itself, and what it need not keep goes by itself.
+struct CassandraEngine;
+
+impl Engine for CassandraEngine {
+    fn name(&self) -> &'static str {
+        "Cassandra"
+    }
 }
 
 /// How long a link is remembered where writes are stored later: the feed tells only of what is stored.
@@ -74,20 +82,20 @@ const SEEN_WITHIN: Duration = Duration::from_millis(800);
 struct Behind {
     held: Arc<dyn HeldLinks>,
     queue: Arc<dyn LinkQueue>,
-    store: Arc<dyn LinkStore>,
+    store: Arc<dyn links::LinkStore>,
 }
 
 impl Behind {
     fn new(
         held: Arc<dyn HeldLinks>,
         queue: Arc<dyn LinkQueue>,
-        store: &Arc<dyn LinkStore>,
+        store: &Arc<dyn links::LinkStore>,
     ) -> Self {
         Self { held, queue, store: Arc::clone(store) }
     }
 
     /// The store as it is seen with what is not stored yet.
-    fn links(&self) -> Arc<dyn LinkStore> {
+    fn links(&self) -> Arc<dyn links::LinkStore> {
         let (store, held, queue) =
             (Arc::clone(&self.store), Arc::clone(&self.held), Arc::clone(&self.queue));
         Arc::new(WriteBehind { store, held, queue, clock: Arc::new(SystemClock) })
@@ -116,7 +124,7 @@ impl Behind {
 /// Says in plain words whether each server that the configuration names can be reached; nothing is
 /// changed there.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
-    if config.links.store == Store::Sqlite {
+    if !config.has_links_on(LinkStore::Cassandra) {
         return Vec::new();
     }
     let mut found = vec![probe_cassandra(config).await];
@@ -159,7 +167,7 @@ fn named(key: &str, servers: &[String]) -> String {
 /// there are accounts, which stay.
 pub(crate) async fn moving(config: &Config, from: &Path) -> Result<(Move, bool)> {
     // Locked before anything is made in the cluster.
-    let source = Arc::new(MovingFolder::open(from, &super::options(config))?);
+    let source = Arc::new(MovingFolder::open(from, &options(config))?);
     let accounts = source.has_accounts().await.map_err(|error| explained("the folder", error))?;
     let cluster = Cassandra::connect(&cassandra_options(config)?).await;
     let cluster = cluster.map_err(|error| explained("Cassandra", error))?;

@@ -1,69 +1,130 @@
-//! The engine that was chosen, for what a process does with it beside serving.
+//! Engines, for what a process does with them beside serving.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_sqlite::{Sqlite, Tidied};
-#[cfg(feature = "cluster")]
-use {lodge_sqlite::Folder, std::sync::Arc};
 
-/// Where everything is kept. Clones share it.
-#[derive(Clone)]
-pub(crate) enum Engine {
-    /// In the data folder.
-    Sqlite(Sqlite),
-    /// In a cluster; the folder holds the administrators' socket.
-    #[cfg(feature = "cluster")]
-    Cassandra {
-        /// The data folder, ours alone.
-        _folder: Arc<Folder>,
-    },
+/// What stores the data of one or more apps.
+#[async_trait]
+pub(crate) trait Engine: Send + Sync {
+    /// Its name, for operators.
+    fn name(&self) -> &'static str;
+
+    /// Whether this process can work with it. An engine that all processes share is asked by none: if it
+    /// did not answer this one it would not answer another, and what is cached can still be served.
+    async fn ping(&self) -> lodge_domain::Result<()> {
+        Ok(())
+    }
+
+    /// Writes a copy of everything to a file; its size in bytes, or `None` if the engine is backed up by
+    /// its own means.
+    async fn backup(&self, _to: &Path) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Removes some of what nobody needs any more; what is reserved goes after that time.
+    async fn tidy(
+        &self,
+        _now: Timestamp,
+        _reserved: SignedDuration,
+    ) -> lodge_domain::Result<Tidied> {
+        Ok(Tidied::default())
+    }
+
+    /// Lets go of it; what was acknowledged is there.
+    async fn close(&self) -> lodge_domain::Result<()> {
+        Ok(())
+    }
 }
 
-impl Engine {
-    /// Whether this process can work. A cluster that does not answer this one would not answer another,
-    /// and what is remembered can still be served.
-    pub(crate) async fn ping(&self) -> lodge_domain::Result<()> {
-        match self {
-            Self::Sqlite(engine) => engine.ping().await,
-            #[cfg(feature = "cluster")]
-            Self::Cassandra { .. } => Ok(()),
-        }
+#[async_trait]
+impl Engine for Sqlite {
+    fn name(&self) -> &'static str {
+        "SQLite"
     }
 
-    /// Writes a copy of everything to a file; its size in bytes.
-    pub(crate) async fn backup(&self, to: &Path) -> Result<u64> {
-        match self {
-            Self::Sqlite(engine) => Ok(engine.backup(to).await?),
-            #[cfg(feature = "cluster")]
-            Self::Cassandra { .. } => {
-                anyhow::bail!(
-                    "a Cassandra cluster is backed up by its own means (nodetool snapshot)"
-                )
+    async fn ping(&self) -> lodge_domain::Result<()> {
+        Self::ping(self).await
+    }
+
+    async fn backup(&self, to: &Path) -> Result<Option<u64>> {
+        Ok(Some(Self::backup(self, to).await?))
+    }
+
+    async fn tidy(&self, now: Timestamp, reserved: SignedDuration) -> lodge_domain::Result<Tidied> {
+        Self::tidy(self, now, reserved).await
+    }
+
+    async fn close(&self) -> lodge_domain::Result<()> {
+        Self::close(self).await
+    }
+}
+
+/// The engines of a process. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Engines(Vec<Arc<dyn Engine>>);
+
+/// A backup that was written.
+pub(crate) struct Backup {
+    /// The size of the file.
+    pub(crate) bytes: u64,
+    /// Engines whose data are not in it.
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Engines {
+    pub(super) fn add(&mut self, engine: impl Engine + 'static) {
+        self.0.push(Arc::new(engine));
+    }
+
+    /// Whether this process can work.
+    pub(crate) async fn ping(&self) -> lodge_domain::Result<()> {
+        for engine in &self.0 {
+            engine.ping().await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a copy of everything that is in the data folder to a file.
+    pub(crate) async fn backup(&self, to: &Path) -> Result<Backup> {
+        let (mut bytes, mut left_out) = (None, Vec::new());
+        for engine in &self.0 {
+            match engine.backup(to).await? {
+                Some(written) => bytes = Some(written),
+                None => left_out.push(engine.name().to_owned()),
             }
         }
+        match bytes {
+            Some(bytes) => Ok(Backup { bytes, left_out }),
+            None => bail!(
+                "{} is backed up by its own means (for Cassandra, nodetool snapshot)",
+                left_out.join(", ")
+            ),
+        }
     }
 
-    /// Removes some of what nobody needs any more. What a cluster need not keep goes by itself.
+    /// Removes some of what nobody needs any more; whether there is more to do at once.
     pub(crate) async fn tidy(
         &self,
         now: Timestamp,
         reserved: SignedDuration,
-    ) -> lodge_domain::Result<Tidied> {
-        match self {
-            Self::Sqlite(engine) => engine.tidy(now, reserved).await,
-            #[cfg(feature = "cluster")]
-            Self::Cassandra { .. } => Ok(Tidied::default()),
+    ) -> lodge_domain::Result<bool> {
+        let mut more = false;
+        for engine in &self.0 {
+            more |= engine.tidy(now, reserved).await?.more;
         }
+        Ok(more)
     }
 
-    /// Lets go of it; what was acknowledged is there.
+    /// Lets go of all of them, also when one does not close cleanly.
     pub(crate) async fn close(&self) -> lodge_domain::Result<()> {
-        match self {
-            Self::Sqlite(engine) => engine.close().await,
-            #[cfg(feature = "cluster")]
-            Self::Cassandra { .. } => Ok(()),
+        let mut closed = Ok(());
+        for engine in self.0.iter().rev() {
+            closed = closed.and(engine.close().await);
         }
+        closed
     }
 }

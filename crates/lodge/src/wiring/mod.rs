@@ -10,6 +10,7 @@ mod engine;
 mod pictures;
 mod providers;
 mod rides;
+mod stores;
 mod tasks;
 pub(crate) mod tiers;
 
@@ -21,42 +22,40 @@ use jiff::SignedDuration;
 use lodge_domain::{
     Clock, OsRandom, Random, SystemClock, Tasks,
     accounts::{
-        AccountStore, Accounts, AccountsClient, AccountsPorts, AccountsSettings, Backend,
-        IdentityStore, NoProviders, Pictures, SessionStore,
+        Accounts, AccountsClient, AccountsPorts, AccountsSettings, Backend, NoProviders, Pictures,
     },
-    board::{Board, BoardStores},
-    keys::{KeyStore, Keys},
+    board::Board,
+    keys::Keys,
     links::{
-        Blocklist, ClickCounter, ClickStore, LinkStore, Links, LinksPorts, LinksSettings,
-        ManageKeys, Origin,
+        Blocklist, ClickCounter, LinkStore, Links, LinksPorts, LinksSettings, ManageKeys, Origin,
     },
     passwords::Passwords,
-    rides::{RideStores, Rides},
+    rides::Rides,
     secret::InstallationSecret,
 };
-use lodge_local::{
-    Argon2Pool, CachedAccounts, CachedGates, CachedKeys, CachedLinks, CountedFailures,
-};
-use lodge_sqlite::{Options, Sqlite};
+use lodge_local::{Argon2Pool, CachedAccounts, CachedLinks, CountedFailures};
 use lodge_web::{Apps, Site, SiteSettings, edge::server::ConnectionLimits};
 use parking_lot::Mutex;
 
-use self::tasks::Tracked;
 pub(crate) use self::{
     cluster::{moving, probe},
-    engine::Engine,
+    engine::{Backup, Engines},
     pictures::probe_pictures,
     providers::probe_providers,
 };
+use self::{
+    stores::{AccountPorts, LinkPorts, Stores},
+    tasks::Tracked,
+};
 use crate::{
-    config::{App, Config, Store},
+    config::{App, Config},
     descriptors,
 };
 
 /// The services over their engines.
 pub(crate) struct Services {
-    /// The engine: opened here, closed last.
-    pub(crate) engine: Engine,
+    /// The engines: opened here, closed last.
+    pub(crate) engines: Engines,
     /// Short links.
     pub(crate) links: Arc<Links>,
     /// Accounts, if they are kept here.
@@ -119,43 +118,21 @@ impl Services {
     }
 }
 
-/// An engine's side of each port.
-struct Ports {
-    engine: Engine,
-    links: Arc<CachedLinks>,
-    clicks: Arc<dyn ClickStore>,
-    keys: Arc<dyn KeyStore>,
-    /// Accounts, their sessions and identities, where the engine has them.
-    accounts: Option<AccountPorts>,
-    /// Rides, and what belongs to them, where the engine has them.
-    rides: Option<rides::RidePorts>,
-    /// The board, where the engine has it.
-    board: Option<board::BoardPorts>,
-    secret: InstallationSecret,
-    /// What stores later, if that is wanted.
-    behind: Option<BoxFuture<'static, ()>>,
-}
-
-/// The ports of accounts.
-type AccountPorts = (Arc<dyn AccountStore>, Arc<dyn SessionStore>, Arc<dyn IdentityStore>);
-
-/// Opens the engine and puts the services on it.
+/// Opens the engines and puts the services on them.
 pub(crate) async fn services(config: &Config) -> Result<Services> {
-    let ports = match config.links.store {
-        Store::Sqlite => embedded(config).await?,
-        Store::Cassandra => cluster::ports(config).await?,
-    };
+    let Stores { engines, links, accounts, rides, board } = Stores::open(config).await?;
+    let LinkPorts { links: cache, clicks, keys, secret, behind } = links;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let passwords: Arc<dyn Passwords> =
         Arc::new(Argon2Pool::new(hashing_threads(config), config.passwords.queue_max)?);
     let links = Links::new(LinksPorts {
-        store: Arc::clone(&ports.links) as Arc<dyn LinkStore>,
-        click_store: ports.clicks,
+        store: Arc::clone(&cache) as Arc<dyn LinkStore>,
+        click_store: clicks,
         counter: Arc::new(ClickCounter::new(&*random, clock.now())),
         passwords: Arc::clone(&passwords),
         blocklist: Arc::new(Blocklist::default()),
-        manage_keys: ManageKeys::new(ports.secret.clone()),
+        manage_keys: ManageKeys::new(secret.clone()),
         clock: Arc::clone(&clock),
         random: Arc::clone(&random),
         settings: links_settings(config),
@@ -163,13 +140,13 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     reload_blocklist(links.blocklist(), &config.links.blocklist)?;
     let kept_here = config.keeps_accounts();
     let providers = if kept_here { providers::providers(config)? } else { Arc::new(NoProviders) };
-    let accounts = |(store, sessions, identities)| {
+    let service = |ports: AccountPorts| {
         Accounts::new(AccountsPorts {
-            store,
-            sessions,
-            identities,
+            store: ports.accounts,
+            sessions: ports.sessions,
+            identities: ports.identities,
             providers,
-            secret: ports.secret.clone(),
+            secret: ports.secret,
             failures: Arc::new(CountedFailures::default()),
             passwords,
             clock: Arc::clone(&clock),
@@ -177,18 +154,17 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
             settings: accounts_settings(config),
         })
     };
-    let accounts = ports.accounts.filter(|_| kept_here).map(accounts).map(Arc::new);
+    let accounts = accounts.map(service).map(Arc::new);
     let tasks = Tracked::here();
     let pictures = config
         .answers_for_accounts()
         .then(|| pictures::open(config, Arc::clone(&tasks)))
         .transpose()?;
     let backend = stack(config, accounts.as_ref(), pictures.as_ref(), &clock)?;
-    let rides = ports.rides.filter(|_| config.answers_for_rides()).map(|of_rides| {
+    let rides = rides.map(|of_rides| {
         let tasks = Arc::clone(&tasks) as Arc<dyn Tasks>;
-        Arc::new(rides::service(of_rides, &config.rides, &ports.secret, &clock, &random, tasks))
+        Arc::new(rides::service(of_rides, &config.rides, &clock, &random, tasks))
     });
-    let board = ports.board.filter(|_| config.answers_for_board());
     let hooks = board.as_ref().map(|ports| board::hooks(ports, &config.board, &clock, &random));
     let board = match board.zip(pictures.as_ref()) {
         Some((of_board, pictures)) => {
@@ -197,11 +173,10 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
         }
         None => None,
     };
-    let keys = Keys::new(ports.keys, Arc::clone(&clock), random);
-    let Ports { engine, secret, links: cache, behind, .. } = ports;
+    let keys = Keys::new(keys, Arc::clone(&clock), random);
     let behind = Mutex::new(behind);
     Ok(Services {
-        engine,
+        engines,
         links: Arc::new(links),
         accounts,
         backend,
@@ -245,44 +220,6 @@ fn stack(
         None => cache,
     };
     Ok(Some(Arc::new(cache)))
-}
-
-async fn embedded(config: &Config) -> Result<Ports> {
-    let engine = Sqlite::open(&config.data, &options(config))?;
-    engine.keep_mode(config.links.mode).await?;
-    Ok(Ports {
-        links: Arc::new(CachedLinks::new(engine.links(), cache_bytes(config))),
-        clicks: engine.clicks(),
-        keys: Arc::new(CachedKeys::new(engine.keys())),
-        accounts: Some((engine.accounts(), engine.sessions(), engine.identities())),
-        rides: Some(rides::RidePorts {
-            stores: RideStores {
-                log: engine.ride_log(),
-                tallies: engine.ride_tallies(),
-                search: engine.ride_search(),
-            },
-            gates: Arc::new(CachedGates::new(engine.gates())),
-            passes: engine.passes(),
-        }),
-        board: Some(board::BoardPorts {
-            stores: BoardStores {
-                log: engine.board_log(),
-                channels: engine.board_channels(),
-                people: engine.board_people(),
-                reports: engine.board_reports(),
-                pictures: engine.board_pictures(),
-            },
-            bots: Arc::new(CachedKeys::new(engine.bots())),
-            hooks: engine.board_hooks(),
-        }),
-        secret: engine.secret(),
-        engine: Engine::Sqlite(engine),
-        behind: None,
-    })
-}
-
-fn cache_bytes(config: &Config) -> u64 {
-    u64::from(config.embedded.link_cache_mib) << 20
 }
 
 /// The site over the services.
@@ -353,17 +290,6 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
 /// How long shorts stay reserved.
 pub(crate) fn reserved(config: &Config) -> SignedDuration {
     SignedDuration::from_hours(24 * i64::from(config.links.reserved_days))
-}
-
-fn options(config: &Config) -> Options {
-    Options {
-        page_cache_bytes: (config.embedded.page_cache_mib as usize) << 20,
-        reader_threads: config.embedded.readers,
-        reader_queue: config.embedded.queue_max,
-        queue_per_app: config.embedded.queue_max,
-        rides_unwritten: config.rides.unwritten_max,
-        ..Options::default()
-    }
 }
 
 fn links_settings(config: &Config) -> LinksSettings {

@@ -5,13 +5,13 @@ use std::path::Path;
 use anyhow::Result;
 use lodge_domain::links::moving::Move;
 
-use super::Ports;
-use crate::config::{Config, Store};
+use super::{engine::Engines, stores::LinkPorts};
+use crate::config::{Config, LinkStore};
 
 const MISSING: &str = "links.store: this Lodge was built without the feature `cluster`";
 
 #[expect(clippy::unused_async, reason = "in the place of one that waits")]
-pub(super) async fn ports(_: &Config) -> Result<Ports> {
+pub(super) async fn links(_: &Config, _: &mut Engines) -> Result<LinkPorts> {
     anyhow::bail!(MISSING)
 }
 
@@ -22,8 +22,9 @@ pub(crate) async fn moving(_: &Config, _: &Path) -> Result<(Move, bool)> {
 
 /// Says that what the configuration names cannot be reached.
 pub(crate) async fn probe(config: &Config) -> Vec<Result<String>> {
-    match config.links.store {
-        Store::Sqlite => Vec::new(),
-        Store::Cassandra => vec![Err(anyhow::anyhow!(MISSING))],
+    if config.has_links_on(LinkStore::Cassandra) {
+        vec![Err(anyhow::anyhow!(MISSING))]
+    } else {
+        Vec::new()
     }
 }

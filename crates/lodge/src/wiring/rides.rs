@@ -18,21 +18,21 @@ pub(super) struct RidePorts {
     pub(super) stores: RideStores,
     pub(super) gates: Arc<dyn GateStore>,
     pub(super) passes: Arc<dyn PassStore>,
+    pub(super) secret: InstallationSecret,
 }
 
 /// The service.
 pub(super) fn service(
     ports: RidePorts,
     config: &RidesConfig,
-    secret: &InstallationSecret,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn Random>,
     tasks: Arc<dyn Tasks>,
 ) -> Rides {
-    let RidePorts { stores, gates, passes } = ports;
+    let RidePorts { stores, gates, passes, secret } = ports;
     let (clock, random) = (Arc::clone(clock), Arc::clone(random));
     let gates = Gates::new(gates, Arc::clone(&clock), Arc::clone(&random), config.keys_required);
-    let passes = Passes::new(passes, Arc::clone(&clock), PassCodes::new(secret.clone()));
+    let passes = Passes::new(passes, Arc::clone(&clock), PassCodes::new(secret));
     Rides::new(stores, gates, passes, clock, random, tasks, mountain(config))
 }
 

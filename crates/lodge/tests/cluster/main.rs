@@ -14,4 +14,5 @@ mod secrecy;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "one machine is asked for more")]
 mod server;
+mod stores;
 mod testbed;

@@ -25,7 +25,7 @@ fn what_is_good_is_said_line_by_line() {
     assert!(ran.out.contains("a server runs on it") && ran.out.contains("is taken, by the server"));
     server.stop();
     let ran = lodge.run(&FREE);
-    assert!(ran.code == 0 && ran.out.contains("format 17"), "{ran:?}");
+    assert!(ran.code == 0 && ran.out.contains("format 18"), "{ran:?}");
 }
 
 #[test]

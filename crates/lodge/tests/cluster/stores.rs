@@ -1,0 +1,109 @@
+//! Each app on a store of its own.
+
+use std::fs;
+
+use lodge_testbed::Cluster;
+use serde_json::{Value, json};
+
+use crate::{
+    client::Ask,
+    server::{Lodge, Server, text},
+    testbed::{cluster, fresh, on},
+};
+
+const PASSWORD: &str = "correct horse battery";
+
+/// A process whose links are on the cluster, with these apps.
+fn with_apps(cluster: &Cluster, apps: &str) -> Lodge {
+    on(cluster).with("LODGE_APPS", apps)
+}
+
+/// Makes an account and signs in to it; the token.
+fn signed_up(server: &Server, name: &str) -> String {
+    let account = json!({ "username": name, "password": PASSWORD });
+    let made = Ask::new(server.address, "POST", "/api/accounts").json(&account).send();
+    assert_eq!(made.status, 201, "{}", made.text());
+    signed_in(server, name)
+}
+
+fn signed_in(server: &Server, name: &str) -> String {
+    let account = json!({ "username": name, "password": PASSWORD });
+    let session = Ask::new(server.address, "POST", "/api/session").json(&account).send();
+    assert_eq!(session.status, 201, "{}", session.text());
+    session.json()["token"].as_str().unwrap().to_owned()
+}
+
+fn get(server: &Server, path: &str, token: &str) -> Value {
+    let answer = Ask::new(server.address, "GET", path).bearer(token).send();
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    answer.json()
+}
+
+/// Makes a link in an account's name.
+fn make_link(server: &Server, short: &str, token: &str) {
+    let link = json!({ "target": "example.org", "short": short });
+    let made = Ask::new(server.address, "POST", "/api/links").bearer(token).json(&link).send();
+    assert_eq!(made.status, 201, "{}", made.text());
+}
+
+const RIDES: &str = "/skiers/3/seasons/2025/days/9/skiers/77";
+
+#[test]
+fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
+    let cluster = cluster();
+    let lodge = with_apps(&cluster, "links,accounts,rides,board");
+    let server = lodge.start();
+    let (short, name) = (fresh("all"), "ada");
+    let token = signed_up(&server, name);
+    make_link(&server, &short, &token);
+    let ride = json!({ "time": 217, "liftID": 21 });
+    assert_eq!(Ask::new(server.address, "POST", RIDES).json(&ride).send().status, 201);
+    let message = json!({ "client_id": fresh("message"), "body": "first tracks" });
+    let posts = "/api/board/lobby/messages";
+    let posted = Ask::new(server.address, "POST", posts).bearer(&token).json(&message).send();
+    assert_eq!(posted.status, 201, "{}", posted.text());
+
+    // What was acknowledged is there after a kill, each in its own store.
+    server.kill();
+    let server = lodge.start();
+    let elsewhere = on(&cluster).start();
+    assert_eq!(elsewhere.get(&format!("/{short}")).location(), Some("https://example.org/"));
+    assert_eq!(get(&server, "/api/me", &token)["username"], name);
+    assert_eq!(get(&server, "/api/links", &token)["links"][0]["short"], short.as_str());
+    assert_eq!(Ask::new(server.address, "GET", RIDES).send().text().trim(), "210");
+    let events = get(&server, "/api/board/lobby/events", &token);
+    assert_eq!(events["events"][0]["body"], "first tracks");
+    assert_eq!(Ask::new(server.ops, "GET", "/health/ready").send().status, 200);
+    let said = lodge.admin(&["backup", text(&lodge.file("backup.db"))]);
+    assert!(said.contains("the data in Cassandra are not in this file"), "{said}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn the_web_tier_of_a_cluster_asks_for_accounts_in_a_process_of_their_own() {
+    let cluster = cluster();
+    let accounts = with_apps(&cluster, "links,accounts").with("LODGE_ROLES", "accounts");
+    let key = accounts.file("key");
+    fs::write(&key, [7; 32]).unwrap();
+    let pictures = accounts.file("pictures");
+    let shared = |lodge: Lodge| {
+        lodge
+            .with("LODGE_ACCOUNTS_KEY_FILE", text(&key))
+            .with("LODGE_ACCOUNTS_PICTURES", text(&pictures))
+    };
+    let backend = shared(accounts).with("LODGE_ACCOUNTS_LISTEN", "127.0.0.1:0");
+    let backend = backend.start();
+    let servers = backend.wire.unwrap().to_string();
+    let web = || {
+        let web = shared(with_apps(&cluster, "links,accounts")).with("LODGE_ROLES", "web");
+        web.with("LODGE_ACCOUNTS_SERVERS", &servers)
+    };
+    let (one, other) = (web(), web());
+    let (one, other) = (one.start(), other.start());
+    let token = signed_up(&one, "grace");
+    let short = fresh("tier");
+    make_link(&one, &short, &token);
+    assert_eq!(get(&other, "/api/me", &token)["username"], "grace");
+    assert_eq!(get(&other, "/api/links", &token)["links"][0]["short"], short.as_str());
+    assert_eq!(other.get(&format!("/{short}")).location(), Some("https://example.org/"));
+}
