@@ -30,7 +30,6 @@ mod links;
 mod pace;
 mod people;
 mod plan;
-pub mod prometheus;
 mod raw;
 mod record;
 mod report;

@@ -6,9 +6,11 @@ mod board;
 mod cluster;
 mod compare;
 mod crowd;
+mod experiments;
 mod links;
 mod median;
 mod options;
+mod prometheus;
 mod rides;
 mod servers;
 mod wrk;
@@ -27,6 +29,8 @@ pub(crate) enum Bench {
     Cluster(Options),
     /// Accounts, beside nginx's bare `return 200`, on a folder of ten million that is made the first time.
     Accounts(accounts::AccountsOptions),
+    /// The experiments on accounts of a system that came before, with its figures beneath; they take hours.
+    Experiments(experiments::ExperimentOptions),
     /// Lift rides: recorded, and asked for.
     Rides(rides::RidesOptions),
     /// Two binaries, side by side.
@@ -41,6 +45,7 @@ pub(crate) fn run(bench: &Bench) -> Result<()> {
         Bench::Links(options) => links::run(options),
         Bench::Cluster(options) => cluster::run(options),
         Bench::Accounts(options) => accounts::run(options),
+        Bench::Experiments(options) => experiments::run(options),
         Bench::Rides(options) => rides::run(options),
         Bench::Compare(options) => compare::run(options),
         Bench::Board(options) => board::run(options),

@@ -12,8 +12,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use lodge_load::prometheus::Histograms;
 
+use super::prometheus::Histograms;
 use crate::process::{self, Running};
 
 /// Where nginx listens.

@@ -6,7 +6,6 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::{
-    experiments::{self, ExperimentOptions},
     out::Out,
     seed::{self, SeedOptions},
 };
@@ -20,9 +19,6 @@ pub(crate) enum LoadCommand {
     /// Fill a data folder with accounts that share one password, and sign some of them in. No server may
     /// run on it
     AccountsSeed(SeedOptions),
-    /// Run the experiments of a system that came before on that folder, by two processes of this binary, and
-    /// print the tables with its figures beneath
-    Accounts(ExperimentOptions),
 }
 
 /// Puts load on a server; 1 if what it acknowledged is not there.
@@ -32,6 +28,5 @@ pub(crate) fn run(command: &LoadCommand) -> Result<ExitCode> {
             Ok(ExitCode::from(lodge_load::run_to(command, &mut Out::lock())?.exit_code()))
         }
         LoadCommand::AccountsSeed(options) => seed::run(options),
-        LoadCommand::Accounts(options) => experiments::run(options),
     }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod admin;
 pub(crate) mod check;
-pub(crate) mod experiments;
 pub(crate) mod load;
 pub(crate) mod moving;
 pub(crate) mod out;

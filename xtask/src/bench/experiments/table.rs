@@ -2,13 +2,14 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use lodge_load::{Spread, prometheus::Histogram};
+use lodge_load::Spread;
 
 use super::{
     EXPIRY_S,
     points::{People, Point},
     processes::Run,
 };
+use crate::bench::prometheus::Histogram;
 
 /// Where a column's figure comes from.
 #[derive(Debug, Clone, Copy)]
@@ -139,10 +140,9 @@ fn number(value: f64, like: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        commands::experiments::{Part, points},
-        telemetry::SECTIONS,
+    use super::{
+        super::{Part, points},
+        *,
     };
 
     #[test]
@@ -151,15 +151,6 @@ mod tests {
         for point in parts.into_iter().flat_map(|part| points::of(part, 1)) {
             for (title, _) in point.seed {
                 assert!(COLUMNS.iter().any(|(known, _)| *known == title), "{title}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_section_of_a_column_is_one_that_the_servers_tell() {
-        for (title, source) in COLUMNS {
-            if let Source::P99(name) | Source::Count(name) = source {
-                assert!(SECTIONS.iter().any(|(known, _)| *known == name), "{title}");
             }
         }
     }

@@ -1,27 +1,31 @@
-//! `lodge load accounts`: the experiments that a seed recorded, and one as people behave, on two tiers of
-//! this very binary.
+//! `cargo xtask bench experiments`: the experiments that a seed recorded, and one as people behave, on two
+//! tiers of one binary.
 
 mod points;
 mod processes;
 mod table;
 
-use std::{fs, io::Write, path::PathBuf, process::ExitCode, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use self::{points::Point, processes::Bench, table::Table};
-use crate::commands::out::{Out, complain};
+use super::servers;
+use crate::process;
 
 /// Seconds that the seed's cache, and ours, remembers somebody.
 const EXPIRY_S: u64 = 60;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExperimentOptions {
-    /// The data folder that accounts-seed has filled. No server may run on it
+    /// The binary that serves and puts the load on it. Default: the release of this tree, built first
+    #[arg(long, value_name = "FILE")]
+    lodge: Option<PathBuf>,
+    /// The data folder that `lodge load accounts-seed` has filled. No server may run on it
     #[arg(long, value_name = "FOLDER")]
     data: PathBuf,
-    /// The file with the sessions' tokens, which accounts-seed has made
+    /// The file with the sessions' tokens, which it has made
     #[arg(long, value_name = "FILE")]
     tokens: PathBuf,
     /// The accounts that it made
@@ -72,13 +76,20 @@ impl Part {
 }
 
 /// Runs the experiments and prints their tables.
-pub(crate) fn run(options: &ExperimentOptions) -> Result<ExitCode> {
+pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
     ensure!(
         options.data.join("lodge.db").exists(),
         "{} is no data folder; `lodge load accounts-seed` makes one",
         options.data.display()
     );
-    let bench = Bench::new(options)?;
+    let lodge = match &options.lodge {
+        Some(lodge) => lodge.clone(),
+        None => {
+            process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+            servers::lodge_binary()
+        }
+    };
+    let bench = Bench::new(options, lodge)?;
     let mut tables: Vec<Table> = Vec::new();
     for part in Part::value_variants() {
         if !options.only.is_empty() && !options.only.contains(part) {
@@ -93,14 +104,14 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<ExitCode> {
             save(options, &tables)?;
         }
     }
-    write!(Out::lock(), "{}", text(options, &tables))?;
-    Ok(ExitCode::SUCCESS)
+    print!("{}", text(options, &tables));
+    Ok(())
 }
 
 fn runs(bench: &Bench, point: &Point, options: &ExperimentOptions) -> Result<Vec<table::Figures>> {
     let mut runs = Vec::new();
     for number in 1..=options.repeat {
-        complain!("{}: run {number} of {}", point.label, options.repeat);
+        eprintln!("{}: run {number} of {}", point.label, options.repeat);
         let run = bench.run(point, number).with_context(|| point.label.clone())?;
         runs.push(table::Figures::new(&run, point, options.duration));
     }
@@ -126,4 +137,75 @@ fn text(options: &ExperimentOptions, tables: &[Table]) -> String {
         text.push_str(&table.markdown());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "the helpers of tests fail by panicking")]
+
+    use std::process::Command;
+
+    use super::*;
+    use crate::bench::servers::Scratch;
+
+    /// Small runs of the rows for people as they behave, on a folder of 300 accounts.
+    fn realistic(folder: &Scratch) -> ExperimentOptions {
+        // The build of all tests has built it.
+        let lodge = process::root().join("target/debug/lodge");
+        if !lodge.exists() {
+            process::run("cargo", &["build", "--package", "lodge"], &[]).unwrap();
+        }
+        let (data, tokens) = (folder.path("data"), folder.path("tokens"));
+        let seeded = Command::new(&lodge)
+            .args(["load", "accounts-seed", "--users", "300", "--sessions", "20", "--data"])
+            .arg(&data)
+            .arg("--tokens")
+            .arg(&tokens)
+            .status();
+        assert!(seeded.unwrap().success());
+        // Below the ports that the system gives out, and another for each who runs the tests.
+        let port = u16::try_from(20_000 + std::process::id() % 10_000).unwrap();
+        ExperimentOptions {
+            lodge: Some(lodge),
+            data,
+            tokens,
+            users: 300,
+            duration: Duration::from_millis(500),
+            repeat: 1,
+            sign_ins: 2,
+            only: vec![Part::Realistic],
+            markdown: Some(folder.path("tables.md")),
+            port,
+        }
+    }
+
+    #[test]
+    fn the_experiments_start_both_tiers_and_tell_what_went_through_the_cache() {
+        let folder = Scratch::new().unwrap();
+        run(&realistic(&folder)).unwrap();
+        let table = fs::read_to_string(folder.path("tables.md")).unwrap();
+        let figure = |label: &str, title: &str| {
+            let titles = table.lines().find(|line| line.starts_with("| | ")).unwrap();
+            let column = titles.split(" | ").position(|known| known == title).unwrap();
+            let row = table.lines().find(|line| line.starts_with(&format!("| {label} |"))).unwrap();
+            row.split(" | ").nth(column).unwrap().parse::<f64>().ok()
+        };
+        assert!(figure("60 s of cache", "hits").unwrap() > 0.0, "{table}");
+        assert_eq!(figure("no cache", "hits"), Some(0.0), "{table}");
+        for section in [
+            "get connection",
+            "send",
+            "round trip of the tiers",
+            "free connection",
+            "store read",
+            "store write",
+            "token update",
+            "password hash",
+            "cache write",
+            "cache hit",
+            "cache miss",
+        ] {
+            assert!(figure("60 s of cache", section).is_some(), "{section}: {table}");
+        }
+    }
 }

@@ -7,15 +7,15 @@ const BUCKET: &str = "_bucket";
 
 /// Histograms by name, whatever their labels.
 #[derive(Debug, Default, Clone)]
-pub struct Histograms(BTreeMap<String, Histogram>);
+pub(crate) struct Histograms(BTreeMap<String, Histogram>);
 
 /// How many samples were at most so many seconds long, by the bounds, the last of which is infinite.
 #[derive(Debug, Default, Clone)]
-pub struct Histogram(Vec<(f64, f64)>);
+pub(crate) struct Histogram(Vec<(f64, f64)>);
 
 impl Histograms {
     /// Adds what one process tells.
-    pub fn add(&mut self, metrics: &str) {
+    pub(crate) fn add(&mut self, metrics: &str) {
         for line in metrics.lines() {
             if let Some((name, bound_s, count)) = bucket(line) {
                 self.0.entry(name.to_owned()).or_default().add(bound_s, count);
@@ -24,8 +24,7 @@ impl Histograms {
     }
 
     /// What came since `before`.
-    #[must_use]
-    pub fn since(mut self, before: &Self) -> Self {
+    pub(crate) fn since(mut self, before: &Self) -> Self {
         for (name, histogram) in &mut self.0 {
             if let Some(earlier) = before.0.get(name) {
                 for (bound_s, count) in &earlier.0 {
@@ -37,7 +36,7 @@ impl Histograms {
     }
 
     /// The one of that name.
-    pub fn get(&self, name: &str) -> Option<&Histogram> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Histogram> {
         self.0.get(name)
     }
 }
@@ -63,13 +62,13 @@ impl Histogram {
     }
 
     /// Samples.
-    pub fn count(&self) -> f64 {
+    pub(crate) fn count(&self) -> f64 {
         self.0.last().map_or(0.0, |(_, count)| *count)
     }
 
     /// What `share` of the samples did not exceed, in seconds, as if they were spread evenly between two
     /// bounds; past the last finite bound that bound. None without samples.
-    pub fn quantile_s(&self, share: f64) -> Option<f64> {
+    pub(crate) fn quantile_s(&self, share: f64) -> Option<f64> {
         let wanted = share * self.count();
         let (mut from_s, mut below) = (0.0, 0.0);
         for &(bound_s, count) in &self.0 {
