@@ -15,43 +15,26 @@
 //! Few threads, each with a single-threaded runtime, its share of the connections and a record of
 //! its own; the records are merged when all have ended.
 
-mod batch;
+mod accounts;
 mod board;
 mod cli;
-mod connection;
-mod control;
-mod create;
-mod crew;
-mod http1;
-mod interrupt;
-mod ledger;
-mod limits;
+mod engine;
+mod http;
 mod links;
-mod pace;
-mod people;
-mod plan;
-mod raw;
-mod record;
 mod report;
 mod rides;
-mod run;
-mod series;
-mod target;
-mod template;
-mod timer;
-mod turns;
-mod verify;
-mod wire;
-mod worker;
+mod values;
 
+pub use accounts::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
 pub use board::{BoardArgs, BoardCommand};
-pub use cli::{
-    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, LoadCommand, MixedCommand, PutCommand,
-    RequestCommand, SignInCommand, parse_duration,
+pub use cli::{LoadCommand, run_to};
+pub use links::{
+    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, MixedCommand, PaceArgs, PutCommand,
+    RequestCommand, SignInCommand,
 };
-pub use people::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
-pub use report::Spread;
+pub use report::figures::Spread;
+pub use report::page::Outcome;
 pub use rides::{
-    Compress, RidesArgs, RidesBatchCommand, RidesCommand, RidesGetCommand, RidesPostCommand,
+    Compress, Ranges, RidesArgs, RidesBatchCommand, RidesCommand, RidesGetCommand, RidesPostCommand,
 };
-pub use run::{Outcome, run_to};
+pub use values::parse_duration;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::{parse_duration, parse_rate};
-use crate::people::SEED_PASSWORD;
+use crate::accounts::SEED_PASSWORD;
+use crate::values::{parse_duration, parse_rate, parse_word};
 
 /// `lodge load board`.
 #[derive(Debug, Clone, Subcommand)]
@@ -124,21 +124,16 @@ pub struct BoardArgs {
 }
 
 fn parse_channel(text: &str) -> Result<String, String> {
-    let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if (1..=32).contains(&text.len()) && text.bytes().all(fine) {
-        Ok(text.to_owned())
-    } else {
-        Err("a channel is 1 to 32 small ASCII letters, digits and -".to_owned())
-    }
+    parse_name(text, 32)
 }
 
 fn parse_prefix(text: &str) -> Result<String, String> {
+    parse_name(text, 20)
+}
+
+fn parse_name(text: &str, most: usize) -> Result<String, String> {
     let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if (1..=20).contains(&text.len()) && text.bytes().all(fine) {
-        Ok(text.to_owned())
-    } else {
-        Err("a prefix is 1 to 20 small ASCII letters, digits and -".to_owned())
-    }
+    parse_word(text, most, "small ASCII letters, digits and -", fine)
 }
 
 #[cfg(test)]

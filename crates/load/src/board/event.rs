@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 
 /// Where an event stands, for all readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     /// When it happened: a later one is a larger number.
-    pub(crate) at: u64,
+    pub(crate) at: i64,
     pub(crate) origin: u32,
     pub(crate) seq: u64,
 }
@@ -117,26 +118,10 @@ pub(crate) fn id(text: &str) -> Option<(u32, u64)> {
     Some((origin.parse().ok()?, seq.parse().ok()?))
 }
 
-/// `2026-01-01T00:00:00.000001Z` as a number that grows with it.
-fn instant(text: &str) -> Option<u64> {
-    const FORM: &[u8] = b"dddd-dd-ddTdd:dd:dd.ddddddZ";
-    // Months of 31 days: two instants are in order, which is all that is asked of them.
-    const STEPS: [u64; 7] = [10_000, 12, 31, 24, 60, 60, 1_000_000];
-    let bytes = text.as_bytes();
-    let fits = |(form, byte): (&u8, &u8)| match form {
-        b'd' => byte.is_ascii_digit(),
-        form => form == byte,
-    };
-    if bytes.len() != FORM.len() || !FORM.iter().zip(bytes).all(fits) {
-        return None;
-    }
-    let parts = text.trim_end_matches('Z').split(['-', 'T', ':', '.']);
-    let number = |part: &str| part.parse::<u64>().ok();
-    parts.zip(STEPS).enumerate().try_fold(0_u64, |sum, (place, (part, step))| {
-        // Months and days count from 1.
-        let from = u64::from(place == 1 || place == 2);
-        Some(sum * step + number(part)?.saturating_sub(from))
-    })
+/// `2026-01-01T00:00:00.000001Z`, and nothing that is written otherwise, in microseconds.
+fn instant(text: &str) -> Option<i64> {
+    let at: Timestamp = text.parse().ok()?;
+    (format!("{at:.6}") == text).then(|| at.as_microsecond())
 }
 
 /// Events that were read last. Many streams bring the same ones at about the same time, and comparing bytes

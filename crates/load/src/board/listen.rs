@@ -27,12 +27,12 @@ use super::messages::Messages;
 use super::plan::BoardPlan;
 use super::reader::Reader;
 use super::sse::frames;
-use crate::connection::{Scratch, scratch};
-use crate::control::Control;
-use crate::http1::{Decoder, Keep};
-use crate::pace::{share, share_before};
-use crate::plan::threads;
-use crate::record::Times;
+use crate::engine::control::Control;
+use crate::engine::pace::{share, share_before};
+use crate::engine::threads;
+use crate::engine::times::Times;
+use crate::http::connection::{Scratch, scratch};
+use crate::http::http1::{Decoder, Keep};
 
 /// Streams of a thread that are being opened at once.
 const OPENING_MAX: usize = 32;
@@ -113,7 +113,7 @@ impl Listening {
     pub(crate) fn open(crowd: Crowd, control: &Control) -> Result<Self> {
         let crowd = Arc::new(crowd);
         let streams = crowd.plan.streams;
-        let count = threads(crowd.plan.workers, streams);
+        let count = threads(crowd.plan.args.workers, streams);
         let mut listening = Self { crowd: Arc::clone(&crowd), threads: Vec::new() };
         for id in 0..count {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -221,7 +221,7 @@ struct Ear {
 impl Ear {
     fn new(desk: &Rc<Desk>, number: u32) -> Self {
         let crowd = &desk.crowd;
-        let seed = crowd.plan.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(number);
+        let seed = crowd.plan.args.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(number);
         Self {
             reader: Reader::new(number, &crowd.start),
             desk: Rc::clone(desk),
@@ -297,7 +297,7 @@ impl Ear {
     async fn open(&mut self) -> Result<TcpStream, End> {
         let desk = Rc::clone(&self.desk);
         let Ok(_turn) = desk.opening.acquire().await else { return Err(End::Over) };
-        let asked = timeout(desk.crowd.plan.timeout, self.ask()).await;
+        let asked = timeout(desk.crowd.plan.args.timeout, self.ask()).await;
         let stream = asked.map_err(|_| End::Lost("no answer in time".to_owned()))??;
         if !self.opened {
             self.opened = true;
@@ -343,7 +343,7 @@ impl Ear {
     /// Reads events until the connection ends.
     async fn read(&mut self, mut stream: TcpStream) -> End {
         let crowd = Arc::clone(&self.desk.crowd);
-        let cut_after = crowd.plan.cut.map(|mean| {
+        let cut_after = crowd.plan.args.cut.map(|mean| {
             let drawn: f64 = Exp1.sample(&mut self.rng);
             mean.mul_f64(drawn.min(10.0))
         });

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::event::Place;
-use crate::ledger::WriteOutcome;
+use crate::engine::outcome::WriteOutcome;
 
 /// The most messages of a run; about 80 bytes each.
 pub(crate) const MESSAGES_MAX: u64 = 5_000_000;

@@ -3,14 +3,13 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::plan::BoardPlan;
-use crate::batch::{Batch, Reply, Verdict, run_batch};
-use crate::control::Control;
+use crate::engine::batch::Answered;
+use crate::engine::control::Control;
 
 /// The most bytes of tokens that are read.
 const TOKENS_BYTES_MAX: u64 = 64 << 20;
@@ -31,46 +30,19 @@ impl Wish {
     }
 }
 
-/// The same wish for every account.
-struct Asking {
-    plan: Arc<BoardPlan>,
-    wish: Wish,
-    begun: u32,
-    answers: Vec<Option<(u16, Vec<u8>)>>,
-}
-
-impl Batch for Asking {
-    fn next(&mut self, request: &mut Vec<u8>) -> Option<u64> {
-        let number = self.begun;
-        let name = (number < self.plan.users).then(|| name(&self.plan, number))?;
-        self.plan.site(0).credentials(self.wish.path(), &name, &self.plan.password, request);
-        self.begun += 1;
-        Some(number.into())
-    }
-
-    fn judge(&mut self, number: u64, reply: Reply<'_>, last: bool) -> Verdict {
-        let Reply::Answer { status, body, .. } = reply else { return Verdict::Again };
-        if matches!(status, 429 | 500..) && !last {
-            return Verdict::Again;
-        }
-        if let Some(answer) = self.answers.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
-            *answer = Some((status, body.to_vec()));
-        }
-        Verdict::Settled
-    }
-}
-
-fn name(plan: &BoardPlan, number: u32) -> String {
-    format!("{}-{number}", plan.accounts_prefix)
+fn name(plan: &BoardPlan, number: usize) -> String {
+    format!("{}-{number}", plan.args.accounts_prefix)
 }
 
 /// Asks it for all accounts, some at a time; the bodies of the answers, each with one of these statuses.
-fn ask(plan: &Arc<BoardPlan>, control: &Control, wish: Wish, fine: &[u16]) -> Result<Vec<Vec<u8>>> {
-    let answers = vec![None; plan.users as usize];
-    let asking = Asking { plan: Arc::clone(plan), wish, begun: 0, answers };
-    let answers = run_batch(plan.sending(), control, asking)?.answers;
+fn ask(plan: &BoardPlan, control: &Control, wish: Wish, fine: &[u16]) -> Result<Vec<Vec<u8>>> {
+    let credentials = |number: usize, request: &mut Vec<u8>| {
+        let name = name(plan, number);
+        plan.site(0).credentials(wish.path(), &name, &plan.args.password, request);
+    };
+    let answers = plan.batch().answers(control, plan.args.users as usize, credentials)?;
     ensure!(!control.stopped(), "stopped before the first message");
-    let body = |(number, answer): (u32, Option<(u16, Vec<u8>)>)| {
+    let body = |(number, answer): (usize, Option<Answered>)| {
         let (path, name) = (wish.path(), name(plan, number));
         match answer {
             None => bail!("POST {path} for {name} gets no answer, again and again"),
@@ -93,8 +65,8 @@ struct Session {
 }
 
 /// A token of each account: those of the file, or new ones.
-pub(crate) fn tokens(plan: &Arc<BoardPlan>, control: &Control) -> Result<Vec<String>> {
-    let kept = plan.tokens.as_deref().map(|path| read(path, plan.users)).transpose()?;
+pub(crate) fn tokens(plan: &BoardPlan, control: &Control) -> Result<Vec<String>> {
+    let kept = plan.args.tokens.as_deref().map(|path| read(path, plan.args.users)).transpose()?;
     if let Some(tokens) = kept.flatten() {
         return Ok(tokens);
     }
@@ -110,7 +82,7 @@ pub(crate) fn tokens(plan: &Arc<BoardPlan>, control: &Control) -> Result<Vec<Str
         Ok(session.token)
     };
     let tokens = sessions.into_iter().map(token).collect::<Result<Vec<_>>>()?;
-    if let Some(path) = &plan.tokens {
+    if let Some(path) = &plan.args.tokens {
         write(path, &tokens).with_context(|| format!("--tokens {}", path.display()))?;
     }
     Ok(tokens)
@@ -139,40 +111,19 @@ fn write(path: &Path, tokens: &[String]) -> Result<()> {
     Ok(())
 }
 
-struct Newest {
-    request: Option<Vec<u8>>,
-    answer: Option<(u16, Vec<u8>)>,
-}
-
-impl Batch for Newest {
-    fn next(&mut self, request: &mut Vec<u8>) -> Option<u64> {
-        request.clone_from(&self.request.take()?);
-        Some(0)
-    }
-
-    fn judge(&mut self, _number: u64, reply: Reply<'_>, last: bool) -> Verdict {
-        let Reply::Answer { status, body, .. } = reply else { return Verdict::Again };
-        if matches!(status, 429 | 500..) && !last {
-            return Verdict::Again;
-        }
-        self.answer = Some((status, body.to_vec()));
-        Verdict::Settled
-    }
-}
-
 /// What a reader has who has everything of the channel that there is now: the streams begin there, so that
 /// one that is cut before its first event loses none.
-pub(crate) fn start(plan: &Arc<BoardPlan>, control: &Control, token: &str) -> Result<String> {
+pub(crate) fn start(plan: &BoardPlan, control: &Control, token: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct Page {
         cursor: String,
     }
-    let mut request = Vec::new();
-    plan.site(0).newest(token, &mut request);
-    let newest = Newest { request: Some(request), answer: None };
-    let named = || format!("GET /api/board/{}/events", plan.channel);
-    let (status, body) = run_batch(plan.sending(), control, newest)?
-        .answer
+    let newest = |_, request: &mut Vec<u8>| plan.site(0).newest(token, request);
+    let named = || format!("GET /api/board/{}/events", plan.args.channel);
+    let mut answers = plan.batch().answers(control, 1, newest)?;
+    let (status, body) = answers
+        .pop()
+        .flatten()
         .with_context(|| format!("{} gets no answer, again and again", named()))?;
     ensure!(
         status != 401,

@@ -1,6 +1,5 @@
 //! What will be done: the command line, checked.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -8,13 +7,13 @@ use anyhow::{Result, ensure};
 use super::cli::BoardArgs;
 use super::messages::MESSAGES_MAX;
 use super::request::{Site, Streams};
-use crate::batch::Sending;
-use crate::crew::Seating;
-use crate::http1::Keep;
-use crate::pace::Flow;
-use crate::plan::{Until, header_lines};
-use crate::record::float;
-use crate::target::Target;
+use crate::engine::batch::Batch;
+use crate::engine::pace::{Flow, Until};
+use crate::engine::run::Engine;
+use crate::engine::times::float;
+use crate::http::http1::Keep;
+use crate::http::target::Target;
+use crate::http::template::header_lines;
 
 /// The most streams of a run.
 const STREAMS_MAX: u64 = 60_000;
@@ -27,29 +26,13 @@ const DURATION_DEFAULT: Duration = Duration::from_mins(1);
 /// The whole of a `lodge load board`.
 #[derive(Debug)]
 pub(crate) struct BoardPlan {
-    pub(crate) urls: String,
+    pub(crate) args: BoardArgs,
     pub(crate) sites: Vec<Site>,
-    pub(crate) channel: String,
-    pub(crate) users: u32,
     pub(crate) streams: u32,
     pub(crate) listening: Streams,
     pub(crate) flow: Flow,
-    /// Closed loop: messages of each account.
-    pub(crate) each: Option<u64>,
     /// Room for so many messages is enough.
     pub(crate) messages: u32,
-    pub(crate) accounts_prefix: String,
-    pub(crate) password: String,
-    pub(crate) tokens: Option<PathBuf>,
-    pub(crate) cut: Option<Duration>,
-    pub(crate) timeout: Duration,
-    pub(crate) patience: Duration,
-    pub(crate) catch_up: Duration,
-    pub(crate) workers: Option<u32>,
-    pub(crate) seed: u64,
-    pub(crate) verify: bool,
-    pub(crate) json: Option<PathBuf>,
-    pub(crate) html: Option<PathBuf>,
 }
 
 impl BoardPlan {
@@ -73,27 +56,12 @@ impl BoardPlan {
             Ok(Site::new(&target, &headers, &args.channel, listening))
         };
         Ok(Self {
-            urls: args.servers.join(","),
             sites: args.servers.iter().map(site).collect::<Result<_>>()?,
-            channel: args.channel.clone(),
-            users: args.users,
             streams: u32::try_from(streams)?,
             listening,
             flow,
-            each: args.messages,
             messages: u32::try_from(messages)?,
-            accounts_prefix: args.accounts_prefix.clone(),
-            password: args.password.clone(),
-            tokens: args.tokens.clone(),
-            cut: args.cut,
-            timeout: args.timeout,
-            patience: args.patience,
-            catch_up: args.catch_up,
-            workers: args.workers,
-            seed: args.seed,
-            verify: args.verify,
-            json: args.json.clone(),
-            html: args.html.clone(),
+            args: args.clone(),
         })
     }
 
@@ -102,24 +70,29 @@ impl BoardPlan {
         &self.sites[usize::try_from(number % self.sites.len() as u64).unwrap_or_default()]
     }
 
-    /// How posts are sent.
-    pub(crate) fn seating(&self) -> Seating {
-        Seating {
+    /// Has connections to all servers do `work`.
+    pub(crate) fn engine<W>(&self, work: W) -> Engine<W> {
+        Engine {
             addresses: self.sites.iter().map(|site| site.address).collect(),
-            workers: self.workers,
-            timeout: self.timeout,
-            seed: self.seed,
+            keep: true,
+            kept: Keep::Body,
+            timeout: self.args.timeout,
+            threads: self.args.workers,
+            seed: self.args.seed,
+            stage: 0,
+            flows: vec![self.flow],
+            work,
         }
     }
 
     /// How what is outside of the measurement is sent, to the first server.
-    pub(crate) fn sending(&self) -> Sending {
-        Sending {
+    pub(crate) fn batch(&self) -> Batch {
+        Batch {
             address: self.site(0).address,
             connections: SIDE_CONNECTIONS,
             keep: true,
             kept: Keep::Body,
-            timeout: self.timeout,
+            timeout: self.args.timeout,
         }
     }
 }

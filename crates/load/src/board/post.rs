@@ -7,12 +7,9 @@ use std::time::Instant;
 use super::event::{Place, Says, Wording};
 use super::messages::Messages;
 use super::plan::BoardPlan;
-use crate::connection::Scratch;
-use crate::control::Control;
-use crate::crew::{Seat, Turn, Work};
-use crate::ledger::WriteOutcome;
-use crate::record::ErrorKind;
-use crate::wire::worth_retrying;
+use crate::engine::control::Control;
+use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
+use crate::engine::run::{Seat, Turn, Work};
 
 /// Posts one message each turn.
 #[derive(Debug)]
@@ -65,13 +62,13 @@ struct Settled {
 
 impl Posts {
     /// Sends the request until it is settled, or patience ends.
-    async fn send(&self, seat: &mut Seat<Own>, scratch: &Scratch, number: u32) -> Settled {
-        let give_up = Instant::now() + self.plan.patience;
+    async fn send(&self, seat: &mut Seat<Own>, number: u32) -> Settled {
+        let give_up = Instant::now() + self.plan.args.patience;
         let mut outcome = WriteOutcome::Refused;
         let mut tries = 0;
         loop {
             tries += 1;
-            let asked = seat.wire.ask(scratch).await;
+            let asked = seat.wire.ask(Instant::now()).await;
             let (mut result, is_repeat) = match asked.status {
                 Ok(201) => (Ok(()), false),
                 Ok(200) => (Ok(()), true),
@@ -104,15 +101,15 @@ impl Work for Posts {
     type Own = Own;
     type Hand = Posted;
 
-    fn parts(&self) -> usize {
-        1
+    fn hand(&self, _id: u32) -> Posted {
+        Posted::default()
     }
 
     fn is_done(&self, seat: &Seat<Own>) -> bool {
-        self.plan.each.is_some_and(|each| seat.own.posted >= each)
+        self.plan.args.messages.is_some_and(|each| seat.own.posted >= each)
     }
 
-    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Posted>, scratch: &Scratch) -> Turn {
+    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Posted>) -> Turn {
         seat.own.posted += 1;
         let Some(number) = self.messages.take(seat.due) else {
             hand.borrow_mut().not_sent += 1;
@@ -121,11 +118,11 @@ impl Work for Posts {
             return Turn { part: 0, began: None, done, cost, result, detail: None };
         };
         // Closed loop: a connection is an account. Open loop: accounts take turns.
-        let user = if self.plan.each.is_some() { seat.number } else { number.into() };
+        let user = if self.plan.args.messages.is_some() { seat.number } else { number.into() };
         let token = &self.tokens[usize::try_from(user).unwrap_or_default() % self.tokens.len()];
         let site = self.plan.site(seat.number);
         site.post(token, number, &self.wording, &mut seat.wire.request);
-        let came = self.send(seat, scratch, number).await;
+        let came = self.send(seat, number).await;
         let done = Instant::now();
         self.messages.settle(number, came.outcome);
         let mut hand = hand.borrow_mut();

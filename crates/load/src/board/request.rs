@@ -4,8 +4,8 @@ use std::io::Write;
 use std::net::SocketAddr;
 
 use super::event::Wording;
-use crate::target::Target;
-use crate::template::after_path;
+use crate::http::target::Target;
+use crate::http::template::after_path;
 
 /// Whose streams are listened to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

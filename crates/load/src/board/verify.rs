@@ -9,7 +9,7 @@ use super::listen::Heard;
 use super::messages::{Messages, Numbers};
 use super::post::Posted;
 use super::reader::Reader;
-use crate::ledger::WriteOutcome;
+use crate::engine::outcome::WriteOutcome;
 
 /// The most examples in a report.
 const EXAMPLES_MAX: usize = 10;
@@ -48,6 +48,15 @@ impl Verification {
     /// Whether something was acknowledged and nothing is wrong.
     pub(crate) fn clean(&self) -> bool {
         self.acknowledged > 0 && self.faults().iter().all(|(_, count)| *count == 0)
+    }
+
+    /// In words.
+    pub(crate) fn verdict(&self) -> &'static str {
+        match self {
+            _ if self.clean() => "VERIFIED",
+            Self { acknowledged: 0, .. } => "NOT VERIFIED: no message was acknowledged",
+            _ => "NOT VERIFIED",
+        }
     }
 
     /// Everything that must not be, in words, with how often it was.

@@ -13,12 +13,10 @@ use super::cli::Compress;
 use super::plan::RidesPlan;
 use super::ride::{Ids, Ride, Verticals};
 use super::tally::{Repeat, Tally};
-use crate::connection::Scratch;
-use crate::control::Control;
-use crate::crew::{Seat, Turn, Work};
-use crate::ledger::WriteOutcome;
-use crate::record::ErrorKind;
-use crate::wire::{Asked, RETRIES, worth_retrying};
+use crate::engine::control::Control;
+use crate::engine::exchange::{Asked, RETRIES};
+use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
+use crate::engine::run::{Seat, Turn, Work};
 
 /// What a batch is answered with whose lines were all kept.
 const KEPT: u16 = 200;
@@ -169,7 +167,7 @@ impl Batches {
         let own = &mut seat.own;
         own.lines.clear();
         for _ in 0..self.take() {
-            let event = (own.ids.mint(), self.plan.ranges.draw(&mut seat.rng));
+            let event = (own.ids.mint(), self.plan.args.ranges.draw(&mut seat.rng));
             own.lines.push(Line::new(event, false));
         }
         own.lines.extend(own.recent.drain(..).map(|event| Line::new(event, true)));
@@ -188,11 +186,11 @@ impl Batches {
     }
 
     /// Sends the batch until every line is settled, or given up; with the tries.
-    async fn send(&self, seat: &mut Seat<Own>, scratch: &Scratch) -> (Asked, u32) {
+    async fn send(&self, seat: &mut Seat<Own>) -> (Asked, u32) {
         let mut tries = 0;
         loop {
             tries += 1;
-            let asked = seat.wire.ask(scratch).await;
+            let asked = seat.wire.ask(Instant::now()).await;
             settle(&mut seat.own.lines, &asked, seat.wire.answered().body());
             let open = seat.own.lines.iter().any(Line::open);
             if !open || !asked.pause(tries, RETRIES, &mut seat.rng, &self.control).await {
@@ -245,18 +243,18 @@ impl Work for Batches {
     type Own = Own;
     type Hand = Tally;
 
-    fn parts(&self) -> usize {
-        1
+    fn hand(&self, _id: u32) -> Tally {
+        Tally::default()
     }
 
-    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>, scratch: &Scratch) -> Turn {
+    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>) -> Turn {
         self.fill(seat);
         let rendered = self.render(seat);
         let began = Instant::now();
         let (result, detail) = if let Err(error) = rendered {
             (Err(ErrorKind::NotSent), Some(error.to_string()))
         } else {
-            let (asked, tries) = self.send(seat, scratch).await;
+            let (asked, tries) = self.send(seat).await;
             hand.borrow_mut().events.retries += u64::from(tries - 1);
             (result(&seat.own.lines, &asked), asked.detail)
         };

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::{parse_duration, parse_rate};
-use crate::wire::RETRIES;
+use super::ride::Ranges;
+use crate::engine::exchange::RETRIES;
+use crate::values::{parse_duration, parse_number, parse_rate};
 
 /// `lodge load rides…`.
 #[derive(Debug, Clone, Subcommand)]
@@ -56,29 +57,9 @@ pub struct RidesArgs {
     #[arg(long, value_name = "URL")]
     pub url: String,
 
-    /// Resorts are drawn from 1 to N
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub resorts: u32,
-
-    /// Skiers are drawn from 1 to N
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
-    pub skiers: u32,
-
-    /// Lifts are drawn from 1 to N
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub lifts: u32,
-
-    /// The season of all rides: letters, digits and -
-    #[arg(long, value_name = "NAME", default_value = "2025", value_parser = parse_season)]
-    pub season: String,
-
-    /// The day of the season of all rides
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=366))]
-    pub day: u32,
-
-    /// Times of the day are drawn from 1 to N
-    #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=1440))]
-    pub times: u32,
+    /// Which rides.
+    #[command(flatten)]
+    pub ranges: Ranges,
 
     /// Seed of the random choices: the same seed draws the same rides. The ids of events are always new
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -218,21 +199,7 @@ pub struct RidesGetCommand {
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
-    let percent: f64 = text.parse().map_err(|_| format!("`{text}` is no percentage"))?;
-    if (0.0..=90.0).contains(&percent) {
-        Ok(percent)
-    } else {
-        Err(format!("`{text}` must be from 0 to 90"))
-    }
-}
-
-fn parse_season(text: &str) -> Result<String, String> {
-    let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if (1..=32).contains(&text.len()) && text.bytes().all(fine) {
-        Ok(text.to_owned())
-    } else {
-        Err("a season is 1 to 32 ASCII letters, digits and -".to_owned())
-    }
+    parse_number(text, 0.0..=90.0)
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@ use std::time::Instant;
 use rand::RngExt;
 
 use super::plan::RidesPlan;
-use crate::connection::Scratch;
-use crate::crew::{Seat, Turn, Work};
-use crate::record::ErrorKind;
+use crate::engine::outcome::ErrorKind;
+use crate::engine::run::{Seat, Turn, Work};
 
 /// What can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +41,6 @@ pub(crate) struct Questions {
     pub(crate) asked: Vec<Question>,
 }
 
-/// What a thread saw.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seen {
-    /// Answers that there is nothing: the skier did not ski.
-    pub(crate) absent: u64,
-}
-
 impl Questions {
     fn draw(&self, seat: &mut Seat<()>) -> usize {
         seat.rng.random_range(0..self.asked.len())
@@ -57,15 +49,20 @@ impl Questions {
 
 impl Work for Questions {
     type Own = ();
-    type Hand = Seen;
+    /// Answers that there is nothing: the skier did not ski.
+    type Hand = u64;
 
     fn parts(&self) -> usize {
         self.asked.len()
     }
 
-    async fn turn(&self, seat: &mut Seat<()>, hand: &RefCell<Seen>, scratch: &Scratch) -> Turn {
+    fn hand(&self, _id: u32) -> u64 {
+        0
+    }
+
+    async fn turn(&self, seat: &mut Seat<()>, hand: &RefCell<u64>) -> Turn {
         let part = self.draw(seat);
-        let place = self.plan.ranges.draw_place(&mut seat.rng);
+        let place = self.plan.args.ranges.draw_place(&mut seat.rng);
         let requests = &self.plan.requests;
         let path = match self.asked[part] {
             Question::DaySkiers => requests.day_path(place.resort),
@@ -73,11 +70,11 @@ impl Work for Questions {
             Question::SkierVertical => requests.skier_path(place),
         };
         requests.get(&path, &mut seat.wire.request);
-        let asked = seat.wire.ask(scratch).await;
+        let asked = seat.wire.ask(Instant::now()).await;
         let done = Instant::now();
         let result = match asked.expect(200) {
             Err(ErrorKind::Status(404)) if self.asked[part] != Question::DaySkiers => {
-                hand.borrow_mut().absent += 1;
+                *hand.borrow_mut() += 1;
                 Ok(())
             }
             other => other,
@@ -86,7 +83,7 @@ impl Work for Questions {
         Turn { part, began: None, done, cost, result, detail: asked.detail }
     }
 
-    fn missed(&self, seat: &mut Seat<()>, _hand: &RefCell<Seen>) -> usize {
+    fn missed(&self, seat: &mut Seat<()>, _hand: &RefCell<u64>) -> usize {
         self.draw(seat)
     }
 }

@@ -11,12 +11,9 @@ use uuid::Uuid;
 use super::plan::RidesPlan;
 use super::ride::{Ids, Ride, Verticals};
 use super::tally::{Repeat, Tally};
-use crate::connection::Scratch;
-use crate::control::Control;
-use crate::crew::{Seat, Turn, Work};
-use crate::ledger::WriteOutcome;
-use crate::record::ErrorKind;
-use crate::wire::worth_retrying;
+use crate::engine::control::Control;
+use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
+use crate::engine::run::{Seat, Turn, Work};
 
 /// What a recorded ride is answered with.
 const RECORDED: u16 = 201;
@@ -55,12 +52,12 @@ struct Settled {
 
 impl Posts {
     /// Sends the request until it is settled, or given up.
-    async fn send(&self, seat: &mut Seat<Own>, scratch: &Scratch) -> Settled {
+    async fn send(&self, seat: &mut Seat<Own>) -> Settled {
         let mut outcome = WriteOutcome::Refused;
         let mut tries = 0;
         loop {
             tries += 1;
-            let asked = seat.wire.ask(scratch).await;
+            let asked = seat.wire.ask(Instant::now()).await;
             let result = asked.expect(RECORDED);
             // An event that may have been stored once stays in doubt, whatever a later try comes to.
             outcome = outcome.max(asked.outcome(result));
@@ -84,14 +81,14 @@ impl Posts {
     }
 
     /// Sends one of the connection's last events once more.
-    async fn repeat(&self, seat: &mut Seat<Own>, scratch: &Scratch) -> Option<Repeat> {
+    async fn repeat(&self, seat: &mut Seat<Own>) -> Option<Repeat> {
         let count = seat.own.recent.len();
         if count == 0 || !seat.rng.random_bool(self.repeat_share) {
             return None;
         }
         let (id, ride) = seat.own.recent[seat.rng.random_range(0..count)];
         self.plan.requests.post(id, &ride, &mut seat.wire.request);
-        let came = self.send(seat, scratch).await;
+        let came = self.send(seat).await;
         // What it cost is in no figure.
         seat.wire.take_cost();
         Some(match came.result {
@@ -108,15 +105,15 @@ impl Work for Posts {
     type Own = Own;
     type Hand = Tally;
 
-    fn parts(&self) -> usize {
-        1
+    fn hand(&self, _id: u32) -> Tally {
+        Tally::default()
     }
 
-    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>, scratch: &Scratch) -> Turn {
-        let ride = self.plan.ranges.draw(&mut seat.rng);
+    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>) -> Turn {
+        let ride = self.plan.args.ranges.draw(&mut seat.rng);
         let id = seat.own.ids.mint();
         self.plan.requests.post(id, &ride, &mut seat.wire.request);
-        let came = self.send(seat, scratch).await;
+        let came = self.send(seat).await;
         let (done, cost) = (Instant::now(), seat.wire.take_cost());
         self.note((id, ride), &came, &mut hand.borrow_mut());
         if came.outcome == WriteOutcome::Acknowledged && self.repeat_share > 0.0 {
@@ -124,7 +121,7 @@ impl Work for Posts {
                 seat.own.recent.pop_front();
             }
             seat.own.recent.push_back((id, ride));
-            if let Some(repeat) = self.repeat(seat, scratch).await {
+            if let Some(repeat) = self.repeat(seat).await {
                 hand.borrow_mut().note_repeat(repeat);
             }
         }

@@ -1,6 +1,5 @@
 //! What is read outside of the measurement: the table of lifts, the ledger, how many skied.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -10,48 +9,19 @@ use serde::de::DeserializeOwned;
 use super::plan::RidesPlan;
 use super::request::{LEDGER_PATH, RESORTS_PATH};
 use super::ride::Verticals;
-use crate::batch::{Batch, Reply, Verdict, run_batch};
-use crate::control::Control;
+use crate::engine::batch::Answered;
+use crate::engine::control::Control;
 
 /// How long the server may take to store what it has acknowledged.
 const SETTLE_MAX: Duration = Duration::from_mins(1);
 /// How often it is asked whether it has.
 const SETTLE_EVERY: Duration = Duration::from_millis(100);
 
-/// The answers to some paths, in their order.
-struct Asking {
-    plan: Arc<RidesPlan>,
-    paths: Vec<String>,
-    begun: usize,
-    answers: Vec<Option<(u16, Vec<u8>)>>,
-}
-
-impl Batch for Asking {
-    fn next(&mut self, request: &mut Vec<u8>) -> Option<u64> {
-        let path = self.paths.get(self.begun)?;
-        self.plan.requests.get(path, request);
-        self.begun += 1;
-        Some(self.begun as u64 - 1)
-    }
-
-    fn judge(&mut self, number: u64, reply: Reply<'_>, last: bool) -> Verdict {
-        let Reply::Answer { status, body, .. } = reply else { return Verdict::Again };
-        if matches!(status, 429 | 500..) && !last {
-            return Verdict::Again;
-        }
-        if let Some(answer) = self.answers.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
-            *answer = Some((status, body.to_vec()));
-        }
-        Verdict::Settled
-    }
-}
-
 /// Asks for each path; `None` where it is not there (404).
-fn ask<T: DeserializeOwned>(plan: &Arc<RidesPlan>, paths: Vec<String>) -> Result<Vec<Option<T>>> {
-    let answers = vec![None; paths.len()];
-    let asking = Asking { plan: Arc::clone(plan), paths, begun: 0, answers };
-    let Asking { paths, answers, .. } = run_batch(plan.sending(), &Control::default(), asking)?;
-    let read = |(path, answer): (&String, Option<(u16, Vec<u8>)>)| match answer {
+fn ask<T: DeserializeOwned>(plan: &RidesPlan, paths: &[String]) -> Result<Vec<Option<T>>> {
+    let get = |number: usize, request: &mut Vec<u8>| plan.requests.get(&paths[number], request);
+    let answers = plan.batch().answers(&Control::default(), paths.len(), get)?;
+    let read = |(path, answer): (&String, Option<Answered>)| match answer {
         None => bail!("GET {path} gets no answer, again and again"),
         Some((404, _)) => Ok(None),
         Some((200, body)) => serde_json::from_slice(&body)
@@ -84,8 +54,8 @@ struct Lift {
 }
 
 /// What a ride on each lift is worth, as the server says; without a table, by the lift's number.
-pub(crate) fn verticals(plan: &Arc<RidesPlan>) -> Result<Verticals> {
-    let table = ask::<Resorts>(plan, vec![RESORTS_PATH.to_owned()])?.into_iter().flatten();
+pub(crate) fn verticals(plan: &RidesPlan) -> Result<Verticals> {
+    let table = ask::<Resorts>(plan, &[RESORTS_PATH.to_owned()])?.into_iter().flatten();
     let resorts = table.flat_map(|table| table.resorts);
     Ok(Verticals::new(resorts.flat_map(|resort| {
         resort.lifts.into_iter().map(move |lift| ((resort.resort, lift.lift), lift.vertical))
@@ -99,18 +69,19 @@ struct DaySkiers {
 }
 
 /// How many skied in each resort, from the first on.
-pub(crate) fn day_skiers(plan: &Arc<RidesPlan>) -> Result<Vec<u64>> {
-    let paths = (1..=plan.ranges.resorts).map(|resort| plan.requests.day_path(resort)).collect();
-    let skiers = ask::<DaySkiers>(plan, paths)?.into_iter();
+pub(crate) fn day_skiers(plan: &RidesPlan) -> Result<Vec<u64>> {
+    let paths: Vec<String> =
+        (1..=plan.args.ranges.resorts).map(|resort| plan.requests.day_path(resort)).collect();
+    let skiers = ask::<DaySkiers>(plan, &paths)?.into_iter();
     // A resort of which nothing is known had no skiers.
     Ok(skiers.map(|day| day.map_or(0, |day| day.num_skiers)).collect())
 }
 
 /// Fails if somebody skied that day: then nobody knows what is to be found after the run.
-pub(crate) fn ensure_fresh(plan: &Arc<RidesPlan>) -> Result<()> {
+pub(crate) fn ensure_fresh(plan: &RidesPlan) -> Result<()> {
     let used = (1..).zip(day_skiers(plan)?).find(|(_, skiers): &(u32, u64)| *skiers > 0);
     if let Some((resort, skiers)) = used {
-        let (season, day) = (&plan.ranges.season, plan.ranges.day);
+        let (season, day) = (&plan.args.ranges.season, plan.args.ranges.day);
         bail!(
             "--verify needs a day that nobody has used: {skiers} skied on day {day} of season {season} in resort {resort}; choose another --season or --day"
         );
@@ -138,10 +109,10 @@ struct ForEver {
 }
 
 /// Rides stored for ever, as soon as none is on its way; `None` if the server keeps no ledger.
-pub(crate) fn stored(plan: &Arc<RidesPlan>) -> Result<Option<u64>> {
+pub(crate) fn stored(plan: &RidesPlan) -> Result<Option<u64>> {
     let began = Instant::now();
     loop {
-        let ledger = ask::<Ledger>(plan, vec![LEDGER_PATH.to_owned()])?.pop().flatten();
+        let ledger = ask::<Ledger>(plan, &[LEDGER_PATH.to_owned()])?.pop().flatten();
         let Some(ledger) = ledger else { return Ok(None) };
         let SinceStart { in_flight, undecided } = ledger.since_start;
         let in_flight = in_flight + undecided;

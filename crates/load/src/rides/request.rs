@@ -5,8 +5,8 @@ use std::io::Write;
 use uuid::Uuid;
 
 use super::ride::{Place, Ranges, Ride};
-use crate::target::Target;
-use crate::template::after_path;
+use crate::http::target::Target;
+use crate::http::template::after_path;
 
 /// Where what was recorded of a whole run is told.
 pub(crate) const LEDGER_PATH: &str = "/api/rides/ledger";

@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::Args;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde::Serialize;
 use uuid::Uuid;
+
+use crate::values::parse_word;
 
 /// The vertical of a lift that no table names, for each of its number.
 const VERTICAL_PER_LIFT: u64 = 10;
@@ -26,14 +30,36 @@ pub(crate) struct Place {
 }
 
 /// What rides are drawn from: numbers from 1 to these.
-#[derive(Debug, Clone)]
-pub(crate) struct Ranges {
-    pub(crate) resorts: u32,
-    pub(crate) skiers: u32,
-    pub(crate) lifts: u32,
-    pub(crate) times: u32,
-    pub(crate) season: String,
-    pub(crate) day: u32,
+#[derive(Debug, Clone, Args, Serialize)]
+pub struct Ranges {
+    /// Resorts are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub resorts: u32,
+
+    /// Skiers are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub skiers: u32,
+
+    /// Lifts are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub lifts: u32,
+
+    /// The season of all rides: letters, digits and -
+    #[arg(long, value_name = "NAME", default_value = "2025", value_parser = parse_season)]
+    pub season: String,
+
+    /// The day of the season of all rides
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=366))]
+    pub day: u32,
+
+    /// Times of the day are drawn from 1 to N
+    #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=1440))]
+    pub times: u32,
+}
+
+fn parse_season(text: &str) -> Result<String, String> {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    parse_word(text, 32, "ASCII letters, digits and -", fine)
 }
 
 impl Ranges {

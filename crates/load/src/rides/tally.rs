@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use uuid::Uuid;
 
 use super::ride::{Place, Ride};
-use crate::ledger::WriteOutcome;
+use crate::engine::outcome::WriteOutcome;
 
 /// The most events of unknown outcome that one thread, or a run, remembers; about 50 MiB.
 const DOUBTFUL_MAX: usize = 1_000_000;

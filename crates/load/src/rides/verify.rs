@@ -12,8 +12,9 @@ use super::read::{day_skiers, stored};
 use super::resolve::ask_again;
 use super::ride::{Place, Verticals};
 use super::tally::{Events, Sums, Tally};
-use crate::batch::{Batch, Reply, Verdict, run_batch};
-use crate::control::Control;
+use crate::engine::batch::{Reply, Verdict};
+use crate::engine::control::Control;
+use crate::report::figures::thousands;
 
 /// What differs is looked at once more after each of these: whoever counts may be a moment behind.
 const LOOK_AGAIN_AFTER: [Duration; 3] =
@@ -82,6 +83,24 @@ impl Verification {
             && self.ledger.is_none_or(LedgerFound::right)
     }
 
+    /// In words.
+    pub(crate) fn verdict(&self) -> String {
+        let [refused, unknown] = [self.refused, self.unknown].map(thousands);
+        match self {
+            _ if !self.right() => "NOT AS ACKNOWLEDGED".to_owned(),
+            Self { unknown: 1.., .. } => format!(
+                "NOT VERIFIED: {unknown} events may be stored or not; what was acknowledged is counted once, and at most these besides"
+            ),
+            Self { acknowledged: 0, .. } => {
+                "NOTHING TO VERIFY: no event was acknowledged".to_owned()
+            }
+            Self { refused: 1.., .. } => format!(
+                "AS ACKNOWLEDGED: what was acknowledged is counted once; {refused} events were refused or not sent"
+            ),
+            _ => "VERIFIED".to_owned(),
+        }
+    }
+
     fn explain(&mut self, example: String) {
         if self.examples.len() < EXAMPLES_MAX {
             self.examples.push(example);
@@ -90,11 +109,7 @@ impl Verification {
 }
 
 /// Looks at everything that the run touched on a day that nobody had used before it.
-pub(crate) fn verify(
-    plan: &Arc<RidesPlan>,
-    before: &Before,
-    mut tally: Tally,
-) -> Result<Verification> {
+pub(crate) fn verify(plan: &RidesPlan, before: &Before, mut tally: Tally) -> Result<Verification> {
     let asked_again = tally.doubtful.len() as u64;
     let doubtful = std::mem::take(&mut tally.doubtful);
     look_again(doubtful, Vec::is_empty, |doubtful| ask_again(plan, doubtful, &mut tally))?;
@@ -108,7 +123,7 @@ pub(crate) fn verify(
         ledger: check_ledger(plan, before, &tally.events)?,
         ..Verification::default()
     };
-    let skiers = tally.skiers(plan.ranges.resorts);
+    let skiers = tally.skiers(plan.args.ranges.resorts);
     check_days(plan, tally, &mut found)?;
     check_skiers(plan, &skiers, &mut found)?;
     Ok(found)
@@ -130,11 +145,7 @@ fn look_again<T>(
     Ok(differing)
 }
 
-fn check_ledger(
-    plan: &Arc<RidesPlan>,
-    before: &Before,
-    events: &Events,
-) -> Result<Option<LedgerFound>> {
+fn check_ledger(plan: &RidesPlan, before: &Before, events: &Events) -> Result<Option<LedgerFound>> {
     let Some(before) = before.stored else { return Ok(None) };
     let look = || -> Result<Option<LedgerFound>> {
         let after = stored(plan).context("cannot read the ledger")?;
@@ -147,11 +158,11 @@ fn check_ledger(
     look_again(look()?, |found| found.is_none_or(LedgerFound::right), |_| look())
 }
 
-fn check_days(plan: &Arc<RidesPlan>, tally: Tally, found: &mut Verification) -> Result<()> {
+fn check_days(plan: &RidesPlan, tally: Tally, found: &mut Verification) -> Result<()> {
     let read = "cannot read the skiers' days back";
-    let first = ReadDays::all(plan, tally.days.into_iter()).context(read)?;
+    let first = differing(plan, tally.days.into_iter()).context(read)?;
     let differing = look_again(first, Vec::is_empty, |days| {
-        ReadDays::all(plan, days.into_iter().map(|day| (day.place, day.sums))).context(read)
+        differing(plan, days.into_iter().map(|day| (day.place, day.sums))).context(read)
     })?;
     for Differing { place, sums, vertical } in differing {
         let path = plan.requests.skier_day_path(place);
@@ -169,7 +180,7 @@ fn check_days(plan: &Arc<RidesPlan>, tally: Tally, found: &mut Verification) -> 
 }
 
 fn check_skiers(
-    plan: &Arc<RidesPlan>,
+    plan: &RidesPlan,
     due: &HashMap<u32, (u64, u64)>,
     found: &mut Verification,
 ) -> Result<()> {
@@ -182,7 +193,7 @@ fn check_skiers(
         Ok((1..).zip(skiers).filter(wrong).collect())
     };
     let wrong = look_again(look()?, Vec::is_empty, |_| look())?;
-    found.resorts = plan.ranges.resorts.into();
+    found.resorts = plan.args.ranges.resorts.into();
     found.resorts_wrong = wrong.len() as u64;
     for (resort, skiers) in wrong {
         let path = plan.requests.day_path(resort);
@@ -199,52 +210,32 @@ struct Differing {
     vertical: Option<u64>,
 }
 
-/// Reads skiers' days and keeps those that differ.
-struct ReadDays<I> {
-    plan: Arc<RidesPlan>,
-    days: I,
-    /// Those under way.
-    open: HashMap<u64, (Place, Sums)>,
-    begun: u64,
-    differing: Vec<Differing>,
-}
-
-impl<I: Iterator<Item = (Place, Sums)> + 'static> ReadDays<I> {
-    fn all(plan: &Arc<RidesPlan>, days: I) -> Result<Vec<Differing>> {
-        let reading = Self {
-            plan: Arc::clone(plan),
-            days,
-            open: HashMap::new(),
-            begun: 0,
-            differing: Vec::new(),
-        };
-        Ok(run_batch(plan.sending(), &Control::default(), reading)?.differing)
-    }
-}
-
-impl<I: Iterator<Item = (Place, Sums)>> Batch for ReadDays<I> {
-    fn next(&mut self, request: &mut Vec<u8>) -> Option<u64> {
-        let day = self.days.next()?;
-        self.plan.requests.get(&self.plan.requests.skier_day_path(day.0), request);
-        self.begun += 1;
-        self.open.insert(self.begun, day);
-        Some(self.begun)
-    }
-
-    fn judge(&mut self, number: u64, reply: Reply<'_>, last: bool) -> Verdict {
-        let vertical = match reply {
-            Reply::Answer { status: 404, .. } => Some(0),
-            Reply::Answer { status: 200, body, .. } => serde_json::from_slice(body).ok(),
-            _ => None,
-        };
-        if vertical.is_none() && !last {
-            return Verdict::Again;
-        }
-        let Some((place, sums)) = self.open.remove(&number) else { return Verdict::Settled };
-        let allowed = sums.bounds();
-        if !vertical.is_some_and(|vertical| allowed.contains(&vertical)) {
-            self.differing.push(Differing { place, sums, vertical });
-        }
-        Verdict::Settled
-    }
+/// Reads skiers' days; those that differ.
+fn differing(
+    plan: &RidesPlan,
+    days: impl Iterator<Item = (Place, Sums)>,
+) -> Result<Vec<Differing>> {
+    let mut differing = Vec::new();
+    plan.batch().send(
+        &Control::default(),
+        days,
+        |(place, _), request| {
+            plan.requests.get(&plan.requests.skier_day_path(*place), request);
+        },
+        |&(place, sums), reply, last| {
+            let vertical = match reply {
+                Reply::Answer { status: 404, .. } => Some(0),
+                Reply::Answer { status: 200, body, .. } => serde_json::from_slice(body).ok(),
+                _ => None,
+            };
+            if vertical.is_none() && !last {
+                return Verdict::Again;
+            }
+            if !vertical.is_some_and(|vertical| sums.bounds().contains(&vertical)) {
+                differing.push(Differing { place, sums, vertical });
+            }
+            Verdict::Settled
+        },
+    )?;
+    Ok(differing)
 }

@@ -393,6 +393,9 @@ fn the_raw_file_has_a_line_for_each_request_that_adds_up() {
 fn every_report_has_every_figure() {
     let (address, _) = sound();
     let ran = load(address, "links-mixed -c 4 -n 500 --rate 5000 --verify");
+    let cells = ran.html.split("<th scope=\"row\">").chain(ran.html.split("<dt>"));
+    let named: Vec<&str> =
+        cells.filter_map(|rest| rest.split('<').next()).map(str::trim_start).collect();
     for row in [
         "requests",
         "errors, %",
@@ -419,6 +422,7 @@ fn every_report_has_every_figure() {
             "no {row} in {}",
             ran.text
         );
+        assert!(named.iter().any(|name| name.starts_with(row)), "no {row} in {named:?}");
     }
     for figure in ["min", "mean", "sd", "median", "p90", "p95", "p99", "p999", "max"] {
         assert!(ran.number(&format!("/total/all/latency_ms/{figure}")) > 0.0);
@@ -429,19 +433,6 @@ fn every_report_has_every_figure() {
     );
     let p99 = format!("{:.3}", ran.number("/total/all/latency_ms/p99"));
     assert!(ran.text.contains(&p99) && ran.html.contains(&p99));
-    for row in [
-        "Requests",
-        "Errors, %",
-        "Successes a second",
-        "Sent, KB/s",
-        "Received, KB/s",
-        "Latency sd, ms",
-        "Latency p99.9, ms",
-        "Served within 100 ms, %",
-        "Pacing lag",
-    ] {
-        assert!(ran.html.contains(row), "no {row}");
-    }
     for seed in ["7,268.39", "7,605 of 7,605", "145.93", "706.69", "462.54", "10,000 times"] {
         assert!(ran.html.contains(seed), "no {seed}");
     }

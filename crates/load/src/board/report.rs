@@ -1,0 +1,245 @@
+//! The report of a board: posts, and what came of them at those who listen, beside what the seed measured.
+
+use std::io::Write;
+use std::time::SystemTime;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::listen::Ends;
+use super::plan::BoardPlan;
+use super::request::Streams;
+use super::run::{BoardRun, Counts};
+use super::verify::Verification;
+use crate::engine::pace::Until;
+use crate::engine::times::float;
+use crate::report::figures::{Figures, Latency, Pacing, decimal, ms, thousands};
+use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
+use crate::report::plots::{self, Series};
+use crate::report::published::{SeedRun, published};
+
+/// What was asked for.
+#[derive(Debug, Serialize)]
+struct Options {
+    /// In words: how messages were sent.
+    workload: String,
+    channel: String,
+    users: u32,
+    streams: u32,
+    /// Whose streams: the API's, or those of pages.
+    listening: Streams,
+    servers: usize,
+    connections: u32,
+    cut_s: Option<f64>,
+    timeout_s: f64,
+    patience_s: f64,
+    seed: u64,
+    verify: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Run {
+    interrupted: bool,
+    elapsed_s: f64,
+    /// Posts, to their answers.
+    posts: Figures,
+    /// From when a message was due until a stream had it, over all streams.
+    each_stream_ms: Latency,
+    /// The same until the last of all streams had it, for acknowledged messages that all have.
+    until_last_ms: Latency,
+    messages: Counts,
+    /// Events that came to all streams while messages were posted.
+    frames: u64,
+    frames_per_s: f64,
+    /// How long the streams took after the posting to get what they did not have.
+    caught_up_s: f64,
+    /// How connections of streams ended.
+    ends: Ends,
+    /// Open loop only.
+    pacing: Option<Pacing>,
+    /// CPU time of the load generator.
+    client_cpu_s: Option<f64>,
+    verification: Option<Verification>,
+    published: Vec<SeedRun>,
+}
+
+type BoardReport = Report<Options, Run>;
+
+/// Writes the report to `out` and whatever files the plan names.
+pub(crate) fn write(
+    plan: &BoardPlan,
+    started: SystemTime,
+    run: BoardRun,
+    out: &mut impl Write,
+) -> Result<Outcome> {
+    let run = Run::new(plan, run);
+    let is_sound = run.messages.acknowledged > 0
+        && run.messages.new_as_repeat == 0
+        && run.verification.as_ref().is_none_or(Verification::clean);
+    let url = plan.args.servers.join(",");
+    let report = Report::new("board", &url, started, Options::new(plan), run);
+    let args = &plan.args;
+    report.write(&page(&report), args.json.as_deref(), args.html.as_deref(), out)?;
+    Ok(Outcome::of(is_sound))
+}
+
+impl Run {
+    fn new(plan: &BoardPlan, run: BoardRun) -> Self {
+        let measured = &run.measured;
+        let elapsed_s = measured.elapsed.as_secs_f64();
+        Self {
+            interrupted: measured.interrupted,
+            elapsed_s,
+            posts: Figures::new(&measured.all(), measured.elapsed),
+            each_stream_ms: Latency::of(&run.each),
+            until_last_ms: Latency::of(&run.until_last),
+            messages: run.counts,
+            frames: run.frames,
+            frames_per_s: if elapsed_s > 0.0 { float(run.frames) / elapsed_s } else { 0.0 },
+            caught_up_s: run.caught_up.as_secs_f64(),
+            ends: run.ends,
+            pacing: plan.flow.rate_per_s.map(|_| Pacing::of(measured)),
+            client_cpu_s: measured.cpu.map(|cpu| cpu.as_secs_f64()),
+            verification: run.verification,
+            published: published("board"),
+        }
+    }
+}
+
+impl Options {
+    fn new(plan: &BoardPlan) -> Self {
+        let (args, flow) = (&plan.args, &plan.flow);
+        let workload = if let (Some(rate), Until::Duration(time)) = (flow.rate_per_s, flow.until) {
+            format!("open loop at {rate} messages/s for {} s", time.as_secs_f64())
+        } else {
+            format!("closed loop, {} messages of each account", args.messages.unwrap_or_default())
+        };
+        Self {
+            workload,
+            channel: args.channel.clone(),
+            users: args.users,
+            streams: plan.streams,
+            listening: plan.listening,
+            servers: plan.sites.len(),
+            connections: flow.connections,
+            cut_s: args.cut.map(|cut| cut.as_secs_f64()),
+            timeout_s: args.timeout.as_secs_f64(),
+            patience_s: args.patience.as_secs_f64(),
+            seed: args.seed,
+            verify: args.verify,
+        }
+    }
+}
+
+fn page(report: &BoardReport) -> Page {
+    let (options, run) = (&report.options, &report.figures);
+    let mut page = report.page();
+    page.about = vec![
+        format!(
+            "{}; {} accounts, {} {}; channel {}",
+            options.workload,
+            thousands(options.users.into()),
+            thousands(options.streams.into()),
+            options.listening.name(),
+            options.channel
+        ),
+        format!(
+            "deadline {} s a try, {} s a message; seed {}",
+            options.timeout_s, options.patience_s, options.seed
+        ),
+    ];
+    let cut = options.cut_s.map(|cut_s| format!("each stream is cut every {cut_s} s on average"));
+    page.about.extend(cut);
+    page.about.extend(run.interrupted.then(|| "stopped early".to_owned()));
+    page.tiles = vec![
+        ("messages a second", decimal(run.posts.rate_per_s)),
+        ("p99 to the answer, ms", ms(run.posts.latency_ms.p99)),
+        ("p99 to the last stream, ms", ms(run.until_last_ms.p99)),
+        ("events a second, all streams", decimal(run.frames_per_s)),
+    ];
+    let points = run.posts.series.iter().filter(|point| point.width_s > 0.0).copied();
+    let series: [Series; 1] = [("posts", points.collect())];
+    let posts = &run.posts;
+    page.sections = vec![
+        Section::Table(table(run)),
+        Section::Plot(plots::throughput(&series, run.elapsed_s, posts.rate_per_s)),
+        Section::Plot(plots::latency(&series, run.elapsed_s, &posts.latency_ms)),
+        Section::Published(Published { ours: Vec::new(), known: run.published.clone() }),
+        Section::Facts(facts(run)),
+    ];
+    page.verdict = run.verification.as_ref().map(|found| found.verdict().to_owned());
+    page
+}
+
+fn table(run: &Run) -> Table {
+    let rows = [
+        ("post to answer", &run.posts.latency_ms),
+        ("post to each stream", &run.each_stream_ms),
+        ("post to the last stream", &run.until_last_ms),
+    ];
+    let row = |(name, latency): (&str, &Latency)| {
+        let named = [name.to_owned(), thousands(latency.count)];
+        named.into_iter().chain(latency.cells()).collect()
+    };
+    let titles = ["ms, from when it was due", "count"];
+    Table {
+        title: "From when a message was due",
+        head: titles.iter().chain(&Latency::TITLES).map(|&title| title.to_owned()).collect(),
+        rows: rows.map(row).to_vec(),
+        ..Table::default()
+    }
+}
+
+fn facts(run: &Run) -> Facts {
+    let mut facts = Facts::default();
+    let Counts { acknowledged, refused, unknown, retries, new_as_repeat } = run.messages;
+    let [acknowledged, refused, unknown, retries] =
+        [acknowledged, refused, unknown, retries].map(thousands);
+    facts.add(
+        "messages",
+        format!(
+            "{acknowledged} acknowledged in {:.3} s, {}/s; {refused} refused or not sent, {unknown} of unknown outcome; {retries} retries",
+            run.elapsed_s,
+            decimal(run.posts.rate_per_s)
+        ),
+    );
+    if new_as_repeat > 0 {
+        facts.add("new, but answered as sent before", thousands(new_as_repeat));
+    }
+    facts.add_errors("errors", &run.posts);
+    facts.add(
+        "events",
+        format!(
+            "{} to all streams, {}/s; the streams had everything {:.3} s after the last post",
+            thousands(run.frames),
+            decimal(run.frames_per_s),
+            run.caught_up_s
+        ),
+    );
+    let [cut, lost, refused, silent] =
+        [run.ends.cut, run.ends.lost, run.ends.refused, run.ends.silent].map(thousands);
+    facts.add(
+        "streams opened again",
+        format!("{cut} cut by us, {lost} lost, {refused} refused, {silent} silent"),
+    );
+    if let Some(cpu_s) = run.client_cpu_s {
+        facts.add("client CPU while posting", format!("{cpu_s:.2} s"));
+    }
+    facts.add_pacing(run.pacing.as_ref(), "posts");
+    let Some(found) = &run.verification else { return facts };
+    let [streams, acknowledged, unknown, stored] =
+        [found.streams.into(), found.acknowledged, found.unknown, found.unknown_stored]
+            .map(thousands);
+    facts.add(
+        "compared",
+        format!(
+            "{streams} streams with {acknowledged} acknowledged messages, and {unknown} of unknown outcome, of which {stored} are there"
+        ),
+    );
+    for (what, count) in found.faults().into_iter().filter(|(_, count)| *count > 0) {
+        facts.add(what, thousands(count));
+    }
+    facts.add_examples(&found.examples);
+    facts
+}

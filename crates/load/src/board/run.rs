@@ -1,0 +1,185 @@
+//! Runs the board's command.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result};
+use tokio_util::sync::CancellationToken;
+
+use super::cli::BoardCommand;
+use super::event::Wording;
+use super::listen::{Crowd, Ends, Listening};
+use super::messages::Messages;
+use super::plan::BoardPlan;
+use super::post::{Posted, Posts};
+use super::verify::{Verification, verify};
+use super::{people, report};
+use crate::engine::FILES_BESIDES;
+use crate::engine::control::Control;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::limits::raise_file_limit;
+use crate::engine::outcome::WriteOutcome;
+use crate::engine::run::Measured;
+use crate::engine::times::Times;
+use crate::report::page::Outcome;
+
+/// How often it is looked whether all streams have everything.
+const CATCH_UP_EVERY: Duration = Duration::from_millis(10);
+/// How much longer is listened for what comes once too often.
+const LINGER: Duration = Duration::from_millis(300);
+
+/// What became of the messages.
+#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+pub(crate) struct Counts {
+    pub(crate) acknowledged: u64,
+    /// And those that were never sent.
+    pub(crate) refused: u64,
+    pub(crate) unknown: u64,
+    /// Tries after the first.
+    pub(crate) retries: u64,
+    /// Answered at their first try as if they had been sent before.
+    pub(crate) new_as_repeat: u64,
+}
+
+/// All that a run came to.
+#[derive(Debug)]
+pub(crate) struct BoardRun {
+    /// Posts.
+    pub(crate) measured: Measured,
+    pub(crate) counts: Counts,
+    /// From when a message was due until each stream, and until the last, had it.
+    pub(crate) each: Times,
+    pub(crate) until_last: Times,
+    /// Events that came to all streams while messages were posted.
+    pub(crate) frames: u64,
+    /// How long the streams took after that.
+    pub(crate) caught_up: Duration,
+    pub(crate) ends: Ends,
+    pub(crate) verification: Option<Verification>,
+}
+
+/// Does what `command` says and writes the report to `out`.
+pub(crate) fn run_to(command: &BoardCommand, out: &mut impl Write) -> Result<Outcome> {
+    let BoardCommand::Board(args) = command;
+    let plan = Arc::new(BoardPlan::new(args)?);
+    raise_file_limit(u64::from(plan.streams) + u64::from(plan.flow.connections) + FILES_BESIDES)?;
+    let control = Control::default();
+    let interrupt = Interrupt::watch(&control)?;
+    let run = open(&plan, &control).context("nothing was measured").and_then(|listening| {
+        let started = SystemTime::now();
+        Ok((started, measure(&plan, &control, listening)?))
+    });
+    interrupt.end();
+    let (started, run) = run?;
+    report::write(&plan, started, run, out)
+}
+
+/// Everything up to the first message.
+fn open(plan: &Arc<BoardPlan>, control: &Control) -> Result<Listening> {
+    let tokens: Arc<[String]> = people::tokens(plan, control)?.into();
+    let start = people::start(plan, control, &tokens[0])?;
+    let crowd = Crowd {
+        plan: Arc::clone(plan),
+        tokens,
+        messages: Arc::new(Messages::new(plan.messages)),
+        wording: Wording::new(),
+        start,
+        over: CancellationToken::new(),
+        opened: AtomicU32::new(0),
+        frames: AtomicU64::new(0),
+        trouble: OnceLock::new(),
+    };
+    Listening::open(crowd, control)
+}
+
+fn measure(plan: &Arc<BoardPlan>, control: &Control, listening: Listening) -> Result<BoardRun> {
+    let crowd = Arc::clone(&listening.crowd);
+    let messages = Arc::clone(&crowd.messages);
+    let work = Posts {
+        plan: Arc::clone(plan),
+        control: control.clone(),
+        tokens: Arc::clone(&crowd.tokens),
+        messages: Arc::clone(&messages),
+        wording: crowd.wording.clone(),
+    };
+    let frames_before = listening.frames();
+    let posting = plan.engine(work).run(control, "messages");
+    let frames = listening.frames() - frames_before;
+    let caught_up = catch_up(&messages, plan, control);
+    let heard = listening.end()?;
+    let (measured, hands) = posting?;
+    let mut posted = Posted::default();
+    for hand in &hands {
+        posted.merge(hand);
+    }
+    let verification = plan.args.verify.then(|| verify(&messages, &heard, &posted));
+    Ok(BoardRun {
+        measured,
+        counts: Counts::new(&messages, &posted),
+        each: heard.each,
+        until_last: until_last(&messages, plan.streams),
+        frames,
+        caught_up,
+        ends: heard.ends,
+        verification,
+    })
+}
+
+impl Counts {
+    fn new(messages: &Messages, posted: &Posted) -> Self {
+        let with = |outcome| messages.with(outcome).count() as u64;
+        Self {
+            acknowledged: with(WriteOutcome::Acknowledged),
+            refused: with(WriteOutcome::Refused) + posted.not_sent,
+            unknown: with(WriteOutcome::Unknown),
+            retries: posted.retries,
+            new_as_repeat: posted.new_as_repeat,
+        }
+    }
+}
+
+/// Of the acknowledged messages that all streams have.
+fn until_last(messages: &Messages, streams: u32) -> Times {
+    let mut times = Times::new();
+    for number in messages.with(WriteOutcome::Acknowledged) {
+        if let Some(took) = messages.until_last(number, streams) {
+            times.record(took);
+        }
+    }
+    times
+}
+
+/// Waits until every stream has what is acknowledged, and a little longer; how long the former took. A
+/// message of unknown outcome is waited for where one stream has it.
+fn catch_up(messages: &Messages, plan: &BoardPlan, control: &Control) -> Duration {
+    if plan.streams == 0 {
+        return Duration::ZERO;
+    }
+    let began = Instant::now();
+    let is_everywhere = |number: &u32| {
+        let having = messages.streams(*number);
+        match messages.outcome(*number) {
+            Some(WriteOutcome::Acknowledged) => having >= plan.streams,
+            Some(WriteOutcome::Unknown) => having == 0 || having >= plan.streams,
+            Some(WriteOutcome::Refused) | None => true,
+        }
+    };
+    let mut waiting = messages.sent();
+    let was_stopped = control.stopped();
+    loop {
+        waiting.start += u32::try_from(waiting.clone().take_while(is_everywhere).count())
+            .unwrap_or(waiting.end - waiting.start);
+        // A Ctrl-C that ended the posting does not end this; one that comes now does.
+        let is_stopped = control.stopped() && !was_stopped;
+        if waiting.is_empty() || began.elapsed() > plan.args.catch_up || is_stopped {
+            break;
+        }
+        std::thread::sleep(CATCH_UP_EVERY);
+    }
+    let took = began.elapsed();
+    std::thread::sleep(LINGER.min(plan.args.catch_up));
+    took
+}

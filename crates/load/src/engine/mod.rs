@@ -1,0 +1,17 @@
+//! What sends requests and measures them: threads, connections, paces, records.
+
+pub(crate) mod batch;
+pub(crate) mod control;
+pub(crate) mod exchange;
+pub(crate) mod interrupt;
+pub(crate) mod limits;
+pub(crate) mod outcome;
+pub(crate) mod pace;
+pub(crate) mod record;
+pub(crate) mod run;
+pub(crate) mod series;
+mod threads;
+mod timer;
+pub(crate) mod times;
+
+pub(crate) use threads::{FILES_BESIDES, threads};

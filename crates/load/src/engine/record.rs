@@ -1,0 +1,155 @@
+//! What was measured. Each thread fills its own record; they are merged at the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::outcome::ErrorKind;
+use super::series::Series;
+use super::times::Times;
+
+/// The bounds of "served within", in ms.
+pub(crate) const WITHIN_MS: [u64; 4] = [10, 20, 50, 100];
+
+/// One finished request, as it goes into the record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// Since the start of the run.
+    pub(crate) done_at: Duration,
+    /// From the intended send time to the whole answer.
+    pub(crate) total: Duration,
+    /// From the request's first byte sent to the answer's first byte.
+    pub(crate) wait: Option<Duration>,
+    /// For a new connection.
+    pub(crate) connect: Option<Duration>,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) result: Result<(), ErrorKind>,
+}
+
+/// All requests of one kind.
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    pub(crate) succeeded: u64,
+    pub(crate) errors: BTreeMap<ErrorKind, u64>,
+    /// What the system said the first time.
+    pub(crate) details: BTreeMap<ErrorKind, String>,
+    pub(crate) total: Times,
+    pub(crate) wait: Times,
+    pub(crate) connect: Times,
+    pub(crate) within: [u64; WITHIN_MS.len()],
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) series: Series,
+}
+
+impl Record {
+    pub(crate) fn new() -> Self {
+        Self {
+            succeeded: 0,
+            errors: BTreeMap::new(),
+            details: BTreeMap::new(),
+            total: Times::new(),
+            wait: Times::new(),
+            connect: Times::new(),
+            within: [0; WITHIN_MS.len()],
+            sent_bytes: 0,
+            received_bytes: 0,
+            series: Series::new(),
+        }
+    }
+
+    /// Latencies are those of successes; an error only counts as one.
+    pub(crate) fn add(&mut self, sample: &Sample) {
+        self.sent_bytes += sample.sent_bytes;
+        self.received_bytes += sample.received_bytes;
+        if let Some(connect) = sample.connect {
+            self.connect.record(connect);
+        }
+        if let Err(error) = sample.result {
+            *self.errors.entry(error).or_default() += 1;
+            self.series.error(sample.done_at);
+            return;
+        }
+        self.succeeded += 1;
+        self.total.record(sample.total);
+        if let Some(wait) = sample.wait {
+            self.wait.record(wait);
+        }
+        for (count, bound_ms) in self.within.iter_mut().zip(WITHIN_MS) {
+            *count += u64::from(sample.total <= Duration::from_millis(bound_ms));
+        }
+        self.series.success(sample.done_at, sample.total);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.succeeded += other.succeeded;
+        for (kind, count) in &other.errors {
+            *self.errors.entry(*kind).or_default() += count;
+        }
+        for (kind, detail) in &other.details {
+            self.details.entry(*kind).or_insert_with(|| detail.clone());
+        }
+        self.total.merge(&other.total);
+        self.wait.merge(&other.wait);
+        self.connect.merge(&other.connect);
+        for (count, more) in self.within.iter_mut().zip(other.within) {
+            *count += more;
+        }
+        self.sent_bytes += other.sent_bytes;
+        self.received_bytes += other.received_bytes;
+        self.series.merge(&other.series);
+    }
+
+    pub(crate) fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(ms: u64, result: Result<(), ErrorKind>) -> Sample {
+        let total = Duration::from_millis(ms);
+        Sample {
+            done_at: total,
+            total,
+            wait: Some(total),
+            connect: None,
+            sent_bytes: 10,
+            received_bytes: 20,
+            result,
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_the_successes() {
+        let mut record = Record::new();
+        for ms in 1..=100 {
+            record.add(&sample(ms, Ok(())));
+        }
+        record.add(&sample(9000, Err(ErrorKind::Timeout)));
+        assert_eq!((record.succeeded, record.failed()), (100, 1));
+        assert_eq!(record.within, [10, 20, 50, 100]);
+        assert!((record.total.mean_ms() - 50.5).abs() < 1e-9);
+        assert!((record.total.deviation_ms() - 28.866).abs() < 1e-3);
+        assert!((record.total.percentile_ms(99.0) - 99.0).abs() < 0.1);
+        assert!((record.total.max_ms() - 100.0).abs() < 1e-9);
+        assert_eq!((record.sent_bytes, record.received_bytes), (1010, 2020));
+    }
+
+    #[test]
+    fn merging_records_is_recording_into_one() {
+        let (mut one, mut left, mut right) = (Record::new(), Record::new(), Record::new());
+        for ms in 1..=50 {
+            let result = if ms % 7 == 0 { Err(ErrorKind::Status(503)) } else { Ok(()) };
+            one.add(&sample(ms, result));
+            if ms % 2 == 0 { &mut left } else { &mut right }.add(&sample(ms, result));
+        }
+        left.merge(&right);
+        assert_eq!(left.errors, one.errors);
+        assert_eq!(left.within, one.within);
+        assert!((left.total.percentile_ms(50.0) - one.total.percentile_ms(50.0)).abs() < 1e-9);
+        assert!((left.total.deviation_ms() - one.total.deviation_ms()).abs() < 1e-6);
+    }
+}

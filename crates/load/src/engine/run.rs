@@ -1,0 +1,419 @@
+//! Connections that do one kind of work, over some threads, and what they measured.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use tokio::runtime::Runtime;
+use tokio::task::{JoinSet, LocalSet};
+
+use super::control::{Control, Progress, Start};
+use super::exchange::{Cost, Wire};
+use super::outcome::ErrorKind;
+use super::pace::{Flow, Next, Pace, share, share_before};
+use super::record::{Record, Sample};
+use super::threads::{follow, on_threads, threads};
+use super::times::Times;
+use crate::http::connection::{Connection, Scratch, scratch};
+use crate::http::http1::Keep;
+
+/// How long a connection of a closed loop waits after it could not connect, instead of spinning.
+const REDIAL_PAUSE: Duration = Duration::from_millis(10);
+
+/// What connections do when it is their turn.
+pub(crate) trait Work: Send + Sync + 'static {
+    /// What a connection keeps from turn to turn.
+    type Own: Default + 'static;
+    /// What a thread brings back beside what was measured.
+    type Hand: Send + 'static;
+
+    /// The kinds of turns, each with a record of its own.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// What thread `id` begins with.
+    fn hand(&self, id: u32) -> Self::Hand;
+
+    /// Does one thing.
+    async fn turn(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> Turn;
+
+    /// Whether this connection has no more turns, however many are left.
+    fn is_done(&self, _seat: &Seat<Self::Own>) -> bool {
+        false
+    }
+
+    /// A turn that was due and never taken; its kind.
+    fn missed(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> usize;
+
+    /// A turn of kind `part` has ended, or was missed.
+    fn ended(
+        &self,
+        _seat: &Seat<Self::Own>,
+        _hand: &RefCell<Self::Hand>,
+        _part: usize,
+        _: &Sample,
+    ) {
+    }
+}
+
+/// One connection, with what it needs for its turns.
+#[derive(Debug)]
+pub(crate) struct Seat<O> {
+    /// From 0 on, over all threads.
+    pub(crate) number: u64,
+    /// Which of the flows it belongs to.
+    pub(crate) flow: usize,
+    /// When the turn was due, and when the connection was free for it.
+    pub(crate) due: Instant,
+    pub(crate) began: Instant,
+    pub(crate) wire: Wire,
+    pub(crate) rng: SmallRng,
+    pub(crate) own: O,
+}
+
+/// What came of a turn.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) part: usize,
+    /// When it began, if what came before was the client's own preparation; else from when it was due.
+    pub(crate) began: Option<Instant>,
+    pub(crate) done: Instant,
+    pub(crate) cost: Cost,
+    pub(crate) result: Result<(), ErrorKind>,
+    /// What the system said about an error.
+    pub(crate) detail: Option<String>,
+}
+
+/// What a run measured.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    /// By kind of turn.
+    pub(crate) records: Vec<Record>,
+    /// Open loop: from the intended time to the sending, where a connection lay idle: the client's own
+    /// lateness.
+    pub(crate) lag: Times,
+    /// Open loop: turns that waited for a free connection.
+    pub(crate) queued: u64,
+    pub(crate) elapsed: Duration,
+    /// CPU time of this process during the run; `None` where it cannot be read.
+    pub(crate) cpu: Option<Duration>,
+    pub(crate) interrupted: bool,
+}
+
+impl Measured {
+    /// Nothing yet, of so many kinds of turns.
+    pub(crate) fn new(parts: usize) -> Self {
+        Self {
+            records: (0..parts).map(|_| Record::new()).collect(),
+            lag: Times::new(),
+            queued: 0,
+            elapsed: Duration::ZERO,
+            cpu: Some(Duration::ZERO),
+            interrupted: false,
+        }
+    }
+
+    /// Adds a later run: counts and times add up.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (record, more) in self.records.iter_mut().zip(&other.records) {
+            record.merge(more);
+        }
+        self.lag.merge(&other.lag);
+        self.queued += other.queued;
+        self.elapsed += other.elapsed;
+        self.cpu = self.cpu.zip(other.cpu).map(|(sum, more)| sum + more);
+        self.interrupted |= other.interrupted;
+    }
+
+    /// All kinds of turns as one.
+    pub(crate) fn all(&self) -> Record {
+        let mut all = Record::new();
+        for record in &self.records {
+            all.merge(record);
+        }
+        all
+    }
+}
+
+/// Some work, where it is done, and how hard.
+#[derive(Debug)]
+pub(crate) struct Engine<W> {
+    /// The servers, taken in turn.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// Connections are kept from request to request.
+    pub(crate) keep: bool,
+    /// What of an answer is looked at.
+    pub(crate) kept: Keep,
+    pub(crate) timeout: Duration,
+    /// As many threads, or as many as there are by default.
+    pub(crate) threads: Option<u32>,
+    pub(crate) seed: u64,
+    /// Tells this run from others of the same seed, so that it makes other choices.
+    pub(crate) stage: u64,
+    /// Connections and their paces.
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) work: W,
+}
+
+impl<W: Work> Engine<W> {
+    /// Does the work; what was measured, and what each thread brought back. `name` is for the progress bar.
+    pub(crate) fn run(
+        self,
+        control: &Control,
+        name: impl Into<String>,
+    ) -> Result<(Measured, Vec<W::Hand>)> {
+        let connections = self.flows.iter().map(|flow| flow.connections).sum();
+        let count = threads(self.threads, connections);
+        let shared = Arc::new(Shared {
+            control: control.clone(),
+            threads: count,
+            start: Start::new(count),
+            progress: (0..count).map(|_| Progress::default()).collect(),
+            taken: self.flows.iter().map(|_| Arc::default()).collect(),
+            engine: self,
+        });
+        let job = |id, runtime: Runtime| {
+            let shared = Arc::clone(&shared);
+            move || shared.work_on(id, &runtime)
+        };
+        let flows = &shared.engine.flows;
+        let (ended, cpu) = on_threads(count, job, |all_ended| {
+            follow(&shared.progress, flows, name.into(), all_ended);
+        })?;
+        let most = |of: fn(&Ended<W::Hand>) -> Duration| ended.iter().map(of).max();
+        let last_success = most(|ended| ended.last_success).unwrap_or_default();
+        let last_end = most(|ended| ended.measured.elapsed).unwrap_or_default();
+        let planned = flows.iter().map(|flow| flow.elapsed(last_success, last_end)).max();
+        let mut measured = Measured::new(shared.engine.work.parts());
+        let mut hands = Vec::with_capacity(ended.len());
+        for thread in ended {
+            measured.merge(&thread.measured);
+            hands.push(thread.hand);
+        }
+        let interrupted = control.stopped();
+        let elapsed = if interrupted { last_end } else { planned.unwrap_or_default() };
+        Ok((Measured { elapsed, cpu, interrupted, ..measured }, hands))
+    }
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Shared<W> {
+    engine: Engine<W>,
+    control: Control,
+    threads: u32,
+    start: Start,
+    progress: Vec<Progress>,
+    /// Turns taken, for each flow.
+    taken: Vec<Arc<AtomicU64>>,
+}
+
+/// What one thread brings back.
+struct Ended<H> {
+    /// Until the last end of any turn.
+    measured: Measured,
+    last_success: Duration,
+    hand: H,
+}
+
+impl<W: Work> Shared<W> {
+    /// Runs thread `id` to its end.
+    fn work_on(self: Arc<Self>, id: u32, runtime: &Runtime) -> Result<Ended<W::Hand>> {
+        let local = LocalSet::new();
+        let thread = runtime.block_on(local.run_until(Thread::run(self, id)))?;
+        drop(local);
+        let thread = Rc::into_inner(thread).context("a connection outlived its thread")?;
+        Ok(Ended {
+            measured: thread.measured.into_inner(),
+            last_success: thread.last_success.get(),
+            hand: thread.hand.into_inner(),
+        })
+    }
+
+    /// This thread's connections of a flow, dialled where they are kept. One that cannot be dialled now is
+    /// tried again, and counted, with its first turn.
+    async fn dial(&self, id: u32, flow: Flow) -> Vec<(u64, Connection)> {
+        let Engine { addresses, keep, kept, timeout, .. } = &self.engine;
+        let (keep, kept, timeout) = (*keep, *kept, *timeout);
+        let first = share_before(flow.connections, self.threads, id);
+        let mine = share(flow.connections, self.threads, id);
+        let addresses = addresses.iter().cycle().skip(first as usize % addresses.len().max(1));
+        let mut dialling = JoinSet::new();
+        for (number, &address) in (u64::from(first)..).zip(addresses.take(mine as usize)) {
+            dialling.spawn_local(async move {
+                let mut connection = Connection::new(address, keep, kept);
+                drop(tokio::time::timeout(timeout, connection.prepare()).await);
+                (number, connection)
+            });
+        }
+        dialling.join_all().await
+    }
+}
+
+/// One thread while it works.
+struct Thread<W: Work> {
+    shared: Arc<Shared<W>>,
+    id: u32,
+    start: Instant,
+    measured: RefCell<Measured>,
+    hand: RefCell<W::Hand>,
+    last_success: Cell<Duration>,
+}
+
+impl<W: Work> Thread<W> {
+    async fn run(shared: Arc<Shared<W>>, id: u32) -> Result<Rc<Self>> {
+        let mut dialled = Vec::with_capacity(shared.engine.flows.len());
+        for flow in &shared.engine.flows {
+            dialled.push(shared.dial(id, *flow).await);
+        }
+        let start = shared.start.begin();
+        let thread = Rc::new(Self {
+            id,
+            start,
+            measured: RefCell::new(Measured::new(shared.engine.work.parts())),
+            hand: RefCell::new(shared.engine.work.hand(id)),
+            last_success: Cell::default(),
+            shared,
+        });
+        let scratch = Rc::new(scratch());
+        let mut tasks = JoinSet::new();
+        for (flow, connections) in dialled.into_iter().enumerate() {
+            thread.start_flow(flow, connections, &scratch, &mut tasks);
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.context("a connection's task failed")?.context("the pacing timer failed")?;
+        }
+        Ok(thread)
+    }
+
+    /// Has connections take turns at the pace of their flow; in an open loop one more task wakes them.
+    fn start_flow(
+        self: &Rc<Self>,
+        flow: usize,
+        connections: Vec<(u64, Connection)>,
+        scratch: &Rc<Scratch>,
+        tasks: &mut JoinSet<io::Result<()>>,
+    ) {
+        if connections.is_empty() {
+            return;
+        }
+        let (shared, engine) = (&self.shared, &self.shared.engine);
+        let threads = (self.id, shared.threads);
+        let taken = &shared.taken[flow];
+        let pace = Rc::new(engine.flows[flow].pace(threads, self.start, taken, engine.timeout));
+        for (number, connection) in connections {
+            let seat = Seat {
+                number,
+                flow,
+                due: self.start,
+                began: self.start,
+                wire: Wire::new(connection, Rc::clone(scratch), engine.timeout),
+                rng: rng(engine.seed, &[engine.stage, flow as u64, number]),
+                own: W::Own::default(),
+            };
+            tasks.spawn_local(Rc::clone(self).drive(Rc::clone(&pace), seat));
+        }
+        let control = shared.control.clone();
+        tasks.spawn_local(async move {
+            match &*pace {
+                Pace::Open(open) => open.pace(&control).await,
+                Pace::Closed(_) => Ok(()),
+            }
+        });
+    }
+
+    /// One connection, from the first turn to the last.
+    async fn drive(self: Rc<Self>, pace: Rc<Pace>, mut seat: Seat<W::Own>) -> io::Result<()> {
+        let Shared { control, engine: Engine { work, .. }, .. } = &*self.shared;
+        let mut woken = false;
+        while !work.is_done(&seat) {
+            let (now, stopped) = (Instant::now(), control.stopped());
+            let next = match &*pace {
+                Pace::Closed(closed) => closed.take(now, stopped),
+                Pace::Open(open) => open.take(now, woken, stopped, |due| {
+                    (seat.due, seat.began) = (due, now);
+                    self.miss(&mut seat);
+                }),
+            };
+            match (next, &*pace) {
+                (Next::Send { intended, queued }, pace) => {
+                    let is_closed = matches!(pace, Pace::Closed(_));
+                    if !is_closed {
+                        self.began(now - intended, queued);
+                    }
+                    (seat.due, seat.began) = (intended, now);
+                    let turn = work.turn(&mut seat, &self.hand).await;
+                    let is_lost = turn.result == Err(ErrorKind::Connect);
+                    self.note(&seat, turn);
+                    if is_lost && is_closed {
+                        tokio::time::sleep(REDIAL_PAUSE).await;
+                    }
+                    woken = false;
+                }
+                (Next::Wait, Pace::Open(open)) => {
+                    open.lie_idle().await;
+                    woken = true;
+                }
+                (Next::Wait | Next::End, _) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn began(&self, late: Duration, queued: bool) {
+        let mut measured = self.measured.borrow_mut();
+        if queued {
+            measured.queued += 1;
+        } else {
+            measured.lag.record(late);
+        }
+    }
+
+    /// Notes a turn whose deadline passed, or whose run was stopped, before a connection was free.
+    fn miss(&self, seat: &mut Seat<W::Own>) {
+        let part = self.shared.engine.work.missed(seat, &self.hand);
+        let (cost, result) = (Cost::default(), Err(ErrorKind::NotSent));
+        self.note(seat, Turn { part, began: None, done: seat.began, cost, result, detail: None });
+    }
+
+    fn note(&self, seat: &Seat<W::Own>, turn: Turn) {
+        let sample = Sample {
+            done_at: turn.done - self.start,
+            total: turn.done - turn.began.unwrap_or(seat.due),
+            wait: turn.cost.wait,
+            connect: turn.cost.connect,
+            sent_bytes: turn.cost.sent_bytes,
+            received_bytes: turn.cost.received_bytes,
+            result: turn.result,
+        };
+        let mut measured = self.measured.borrow_mut();
+        let record = &mut measured.records[turn.part];
+        record.add(&sample);
+        if let (Err(kind), Some(detail)) = (turn.result, turn.detail) {
+            record.details.entry(kind).or_insert(detail);
+        }
+        measured.elapsed = measured.elapsed.max(sample.done_at);
+        if turn.result.is_ok() {
+            self.last_success.set(self.last_success.get().max(sample.done_at));
+        }
+        self.shared.progress[self.id as usize].count(turn.result.is_ok());
+        self.shared.engine.work.ended(seat, &self.hand, turn.part, &sample);
+    }
+}
+
+/// The choices of a connection at random, which has these numbers within the run.
+fn rng(seed: u64, numbers: &[u64]) -> SmallRng {
+    SmallRng::seed_from_u64(
+        numbers.iter().fold(seed, |seed, part| {
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(part + 1)
+        }),
+    )
+}

@@ -1,0 +1,97 @@
+//! Runs the plan: creates the links, makes the requests, verifies, reports.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use anyhow::{Context, Result};
+
+use super::cli::RequestCommand;
+use super::create::create_links;
+use super::ledger::Ledger;
+use super::plan::{Kind, Plan};
+use super::raw::RawWriter;
+use super::report::{self, Run};
+use super::verify::{Verification, verify};
+use super::work::Requests;
+use crate::engine::FILES_BESIDES;
+use crate::engine::control::Control;
+use crate::engine::interrupt::Interrupt;
+use crate::engine::limits::raise_file_limit;
+use crate::engine::outcome::ErrorKind;
+use crate::engine::run::{Engine, Measured};
+use crate::http::http1::Keep;
+use crate::report::page::Outcome;
+
+/// Does what `command` says and writes the report to `out`.
+pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<Outcome> {
+    let plan = Arc::new(Plan::new(command)?);
+    raise_file_limit(u64::from(plan.args.connections) + FILES_BESIDES)?;
+    let control = Control::default();
+    let interrupt = Interrupt::watch(&control)?;
+    create_links(&plan, &control).context("nothing was measured")?;
+    let raw = plan.args.raw.as_deref().map(RawWriter::create).transpose()?;
+    let started = SystemTime::now();
+    let mut runs = Vec::new();
+    for number in 0..plan.args.repeat {
+        if control.stopped() {
+            break;
+        }
+        runs.push(one_run(&plan, &control, number, raw.as_ref())?);
+    }
+    interrupt.end();
+    if let Some(raw) = raw {
+        raw.finish()?;
+    }
+    report::write(&plan, started, &runs, out)
+}
+
+fn one_run(
+    plan: &Arc<Plan>,
+    control: &Control,
+    number: u32,
+    raw: Option<&RawWriter>,
+) -> Result<Run> {
+    let args = &plan.args;
+    let engine = Engine {
+        addresses: vec![plan.target.address],
+        keep: !args.new_connections,
+        kept: if args.verify { Keep::Location } else { Keep::Nothing },
+        timeout: args.timeout,
+        threads: args.threads,
+        seed: args.seed,
+        stage: number.into(),
+        flows: plan.lanes.iter().map(|lane| lane.flow).collect(),
+        work: Requests {
+            plan: Arc::clone(plan),
+            run: number,
+            raw: raw.map(RawWriter::rows),
+            epoch: (Instant::now(), SystemTime::now()),
+        },
+    };
+    let name = format!("run {}/{}", number + 1, args.repeat);
+    let (measured, hands) = engine.run(control, name)?;
+    let (refused, unknown) = hands
+        .iter()
+        .fold((0, 0), |(refused, unknown), hand| (refused + hand.refused, unknown + hand.unknown));
+    let ledgers: Vec<Ledger> = hands.into_iter().map(|hand| hand.ledger).collect();
+    let verification = args.verify.then(|| check(plan, number, &measured, &ledgers)).transpose()?;
+    Ok(Run { measured, refused, unknown, verification })
+}
+
+fn check(
+    plan: &Plan,
+    number: u32,
+    measured: &Measured,
+    ledgers: &[Ledger],
+) -> Result<Verification> {
+    let mut found = if plan.put.is_some() {
+        verify(plan, number, ledgers).context("cannot read the writes back")?
+    } else {
+        Verification::default()
+    };
+    let reads = &measured.records[Kind::Get as usize];
+    found.reads_wrong = reads.errors.get(&ErrorKind::WrongTarget).copied().unwrap_or_default();
+    found.reads_checked = reads.succeeded + found.reads_wrong;
+    Ok(found)
+}

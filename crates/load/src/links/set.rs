@@ -1,0 +1,242 @@
+//! Which links are read and written, by number: names are made when needed, not kept.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::accounts::People;
+
+/// The most shorts read from a file.
+const GIVEN_MAX: usize = 10_000_000;
+
+/// A short and its target, in buffers that are used again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) short: Vec<u8>,
+    pub(crate) long: Vec<u8>,
+}
+
+impl Pair {
+    /// A short of parts, and the target that goes with it.
+    fn set(&mut self, prefix: &str, class: u8, numbers: &[(u64, usize)]) {
+        self.short.clear();
+        self.short.extend_from_slice(prefix.as_bytes());
+        self.short.push(class);
+        for &(number, width) in numbers {
+            push_base36(number, width, &mut self.short);
+        }
+        self.long.clear();
+        self.long.extend_from_slice(b"https://example.com/");
+        self.long.extend_from_slice(&self.short);
+    }
+
+    /// Link `index` of those that a run creates in order to read them.
+    pub(crate) fn for_reading(&mut self, prefix: &str, index: u64) {
+        self.set(prefix, b'g', &[(index, 1)]);
+    }
+
+    /// Write `number` of a thread; no two runs, threads or writes share a short.
+    pub(crate) fn for_writing(&mut self, prefix: &str, write: Write) {
+        self.set(
+            prefix,
+            b'p',
+            &[(write.run.into(), 2), (write.thread.into(), 2), (write.number, 1)],
+        );
+    }
+}
+
+/// The identity of one write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Write {
+    pub(crate) run: u32,
+    pub(crate) thread: u32,
+    pub(crate) number: u64,
+}
+
+/// Digits and lower-case letters, at least `width` of them.
+fn push_base36(number: u64, width: usize, out: &mut Vec<u8>) {
+    let mut digits = [b'0'; 13];
+    let mut at = digits.len();
+    let mut rest = number;
+    while rest > 0 {
+        at -= 1;
+        digits[at] =
+            b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::try_from(rest % 36).unwrap_or_default()];
+        rest /= 36;
+    }
+    out.extend_from_slice(&digits[at.min(digits.len() - width)..]);
+}
+
+/// A prefix that no other run has, from 64 random bits.
+pub(crate) fn random_prefix(bits: u64) -> String {
+    let mut prefix = Vec::with_capacity(8);
+    push_base36(bits % 36_u64.pow(8), 8, &mut prefix);
+    String::from_utf8_lossy(&prefix).into_owned()
+}
+
+/// The links that GETs go to.
+#[derive(Debug, Clone)]
+pub(crate) enum LinkSet {
+    /// One path, without a short.
+    Fixed,
+    /// Links that the run creates first.
+    Own { count: u64 },
+    /// Links that were there before.
+    Given(Vec<GivenLink>),
+    /// No links: people. What names one takes the short's place.
+    People(People),
+}
+
+/// A link from `--shorts`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GivenLink {
+    /// Percent-encoded for a path.
+    short: Vec<u8>,
+    target: Option<Vec<u8>>,
+}
+
+impl LinkSet {
+    /// Reads `--shorts`: a file if there is one of that name, else a list with commas.
+    pub(crate) fn given(text: &str) -> Result<Self> {
+        let path = Path::new(text);
+        let links: Vec<GivenLink> = if path.is_file() {
+            let content =
+                fs::read_to_string(path).with_context(|| format!("cannot read {text}"))?;
+            content
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .take(GIVEN_MAX + 1)
+                .map(GivenLink::from_line)
+                .collect()
+        } else {
+            ensure!(!text.contains('/'), "there is no file {text}");
+            text.split(',').filter(|short| !short.is_empty()).map(GivenLink::from_line).collect()
+        };
+        ensure!(!links.is_empty(), "--shorts names no short");
+        if links.len() > GIVEN_MAX {
+            bail!("--shorts takes at most {GIVEN_MAX} links");
+        }
+        Ok(Self::Given(links))
+    }
+
+    /// How many there are to choose from.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Fixed => 1,
+            Self::Own { count } => *count,
+            Self::Given(links) => links.len() as u64,
+            Self::People(people) => people.count,
+        }
+    }
+
+    /// Whether the right answer is known for each.
+    pub(crate) fn targets_known(&self) -> bool {
+        match self {
+            Self::Fixed | Self::People(_) => false,
+            Self::Own { .. } => true,
+            Self::Given(links) => links.iter().all(|link| link.target.is_some()),
+        }
+    }
+
+    /// Puts link `index` into `pair`; what has no target, or an unknown one, gets an empty one.
+    pub(crate) fn pair(&self, prefix: &str, index: u64, pair: &mut Pair) {
+        match self {
+            Self::Fixed => {}
+            Self::Own { .. } => pair.for_reading(prefix, index),
+            Self::People(people) => {
+                people.write(index, &mut pair.short);
+                pair.long.clear();
+            }
+            Self::Given(links) => {
+                let link = usize::try_from(index).ok().and_then(|index| links.get(index));
+                pair.short.clear();
+                pair.long.clear();
+                if let Some(link) = link {
+                    pair.short.extend_from_slice(&link.short);
+                    pair.long.extend_from_slice(link.target.as_deref().unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
+impl GivenLink {
+    fn from_line(line: &str) -> Self {
+        let mut words = line.split_ascii_whitespace();
+        let short = words.next().unwrap_or_default();
+        Self {
+            short: percent_encode(short),
+            target: words.next().map(|target| target.as_bytes().to_vec()),
+        }
+    }
+}
+
+/// Keeps what a path segment may hold as it is, an already encoded `%` too.
+fn percent_encode(text: &str) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@%".contains(&byte) {
+            encoded.push(byte);
+        } else {
+            encoded.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_writes_share_a_short() {
+        let mut seen = HashSet::new();
+        let mut pair = Pair::default();
+        for run in [0, 1, 35, 36, 999] {
+            for thread in [0, 1, 63] {
+                for number in [0, 1, 35, 36, 1296, u64::MAX] {
+                    pair.for_writing("abc", Write { run, thread, number });
+                    assert!(seen.insert(pair.short.clone()), "{run} {thread} {number}");
+                    assert!(pair.long.ends_with(&pair.short));
+                }
+            }
+        }
+        pair.for_reading("abc", 0);
+        assert_eq!(pair.short, b"abcg0");
+        assert!(seen.insert(pair.short));
+    }
+
+    #[test]
+    fn given_links_come_from_a_list_or_a_file() {
+        let mut pair = Pair::default();
+        let list = LinkSet::given("gg,é").unwrap();
+        list.pair("", 1, &mut pair);
+        assert_eq!(
+            (list.count(), list.targets_known(), pair.short.as_slice()),
+            (2, false, b"%C3%A9".as_slice())
+        );
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shorts");
+        fs::write(&path, "gg https://google.com/\n\nxx\thttps://example.com/\n").unwrap();
+        let file = LinkSet::given(path.to_str().unwrap()).unwrap();
+        file.pair("", 1, &mut pair);
+        assert_eq!((file.count(), file.targets_known()), (2, true));
+        assert_eq!(
+            (pair.short.as_slice(), pair.long.as_slice()),
+            (b"xx".as_slice(), b"https://example.com/".as_slice())
+        );
+
+        assert!(LinkSet::given("").is_err() && LinkSet::given("/no/such/file").is_err());
+    }
+
+    #[test]
+    fn a_random_prefix_has_eight_characters() {
+        for bits in [0, 1, u64::MAX] {
+            assert_eq!(random_prefix(bits).len(), 8);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Reads every acknowledged write back and compares its target.
+
+use std::cell::RefCell;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::ledger::Ledger;
+use super::plan::Plan;
+use super::set::{Pair, Write};
+use crate::engine::batch::{Reply, Verdict};
+use crate::engine::control::Control;
+use crate::engine::outcome::WriteOutcome;
+
+/// Shorts named as examples of what went wrong.
+const EXAMPLES_MAX: usize = 10;
+
+/// What was found.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Verification {
+    /// Acknowledged writes, distinct links.
+    pub(crate) acknowledged: u64,
+    /// Of those: there, with the right target.
+    pub(crate) verified: u64,
+    /// Not there.
+    pub(crate) missing: u64,
+    /// There, with another target.
+    pub(crate) wrong: u64,
+    /// No usable answer, after several tries.
+    pub(crate) unreadable: u64,
+    /// Acknowledged but not looked at: past the ledger's bound.
+    pub(crate) unchecked: u64,
+    /// Writes with an unknown outcome (timeout, lost connection, 5xx), distinct links.
+    pub(crate) unknown: u64,
+    /// Of those: there after all, with the right target.
+    pub(crate) unknown_stored: u64,
+    /// Of those: there, with another target, which no outcome allows.
+    pub(crate) unknown_wrong: u64,
+    /// Answers to GETs whose `Location` was compared during the run.
+    pub(crate) reads_checked: u64,
+    /// Of those: another target.
+    pub(crate) reads_wrong: u64,
+    /// Some shorts that are missing, wrong or unreadable.
+    pub(crate) examples: Vec<String>,
+}
+
+impl Verification {
+    /// Whether everything is as acknowledged.
+    pub(crate) fn clean(&self) -> bool {
+        self.missing
+            + self.wrong
+            + self.unreadable
+            + self.unchecked
+            + self.unknown_wrong
+            + self.reads_wrong
+            == 0
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.acknowledged += other.acknowledged;
+        self.verified += other.verified;
+        self.missing += other.missing;
+        self.wrong += other.wrong;
+        self.unreadable += other.unreadable;
+        self.unchecked += other.unchecked;
+        self.unknown += other.unknown;
+        self.unknown_stored += other.unknown_stored;
+        self.unknown_wrong += other.unknown_wrong;
+        self.reads_checked += other.reads_checked;
+        self.reads_wrong += other.reads_wrong;
+        let room = EXAMPLES_MAX.saturating_sub(self.examples.len());
+        self.examples.extend(other.examples.iter().take(room).cloned());
+    }
+}
+
+/// Looks at every write of run `run` that the ledgers (one per thread) know of.
+pub(crate) fn verify(plan: &Plan, run: u32, ledgers: &[Ledger]) -> Result<Verification> {
+    let same_pair = plan.put.as_ref().is_some_and(|put| put.same_pair);
+    let mut checks: Vec<(Write, WriteOutcome)> = Vec::new();
+    for (thread, ledger) in (0..).zip(ledgers) {
+        let thread = if same_pair { 0 } else { thread };
+        checks.extend(
+            ledger.to_check().map(|(number, outcome)| (Write { run, thread, number }, outcome)),
+        );
+    }
+    if same_pair {
+        // All threads wrote one link: the best outcome that any of them saw is its outcome.
+        checks.sort_by_key(|(_, outcome)| std::cmp::Reverse(*outcome));
+        checks.truncate(1);
+    }
+    let mut found = Verification {
+        unchecked: ledgers.iter().map(|ledger| ledger.untracked).sum(),
+        ..Verification::default()
+    };
+    for (_, outcome) in &checks {
+        match outcome {
+            WriteOutcome::Acknowledged => found.acknowledged += 1,
+            WriteOutcome::Unknown => found.unknown += 1,
+            WriteOutcome::Refused => {}
+        }
+    }
+    let pair = RefCell::new(Pair::default());
+    let (prefix, read_back) = (&plan.prefix, &plan.read_back);
+    plan.batch().send(
+        &Control::default(),
+        checks.into_iter(),
+        |(write, _), request| {
+            let pair = &mut *pair.borrow_mut();
+            pair.for_writing(prefix, *write);
+            read_back.template.render(&pair.short, &pair.long, request);
+        },
+        |(write, outcome), reply, last| {
+            let pair = &mut *pair.borrow_mut();
+            pair.for_writing(prefix, *write);
+            let seen = match reply {
+                Reply::Answer { status, location, .. } if read_back.expect.contains(&status) => {
+                    if location == Some(&pair.long) {
+                        Seen::Right
+                    } else {
+                        Seen::Wrong
+                    }
+                }
+                Reply::Answer { status: 404 | 410, .. } => Seen::Absent,
+                _ if last => Seen::Unreadable,
+                _ => return Verdict::Again,
+            };
+            found.count(*outcome, seen, &pair.short);
+            Verdict::Settled
+        },
+    )?;
+    Ok(found)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Right,
+    Wrong,
+    Absent,
+    Unreadable,
+}
+
+impl Verification {
+    fn count(&mut self, outcome: WriteOutcome, seen: Seen, short: &[u8]) {
+        let is_acknowledged = outcome == WriteOutcome::Acknowledged;
+        match (is_acknowledged, seen) {
+            (true, Seen::Right) => self.verified += 1,
+            (true, Seen::Wrong) => self.wrong += 1,
+            (true, Seen::Absent) => self.missing += 1,
+            (true, Seen::Unreadable) => self.unreadable += 1,
+            (false, Seen::Right) => self.unknown_stored += 1,
+            (false, Seen::Wrong) => self.unknown_wrong += 1,
+            (false, Seen::Absent | Seen::Unreadable) => {}
+        }
+        let is_amiss = seen == Seen::Wrong || (is_acknowledged && seen != Seen::Right);
+        if is_amiss && self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(String::from_utf8_lossy(short).into_owned());
+        }
+    }
+}

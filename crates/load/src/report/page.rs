@@ -1,0 +1,256 @@
+//! What a report says: one model, written as text for a terminal, as a page with plots, and as JSON.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::figures::{Figures, Latency, Pacing, ms, thousands};
+use super::html;
+use super::plot::Plot;
+use super::published::SeedRun;
+
+/// Whether the run found what it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Requests succeeded, and whatever was verified is right.
+    Sound,
+    /// `--verify` found something missing, wrong or unreadable, or no request at all succeeded.
+    Unsound,
+}
+
+impl Outcome {
+    /// Sound if so.
+    pub(crate) fn of(is_sound: bool) -> Self {
+        if is_sound { Self::Sound } else { Self::Unsound }
+    }
+
+    /// The process's exit code: 0 or 1.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Sound => 0,
+            Self::Unsound => 1,
+        }
+    }
+}
+
+/// What programs read: what was asked for, and the figures.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report<O, F> {
+    pub(crate) generator: &'static str,
+    pub(crate) command: &'static str,
+    pub(crate) url: String,
+    started_unix_s: u64,
+    pub(crate) options: O,
+    #[serde(flatten)]
+    pub(crate) figures: F,
+}
+
+impl<O: Serialize, F: Serialize> Report<O, F> {
+    pub(crate) fn new(
+        command: &'static str,
+        url: &str,
+        started: SystemTime,
+        options: O,
+        figures: F,
+    ) -> Self {
+        Self {
+            generator: concat!("lodge load ", env!("CARGO_PKG_VERSION")),
+            command,
+            url: url.to_owned(),
+            started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+            options,
+            figures,
+        }
+    }
+
+    /// A page that has nothing to say yet.
+    pub(crate) fn page(&self) -> Page {
+        Page {
+            title: format!("{} on {}", self.command, self.url),
+            generator: self.generator,
+            about: Vec::new(),
+            tiles: Vec::new(),
+            sections: Vec::new(),
+            verdict: None,
+        }
+    }
+
+    /// Writes the page as text to `out` and to the files that are named.
+    pub(crate) fn write(
+        &self,
+        page: &Page,
+        json: Option<&Path>,
+        html: Option<&Path>,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        page.text(out).context("cannot write the report")?;
+        if let Some(path) = json {
+            save(path, &(serde_json::to_string_pretty(self)? + "\n"))?;
+        }
+        if let Some(path) = html {
+            save(path, &html::render(page)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn save(path: &Path, content: &str) -> Result<()> {
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What people read.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) title: String,
+    pub(crate) generator: &'static str,
+    /// In words: what was asked for.
+    pub(crate) about: Vec<String>,
+    /// The figures that are shown large.
+    pub(crate) tiles: Vec<(&'static str, String)>,
+    pub(crate) sections: Vec<Section>,
+    /// What `--verify` came to.
+    pub(crate) verdict: Option<String>,
+}
+
+/// A part of it.
+#[derive(Debug)]
+pub(crate) enum Section {
+    Plot(Plot),
+    Table(Table),
+    Facts(Facts),
+    Published(Published),
+}
+
+/// Rows with a name and figures.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) title: &'static str,
+    /// What its figures are.
+    pub(crate) note: &'static str,
+    pub(crate) head: Vec<String>,
+    /// A row of a name alone heads those after it.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Too long for a terminal; folded on the page.
+    pub(crate) is_long: bool,
+}
+
+/// What is not a figure of the server's speed.
+#[derive(Debug, Default)]
+pub(crate) struct Facts(pub(crate) Vec<(String, String)>);
+
+impl Facts {
+    pub(crate) fn add(&mut self, name: &str, value: impl Into<String>) {
+        self.0.push((name.to_owned(), value.into()));
+    }
+
+    /// What went wrong how often, each beside `name`, and what the system said of it.
+    pub(crate) fn add_errors(&mut self, name: &str, figures: &Figures) {
+        for (kind, count) in &figures.errors_by_kind {
+            let detail = figures.error_details.get(kind);
+            let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
+            self.add(name, format!("{} {kind}{detail}", thousands(*count)));
+        }
+    }
+
+    /// `what` waited.
+    pub(crate) fn add_pacing(&mut self, pacing: Option<&Pacing>, what: &str) {
+        let Some(Pacing { lag_ms: Latency { median, p99, max, .. }, queued }) = pacing else {
+            return;
+        };
+        let [median, p99, max] = [*median, *p99, *max].map(ms);
+        self.add(
+            "pacing lag",
+            format!(
+                "median {median} ms, p99 {p99} ms, max {max} ms: the client's own lateness, which is inside the latencies"
+            ),
+        );
+        self.add("waited for a free connection", format!("{} {what}", thousands(*queued)));
+    }
+
+    /// Names examples of what is wrong.
+    pub(crate) fn add_examples(&mut self, examples: &[String]) {
+        for example in examples {
+            self.add("for example", example);
+        }
+    }
+}
+
+/// What was recorded of the systems before, beneath rows of this run.
+#[derive(Debug)]
+pub(crate) struct Published {
+    /// Kind, rate, times in ms, how, and what was measured.
+    pub(crate) ours: Vec<Ours>,
+    pub(crate) known: Vec<SeedRun>,
+}
+
+/// A row of this run beside theirs.
+#[derive(Debug)]
+pub(crate) struct Ours {
+    pub(crate) kind: &'static str,
+    pub(crate) how: String,
+    pub(crate) rate: String,
+    /// Mean, deviation, median, p90, p99, maximum.
+    pub(crate) ms: [String; 6],
+    pub(crate) measured: String,
+}
+
+impl Page {
+    /// What was asked for, in one line of the page.
+    pub(crate) fn about_line(&self) -> String {
+        self.about.join("; ")
+    }
+
+    fn text(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{} {}", self.generator, self.title.replacen(" on ", " ", 1))?;
+        for line in &self.about {
+            writeln!(out, "  {line}")?;
+        }
+        for section in &self.sections {
+            match section {
+                Section::Plot(_) => {}
+                Section::Table(table) if table.is_long => {}
+                Section::Table(table) => table.text(out)?,
+                Section::Facts(facts) => {
+                    writeln!(out)?;
+                    for (name, value) in &facts.0 {
+                        writeln!(out, "{name}: {value}")?;
+                    }
+                }
+                Section::Published(published) => {
+                    writeln!(out, "\nmeasured before, on other machines:")?;
+                    for known in &published.known {
+                        writeln!(out, "  {}", known.line())?;
+                    }
+                }
+            }
+        }
+        self.verdict.as_ref().map_or(Ok(()), |verdict| writeln!(out, "{verdict}"))
+    }
+}
+
+impl Table {
+    fn text(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out)?;
+        let lines = || std::iter::once(&self.head).chain(&self.rows);
+        let width = |column: usize| {
+            // A name alone has the line for itself.
+            let cells = lines().filter(|line| line.len() > 1).filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        for line in lines() {
+            for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
+                match column {
+                    0 => write!(out, "{cell:<width$}")?,
+                    _ => write!(out, "  {cell:>width$}")?,
+                }
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}

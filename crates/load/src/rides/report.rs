@@ -1,0 +1,238 @@
+//! The report of rides: a row for each part of the run, beside what others published.
+
+use std::io::Write;
+use std::time::SystemTime;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::plan::RidesPlan;
+use super::ride::Ranges;
+use super::stages::{RidesRun, Stage};
+use super::tally::Events;
+use super::verify::Verification;
+use crate::engine::times::float;
+use crate::report::figures::{Figures, Latency, Pacing, decimal, thousands, us_per_request};
+use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
+use crate::report::published::{SeedRun, published};
+
+/// What was asked for.
+#[derive(Debug, Serialize)]
+struct Options {
+    /// In words: what was sent, and how.
+    workload: String,
+    #[serde(flatten)]
+    ranges: Ranges,
+    seed: u64,
+    timeout_s: f64,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Run {
+    interrupted: bool,
+    rows: Vec<Row>,
+    /// Where rides were recorded.
+    events: Option<Events>,
+    /// Acknowledged events a second, over all rows.
+    events_per_s: Option<f64>,
+    /// Where they were asked for: answers that there is nothing.
+    absent: Option<u64>,
+    /// Open loop only.
+    pacing: Option<Pacing>,
+    /// CPU time of the load generator for each request.
+    client_cpu_us_per_request: Option<f64>,
+    verification: Option<Verification>,
+    published: Vec<SeedRun>,
+}
+
+/// The figures of one part of the run.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: &'static str,
+    connections: u32,
+    elapsed_s: f64,
+    figures: Figures,
+    /// Its requests are those of other rows.
+    again: bool,
+}
+
+impl Row {
+    fn new(stage: &Stage) -> Self {
+        Self {
+            name: stage.name,
+            connections: stage.connections,
+            elapsed_s: stage.elapsed.as_secs_f64(),
+            figures: Figures::new(&stage.record, stage.elapsed),
+            again: stage.again,
+        }
+    }
+}
+
+type RidesReport = Report<Options, Run>;
+
+/// Writes the report to `out` and to the file that the plan names.
+pub(crate) fn write(
+    plan: &RidesPlan,
+    started: SystemTime,
+    run: RidesRun,
+    out: &mut impl Write,
+) -> Result<Outcome> {
+    let options = Options {
+        workload: run.workload.clone(),
+        ranges: plan.args.ranges.clone(),
+        seed: plan.args.seed,
+        timeout_s: plan.args.timeout.as_secs_f64(),
+    };
+    let run = Run::new(plan.command, run);
+    let is_sound = run.rows.iter().any(|row| row.figures.succeeded > 0)
+        && run.events.is_none_or(|events| events.told_apart())
+        && run.verification.as_ref().is_none_or(Verification::clean);
+    let report = Report::new(plan.command, &plan.args.url, started, options, run);
+    report.write(&page(&report), plan.args.json.as_deref(), None, out)?;
+    Ok(Outcome::of(is_sound))
+}
+
+impl Run {
+    fn new(command: &str, run: RidesRun) -> Self {
+        let rows: Vec<Row> = run.stages.iter().map(Row::new).collect();
+        let apart = || rows.iter().filter(|row| !row.again);
+        let requests: u64 = apart().map(|row| row.figures.count).sum();
+        let elapsed_s: f64 = apart().map(|row| row.elapsed_s).sum();
+        let per_s = |events: Events| float(events.acknowledged) / elapsed_s;
+        let is_reading = command == "rides-get";
+        let beside = |known: &SeedRun| (known.kind != "post") == is_reading;
+        Self {
+            interrupted: run.interrupted,
+            events: run.events,
+            events_per_s: run.events.filter(|_| elapsed_s > 0.0).map(per_s),
+            absent: run.absent,
+            pacing: run.pacing,
+            client_cpu_us_per_request: us_per_request(run.cpu, requests),
+            verification: run.verification,
+            published: published("rides").into_iter().filter(beside).collect(),
+            rows,
+        }
+    }
+}
+
+fn page(report: &RidesReport) -> Page {
+    let (options, run) = (&report.options, &report.figures);
+    let Ranges { resorts, skiers, lifts, times, season, day } = &options.ranges;
+    let [resorts, skiers, lifts, times] =
+        [resorts, skiers, lifts, times].map(|count| thousands((*count).into()));
+    let mut page = report.page();
+    page.about = vec![
+        format!("{}; deadline {} s a try", options.workload, options.timeout_s),
+        format!(
+            "day {day} of season {season}; {resorts} resorts, {skiers} skiers, {lifts} lifts, {times} times; seed {}",
+            options.seed
+        ),
+    ];
+    if run.interrupted {
+        page.about.push("stopped early".to_owned());
+    }
+    page.sections = vec![
+        Section::Table(table(run)),
+        Section::Published(Published { ours: Vec::new(), known: run.published.clone() }),
+        Section::Facts(facts(run)),
+    ];
+    page.verdict = run.verification.as_ref().map(Verification::verdict);
+    page
+}
+
+fn table(run: &Run) -> Table {
+    let titles = ["ms", "clients", "requests", "errors", "successes/s"];
+    let row = |row: &Row| {
+        let figures = &row.figures;
+        let [connections, count, errors] =
+            [row.connections.into(), figures.count, figures.errors].map(thousands);
+        let cells = [row.name.to_owned(), connections, count, errors, decimal(figures.rate_per_s)];
+        cells.into_iter().chain(figures.latency_ms.cells()).collect()
+    };
+    Table {
+        title: "Figures",
+        head: titles.iter().chain(&Latency::TITLES).map(|&title| title.to_owned()).collect(),
+        rows: run.rows.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// What is not a figure of the server's speed.
+fn facts(run: &Run) -> Facts {
+    let mut facts = Facts::default();
+    for row in run.rows.iter().filter(|row| !row.again) {
+        facts.add_errors(&format!("errors, {}", row.name), &row.figures);
+    }
+    if let Some(cpu_us) = run.client_cpu_us_per_request {
+        facts.add("client CPU", format!("{cpu_us:.2} µs/request"));
+    }
+    facts.add_pacing(run.pacing.as_ref(), "requests");
+    if let Some(absent) = run.absent {
+        facts.add("answered that there is nothing (404)", thousands(absent));
+    }
+    if let Some(events) = &run.events {
+        add_events(&mut facts, events, run.events_per_s.unwrap_or_default());
+    }
+    if let Some(found) = &run.verification {
+        add_verification(&mut facts, found);
+    }
+    facts
+}
+
+fn add_events(facts: &mut Facts, events: &Events, per_s: f64) {
+    let [acknowledged, refused, unknown, retries] =
+        [events.acknowledged, events.refused, events.unknown, events.retries].map(thousands);
+    facts.add(
+        "events",
+        format!(
+            "{acknowledged} acknowledged, {}/s; {refused} refused or not sent, {unknown} of unknown outcome; {retries} retries",
+            decimal(per_s)
+        ),
+    );
+    let repeats = [
+        events.repeats_replayed,
+        events.repeats_as_new,
+        events.repeats_refused,
+        events.repeats_unanswered,
+    ];
+    if repeats.iter().sum::<u64>() > 0 {
+        let [replayed, as_new, refused, unanswered] = repeats.map(thousands);
+        facts.add(
+            "sent once more on purpose",
+            format!(
+                "{replayed} answered as replayed, {as_new} as new, {refused} refused, {unanswered} not answered"
+            ),
+        );
+    }
+    if events.new_as_replayed > 0 {
+        facts.add("new, but answered as replayed", thousands(events.new_as_replayed));
+    }
+    if !events.told_apart() {
+        facts.add("REPETITIONS", "NOT TOLD FROM NEW EVENTS");
+    }
+}
+
+fn add_verification(facts: &mut Facts, found: &Verification) {
+    let [days, wrong, unreadable] =
+        [found.skier_days, found.skier_days_wrong, found.skier_days_unreadable].map(thousands);
+    facts.add("read back", format!("{days} skiers' days: {wrong} wrong, {unreadable} unreadable"));
+    let [resorts, wrong] = [found.resorts, found.resorts_wrong].map(thousands);
+    facts.add("skiers counted", format!("in {resorts} resorts: {wrong} wrong"));
+    let ledger = found.ledger.map_or_else(
+        || "none".to_owned(),
+        |ledger| {
+            let [stored, least, most] = [ledger.stored, ledger.least, ledger.most].map(thousands);
+            format!("{stored} stored, and must be from {least} to {most}")
+        },
+    );
+    facts.add("ledger", ledger);
+    if found.asked_again + found.unknown > 0 {
+        let [asked, unknown] = [found.asked_again, found.unknown].map(thousands);
+        facts.add(
+            "of unknown outcome",
+            format!("{asked} events sent once more, {unknown} still unknown"),
+        );
+    }
+    facts.add_examples(&found.examples);
+}

@@ -1,0 +1,70 @@
+//! Values of options that several commands have.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+/// The longest time that an option may name.
+const DURATION_MAX: Duration = Duration::from_hours(7 * 24);
+
+/// A time as it is typed: 500ms, 10s, 2m or 1h, at most 7 days; else what is wrong with it.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let time: SignedDuration =
+        text.parse().map_err(|_| format!("`{text}` is no time; say 500ms, 10s, 2m or 1h"))?;
+    let is_fine = |time: &Duration| !time.is_zero() && *time <= DURATION_MAX;
+    let time = Duration::try_from(time).ok().filter(is_fine);
+    time.ok_or_else(|| format!("`{text}` must be more than 0 and at most 7 days"))
+}
+
+/// A number of requests a second.
+pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
+    parse_number(text, 0.001..=10_000_000.0)
+}
+
+/// A number within `range`.
+pub(crate) fn parse_number(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("`{text}` must be from {} to {}", range.start(), range.end()))
+}
+
+/// One to `most` bytes that are all `fine`, which is `what` they are.
+pub(crate) fn parse_word(
+    text: &str,
+    most: usize,
+    what: &str,
+    fine: fn(u8) -> bool,
+) -> Result<String, String> {
+    if (1..=most).contains(&text.len()) && text.bytes().all(fine) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` must be 1 to {most} {what}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_need_a_unit_and_a_size() {
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_duration("0.5m"), Ok(Duration::from_secs(30)));
+        assert_eq!(parse_duration("2m"), Ok(Duration::from_mins(2)));
+        for bad in ["10", "0s", "-1s", "s", "1d", "999h", "nanms", "infs"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rates_and_shares_are_bounded() {
+        assert_eq!(parse_rate("20000"), Ok(20_000.0));
+        assert_eq!(parse_number("0.1", 0.0..=1.0), Ok(0.1));
+        for bad in ["0", "nan", "1e9"] {
+            assert!(parse_rate(bad).is_err(), "{bad}");
+        }
+        assert!(parse_number("1.1", 0.0..=1.0).is_err());
+        assert!(parse_number("nan", 0.0..=1.0).is_err());
+    }
+}
