@@ -82,12 +82,11 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
         "{} is no data folder; `lodge load accounts-seed` makes one",
         options.data.display()
     );
-    let lodge = match &options.lodge {
-        Some(lodge) => lodge.clone(),
-        None => {
-            process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
-            servers::lodge_binary()
-        }
+    let lodge = if let Some(lodge) = &options.lodge {
+        lodge.clone()
+    } else {
+        process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+        servers::lodge_binary()
     };
     let bench = Bench::new(options, lodge)?;
     let mut tables: Vec<Table> = Vec::new();
@@ -141,8 +140,6 @@ fn text(options: &ExperimentOptions, tables: &[Table]) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "the helpers of tests fail by panicking")]
-
     use std::process::Command;
 
     use super::*;
@@ -153,7 +150,7 @@ mod tests {
         // The build of all tests has built it.
         let lodge = process::root().join("target/debug/lodge");
         if !lodge.exists() {
-            process::run("cargo", &["build", "--package", "lodge"], &[]).unwrap();
+            process::run("cargo", &["build", "--workspace", "--bin", "lodge"], &[]).unwrap();
         }
         let (data, tokens) = (folder.path("data"), folder.path("tokens"));
         let seeded = Command::new(&lodge)
