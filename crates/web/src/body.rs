@@ -19,7 +19,7 @@ use tokio::{
 use crate::{context::SiteContext, edge::each::OneOf, error::Problem};
 
 /// The longest body that any route takes, in bytes.
-pub(crate) const LONGEST_BODY_BYTES: u64 = 2 << 20;
+pub(crate) const LONGEST_BODY_BYTES: usize = 2 << 20;
 
 /// A request's whole body, within the route's limit, within half of the request's time, and while there is
 /// room for it among the bodies that are on their way.

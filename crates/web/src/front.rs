@@ -83,7 +83,7 @@ impl Front {
     }
 
     /// Every route that any app has, as method and path.
-    pub fn routes() -> Vec<(Method, &'static str)> {
+    pub fn routes() -> Vec<(Method, String)> {
         site::routes()
     }
 

@@ -107,14 +107,13 @@ impl Apps {
         settings: &SiteSettings,
         uploads: &Arc<Uploads>,
     ) -> Routes {
-        let (mut routes, mut documents) = (assets::routes(), Vec::new());
+        let mut routes = assets::routes();
         if site.navigation.links || site.navigation.accounts {
             routes = routes.merge(sign_in::routes().with(Arc::clone(site)));
         }
         if let Some(links) = self.links {
             let app = LinksApp::new(Arc::clone(site), links, settings);
             routes = routes.merge(links::routes().with(app));
-            documents.push(links::document());
         }
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
             let passes = self.rides.iter().map(rides::passes::kept);
@@ -125,7 +124,6 @@ impl Apps {
             if !site.navigation.links && !site.navigation.is_board_alone() {
                 routes = routes.merge(accounts::start().with(app));
             }
-            documents.push(accounts::document());
         }
         if let Some(rides) = self.rides {
             let app = RidesApp::new(Arc::clone(site), rides, settings);
@@ -133,10 +131,8 @@ impl Apps {
             if !site.navigation.links && !site.navigation.accounts {
                 routes = routes.merge(rides::start().with(app.clone()));
             }
-            documents.push(rides::document());
             if site.accounts.is_some() {
                 routes = routes.merge(rides::passes::routes().with(app));
-                documents.push(rides::passes::document());
             }
         }
         if let Some((board, accounts)) = self.board.zip(site.accounts.clone()) {
@@ -146,19 +142,18 @@ impl Apps {
             if site.navigation.is_board_alone() {
                 routes = routes.merge(board::start().with(app.clone()));
             }
-            documents.push(board::document());
             if let Some(hooks) = self.hooks {
                 let app = HooksApp { board: app, hooks };
                 routes = routes.merge(board::hooks_api::routes().with(app));
-                documents.push(board::hooks_api::document());
             }
         }
-        routes.merge(api_docs::routes().with(ApiDocs::new(Arc::clone(site), documents)))
+        let docs = ApiDocs::new(Arc::clone(site), [routes.document()]);
+        routes.merge(api_docs::routes().with(docs))
     }
 }
 
 /// Every route that any app has, as method and path.
-pub(crate) fn routes() -> Vec<(Method, &'static str)> {
+pub(crate) fn routes() -> Vec<(Method, String)> {
     let of_apps = [
         links::routes().list(),
         accounts::routes().list(),
@@ -174,7 +169,12 @@ pub(crate) fn routes() -> Vec<(Method, &'static str)> {
 /// What all apps say of their API.
 #[cfg(test)]
 pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 6] {
-    let (rides, passes) = (rides::document(), rides::passes::document());
-    let (board, hooks) = (board::document(), board::hooks_api::document());
-    [links::document(), accounts::document(), rides, passes, board, hooks]
+    [
+        links::routes().document(),
+        accounts::routes().document(),
+        rides::routes().document(),
+        rides::passes::routes().document(),
+        board::routes().document(),
+        board::hooks_api::routes().document(),
+    ]
 }

@@ -1,11 +1,12 @@
 //! The JSON API. Handlers parse, call the service once, and render.
 
 use axum::{Json, extract::State, response::IntoResponse};
-use http::{Method, StatusCode};
+use http::StatusCode;
 use lodge_domain::{
     Error,
     accounts::{Email, Nickname, SessionId, Username},
 };
+use utoipa_axum::routes;
 
 use super::{
     app::AccountsApp,
@@ -27,19 +28,19 @@ use crate::{
 
 pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default()
-        .on(Method::POST, "/api/accounts", sign_up)
-        .on(Method::POST, "/api/session", sign_in)
-        .on(Method::DELETE, "/api/session", sign_out)
-        .on(Method::POST, "/api/password", reset_password)
-        .on(Method::GET, "/api/me", me)
-        .on(Method::PATCH, "/api/me", edit)
-        .on(Method::DELETE, "/api/me", delete)
-        .on(Method::PUT, "/api/me/password", change_password)
-        .on(Method::GET, "/api/me/sessions", sessions)
-        .on(Method::DELETE, "/api/me/sessions", sign_out_everywhere)
-        .on(Method::DELETE, "/api/me/sessions/{id}", end_session)
-        .on(Method::GET, "/api/me/export", export)
-        .on(Method::GET, "/api/users/{username}", user)
+        .api(routes!(sign_up))
+        .api(routes!(sign_in))
+        .api(routes!(sign_out))
+        .api(routes!(reset_password))
+        .api(routes!(me))
+        .api(routes!(edit))
+        .api(routes!(delete))
+        .api(routes!(change_password))
+        .api(routes!(sessions))
+        .api(routes!(sign_out_everywhere))
+        .api(routes!(end_session))
+        .api(routes!(export))
+        .api(routes!(user))
 }
 
 /// Make an account.

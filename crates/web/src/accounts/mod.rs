@@ -9,14 +9,16 @@ mod pages;
 mod picture;
 mod providers;
 
-pub(crate) use self::{
-    app::AccountsApp, openapi::document, picture::may_come as may_bring_picture,
-};
+pub(crate) use self::{app::AccountsApp, picture::may_come as may_bring_picture};
 use crate::routes::Routes;
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<AccountsApp> {
-    api::routes().merge(pages::routes()).merge(picture::routes()).merge(providers::routes())
+    Routes::with_document(openapi::document())
+        .merge(api::routes())
+        .merge(pages::routes())
+        .merge(picture::routes())
+        .merge(providers::routes())
 }
 
 /// The start page, where no other app has one.

@@ -1,8 +1,9 @@
 //! Pictures: sent, taken away, and shown to everybody.
 
 use axum::{Json, body::Body, extract::State, response::IntoResponse};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 use lodge_domain::accounts::{Account, SessionDigest, Shape, SignedIn};
+use utoipa_axum::routes;
 
 use super::{app::AccountsApp, dto::AccountJson};
 use crate::{
@@ -29,11 +30,7 @@ pub(crate) fn may_come(path: &str, headers: &HeaderMap) -> bool {
 }
 
 pub(super) fn routes() -> Routes<AccountsApp> {
-    Routes::default().on(Method::PUT, MINE, put).on(Method::DELETE, MINE, take_away).on(
-        Method::GET,
-        "/-/pictures/{id}/{size}",
-        get,
-    )
+    Routes::default().api(routes!(put)).api(routes!(take_away)).api(routes!(get))
 }
 
 /// Who sends a picture, if they may now: they are signed in, and have not sent too many. To be asked before

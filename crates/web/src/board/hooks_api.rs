@@ -7,13 +7,14 @@ use axum::{
     extract::{FromRef, State},
     response::IntoResponse,
 };
-use http::{Method, StatusCode};
+use http::StatusCode;
 use lodge_domain::{
     Error,
     board::{Event, Hook, HookId, HookSecret, HookStanding, HookUrl, Hooks, Slug},
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema, openapi};
+use utoipa::{OpenApi, ToSchema};
+use utoipa_axum::routes;
 
 use super::{
     app::{BODY_BYTES_MAX, BoardApp},
@@ -44,20 +45,16 @@ impl FromRef<HooksApp> for Arc<SiteContext> {
 
 /// The routes about hooks.
 pub(crate) fn routes() -> Routes<HooksApp> {
-    Routes::default()
-        .on(Method::GET, "/api/board/-/hooks", list)
-        .on_within(BODY_BYTES_MAX, Method::POST, "/api/board/-/hooks", add)
-        .on(Method::DELETE, "/api/board/-/hooks/{id}", remove)
+    Routes::with_document(Document::openapi())
+        .api(routes!(list))
+        .api_within(BODY_BYTES_MAX, routes!(add))
+        .api(routes!(remove))
+        .describe(&Failures)
 }
 
 #[derive(OpenApi)]
-#[openapi(paths(list, add, remove), components(schemas(HookEventJson)), modifiers(&Failures))]
+#[openapi(components(schemas(HookEventJson)))]
 struct Document;
-
-/// Their part of the `OpenAPI` document.
-pub(crate) fn document() -> openapi::OpenApi {
-    Document::openapi()
-}
 
 /// A hook to be.
 #[derive(Deserialize, ToSchema)]

@@ -5,45 +5,14 @@ use utoipa::{
     openapi::{self, Response},
 };
 
-use super::{api, events, messages, staff};
-
 #[derive(OpenApi)]
 #[openapi(
-    paths(
-        api::channels,
-        staff::create_channel,
-        staff::edit_channel,
-        messages::list,
-        messages::post,
-        messages::get,
-        messages::edit,
-        messages::delete,
-        messages::react,
-        messages::unreact,
-        messages::report,
-        messages::picture,
-        staff::hide,
-        staff::show,
-        events::page,
-        events::stream,
-        api::people,
-        api::note_read,
-        api::search,
-        api::unread,
-        staff::reports,
-        staff::settle,
-        staff::hidden,
-        staff::bans,
-        staff::ban,
-        staff::unban
-    ),
-    modifiers(&Failures),
     tags((name = "board", description = "The message board: channels, what people write there, and what happens, told while it does."))
 )]
 struct Document;
 
-/// The app's part of the `OpenAPI` document.
-pub(crate) fn document() -> openapi::OpenApi {
+/// What the document says beside the routes.
+pub(super) fn document() -> openapi::OpenApi {
     Document::openapi()
 }
 

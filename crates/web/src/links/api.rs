@@ -5,7 +5,7 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error,
@@ -13,6 +13,7 @@ use lodge_domain::{
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
+use utoipa_axum::routes;
 
 use super::{
     dto::{
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::{
     answers,
-    body::Whole,
+    body::{LONGEST_BODY_BYTES, Whole},
     error::{HttpResult, Problem},
     links::app::{LinksApp, short_of},
     request::{self, Asked, Parameters, Segment},
@@ -36,14 +37,14 @@ const PAGE_MAX: usize = 1_000;
 
 pub(super) fn routes() -> Routes<LinksApp> {
     Routes::default()
-        .on(Method::POST, "/api/links", create)
-        .on(Method::GET, "/api/links", list)
-        .on(Method::GET, "/api/links/{short}", read)
-        .on(Method::PATCH, "/api/links/{short}", edit)
-        .on(Method::DELETE, "/api/links/{short}", delete)
-        .on(Method::GET, "/api/links/{short}/clicks", clicks)
-        .on(Method::GET, "/api/links/{short}/qr.svg", qr_code)
-        .on_long(Method::POST, "/api/bulk/links", create_many)
+        .api(routes!(create))
+        .api(routes!(list))
+        .api(routes!(read))
+        .api(routes!(edit))
+        .api(routes!(delete))
+        .api(routes!(clicks))
+        .api(routes!(qr_code))
+        .api_within(LONGEST_BODY_BYTES, routes!(create_many))
 }
 
 /// Create a link.

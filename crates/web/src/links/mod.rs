@@ -10,8 +10,9 @@ mod qr;
 pub mod redirect;
 
 use http::Method;
+use utoipa_axum::routes;
 
-pub(crate) use self::{app::LinksApp, openapi::document};
+pub(crate) use self::app::LinksApp;
 use crate::routes::Routes;
 
 /// Whether a path is of a link, its pages or none that there is: a short is a path of one part.
@@ -21,9 +22,9 @@ pub(crate) fn owns(path: &str) -> bool {
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<LinksApp> {
-    Routes::default()
-        .on(Method::PUT, "/", put::put)
-        .on(Method::GET, "/{short}", redirect::follow)
+    Routes::with_document(openapi::document())
+        .api(routes!(put::put))
+        .api(routes!(redirect::follow))
         .on(Method::POST, "/{short}", redirect::follow_with_password)
         .merge(api::routes())
         .merge(pages::routes())

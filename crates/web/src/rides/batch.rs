@@ -85,8 +85,7 @@ pub(super) async fn record(State(app): State<RidesApp>, request: Request) -> Htt
     let (parts, body) = request.into_parts();
     let whole = async {
         let head = Head::read(&app, &parts).await?;
-        let longest = usize::try_from(LONGEST_BODY_BYTES).unwrap_or(usize::MAX);
-        Ok((head, Whole::up_to(longest, &app.site, body, &app.batch_room).await?))
+        Ok((head, Whole::up_to(LONGEST_BODY_BYTES, &app.site, body, &app.batch_room).await?))
     };
     // How many lines it would have been nobody knows.
     let (head, sent) = whole.await.inspect_err(|_: &Problem| app.rides.refuse(1))?;

@@ -21,46 +21,39 @@ mod search;
 
 use http::Method;
 
-pub(crate) use self::{app::RidesApp, openapi::document};
+pub(crate) use self::app::RidesApp;
+use self::openapi::{Failures, Lines, document};
+use utoipa_axum::routes;
+
 use crate::routes::Routes;
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<RidesApp> {
-    Routes::default()
-        .on(
-            Method::POST,
-            "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}",
-            course::ride,
-        )
-        .on(
-            Method::GET,
-            "/skiers/{resortID}/seasons/{seasonID}/days/{dayID}/skiers/{skierID}",
-            course::skier_day,
-        )
-        .on(
-            Method::GET,
-            "/resorts/{resortID}/seasons/{seasonID}/day/{dayID}/skiers",
-            course::resort_day,
-        )
+    Routes::with_document(document())
+        .api(routes!(course::ride))
+        .api(routes!(course::skier_day))
+        .api(routes!(course::resort_day))
         .on(
             Method::GET,
             "/resorts/{resortID}/seasons/{seasonID}/days/{dayID}/skiers",
             course::resort_day,
         )
-        .on(Method::GET, "/skiers/{skierID}/vertical", course::vertical)
-        .on(Method::GET, "/resorts", course::resorts)
-        .on(Method::GET, "/resorts/{resortID}/seasons", course::seasons)
-        .on(Method::POST, "/resorts/{resortID}/seasons", course::add_season)
-        .on(Method::POST, "/api/rides", batch::record)
-        .on(Method::GET, "/api/rides/ledger", api::ledger)
-        .on(Method::GET, "/api/rides/resorts", api::resorts)
-        .on(Method::GET, "/api/rides/leaderboard", api::leaderboard)
-        .on(Method::GET, "/api/rides/lifts", api::lifts)
-        .on(Method::GET, "/api/rides/hours", api::hours)
-        .on(Method::GET, "/api/rides/search", search::search)
-        .on(Method::GET, "/api/rides/export.csv", export::season_csv)
-        .on(Method::GET, "/api/rides/live", api::live)
+        .api(routes!(course::vertical))
+        .api(routes!(course::resorts))
+        .api(routes!(course::seasons))
+        .api(routes!(course::add_season))
+        .api(routes!(batch::record))
+        .api(routes!(api::ledger))
+        .api(routes!(api::resorts))
+        .api(routes!(api::leaderboard))
+        .api(routes!(api::lifts))
+        .api(routes!(api::hours))
+        .api(routes!(search::search))
+        .api(routes!(export::season_csv))
+        .api(routes!(api::live))
         .merge(pages::routes())
+        .describe(&Failures)
+        .describe(&Lines)
 }
 
 /// The start page, where no other app has one.
@@ -83,7 +76,7 @@ mod tests {
     #[test]
     fn every_route_is_on_a_path_that_is_the_apps_own() {
         for (_, path) in routes().list() {
-            assert_ne!(owns(path), path.starts_with("/rides"), "a page is no part of the API");
+            assert_ne!(owns(&path), path.starts_with("/rides"), "a page is no part of the API");
         }
         for path in ["/", "/skiers2", "/api/ridesx", "/api/links", "/rides", "/resort"] {
             assert!(!owns(path), "{path}");

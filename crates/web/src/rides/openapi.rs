@@ -10,37 +10,14 @@ use utoipa::{
     },
 };
 
-use super::{
-    api, batch, course,
-    dto::{DimensionJson, EventJson, LineJson, MessageJson},
-    export, search,
-};
+use super::dto::{DimensionJson, EventJson, LineJson, MessageJson};
 use crate::api_docs::outline::LINE_SCHEMA;
 
 const ND_JSON: &str = "application/x-ndjson";
 
 #[derive(OpenApi)]
 #[openapi(
-    paths(
-        course::ride,
-        course::skier_day,
-        course::vertical,
-        course::resort_day,
-        course::resorts,
-        course::seasons,
-        course::add_season,
-        batch::record,
-        api::leaderboard,
-        api::lifts,
-        api::hours,
-        search::search,
-        export::season_csv,
-        api::live,
-        api::resorts,
-        api::ledger
-    ),
     components(schemas(MessageJson, DimensionJson, EventJson, LineJson)),
-    modifiers(&Failures, &Lines),
     tags(
         (name = "skiers", description = "Rides of skiers, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /skiers; another method than those here is answered with 405."),
         (name = "resorts", description = "Resorts and their seasons, as the course has published them. Errors are `{\"message\": …}`, whatever the path below /resorts; another method than those here is answered with 405."),
@@ -49,13 +26,13 @@ const ND_JSON: &str = "application/x-ndjson";
 )]
 struct Document;
 
-/// The app's part of the `OpenAPI` document.
-pub(crate) fn document() -> openapi::OpenApi {
+/// What the document says beside the routes.
+pub(super) fn document() -> openapi::OpenApi {
     Document::openapi()
 }
 
 /// What each line is of bodies that are lines.
-struct Lines;
+pub(super) struct Lines;
 
 impl Modify for Lines {
     fn modify(&self, document: &mut openapi::OpenApi) {
@@ -82,7 +59,7 @@ fn each_line_is(schema: &str) -> Extensions {
 }
 
 /// What can fail with every operation, and the form in which it is told.
-struct Failures;
+pub(super) struct Failures;
 
 impl Modify for Failures {
     fn modify(&self, document: &mut openapi::OpenApi) {

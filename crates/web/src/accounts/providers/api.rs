@@ -1,8 +1,9 @@
 //! Providers in the JSON API.
 
 use axum::{Json, extract::State, response::IntoResponse};
-use http::{Method, StatusCode};
+use http::StatusCode;
 use lodge_domain::accounts::NO_PROVIDER;
+use utoipa_axum::routes;
 
 use super::departure::named;
 use crate::{
@@ -17,10 +18,7 @@ use crate::{
 };
 
 pub(super) fn routes() -> Routes<AccountsApp> {
-    Routes::default()
-        .on(Method::GET, "/api/providers", providers)
-        .on(Method::GET, "/api/me/providers", mine)
-        .on(Method::DELETE, "/api/me/providers/{provider}", unlink)
+    Routes::default().api(routes!(providers)).api(routes!(mine)).api(routes!(unlink))
 }
 
 /// The providers that one can sign in by, with a browser, at `/login/by/{name}`.

@@ -8,18 +8,19 @@ mod page;
 mod samples;
 
 use http::Method;
+use utoipa_axum::routes;
 
-pub(crate) use self::{kept::kept, openapi::document};
+pub(crate) use self::kept::kept;
 use super::app::RidesApp;
 use crate::routes::Routes;
 
 /// Their routes.
 pub(crate) fn routes() -> Routes<RidesApp> {
-    Routes::default()
-        .on(Method::GET, "/api/me/passes", api::list)
-        .on(Method::PUT, "/api/me/passes/{skierID}", api::claim)
-        .on(Method::PATCH, "/api/me/passes/{skierID}", api::edit)
-        .on(Method::DELETE, "/api/me/passes/{skierID}", api::release)
+    Routes::with_document(openapi::document())
+        .api(routes!(api::list))
+        .api(routes!(api::claim))
+        .api(routes!(api::edit))
+        .api(routes!(api::release))
         .on(Method::GET, "/rides/passes", page::show)
         .on(Method::POST, "/rides/passes", page::claim)
         .on(Method::POST, "/rides/passes/{skierID}", page::change)
