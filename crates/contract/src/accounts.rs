@@ -113,6 +113,25 @@ pub async fn two_hundred_accounts_of_one_name_are_made_once(fixture: &AccountsFi
     assert_eq!(found.map(|(account, _)| account), made.pop());
 }
 
+/// All are answered with the account that the first of them made.
+pub async fn concurrent_repetitions_of_a_sign_up_make_one_account(fixture: &AccountsFixture) {
+    let (name, shared) = (fresh_name(), attempt(&fresh("key"), "body", 0));
+    let tries: Vec<_> = (0..50)
+        .map(|_| {
+            let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
+            let attempt = Some(shared.clone());
+            tokio::spawn(async move { store.add(account, attempt).await.unwrap() })
+        })
+        .collect();
+    let mut made = 0;
+    for one in tries {
+        let Done { outcome, replayed } = one.await.unwrap();
+        assert_eq!(outcome.map(|account| account.username), Some(name.clone()));
+        made += u32::from(!replayed);
+    }
+    assert_eq!(made, 1);
+}
+
 /// A repetition is answered as the first, taken or made.
 pub async fn a_repeated_sign_up_is_answered_as_the_first(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;

@@ -38,6 +38,26 @@ pub mod sessions;
 
 pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, PicturesFixture, RidesFixture};
 
+impl AsRef<dyn KeyStore> for Fixture {
+    fn as_ref(&self) -> &(dyn KeyStore + 'static) {
+        &*self.keys
+    }
+}
+
+/// The store of API keys under test, alone.
+pub struct KeysFixture {
+    /// API keys.
+    pub keys: Arc<dyn KeyStore>,
+    /// What must live as long as the store.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+impl AsRef<dyn KeyStore> for KeysFixture {
+    fn as_ref(&self) -> &(dyn KeyStore + 'static) {
+        &*self.keys
+    }
+}
+
 /// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`].
 #[macro_export]
 macro_rules! promises {
@@ -87,6 +107,19 @@ macro_rules! promises {
     };
 }
 
+/// The same of the promises of API keys, which are among those of [`promises!`] too; `$make` makes a
+/// [`KeysFixture`].
+#[macro_export]
+macro_rules! keys_promises {
+    ($make:path) => {
+        $crate::tests! { $make, $crate::KeysFixture;
+            keys::a_key_is_found_by_its_digest_and_its_number,
+            keys::a_name_is_given_once,
+            keys::a_revoked_key_stays_revoked,
+        }
+    };
+}
+
 /// The same of the accounts' promises; `$make` makes an [`AccountsFixture`].
 #[macro_export]
 macro_rules! accounts_promises {
@@ -95,6 +128,7 @@ macro_rules! accounts_promises {
             accounts::an_account_is_found_by_its_name_and_its_number,
             accounts::two_hundred_accounts_of_one_name_are_made_once,
             accounts::a_repeated_sign_up_is_answered_as_the_first,
+            accounts::concurrent_repetitions_of_a_sign_up_make_one_account,
             accounts::a_change_changes_what_it_names,
             accounts::a_picture_is_set_where_it_is_known_which_one_goes,
             accounts::a_change_is_made_where_the_role_is_the_one_it_rests_on,
