@@ -7,7 +7,7 @@ use lodge_domain::{Error, error::Cause};
 pub enum Failure {
     /// A rule refuses it, or the database cannot do it.
     Error(Error),
-    /// The database gave up the transaction in favour of another one: it can run again.
+    /// Another transaction was in the way: this one can run again.
     Deadlock(Cause),
 }
 

@@ -13,8 +13,9 @@ use crate::{
 
 statements! {
     RECALL = same("SELECT fingerprint, outcome FROM outcomes WHERE attempt = ? AND at > ?");
-    /// Takes the place only of what is older than is kept.
-    KEEP = same("REPLACE INTO outcomes (attempt, fingerprint, at, outcome, app) VALUES (?, ?, ?, ?, ?)");
+    /// What is older than is kept makes room.
+    MAKE_ROOM = same("DELETE FROM outcomes WHERE attempt = ? AND at <= ?");
+    KEEP = same("INSERT INTO outcomes (attempt, fingerprint, at, outcome, app) VALUES (?, ?, ?, ?, ?)");
 }
 
 /// How a write's result `T` stands among its app's outcomes `O`.
@@ -66,8 +67,12 @@ fn keep(
     outcome: &impl Serialize,
 ) -> Result<(), Failure> {
     let (outcome, app) = (serde_json::to_string(outcome)?, app as i64);
+    tx.execute(&MAKE_ROOM, values![&attempt.id, kept_since(attempt.at)])?;
     let values = values![&attempt.id, &attempt.fingerprint, attempt.at, &outcome, app];
-    tx.execute(&KEEP, values).map(drop)
+    let kept = tx.insert(&KEEP, values)?;
+    // Where there are several writers, one with the same attempt may have come between: its outcome
+    // counts, and is found when this transaction runs again.
+    kept.map(drop).ok_or_else(|| Failure::Deadlock("the attempt was made at the same time".into()))
 }
 
 /// From which time on, in milliseconds, outcomes count at `now`.

@@ -151,8 +151,8 @@ fn redeem(tx: &mut dyn Tx, ticket: TicketDigest, new: &NewAccount) -> Result<Red
         by: lodge_domain::accounts::Actor::Owner,
     };
     if !add(tx, &identity, account.id, &event)? {
-        // The account goes with the transaction.
-        return Err(lodge_domain::Error::unavailable("the identity was linked meanwhile").into());
+        // The account goes with the transaction, and the identity is known when it runs again.
+        return Err(Failure::Deadlock("the identity was linked at the same time".into()));
     }
     tx.execute(&USE_UP, values![&ticket.0])?;
     events::note(tx, &event)?;
