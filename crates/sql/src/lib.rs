@@ -12,6 +12,7 @@ mod keys;
 pub mod outcomes;
 mod statement;
 mod tx;
+mod workers;
 
 pub use self::{
     accounts::{SqlAccounts, SqlIdentities, SqlSessions},
@@ -20,6 +21,7 @@ pub use self::{
     keys::{KeyTable, SqlKeys, read_key},
     statement::Statement,
     tx::{Columns, FromValue, Row, Tx, Value},
+    workers::Workers,
 };
 
 /// Every statement of every store, for a test that reads their query plans. Those that list a whole

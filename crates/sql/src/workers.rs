@@ -1,0 +1,324 @@
+//! Threads that own a connection each, and the bounded queues of work before them.
+
+use std::{
+    array,
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+    time::Instant,
+};
+
+use lodge_domain::{Error, Result};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::oneshot;
+
+use crate::App;
+
+/// Threads that own a connection `C` each. Work waits in a bounded queue per app, and the apps take
+/// turns, so that a busy one delays the others by one piece of work.
+pub struct Workers<C> {
+    queues: Arc<Queues<C>>,
+}
+
+struct Queues<C> {
+    state: Mutex<State<C>>,
+    wake: Condvar,
+    ended: Condvar,
+    length_max: usize,
+}
+
+struct State<C> {
+    waiting: [VecDeque<Box<dyn Job<C>>>; App::COUNT],
+    /// The app that comes next.
+    turn: usize,
+    /// Threads that run.
+    threads: usize,
+    closed: bool,
+}
+
+/// A piece of work, whatever it answers with.
+trait Job<C>: Send {
+    /// Whether the caller has stopped waiting.
+    fn is_abandoned(&self) -> bool;
+    /// Runs it, and answers the caller.
+    fn run(self: Box<Self>, connection: &mut C);
+}
+
+struct Request<T, W> {
+    work: W,
+    reply: oneshot::Sender<Result<T>>,
+}
+
+impl<C, T, W> Job<C> for Request<T, W>
+where
+    T: Send,
+    W: FnOnce(&mut C) -> Result<T> + Send,
+{
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn run(self: Box<Self>, connection: &mut C) {
+        let Self { work, reply } = *self;
+        // A defect in one piece of work must not end the thread.
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
+            .unwrap_or_else(|_| Err(Error::internal("a request to the database panicked")));
+        // The caller may have gone meanwhile.
+        let _ = reply.send(outcome);
+    }
+}
+
+impl<C: Send + 'static> Workers<C> {
+    /// Starts a thread for each connection; `length_max` pieces of work of each app may wait.
+    ///
+    /// # Errors
+    ///
+    /// When the system starts no more threads.
+    pub fn start(
+        name: &str,
+        connections: impl IntoIterator<Item = C>,
+        length_max: usize,
+    ) -> std::io::Result<Self> {
+        let waiting = array::from_fn(|_| VecDeque::new());
+        let state = State { waiting, turn: 0, threads: 0, closed: false };
+        let queues = Queues {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            ended: Condvar::new(),
+            length_max,
+        };
+        let workers = Self { queues: Arc::new(queues) };
+        for mut connection in connections {
+            let running = Running::count(&workers.queues);
+            thread::Builder::new().name(name.to_owned()).spawn(move || {
+                while let Some(job) = running.0.take() {
+                    job.run(&mut connection);
+                }
+                // In this order, so that the connection is closed when the thread counts as ended.
+                drop(connection);
+                drop(running);
+            })?;
+        }
+        Ok(workers)
+    }
+
+    /// Runs `work` on one of the threads, unless the caller has stopped waiting before its turn.
+    ///
+    /// # Errors
+    ///
+    /// What `work` answers, and [`Error::Unavailable`] when the app's queue is full or closed.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        app: App,
+        work: impl FnOnce(&mut C) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        self.queues.push(app, Box::new(Request { work, reply }))?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+impl<C> Workers<C> {
+    /// Takes no more work; what waits is still done.
+    pub fn close(&self) {
+        self.queues.state.lock().closed = true;
+        self.queues.wake.notify_all();
+    }
+
+    /// Waits, blocking, until the threads have ended after [`Self::close`]; false if some have not by
+    /// `deadline`.
+    pub fn wait_ended(&self, deadline: Instant) -> bool {
+        let mut state = self.queues.state.lock();
+        self.queues.ended.wait_while_until(&mut state, |state| state.threads > 0, deadline);
+        state.threads == 0
+    }
+}
+
+impl<C> Drop for Workers<C> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl<C> Queues<C> {
+    fn push(&self, app: App, job: Box<dyn Job<C>>) -> Result<()> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return Err(closed());
+        }
+        let waiting = &mut state.waiting[app as usize];
+        if waiting.len() >= self.length_max {
+            waiting.retain(|job| !job.is_abandoned());
+        }
+        if waiting.len() >= self.length_max {
+            let full = format!("the queue of the database's {} is full", app.name());
+            return Err(Error::unavailable(full));
+        }
+        waiting.push_back(job);
+        drop(state);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// The next piece of work that a caller waits for, after waiting for one; none once the queues are
+    /// closed and empty.
+    fn take(&self) -> Option<Box<dyn Job<C>>> {
+        let mut state = self.state.lock();
+        loop {
+            match state.pop() {
+                Some(job) if job.is_abandoned() => {}
+                Some(job) => return Some(job),
+                None if state.closed => return None,
+                None => self.wake.wait(&mut state),
+            }
+        }
+    }
+}
+
+impl<C> State<C> {
+    fn pop(&mut self) -> Option<Box<dyn Job<C>>> {
+        let mut apps = (0..App::COUNT).map(|step| (self.turn + step) % App::COUNT);
+        let app = apps.find(|app| !self.waiting[*app].is_empty())?;
+        self.turn = (app + 1) % App::COUNT;
+        self.waiting[app].pop_front()
+    }
+}
+
+/// A thread that runs, counted until it ends in whatever way.
+struct Running<C>(Arc<Queues<C>>);
+
+impl<C> Running<C> {
+    fn count(queues: &Arc<Queues<C>>) -> Self {
+        queues.state.lock().threads += 1;
+        Self(Arc::clone(queues))
+    }
+}
+
+impl<C> Drop for Running<C> {
+    fn drop(&mut self) {
+        self.0.state.lock().threads -= 1;
+        self.0.ended.notify_all();
+    }
+}
+
+fn closed() -> Error {
+    Error::unavailable("the database is closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::mpsc::{Sender, channel},
+        time::Duration,
+    };
+
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// One thread with a list that work appends to.
+    fn one_thread(length_max: usize) -> Arc<Workers<Vec<u8>>> {
+        Arc::new(Workers::start("test", [Vec::new()], length_max).unwrap())
+    }
+
+    /// Keeps the thread busy until the sender is used or dropped.
+    async fn occupy(workers: &Arc<Workers<Vec<u8>>>) -> (Sender<()>, JoinHandle<Result<()>>) {
+        let (go_on, wait) = channel();
+        let (begun, has_begun) = oneshot::channel();
+        let workers = Arc::clone(workers);
+        let work = move |_: &mut Vec<u8>| {
+            begun.send(()).unwrap();
+            let _ = wait.recv();
+            Ok(())
+        };
+        let running = tokio::spawn(async move { workers.run(App::Links, work).await });
+        has_begun.await.unwrap();
+        (go_on, running)
+    }
+
+    async fn append(workers: &Workers<Vec<u8>>, app: App, number: u8) -> Result<()> {
+        let append = move |list: &mut Vec<u8>| {
+            list.push(number);
+            Ok(())
+        };
+        workers.run(app, append).await
+    }
+
+    async fn list(workers: &Workers<Vec<u8>>) -> Vec<u8> {
+        workers.run(App::Board, |list| Ok(list.clone())).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn past_its_length_a_queue_refuses_and_those_of_other_apps_do_not() {
+        let workers = one_thread(1);
+        let (go_on, running) = occupy(&workers).await;
+        let first = append(&workers, App::Accounts, 1);
+        let second = append(&workers, App::Accounts, 2);
+        let other = append(&workers, App::Rides, 3);
+        let finish = async {
+            drop(go_on);
+            running.await.unwrap()
+        };
+        let (first, second, other, finish) = tokio::join!(biased; first, second, other, finish);
+        assert!(matches!(second, Err(Error::Unavailable { .. })));
+        assert!(first.is_ok() && other.is_ok() && finish.is_ok());
+        assert_eq!(list(&workers).await, [1, 3]);
+    }
+
+    #[tokio::test]
+    async fn abandoned_work_is_not_run_and_keeps_no_place() {
+        let workers = one_thread(1);
+        let (go_on, running) = occupy(&workers).await;
+        let abandoned = tokio::time::timeout(Duration::ZERO, append(&workers, App::Accounts, 1));
+        assert!(abandoned.await.is_err());
+        let finish = async {
+            drop(go_on);
+            running.await.unwrap()
+        };
+        let (next, finish) = tokio::join!(biased; append(&workers, App::Accounts, 2), finish);
+        assert!(next.is_ok() && finish.is_ok());
+        assert_eq!(list(&workers).await, [2]);
+    }
+
+    #[tokio::test]
+    async fn apps_take_turns() {
+        let workers = one_thread(9);
+        let (go_on, running) = occupy(&workers).await;
+        let (one, two) = (append(&workers, App::Rides, 1), append(&workers, App::Rides, 2));
+        let (other, finish) = (append(&workers, App::Accounts, 3), async {
+            drop(go_on);
+            running.await.unwrap()
+        });
+        let done = tokio::join!(biased; one, two, other, finish);
+        assert!(matches!(done, (Ok(()), Ok(()), Ok(()), Ok(()))));
+        assert_eq!(list(&workers).await, [3, 1, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_thread_outlives_work_that_panics() {
+        let workers = one_thread(1);
+        let panicked = workers.run(App::Links, |_| -> Result<()> { panic!("on purpose") }).await;
+        assert!(matches!(panicked, Err(Error::Internal(_))));
+        append(&workers, App::Links, 1).await.unwrap();
+        assert_eq!(list(&workers).await, [1]);
+    }
+
+    #[tokio::test]
+    async fn closing_finishes_what_waits_and_takes_nothing_more() {
+        let workers = one_thread(9);
+        let (go_on, running) = occupy(&workers).await;
+        let waits = append(&workers, App::Links, 1);
+        let close = async {
+            workers.close();
+            assert!(!workers.wait_ended(Instant::now()), "a thread is at work");
+            drop(go_on);
+            running.await.unwrap()
+        };
+        let (waits, close) = tokio::join!(biased; waits, close);
+        assert!(waits.is_ok() && close.is_ok());
+        let late = append(&workers, App::Links, 2).await;
+        assert!(matches!(late, Err(Error::Unavailable { .. })));
+        assert!(workers.wait_ended(Instant::now() + Duration::from_secs(10)));
+    }
+}
