@@ -25,7 +25,10 @@ const BLOCKS: RangeInclusive<u8> = 78..=99;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Bring up what is not.
-    Up,
+    Up {
+        /// Servers that are brought up alone, such as mariadb-1; without them, all.
+        members: Vec<Member>,
+    },
     /// End everything, and remove what it stored.
     Down,
     /// One line a process: its name, `up` or `down`, its id; fails unless all are up.
@@ -46,7 +49,11 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Result<()> {
     let cluster = Cluster::of(&process::root());
     match command {
-        Command::Up => up(&cluster),
+        Command::Up { members } if members.is_empty() => up(&cluster),
+        Command::Up { members } => {
+            system::provide(FOR_CLUSTERS)?;
+            cluster.up_alone(members)
+        }
         Command::Down => cluster.down(),
         Command::Status => status(&cluster),
         Command::Kill { member } => cluster.kill(*member),

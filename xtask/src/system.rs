@@ -31,6 +31,7 @@ pub(crate) const FOR_CLUSTERS: &[Tool] = &[
     Tool { programs: &["java"], package: "openjdk-17-jre-headless" },
     Tool { programs: &["mvn"], package: "maven" },
     Tool { programs: &["/usr/lib/rabbitmq/bin/rabbitmq-server"], package: "rabbitmq-server" },
+    Tool { programs: &["/usr/sbin/mariadbd"], package: "mariadb-server" },
     Tool { programs: &["/usr/sbin/haproxy"], package: "haproxy" },
     Tool { programs: &["/usr/sbin/iptables"], package: "iptables" },
 ];

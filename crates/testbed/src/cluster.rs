@@ -110,10 +110,20 @@ impl Cluster {
     /// When something cannot be downloaded or started, or is not ready in three minutes; its log says why.
     pub fn up(&self) -> Result<()> {
         cassandra::download(&self.layout)?;
-        self.prepare()?;
+        self.prepare(Member::all())?;
         self.start_all(Member::all())?;
         wait_until("the sentinels' meeting", START, || redis::can_fail_over(&self.layout))?;
         self.wait_balanced()
+    }
+
+    /// Brings up these alone, which need no other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::up`].
+    pub fn up_alone(&self, members: &[Member]) -> Result<()> {
+        self.prepare(members.iter().copied())?;
+        self.start_all(members.iter().copied())
     }
 
     /// Starts those that are down, and waits until they are ready.
@@ -378,6 +388,7 @@ impl Cluster {
             Kind::Sentinel => redis::sentinel(layout, member),
             Kind::Cassandra => cassandra::server(layout, member),
             Kind::Rabbitmq => rabbitmq::server(layout, member),
+            Kind::Mariadb => layout.mariadb(member).command(),
             Kind::Haproxy => haproxy::server(layout, member),
             Kind::Web => self.web(member),
         }
@@ -419,13 +430,13 @@ impl Cluster {
     }
 
     /// Makes the folders, secrets and configurations of those that have none.
-    fn prepare(&self) -> Result<()> {
+    fn prepare(&self, members: impl Iterator<Item = Member>) -> Result<()> {
         let layout = &self.layout;
         for folder in ["log", "run", "secrets"] {
             fs::create_dir_all(layout.root().join(folder))?;
         }
         fs::set_permissions(layout.root().join("secrets"), fs::Permissions::from_mode(0o700))?;
-        for kind in [Kind::Redis, Kind::Rabbitmq] {
+        for kind in [Kind::Redis, Kind::Rabbitmq, Kind::Mariadb] {
             make_secret(&layout.secret_file(kind))?;
         }
         if !layout.authority().key().exists() {
@@ -433,13 +444,17 @@ impl Cluster {
                 .filter(|member| matches!(member.kind, Kind::Cassandra | Kind::Rabbitmq));
             layout.authority().make(of_tls.map(|member| layout.ip(member)))?;
         }
-        for member in Member::all().filter(|member| !layout.folder(*member).exists()) {
+        for member in members.filter(|member| !layout.folder(*member).exists()) {
             fs::create_dir_all(layout.folder(member))?;
             match member.kind {
                 Kind::Redis => redis::prepare_server(layout, member),
                 Kind::Sentinel => redis::prepare_sentinel(layout, member),
                 Kind::Cassandra => cassandra::prepare(layout, member),
                 Kind::Rabbitmq => rabbitmq::prepare(layout, member),
+                Kind::Mariadb => {
+                    let password = layout.secret(Kind::Mariadb)?;
+                    layout.mariadb(member).prepare(layout.cache(), &password, None)
+                }
                 Kind::Haproxy => haproxy::prepare(layout, member),
                 Kind::Web => Ok(()),
             }

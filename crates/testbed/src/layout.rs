@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     authority::Authority,
+    mariadb::Mariadb,
     member::{Kind, Member},
 };
 
@@ -55,8 +56,14 @@ impl Layout {
         &self.root
     }
 
-    pub(crate) fn cache(&self) -> &Path {
+    /// Where downloads and what is made once are kept.
+    pub fn cache(&self) -> &Path {
         &self.cache
+    }
+
+    /// A database server.
+    pub fn mariadb(&self, member: Member) -> Mariadb {
+        Mariadb::new(self.folder(member), self.address(member))
     }
 
     /// The folder of one process.
@@ -79,6 +86,7 @@ impl Layout {
             Kind::Sentinel => 26379,
             Kind::Cassandra => 9042,
             Kind::Rabbitmq => 5672,
+            Kind::Mariadb => 3306,
             Kind::Haproxy | Kind::Web => 8080,
         };
         SocketAddr::new(self.ip(member), port)
@@ -93,6 +101,7 @@ impl Layout {
             Kind::Rabbitmq => 3,
             Kind::Web => 4,
             Kind::Haproxy => 5,
+            Kind::Mariadb => 6,
         };
         Ipv4Addr::new(127, self.block, net, member.number).into()
     }
@@ -139,7 +148,7 @@ impl Layout {
         Member::of(kind).map(|member| self.address(member)).collect()
     }
 
-    /// The file that holds the password of Redis, or of RabbitMQ.
+    /// The file that holds the password of Redis, RabbitMQ or MariaDB.
     pub fn secret_file(&self, kind: Kind) -> PathBuf {
         self.root.join("secrets").join(Member { kind, number: 1 }.to_string())
     }
@@ -188,7 +197,7 @@ impl Layout {
         SocketAddr::new(self.ip(member), 5671)
     }
 
-    /// The password of Redis, or of RabbitMQ.
+    /// The password of Redis, RabbitMQ or MariaDB.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! A real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, HAProxy and Lodge's
-//! own web processes, from packages, with no container. All of its state is under one folder, and every
+//! A real cluster on loopback addresses: Redis under Sentinel, Cassandra, RabbitMQ, MariaDB, HAProxy and
+//! Lodge's own web processes, from packages, with no container. All of its state is under one folder, and every
 //! process is known by its id and start time, so that a later command, or another program, finds it.
 
 mod authority;
@@ -9,6 +9,7 @@ mod cut;
 mod depth;
 mod haproxy;
 mod layout;
+pub mod mariadb;
 mod member;
 mod process;
 mod rabbitmq;
@@ -19,5 +20,6 @@ pub use authority::Authority;
 pub use cluster::{Cluster, Deployment};
 pub use depth::{DEPTH, NIGHTLY, by_depth, is_nightly};
 pub use layout::Layout;
+pub use mariadb::Mariadb;
 pub use member::{Kind, Member};
 pub use web::Witness;

@@ -15,6 +15,8 @@ pub enum Kind {
     Cassandra,
     /// A RabbitMQ node.
     Rabbitmq,
+    /// A MariaDB server.
+    Mariadb,
     /// The load balancer.
     Haproxy,
     /// A web process of Lodge.
@@ -23,13 +25,20 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order in which they are started.
-    pub const ALL: [Self; 6] =
-        [Self::Redis, Self::Sentinel, Self::Cassandra, Self::Rabbitmq, Self::Haproxy, Self::Web];
+    pub const ALL: [Self; 7] = [
+        Self::Redis,
+        Self::Sentinel,
+        Self::Cassandra,
+        Self::Rabbitmq,
+        Self::Mariadb,
+        Self::Haproxy,
+        Self::Web,
+    ];
 
     /// How many processes there are of it.
     pub const fn count(self) -> u8 {
         match self {
-            Self::Haproxy => 1,
+            Self::Mariadb | Self::Haproxy => 1,
             _ => 3,
         }
     }
@@ -40,6 +49,7 @@ impl Kind {
             Self::Sentinel => "sentinel",
             Self::Cassandra => "cassandra",
             Self::Rabbitmq => "rabbitmq",
+            Self::Mariadb => "mariadb",
             Self::Haproxy => "haproxy",
             Self::Web => "web",
         }

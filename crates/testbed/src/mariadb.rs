@@ -1,0 +1,133 @@
+//! MariaDB servers.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    Authority,
+    process::{listens, run},
+};
+
+/// The user of Lodge.
+pub const USER: &str = "lodge";
+
+/// A server: its files are in a folder of its own.
+#[derive(Debug, Clone)]
+pub struct Mariadb {
+    folder: PathBuf,
+    address: SocketAddr,
+}
+
+impl Mariadb {
+    /// The server with its files in `folder`.
+    pub fn new(folder: impl Into<PathBuf>, address: SocketAddr) -> Self {
+        Self { folder: folder.into(), address }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Makes its files, from those that an installation leaves, which are made once and kept in `cache`.
+    /// At each start the server sees to it that the user [`USER`] has `password` and may do everything
+    /// with databases whose names begin with `lodge`.
+    ///
+    /// # Errors
+    ///
+    /// When MariaDB cannot be installed there.
+    pub fn prepare(&self, cache: &Path, password: &str, tls: Option<&Authority>) -> Result<()> {
+        let template = template(cache)?;
+        fs::create_dir_all(&self.folder)?;
+        copy(&template, &self.data())?;
+        let certificates = tls.map_or_else(String::new, |tls| {
+            format!(
+                "ssl_cert = {}\nssl_key = {}\nssl_ca = {}\n",
+                tls.certificate().display(),
+                tls.key().display(),
+                tls.root().display()
+            )
+        });
+        let (data, folder) = (self.data(), self.folder.display());
+        // Paths of sockets are short: this one is relative to the data.
+        let text = format!(
+            "[mariadbd]\ndatadir = {}\nsocket = socket\npid_file = pid\n\
+             bind_address = {}\nport = {}\nskip_name_resolve\ninit_file = {folder}/init.sql\n\
+             innodb_flush_log_at_trx_commit = 1\nlog_bin = {folder}/binlog\nsync_binlog = 1\nserver_id = 1\n\
+             innodb_buffer_pool_size = 64M\ninnodb_log_file_size = 16M\nperformance_schema = OFF\n\
+             max_connections = 500\n{certificates}",
+            data.display(),
+            self.address.ip(),
+            self.address.port(),
+        );
+        fs::write(self.folder.join("my.cnf"), text)?;
+        let user = format!("'{USER}'@'%'");
+        let init = format!(
+            "CREATE USER IF NOT EXISTS {user} IDENTIFIED BY '{password}';\n\
+             GRANT ALL ON `lodge%`.* TO {user};\n"
+        );
+        Ok(fs::write(self.folder.join("init.sql"), init)?)
+    }
+
+    /// How it is started.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new("/usr/sbin/mariadbd");
+        command.arg(format!("--defaults-file={}", self.folder.join("my.cnf").display()));
+        if rustix::process::geteuid().is_root() {
+            command.arg("--user=root");
+        }
+        command
+    }
+
+    /// Whether it takes connections.
+    pub fn is_ready(&self) -> bool {
+        listens(self.address)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+}
+
+/// The files of a server that was installed and never started.
+fn template(cache: &Path) -> Result<PathBuf> {
+    let template = cache.join("mariadb");
+    if template.exists() {
+        return Ok(template);
+    }
+    // Made under a name of its own first: several processes may want it at once.
+    let own = cache.join(format!("mariadb-{}", std::process::id()));
+    fs::create_dir_all(&own)?;
+    let mut install = Command::new("mariadb-install-db");
+    install
+        .args(["--no-defaults", "--auth-root-authentication-method=socket", "--skip-test-db"])
+        .arg(format!("--datadir={}", own.display()));
+    if rustix::process::geteuid().is_root() {
+        install.arg("--user=root");
+    }
+    run(&mut install)?;
+    if fs::rename(&own, &template).is_err() {
+        fs::remove_dir_all(&own)?;
+    }
+    Ok(template)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (entry, to) = (entry?, to.to_owned());
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy(&from, &to)?;
+        } else {
+            fs::copy(&from, &to).with_context(|| format!("{} cannot be copied", from.display()))?;
+        }
+    }
+    Ok(())
+}
