@@ -3,6 +3,7 @@
 
 pub mod behind;
 pub mod cassandra;
+pub mod mariadb;
 pub mod rabbitmq;
 pub mod redis;
 mod tls;

@@ -1,13 +1,15 @@
 //! TLS to an engine.
 
-use std::sync::Arc;
+use std::{io::Write as _, sync::Arc};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lodge_domain::{Error, Result};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject as _},
 };
+use tempfile::NamedTempFile;
 
 /// What is trusted.
 #[derive(Debug, Clone)]
@@ -32,6 +34,21 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .map_err(Error::internal)?;
         Ok(Arc::new(client.with_root_certificates(self.roots()?).with_no_client_auth()))
+    }
+
+    /// A file of the trusted certificates, PEM, for a driver that reads no other form.
+    pub(crate) fn authorities_file(&self) -> Result<NamedTempFile> {
+        let pem = self.authorities_pem.clone().unwrap_or_else(|| {
+            let machine = rustls_native_certs::load_native_certs().certs;
+            let lines = |certificate: &CertificateDer<'_>| {
+                let text = STANDARD.encode(certificate);
+                format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+            };
+            machine.iter().map(lines).collect()
+        });
+        let mut file = NamedTempFile::new().map_err(Error::unavailable)?;
+        file.write_all(pem.as_bytes()).map_err(Error::unavailable)?;
+        Ok(file)
     }
 
     fn roots(&self) -> Result<RootCertStore> {

@@ -4,6 +4,7 @@
 
 mod behind;
 mod cassandra;
+mod mariadb;
 mod muffled;
 mod own_redis;
 mod redis;

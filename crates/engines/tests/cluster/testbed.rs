@@ -1,6 +1,9 @@
 //! Where the cluster is.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use lodge_testbed::{Cluster, Kind, Layout, Member};
 
@@ -27,7 +30,16 @@ pub(crate) fn flush(prefix: &str) {
 }
 
 fn cluster(needed: &[Kind]) -> Cluster {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let workspace = workspace();
     let members = needed.iter().flat_map(|kind| Member::of(*kind));
     Cluster::up_with(&workspace, members).unwrap()
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Where what is made once for all servers is kept.
+pub(crate) fn cache() -> PathBuf {
+    Layout::of(&workspace()).cache().to_owned()
 }

@@ -1,0 +1,116 @@
+//! A thread's own connection, which is replaced when it breaks.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use lodge_domain::{Error, Result};
+use lodge_sql::{Failure, Tx};
+
+use super::{
+    options::{Servers, Use},
+    tx::Link,
+};
+
+/// How often a transaction is run that the server gives up in favour of another one.
+const TRIES: u32 = 4;
+
+/// Between two attempts to connect; meanwhile requests are refused.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// A connection, or the way to a new one.
+pub(super) struct Connection {
+    servers: Arc<Servers>,
+    of_use: Use,
+    link: Option<Link>,
+    not_before: Option<Instant>,
+    pause: Duration,
+}
+
+impl Connection {
+    /// One that is opened when it is first used.
+    pub(super) fn new(servers: Arc<Servers>, of_use: Use) -> Self {
+        Self { servers, of_use, link: None, not_before: None, pause: PAUSE_MIN }
+    }
+
+    /// Runs `work` in a transaction, again if the server gives that up in favour of another one.
+    pub(super) fn write<T>(
+        &mut self,
+        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
+    ) -> Result<T> {
+        for _ in 1..TRIES {
+            match self.transaction(work) {
+                Err(Failure::Deadlock(cause)) => {
+                    tracing::debug!(%cause, "a transaction runs again");
+                }
+                outcome => return Ok(outcome?),
+            }
+        }
+        Ok(self.transaction(work)?)
+    }
+
+    /// Runs `work`, of which each statement sees what was committed before it; once more if the
+    /// connection turns out to be broken.
+    pub(super) fn read<T>(
+        &mut self,
+        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
+    ) -> Result<T> {
+        if let Some(mut link) = self.link.take() {
+            let outcome = work(&mut link);
+            if !link.is_lost() {
+                self.link = Some(link);
+                return Ok(outcome?);
+            }
+        }
+        let mut link = self.open()?;
+        let outcome = work(&mut link);
+        self.link = Some(link).filter(|link| !link.is_lost());
+        Ok(outcome?)
+    }
+
+    /// If `work` panics, the connection goes, and with it the transaction.
+    fn transaction<T>(
+        &mut self,
+        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut link = self.begin()?;
+        // Where the answer to COMMIT is lost, it is not known whether it was done.
+        let outcome = work(&mut link).and_then(|done| link.run("COMMIT").map(|()| done));
+        if outcome.is_ok() || link.run("ROLLBACK").is_ok() {
+            self.link = Some(link).filter(|link| !link.is_lost());
+        }
+        outcome
+    }
+
+    fn begin(&mut self) -> Result<Link, Failure> {
+        if let Some(mut link) = self.link.take()
+            && link.run("BEGIN").is_ok()
+        {
+            return Ok(link);
+        }
+        // None was open, or the server ended it while it was idle, and nothing has run.
+        let mut link = self.open()?;
+        link.run("BEGIN")?;
+        Ok(link)
+    }
+
+    fn open(&mut self) -> Result<Link, Failure> {
+        if self.not_before.is_some_and(|not_before| Instant::now() < not_before) {
+            return Err(Error::unavailable("MariaDB could not be reached a moment ago").into());
+        }
+        match self.servers.connect(self.of_use) {
+            Ok(connection) => {
+                (self.not_before, self.pause) = (None, PAUSE_MIN);
+                Ok(Link::new(connection))
+            }
+            Err(error) => {
+                self.not_before = Some(Instant::now() + self.pause);
+                self.pause = PAUSE_MAX.min(2 * self.pause);
+                tracing::warn!(%error, "MariaDB cannot be reached");
+                Err(Error::unavailable(error).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a failed statement means.
+
+use lodge_domain::Error;
+use lodge_sql::Failure;
+
+/// Error numbers of the server, as its manual lists them.
+mod code {
+    pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
+    pub(super) const DISK_FULL: u16 = 1021;
+    pub(super) const RECORD_CHANGED: u16 = 1020;
+    pub(super) const NODE_NOT_READY: u16 = 1047;
+    pub(super) const SHUTDOWN: u16 = 1053;
+    pub(super) const DUPLICATE: u16 = 1062;
+    pub(super) const TABLE_FULL: u16 = 1114;
+    pub(super) const TOO_MANY_OF_USER: u16 = 1203;
+    pub(super) const LOCK_WAIT: u16 = 1205;
+    pub(super) const DEADLOCK: u16 = 1213;
+    pub(super) const READ_ONLY: u16 = 1290;
+    pub(super) const INTERRUPTED: u16 = 1317;
+    pub(super) const KILLED: u16 = 1927;
+    pub(super) const STATEMENT_TIME: u16 = 1969;
+}
+
+/// Whether an inserted row's unique key is taken.
+pub(super) fn is_duplicate(error: &mysql::Error) -> bool {
+    number(error) == Some(code::DUPLICATE)
+}
+
+/// Whether the connection is of no more use: it broke, or its server serves no writes any more.
+pub(super) fn is_lost(error: &mysql::Error) -> bool {
+    number(error).is_none_or(|number| {
+        matches!(number, code::NODE_NOT_READY | code::SHUTDOWN | code::READ_ONLY | code::KILLED)
+    })
+}
+
+/// What a piece of work is told.
+pub(super) fn failure(error: mysql::Error) -> Failure {
+    match number(&error) {
+        Some(code::DEADLOCK | code::LOCK_WAIT | code::RECORD_CHANGED) => {
+            Failure::Deadlock(error.into())
+        }
+        None
+        | Some(
+            code::TOO_MANY_CONNECTIONS
+            | code::TOO_MANY_OF_USER
+            | code::DISK_FULL
+            | code::TABLE_FULL
+            | code::NODE_NOT_READY
+            | code::SHUTDOWN
+            | code::READ_ONLY
+            | code::INTERRUPTED
+            | code::KILLED
+            | code::STATEMENT_TIME,
+        ) => Error::unavailable(error).into(),
+        Some(_) => Error::internal(error).into(),
+    }
+}
+
+/// The server's number of an error, if the server answered.
+fn number(error: &mysql::Error) -> Option<u16> {
+    if let mysql::Error::MySqlError(error) = error { Some(error.code) } else { None }
+}

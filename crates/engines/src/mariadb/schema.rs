@@ -1,0 +1,106 @@
+//! The schema and its versions.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use lodge_domain::{Error, Result};
+use lodge_sql::Failure;
+use mysql::{Conn, prelude::Queryable as _};
+use uuid::Uuid;
+
+use super::failure::{failure, is_duplicate};
+
+/// The statements that bring a database from each version to the next. Each statement is committed by
+/// itself, so each can run again.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_accounts.sql")];
+
+/// Seconds after which the claim of a process that died is free.
+const CLAIM_SECONDS: u32 = 30;
+
+/// How long another process is waited for that brings up the schema.
+const WAIT: Duration = Duration::from_mins(2);
+const STEP: Duration = Duration::from_millis(100);
+
+/// Brings the schema to this Lodge's version; of processes that start together, one does so and the
+/// others wait. A claim is a row that one of them changes: a lock of the server's is known to one node.
+pub(super) fn migrate(connection: &mut Conn) -> Result<()> {
+    let holder = Uuid::new_v4();
+    let mut migration = Migration { connection, holder };
+    let deadline = Instant::now() + WAIT;
+    migration.prepare()?;
+    loop {
+        let version = migration.version()?;
+        let Some(missing) = MIGRATIONS.get(version..) else {
+            return Err(Error::internal(format!(
+                "the database was made by a newer Lodge (its schema is {version}, this one knows {})",
+                MIGRATIONS.len()
+            )));
+        };
+        let Some(next) = missing.first() else { return Ok(()) };
+        if migration.claim(version)? {
+            migration.bring_up(version, next)?;
+        } else if Instant::now() > deadline {
+            return Err(Error::unavailable("another process is bringing up the schema"));
+        } else {
+            thread::sleep(STEP);
+        }
+    }
+}
+
+struct Migration<'c> {
+    connection: &'c mut Conn,
+    holder: Uuid,
+}
+
+impl Migration<'_> {
+    /// Makes the row that tells the version.
+    fn prepare(&mut self) -> Result<()> {
+        self.run(
+            "CREATE TABLE IF NOT EXISTS schema_version (id TINYINT NOT NULL PRIMARY KEY, \
+             version INT NOT NULL, holder BINARY(16), held_until BIGINT NOT NULL) ENGINE = InnoDB",
+        )?;
+        let first = "INSERT INTO schema_version (id, version, held_until) VALUES (1, 0, 0)";
+        match self.connection.query_drop(first) {
+            Err(error) if !is_duplicate(&error) => Err(failure(error).into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn version(&mut self) -> Result<usize> {
+        let version =
+            self.connection.query_first("SELECT version FROM schema_version WHERE id = 1");
+        let version: Option<usize> = version.map_err(failure)?;
+        version.ok_or_else(|| Error::internal("the schema's version is not there"))
+    }
+
+    /// Whether this process is now the one that brings up the schema from this version.
+    fn claim(&mut self, version: usize) -> Result<bool> {
+        let claim = format!(
+            "UPDATE schema_version SET holder = ?, held_until = UNIX_TIMESTAMP() + {CLAIM_SECONDS} \
+             WHERE id = 1 AND version = ? AND held_until < UNIX_TIMESTAMP()"
+        );
+        match self.connection.exec_drop(claim, (self.holder.as_bytes(), version)).map_err(failure) {
+            Ok(()) => Ok(self.connection.affected_rows() == 1),
+            Err(Failure::Deadlock(_)) => Ok(false),
+            Err(failed) => Err(failed.into()),
+        }
+    }
+
+    fn bring_up(&mut self, version: usize, statements: &str) -> Result<()> {
+        for statement in statements.split(";\n").filter(|text| !text.trim().is_empty()) {
+            self.run(statement)?;
+        }
+        // If it took longer than the claim, another process has run the same statements again, and it
+        // may have noted the version.
+        let note = "UPDATE schema_version SET version = ?, holder = NULL, held_until = 0 \
+             WHERE id = 1 AND version = ? AND holder = ?";
+        let values = (version + 1, version, self.holder.as_bytes());
+        self.connection.exec_drop(note, values).map_err(|error| failure(error).into())
+    }
+
+    fn run(&mut self, statement: &str) -> Result<()> {
+        self.connection.query_drop(statement).map_err(|error| failure(error).into())
+    }
+}

@@ -1,0 +1,105 @@
+//! Statements on one connection, in the driver's terms.
+
+use lodge_domain::Error;
+use lodge_sql::{Columns, Failure, Row, Statement, Tx, Value};
+use mysql::{Params, prelude::Queryable as _};
+
+use super::failure::{failure, is_duplicate, is_lost};
+
+/// A connection that is open.
+pub(super) struct Link {
+    connection: mysql::Conn,
+    lost: bool,
+}
+
+impl Link {
+    pub(super) fn new(connection: mysql::Conn) -> Self {
+        Self { connection, lost: false }
+    }
+
+    /// Whether it broke, and is to be replaced.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Runs a text without parameters that finds no rows.
+    pub(super) fn run(&mut self, sql: &str) -> Result<(), Failure> {
+        self.connection.query_drop(sql).map_err(|error| noted(&mut self.lost, error))
+    }
+}
+
+/// Notes whether the connection broke.
+fn noted(lost: &mut bool, error: mysql::Error) -> Failure {
+    *lost |= is_lost(&error);
+    failure(error)
+}
+
+impl Tx for Link {
+    fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<u64, Failure> {
+        let done = self.connection.exec_drop(statement.mariadb, parameters(values));
+        done.map_err(|error| noted(&mut self.lost, error))?;
+        Ok(self.connection.affected_rows())
+    }
+
+    fn insert(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Option<i64>, Failure> {
+        match self.connection.exec_drop(statement.mariadb, parameters(values)) {
+            Ok(()) => {
+                let key = i64::try_from(self.connection.last_insert_id());
+                key.map(Some).map_err(|error| Error::internal(error).into())
+            }
+            // InnoDB has undone the statement, and nothing before it.
+            Err(error) if is_duplicate(&error) => Ok(None),
+            Err(error) => Err(noted(&mut self.lost, error)),
+        }
+    }
+
+    fn query(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+        row: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Self { connection, lost } = self;
+        let found = connection.exec_iter(statement.mariadb, parameters(values));
+        for next in found.map_err(|error| noted(lost, error))? {
+            let next = next.map_err(|error| noted(lost, error))?;
+            row(Row(&Found(next)))?;
+        }
+        Ok(())
+    }
+}
+
+fn parameters(values: &[Value<'_>]) -> Params {
+    let parameter = |value: &Value<'_>| match *value {
+        Value::Null => mysql::Value::NULL,
+        Value::Int(number) => mysql::Value::Int(number),
+        Value::Text(text) => mysql::Value::Bytes(text.as_bytes().to_vec()),
+        Value::Bytes(bytes) => mysql::Value::Bytes(bytes.to_vec()),
+    };
+    if values.is_empty() {
+        return Params::Empty;
+    }
+    Params::Positional(values.iter().map(parameter).collect())
+}
+
+/// A row as the driver has it: texts are bytes.
+struct Found(mysql::Row);
+
+impl Columns for Found {
+    fn value(&self, column: usize) -> Result<Value<'_>, Failure> {
+        let unexpected = || Error::internal(format!("column {column} has an unexpected type"));
+        match self.0.as_ref(column) {
+            Some(mysql::Value::NULL) => Ok(Value::Null),
+            Some(mysql::Value::Int(number)) => Ok(Value::Int(*number)),
+            Some(mysql::Value::UInt(number)) => {
+                i64::try_from(*number).map(Value::Int).map_err(|_| unexpected().into())
+            }
+            Some(mysql::Value::Bytes(bytes)) => Ok(Value::Bytes(bytes)),
+            _ => Err(unexpected().into()),
+        }
+    }
+}

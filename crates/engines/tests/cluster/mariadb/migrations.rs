@@ -1,0 +1,47 @@
+//! How the schema comes about.
+
+use futures_util::future::join_all;
+use lodge_contract::accounts::{fresh_name, made};
+use lodge_domain::Error;
+use lodge_engines::mariadb::MariaDb;
+use mysql::prelude::Queryable as _;
+
+use super::{admin, empty_database};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_processes_that_start_together_one_makes_the_schema() {
+    let options = empty_database("lodge_together");
+    let processes = join_all((0..8).map(|_| MariaDb::connect(options.clone()))).await;
+    let mut feeds = Vec::new();
+    for process in processes {
+        let changed = process.unwrap().sessions().changed_since(None).await.unwrap();
+        feeds.push(changed.place.feed);
+    }
+    assert!(feeds.iter().all(|feed| *feed == feeds[0]), "one feed: {feeds:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schema_that_broke_off_in_the_middle_is_finished() {
+    let options = empty_database("lodge_broken_off");
+    drop(MariaDb::connect(options.clone()).await.unwrap());
+    let mut admin = admin(&options, "lodge_broken_off");
+    admin.query_drop("DROP TABLE tickets, identities").unwrap();
+    // The claim of a process that died.
+    let claim =
+        "UPDATE schema_version SET version = 0, holder = 'x', held_until = UNIX_TIMESTAMP() + 1";
+    admin.query_drop(claim).unwrap();
+    let database = MariaDb::connect(options).await.unwrap();
+    let account = made(&*database.accounts(), &fresh_name()).await;
+    assert_eq!(database.identities().list(account.id).await.unwrap(), []);
+    let version: Option<u32> = admin.query_first("SELECT version FROM schema_version").unwrap();
+    assert_eq!(version, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schema_of_a_newer_lodge_is_refused() {
+    let options = empty_database("lodge_newer");
+    drop(MariaDb::connect(options.clone()).await.unwrap());
+    let mut admin = admin(&options, "lodge_newer");
+    admin.query_drop("UPDATE schema_version SET version = 1000").unwrap();
+    assert!(matches!(MariaDb::connect(options).await.err(), Some(Error::Internal(_))));
+}

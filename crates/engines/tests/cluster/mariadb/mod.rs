@@ -1,0 +1,77 @@
+//! The contract on MariaDB.
+
+mod migrations;
+mod own;
+mod plans;
+mod pool;
+mod server;
+
+use lodge_contract::{AccountsFixture, KeysFixture};
+use lodge_engines::mariadb::{MariaDb, Options};
+use lodge_sql::Statement;
+use lodge_testbed::{Kind, Member, mariadb::USER};
+use mysql::{Conn, OptsBuilder, prelude::Queryable as _};
+use secrecy::ExposeSecret as _;
+
+use crate::testbed::layout;
+
+/// A database of the testbed's server, which is made if it is not there.
+fn database(name: &str) -> Options {
+    let layout = layout(&[Kind::Mariadb]);
+    let address = layout.address(Member { kind: Kind::Mariadb, number: 1 });
+    let password = layout.secret(Kind::Mariadb).unwrap();
+    let options = Options::new(vec![address.to_string()], name, USER, password.into());
+    let options = Options { writers: 4, readers: 2, scanners: 1, ..options };
+    admin(&options, "").query_drop(format!("CREATE DATABASE IF NOT EXISTS {name}")).unwrap();
+    options
+}
+
+/// An empty database of the testbed's server.
+fn empty_database(name: &str) -> Options {
+    let options = database(name);
+    let again = format!("DROP DATABASE {name}; CREATE DATABASE {name}");
+    again.split("; ").for_each(|text| admin(&options, "").query_drop(text).unwrap());
+    options
+}
+
+/// A connection beside the pool.
+fn admin(options: &Options, database: &str) -> Conn {
+    let (host, port) = options.nodes[0].rsplit_once(':').unwrap();
+    let opts = OptsBuilder::new()
+        .ip_or_hostname(Some(host))
+        .tcp_port(port.parse().unwrap())
+        .user(Some(&options.username))
+        .pass(Some(options.password.expose_secret()))
+        .db_name(Some(database))
+        .prefer_socket(false);
+    Conn::new(opts).unwrap()
+}
+
+async fn connect() -> MariaDb {
+    MariaDb::connect(database("lodge_contract")).await.unwrap()
+}
+
+async fn accounts() -> AccountsFixture {
+    let database = connect().await;
+    AccountsFixture {
+        accounts: database.accounts(),
+        sessions: database.sessions(),
+        identities: database.identities(),
+        guard: Box::new(database),
+    }
+}
+
+async fn keys() -> KeysFixture {
+    let database = connect().await;
+    KeysFixture { keys: database.keys(), guard: Box::new(database) }
+}
+
+mod contract {
+    lodge_contract::accounts_promises!(super::accounts);
+    lodge_contract::keys_promises!(super::keys);
+}
+
+/// A text of a test's own.
+const fn text(mariadb: &'static str) -> Statement {
+    Statement { sqlite: "", mariadb }
+}

@@ -1,0 +1,76 @@
+//! What becomes of requests when the server goes.
+
+use std::{fs, time::Duration};
+
+use lodge_contract::accounts::{fresh_name, made, new};
+use lodge_domain::Error;
+use lodge_engines::{
+    Tls,
+    mariadb::{MariaDb, Options},
+};
+use lodge_testbed::Authority;
+
+use super::own::OwnServer;
+use crate::redis::within;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_was_killed_is_used_again_when_it_is_back() {
+    let mut server = OwnServer::start();
+    let database = server.connect().await;
+    let accounts = database.accounts();
+    let (before, after) = (fresh_name(), fresh_name());
+    let stored = made(&*accounts, &before).await;
+    server.kill();
+    for _ in 0..3 {
+        let refused = accounts.add(new(&after), None).await;
+        assert!(matches!(refused, Err(Error::Unavailable { .. })));
+        assert!(matches!(accounts.find(&before).await, Err(Error::Unavailable { .. })));
+    }
+    server.start_again();
+    within(Duration::from_secs(30), async || accounts.find(&before).await.is_ok()).await;
+    let (found, _) = accounts.find(&before).await.unwrap().unwrap();
+    assert_eq!(found, stored, "what was acknowledged is there");
+    within(Duration::from_secs(30), async || accounts.add(new(&after), None).await.is_ok()).await;
+    assert!(accounts.find(&after).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_the_server_closed_while_they_were_idle_cost_no_request() {
+    let mut server = OwnServer::start();
+    let database = server.connect().await;
+    let accounts = database.accounts();
+    let name = fresh_name();
+    made(&*accounts, &name).await;
+    accounts.find(&name).await.unwrap();
+    server.kill();
+    server.start_again();
+    for _ in 0..4 {
+        assert!(accounts.find(&name).await.unwrap().is_some());
+        made(&*accounts, &fresh_name()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_tls_only_a_server_whose_certificate_is_trusted_is_spoken_to() {
+    let server = OwnServer::start();
+    let trusting = |authority: &Authority| {
+        let pem = fs::read_to_string(authority.root()).unwrap();
+        server.options(Some(Tls::trusting(Some(pem))))
+    };
+    let database = MariaDb::connect(trusting(&server.authority)).await.unwrap();
+    made(&*database.accounts(), &fresh_name()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let another = Authority::at(folder.path());
+    another.make([]).unwrap();
+    let refused = MariaDb::connect(trusting(&another)).await;
+    assert!(matches!(refused.err(), Some(Error::Unavailable { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_does_not_answer_is_passed_over() {
+    let server = OwnServer::start();
+    let options = server.options(None);
+    let nodes = ["127.0.0.1:1".to_owned()].into_iter().chain(options.nodes.clone()).collect();
+    let database = MariaDb::connect(Options { nodes, ..options }).await.unwrap();
+    made(&*database.accounts(), &fresh_name()).await;
+}
