@@ -40,10 +40,10 @@ fn walks(connection: &mut Conn, sql: &str) -> Vec<String> {
 }
 
 /// The database of the accounts, filled.
-async fn filled() -> Conn {
-    let options = empty_database("lodge_plans");
+async fn filled(name: &str) -> Conn {
+    let options = empty_database(name);
     drop(MariaDb::connect(options.clone()).await.unwrap());
-    let mut connection = admin(&options, "lodge_plans");
+    let mut connection = admin(&options, name);
     connection.query_drop("SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin").unwrap();
     for fill in FILL {
         let rows = format!("seq_1_to_{ROWS}");
@@ -57,7 +57,7 @@ async fn filled() -> Conn {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_statement_finds_its_way_by_an_index() {
-    let mut connection = filled().await;
+    let mut connection = filled("lodge_plans").await;
     // Bots are the board's, which has no tables here.
     let texts = lodge_sql::statements().map(|statement| statement.mariadb);
     let texts: Vec<&str> = texts.filter(|text| !text.contains(" bots ")).collect();
@@ -70,7 +70,7 @@ async fn every_statement_finds_its_way_by_an_index() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_without_an_index_is_noticed() {
-    let mut connection = filled().await;
+    let mut connection = filled("lodge_walks").await;
     for text in [
         "SELECT id FROM accounts WHERE email = ?",
         "SELECT id FROM accounts WHERE nickname > ? ORDER BY id",

@@ -135,7 +135,9 @@ async fn what_is_refused_is_undone() {
         Err::<(), _>(Error::conflict("on purpose").into())
     });
     assert!(matches!(refused.await, Err(Error::Conflict(_))));
-    assert_eq!(pool.number(1).await, Some(0));
+    // By the same connection.
+    pool.write(|tx| count(tx, 2)).await.unwrap();
+    assert_eq!((pool.number(1).await, pool.number(2).await), (Some(0), Some(1)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -193,14 +195,19 @@ async fn abandoned_work_is_not_run() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_read_holds_up_no_write_and_no_lookup() {
-    let pool = Pool::start("lodge_long", |options| options).await;
+    let one_each = |options| Options { writers: 1, readers: 1, scanners: 1, ..options };
+    let pool = Pool::start("lodge_long", one_each).await;
     let (go_on, wait) = channel::<()>();
     let database = pool.database.clone();
     let long = move |_: &mut dyn Tx| Ok(wait.recv().is_err());
     let reading =
         tokio::spawn(async move { database.read(App::Accounts, Reads::Many, long).await });
-    pool.write(|tx| count(tx, 1)).await.unwrap();
-    assert_eq!(pool.number(1).await, Some(1));
+    let others = async {
+        pool.write(|tx| count(tx, 1)).await.unwrap();
+        pool.number(1).await
+    };
+    let number = tokio::time::timeout(Duration::from_secs(10), others).await;
+    assert_eq!(number.unwrap(), Some(1));
     drop(go_on);
     assert!(reading.await.unwrap().unwrap());
 }
