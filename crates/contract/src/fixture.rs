@@ -79,3 +79,23 @@ pub struct Fixture {
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
 }
+
+impl AsRef<dyn KeyStore> for Fixture {
+    fn as_ref(&self) -> &(dyn KeyStore + 'static) {
+        &*self.keys
+    }
+}
+
+/// The store of API keys under test, alone.
+pub struct KeysFixture {
+    /// API keys.
+    pub keys: Arc<dyn KeyStore>,
+    /// What must live as long as the store.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+impl AsRef<dyn KeyStore> for KeysFixture {
+    fn as_ref(&self) -> &(dyn KeyStore + 'static) {
+        &*self.keys
+    }
+}

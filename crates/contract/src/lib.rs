@@ -36,27 +36,7 @@ pub mod rides;
 pub mod samples;
 pub mod sessions;
 
-pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, PicturesFixture, RidesFixture};
-
-impl AsRef<dyn KeyStore> for Fixture {
-    fn as_ref(&self) -> &(dyn KeyStore + 'static) {
-        &*self.keys
-    }
-}
-
-/// The store of API keys under test, alone.
-pub struct KeysFixture {
-    /// API keys.
-    pub keys: Arc<dyn KeyStore>,
-    /// What must live as long as the store.
-    pub guard: Box<dyn Any + Send + Sync>,
-}
-
-impl AsRef<dyn KeyStore> for KeysFixture {
-    fn as_ref(&self) -> &(dyn KeyStore + 'static) {
-        &*self.keys
-    }
-}
+pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, KeysFixture, PicturesFixture, RidesFixture};
 
 /// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`].
 #[macro_export]
