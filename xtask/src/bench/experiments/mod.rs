@@ -1,79 +1,20 @@
 //! `cargo xtask bench experiments`: the experiments that a seed recorded, and one as people behave, on two
 //! tiers of one binary.
 
+mod options;
 mod points;
 mod processes;
 mod table;
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
-use self::{points::Point, processes::Bench, table::Table};
+pub(crate) use self::options::ExperimentOptions;
+use self::{options::Part, points::Point, processes::Bench, table::Table};
 use super::servers;
 use crate::process;
-
-/// Seconds that the seed's cache, and ours, remembers somebody.
-const EXPIRY_S: u64 = 60;
-
-#[derive(Debug, Args)]
-pub(crate) struct ExperimentOptions {
-    /// The binary that serves and puts the load on it. Default: the release of this tree, built first
-    #[arg(long, value_name = "FILE")]
-    lodge: Option<PathBuf>,
-    /// The data folder that `lodge load accounts-seed` has filled. No server may run on it
-    #[arg(long, value_name = "FOLDER")]
-    data: PathBuf,
-    /// The file with the sessions' tokens, which it has made
-    #[arg(long, value_name = "FILE")]
-    tokens: PathBuf,
-    /// The accounts that it made
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=lodge_load::SEEDED_MAX))]
-    users: u64,
-    /// How long a run lasts, like 10s, 5m
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = lodge_load::parse_duration)]
-    duration: Duration,
-    /// Runs of each row, each on processes that have just started; their mean and deviation are told
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    repeat: u32,
-    /// Sign-ins a second beside the reads, for the sections that only they go through; 0: none
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    sign_ins: u32,
-    /// Only this part; can be given more than once
-    #[arg(long, value_enum, value_name = "PART")]
-    only: Vec<Part>,
-    /// A file for the tables as well, written anew after each row
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// The first of four ports on this machine that the two processes listen on
-    #[arg(long, value_name = "PORT", default_value_t = 18_200, value_parser = clap::value_parser!(u16).range(1024..=65_000))]
-    port: u16,
-}
-
-/// A table of the seed's, or one that it has not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
-    /// 50 workers, 1,000 requests a second, no cache, by size of the pool.
-    Workers50,
-    /// The same with 1,000 workers.
-    Workers1000,
-    /// 1,000 unique users, 60 s of cache, by rate.
-    Cached,
-    /// As people behave: Zipf's law over all accounts, with and without the cache.
-    Realistic,
-}
-
-impl Part {
-    fn title(self) -> &'static str {
-        match self {
-            Self::Workers50 => "50 workers, 1,000 requests a second, no cache",
-            Self::Workers1000 => "1,000 workers, 1,000 requests a second, no cache",
-            Self::Cached => "1,000 unique users, 60 s of cache",
-            Self::Realistic => "Zipf's law over all accounts, 2,000 requests a second",
-        }
-    }
-}
 
 /// Runs the experiments and prints their tables.
 pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
@@ -140,7 +81,7 @@ fn text(options: &ExperimentOptions, tables: &[Table]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::{process::Command, time::Duration};
 
     use super::*;
     use crate::bench::servers::Scratch;

@@ -1,6 +1,6 @@
 //! What is measured, and what the seed measured there.
 
-use super::{EXPIRY_S, Part};
+use super::options::{EXPIRY_S, Part};
 
 /// One row: how the servers are set, how they are loaded, and the seed's figures.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::{
-    ExperimentOptions,
+    options::ExperimentOptions,
     points::{People, Point},
 };
 use crate::{

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, time::Duration};
 use lodge_load::Spread;
 
 use super::{
-    EXPIRY_S,
+    options::EXPIRY_S,
     points::{People, Point},
     processes::Run,
 };
@@ -141,7 +141,7 @@ fn number(value: f64, like: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Part, points},
+        super::{options::Part, points},
         *,
     };
 
