@@ -36,7 +36,9 @@ pub mod rides;
 pub mod samples;
 pub mod sessions;
 
-pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, KeysFixture, PicturesFixture, RidesFixture};
+pub use self::fixture::{
+    AccountsFixture, BoardFixture, Fixture, KeysFixture, PicturesFixture, RidesFixture,
+};
 
 /// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`].
 #[macro_export]

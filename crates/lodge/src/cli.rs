@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{admin::AdminOptions, load::LoadCommand, moving::MoveOptions},
-    config::ConfigOptions,
+    config::options::ConfigOptions,
 };
 
 /// Short links, a message board, accounts and lift rides in one binary that starts with nothing else installed.

@@ -29,7 +29,7 @@ use super::progress::progress_bar;
 use crate::{
     admin::{Administrator, BotCommand, Command, Outcome},
     commands::out::{complain, say},
-    config::{self, ConfigOptions},
+    config::{options::ConfigOptions, sources},
 };
 
 /// `lodge admin`.
@@ -154,7 +154,7 @@ impl From<Source> for Format {
 
 /// Carries out one command.
 pub(crate) fn run(options: AdminOptions) -> Result<ExitCode> {
-    let config = config::load(&ConfigOptions {
+    let config = sources::load(&ConfigOptions {
         config: options.config,
         data: options.data,
         ..ConfigOptions::default()

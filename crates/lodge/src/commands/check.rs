@@ -7,13 +7,13 @@ use lodge_sqlite::Inspected;
 
 use crate::{
     commands::out::say,
-    config::{self, Config, ConfigOptions, Role, Writes},
+    config::{Config, Role, Writes, options::ConfigOptions, sources},
     wiring,
 };
 
 /// Says line by line what is good and what is not; 1 if anything is not.
 pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
-    let config = config::load(options)?;
+    let config = sources::load(options)?;
     let apps: Vec<String> =
         config.apps.iter().map(|app| format!("{app:?}").to_lowercase()).collect();
     say!("ok    configuration: apps {}, data {}", apps.join(", "), config.data.display());

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use lodge_sqlite::OpenError;
 
-use crate::config::BadConfig;
+use crate::config::sources::BadConfig;
 
 /// 2: the data folder is in use. 78 (`EX_CONFIG`): the configuration. 1: anything else.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {

@@ -16,7 +16,11 @@ use lodge_domain::{
 use super::progress::progress_bar;
 use crate::{
     commands::out::{complain, say},
-    config::{self, BadConfig, ConfigOptions, LinkStore},
+    config::{
+        options::ConfigOptions,
+        sources::{self, BadConfig},
+        stores::LinkStore,
+    },
     wiring,
 };
 
@@ -33,7 +37,7 @@ pub(crate) struct MoveOptions {
 
 /// Moves, compares, and says what came of it; 1 if anything is different in the end.
 pub(crate) fn run(options: &MoveOptions) -> Result<ExitCode> {
-    let config = config::load(&ConfigOptions {
+    let config = sources::load(&ConfigOptions {
         config: options.config.clone(),
         ..ConfigOptions::default()
     })?;

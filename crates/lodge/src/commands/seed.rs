@@ -24,7 +24,7 @@ use tokio::time::sleep;
 use super::progress::progress_bar;
 use crate::{
     commands::out::{complain, say},
-    config::{self, App, Config, ConfigOptions, Role as ProcessRole},
+    config::{App, Config, Role as ProcessRole, options::ConfigOptions, sources},
     wiring,
 };
 
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &SeedOptions) -> Result<ExitCode> {
         options.sessions <= options.users,
         "--sessions: each is of another account, so there can be as many as --users at most"
     );
-    let mut config = config::load(&ConfigOptions {
+    let mut config = sources::load(&ConfigOptions {
         config: options.config.clone(),
         data: Some(options.data.clone()),
         apps: Some(vec![App::Accounts]),

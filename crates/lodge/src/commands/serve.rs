@@ -5,7 +5,10 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::{Context, Result};
 
 use crate::{
-    config::{self, ConfigOptions},
+    config::{
+        options::ConfigOptions,
+        sources::{self, BadConfig},
+    },
     lifecycle, telemetry,
 };
 
@@ -14,8 +17,8 @@ const LAST_THREADS: Duration = Duration::from_secs(1);
 
 /// Serves until a signal.
 pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
-    let config = config::load(options)?;
-    let _logs = telemetry::start_logs(&config.log).context(config::BadConfig)?;
+    let config = sources::load(options)?;
+    let _logs = telemetry::start_logs(&config.log).context(BadConfig)?;
     let metrics = telemetry::start_metrics()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(lifecycle::serve(config, metrics));

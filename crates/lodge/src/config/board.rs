@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AppStore;
+use super::stores::AppStore;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
-use super::{Config, LinkStore, Writes};
+use super::{Config, Writes, stores::LinkStore};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -4,10 +4,11 @@
 mod accounts;
 mod board;
 mod engines;
-mod options;
+pub(crate) mod options;
 mod providers;
 mod rides;
-mod sources;
+pub(crate) mod sources;
+pub(crate) mod stores;
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -15,13 +16,12 @@ use clap::ValueEnum;
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
+use self::stores::{AppStore, LinkStore};
 pub(crate) use self::{
     board::BoardConfig,
     engines::{CassandraConfig, RabbitmqConfig, RedisConfig},
-    options::ConfigOptions,
     providers::ProviderConfig,
     rides::{LiftConfig, ResortConfig, RidesConfig},
-    sources::{BadConfig, load},
 };
 
 /// An app that this process serves.
@@ -188,25 +188,6 @@ pub(crate) struct AccountsConfig {
     pub(crate) providers: Vec<ProviderConfig>,
     pub(crate) pictures: PathBuf,
     pub(crate) picture_kib_max: usize,
-}
-
-/// Where links, their clicks and API keys are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum LinkStore {
-    /// In the data folder; `embedded` is what it was called.
-    #[serde(alias = "embedded")]
-    Sqlite,
-    Cassandra,
-}
-
-/// Where another app keeps what it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum AppStore {
-    /// In the data folder.
-    #[default]
-    Sqlite,
 }
 
 /// When a write is in the store.

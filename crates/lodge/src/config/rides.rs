@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::{AppStore, Config};
+use super::stores::AppStore;
 
 /// The longest name of a resort or a lift, in characters.
 const NAME_MAX: usize = 64;
@@ -94,8 +94,7 @@ impl Default for RidesConfig {
     }
 }
 
-pub(super) fn check(config: &Config) -> Result<()> {
-    let rides = &config.rides;
+pub(super) fn check(rides: &RidesConfig) -> Result<()> {
     if rides.events_per_second > EVENTS_PER_SECOND_MAX {
         bail!("rides.events_per_second must be {EVENTS_PER_SECOND_MAX} or less; 0 is no limit");
     }
@@ -180,8 +179,7 @@ mod tests {
 
     fn refused(toml: &str) -> String {
         let rides = toml.parse::<toml::Table>().unwrap().try_into::<RidesConfig>().unwrap();
-        let config = Config { rides, ..Config::default() };
-        check(&config).unwrap_err().to_string()
+        check(&rides).unwrap_err().to_string()
     }
 
     #[test]
@@ -248,6 +246,6 @@ mod tests {
         }
         let most = format!("lifts_max = 50\n{}", resorts(1_000, ""));
         let rides = most.parse::<toml::Table>().unwrap().try_into::<RidesConfig>().unwrap();
-        check(&Config { rides, ..Config::default() }).unwrap();
+        check(&rides).unwrap();
     }
 }

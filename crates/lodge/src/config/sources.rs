@@ -7,7 +7,7 @@ use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::{App, Config, ConfigOptions, LinkStore, accounts, engines, rides};
+use super::{App, Config, accounts, engines, options::ConfigOptions, rides, stores::LinkStore};
 
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "lodge.toml";
@@ -234,7 +234,7 @@ fn check(config: &Config) -> Result<()> {
     }
     engines::check(config)?;
     accounts::check(config)?;
-    rides::check(config)?;
+    rides::check(&config.rides)?;
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
     if config.apps.is_empty() {
         bail!("apps must name at least one app");

@@ -26,7 +26,7 @@ use super::{
     engine::{Engine, Engines},
     stores::{LinkPorts, cache_bytes, options},
 };
-use crate::config::{CassandraConfig, Config, LinkStore, RedisConfig, Role, Writes};
+use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::LinkStore};
 
 /// Connections to a Redis master for writes that wait for a replica.
 const REDIS_WRITERS: usize = 4;

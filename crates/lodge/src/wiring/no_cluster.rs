@@ -6,7 +6,7 @@ use anyhow::Result;
 use lodge_domain::links::moving::Move;
 
 use super::{engine::Engines, stores::LinkPorts};
-use crate::config::{Config, LinkStore};
+use crate::config::{Config, stores::LinkStore};
 
 const MISSING: &str = "links.store: this Lodge was built without the feature `cluster`";
 

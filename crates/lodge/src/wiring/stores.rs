@@ -27,7 +27,10 @@ use super::{
     engine::{Engine, Engines},
     rides::RidePorts,
 };
-use crate::config::{AppStore, Config, LinkStore};
+use crate::config::{
+    Config,
+    stores::{AppStore, LinkStore},
+};
 
 /// The ports of each app that this process keeps, and the engines behind them.
 pub(super) struct Stores {
