@@ -5,7 +5,8 @@ use lodge_domain::accounts::{
 };
 
 use super::{
-    events, get,
+    events,
+    find::get,
     row::{self, kept_nickname, role_number},
     sessions,
 };

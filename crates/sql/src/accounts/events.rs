@@ -6,7 +6,7 @@ use lodge_domain::{
     accounts::{AccountId, Actor, Event, EventKind},
 };
 
-use super::{at_most, feed};
+use super::{feed, row::at_most};
 use crate::{
     Failure, Row, Tx,
     statement::{same, statements},

@@ -12,7 +12,9 @@ use lodge_domain::{
 };
 
 use super::{
-    change, events, get, metered,
+    change, events,
+    find::get,
+    metered,
     row::{columns, read},
     sessions,
 };

@@ -3,6 +3,7 @@
 mod change;
 mod events;
 mod feed;
+mod find;
 mod identities;
 mod metered;
 mod row;
@@ -20,13 +21,17 @@ use lodge_domain::{
     },
 };
 
-use self::row::{columns, credential, read, read_with_credential};
 pub use self::{
     events::{EVENTS_OF_ONE_KEPT, EVENTS_TRIMMED_EVERY},
+    find::FIND_BY_NAME,
     identities::{SqlIdentities, TICKETS_MAX},
     row::{role, role_number},
     sessions::SqlSessions,
     tidy::{EVENTS_KEPT, NAME_RESERVED, tidy},
+};
+use self::{
+    find::{BY_ID, BY_NAME, get},
+    row::{at_most, columns, read, read_with_credential},
 };
 use crate::{
     App, Database, Failure, Statement, Tx,
@@ -36,18 +41,11 @@ use crate::{
 };
 
 statements! {
-    BY_NAME = same(concat!("SELECT ", columns!(), ", ", credential!(), " FROM accounts a \
-        WHERE a.username = ? AND a.deleted_at IS NULL"));
-    BY_ID = same(concat!("SELECT ", columns!(), ", ", credential!(), " FROM accounts a \
-        WHERE a.id = ? AND a.deleted_at IS NULL"));
     /// The names between two, of which the second is past all that begin with a prefix.
     LIST = same(concat!("SELECT ", columns!(), " FROM accounts a WHERE a.username > ? AND a.username >= ? \
         AND a.username < ? AND a.deleted_at IS NULL ORDER BY a.username LIMIT ?"));
     PICTURED = same("SELECT 1 FROM accounts WHERE picture = ?");
 }
-
-/// The lookup by a name, as a sign-in makes it.
-pub static FIND_BY_NAME: &Statement = &BY_NAME;
 
 /// Every statement of the accounts.
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
@@ -56,6 +54,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
         change::STATEMENTS,
         events::STATEMENTS,
         feed::STATEMENTS,
+        find::STATEMENTS,
         identities::STATEMENTS,
         sessions::STATEMENTS,
         tidy::STATEMENTS,
@@ -153,14 +152,4 @@ fn pictured(tx: &mut dyn Tx, pictures: &[PictureId]) -> Result<Vec<PictureId>, F
         }
     }
     Ok(known)
-}
-
-/// The account of that number.
-fn get(tx: &mut dyn Tx, id: AccountId) -> Result<Option<Account>, Failure> {
-    let found = tx.one(&BY_ID, values![id.0], read_with_credential)?;
-    Ok(found.map(|(account, _)| account))
-}
-
-fn at_most(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -14,8 +14,8 @@ use lodge_domain::{
 use uuid::Uuid;
 
 use super::{
-    at_most, events, feed, metered,
-    row::{self, columns as account_columns},
+    events, feed, metered,
+    row::{self, at_most, columns as account_columns},
 };
 use crate::{
     App, Database, Failure, Reads, Row, Tx,
