@@ -26,7 +26,7 @@ use crate::{
     connection,
     folder::{Folder, OpenError},
     readers::{self, Readers},
-    rides::{Recorder, Searches, Thresholds, WriteBack},
+    rides::{Recorder, Searches, Thresholds, write_back::replay},
     writer::{Limits, Writer},
 };
 
@@ -108,7 +108,7 @@ impl Engine {
             rides: options.rides_unwritten.into(),
             part: options.sums_part,
         };
-        let write_back = WriteBack::open(&main, thresholds).map_err(failed)?;
+        let write_back = replay::open(&main, thresholds).map_err(failed)?;
         let checkpoints = Checkpoints::new(lengths);
         let noted = Arc::clone(&checkpoints);
         let note = move |_: &mut rusqlite::hooks::Wal, pages: i32| {

@@ -11,14 +11,14 @@ use lodge_domain::{
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    channels, no_channel, number,
-    origins::{self, ChannelRow},
+    channels,
+    origins::{self, ChannelRow, no_channel},
     people,
     post::{Stored, add_event, add_mentions, no_message},
     row::{self, visibility, visibility_number},
     search,
 };
-use crate::failure::Failure;
+use crate::{column::number, failure::Failure};
 
 const TARGET: &str = "SELECT row, author, body, visibility, edited_at IS NOT NULL, picture FROM board_messages \
     WHERE channel = ?1 AND origin = ?2 AND seq = ?3";

@@ -7,8 +7,11 @@ use lodge_domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, types::Type};
 
-use super::{SqliteBoard, limit, origins::ChannelRow};
-use crate::{column::instant, failure::Failure};
+use super::{SqliteBoard, origins::ChannelRow};
+use crate::{
+    column::{instant, limit},
+    failure::Failure,
+};
 
 const ALL: &str = "SELECT row, slug, topic, slow_mode_s, created_at, is_archived FROM board_channels ORDER BY slug <> 'lobby', slug";
 const ONE: &str = "SELECT row, slug, topic, slow_mode_s, created_at, is_archived FROM board_channels WHERE slug = ?1";

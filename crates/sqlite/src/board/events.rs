@@ -4,11 +4,13 @@ use lodge_domain::board::{Cursor, Event, EventsPage, Reach, Slug};
 use rusqlite::Connection;
 
 use super::{
-    limit, number,
     origins::{self, ChannelRow, Standing},
     row::{self, EVENT, EVENT_TABLES},
 };
-use crate::failure::Failure;
+use crate::{
+    column::{limit, number},
+    failure::Failure,
+};
 
 /// The statement that reads an origin's events after a number, or the last up to one.
 pub(crate) fn sql(newest: bool) -> String {

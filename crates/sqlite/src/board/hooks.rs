@@ -11,8 +11,11 @@ use lodge_domain::{
 };
 use rusqlite::{Connection, Row, types::Type};
 
-use super::{SqliteBoard, limit};
-use crate::{column::instant, failure::Failure};
+use super::SqliteBoard;
+use crate::{
+    column::{instant, limit},
+    failure::Failure,
+};
 
 const ALL: &str = "SELECT id, channel, url, created_at, cursor, failures, failing_since, next_try, \
     disabled_at, why, secret FROM board_hooks ORDER BY id";

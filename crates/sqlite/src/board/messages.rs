@@ -7,11 +7,14 @@ use lodge_domain::board::{
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    limit, number, origins,
+    origins,
     post::no_message,
     row::{self, MESSAGE_COLUMNS, MESSAGE_TABLES, Reader},
 };
-use crate::failure::Failure;
+use crate::{
+    column::{limit, number},
+    failure::Failure,
+};
 
 const PLACE: &str = "SELECT at FROM board_messages WHERE channel = ?1 AND origin = ?2 AND seq = ?3";
 const READABLE: &str = "SELECT m.at, m.body, e.body, m.visibility FROM board_messages m JOIN board_events e \

@@ -6,8 +6,12 @@ use lodge_domain::{
 };
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{no_channel, number};
-use crate::failure::Failure;
+use crate::{column::number, failure::Failure};
+
+/// There is none of that name.
+pub(super) fn no_channel() -> Error {
+    Error::not_found("there is no such channel")
+}
 
 /// A channel's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

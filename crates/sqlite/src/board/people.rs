@@ -11,11 +11,14 @@ use lodge_sql::accounts::role_number;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::{
-    SqliteBoard, channels, limit, number,
+    SqliteBoard, channels,
     origins::{self, ChannelRow},
     row::profile,
 };
-use crate::{column::instant, failure::Failure};
+use crate::{
+    column::{instant, limit, number},
+    failure::Failure,
+};
 
 const ONE: &str = "SELECT p.person, p.username, p.nickname, p.picture, p.role, p.banned_at FROM board_people p WHERE p.person = ?1";
 const NAMED: &str = "SELECT p.person, p.username, p.nickname, p.picture, p.role, p.banned_at FROM board_people p WHERE p.username = ?1 AND p.person > 0";

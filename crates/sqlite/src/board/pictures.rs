@@ -8,8 +8,8 @@ use lodge_domain::{
 };
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{SqliteBoard, limit, row::visibility};
-use crate::failure::Failure;
+use super::{SqliteBoard, row::visibility};
+use crate::{column::limit, failure::Failure};
 
 const VISIBILITY: &str = "SELECT visibility FROM board_messages WHERE picture = ?1";
 const OF_AUTHOR: &str =

@@ -11,13 +11,13 @@ use lodge_domain::{
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    channels, no_channel, number,
-    origins::{self, ChannelRow},
+    channels,
+    origins::{self, ChannelRow, no_channel},
     people,
     row::{self, EVENT, EVENT_TABLES, event_id},
     search,
 };
-use crate::failure::Failure;
+use crate::{column::number, failure::Failure};
 
 const BEFORE: &str =
     "SELECT channel, origin, seq FROM board_messages WHERE author = ?1 AND client_id = ?2";

@@ -9,10 +9,13 @@ use lodge_domain::{
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{
-    SqliteBoard, limit, number, origins, people,
+    SqliteBoard, origins, people,
     row::{self, MESSAGE_COLUMNS, MESSAGE_TABLES, PROFILE, Reader},
 };
-use crate::{column::instant, failure::Failure};
+use crate::{
+    column::{instant, limit, number},
+    failure::Failure,
+};
 
 const MESSAGE: &str = "SELECT row FROM board_messages WHERE channel = ?1 AND origin = ?2 AND seq = ?3 AND visibility < 2";
 const ADD: &str = "INSERT INTO board_reports (message, person, reason, at) VALUES (?1, ?2, ?3, ?4) \

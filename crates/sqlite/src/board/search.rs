@@ -4,11 +4,10 @@ use lodge_domain::board::{Body, Message, MessageSearch, Word};
 use rusqlite::Connection;
 
 use super::{
-    limit,
     origins::{self, ChannelRow},
     row::{self, MESSAGE_COLUMNS, MESSAGE_TABLES, Reader},
 };
-use crate::failure::Failure;
+use crate::{column::limit, failure::Failure};
 
 const ADD: &str = "INSERT INTO board_search (rowid, channel, body) VALUES (?1, ?2, ?3)";
 const FORGET: &str =

@@ -9,9 +9,8 @@ use lodge_domain::rides::{DayTally, HIDDEN_MAX, LEADERS_MAX, Leader, SkierId, Sp
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    day_number,
-    sums::Delta,
-    write_back::{Places, Work},
+    state::{Delta, Places, day_number},
+    write_back::work::Work,
 };
 use crate::failure::Failure;
 

@@ -9,8 +9,8 @@ use lodge_domain::rides::{
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::{
-    day_number,
-    write_back::{self, DayState},
+    state::{DayState, day_number, overlay},
+    write_back::days,
 };
 use crate::failure::Failure;
 
@@ -104,9 +104,9 @@ pub(super) fn skier_days(
         .chain(wanted.seasons.iter().map(|season| season.0.into()))
         .chain(wanted.resorts.iter().map(|resort| resort.0.into()));
     let stored =
-        statement.query_map(params_from_iter(keys), write_back::read)?.collect::<Result<_, _>>()?;
+        statement.query_map(params_from_iter(keys), days::read)?.collect::<Result<_, _>>()?;
     let newer = newer.into_iter().filter(|state| wanted.has(state.on)).collect();
-    let mut days = write_back::overlay(stored, newer);
+    let mut days = overlay(stored, newer);
     days.retain(|state| state.tally.rides > 0);
     Ok(days)
 }

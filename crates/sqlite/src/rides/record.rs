@@ -13,7 +13,7 @@ use rusqlite::{
 
 use super::{
     sums::{Change, Changes},
-    write_back::{Work, WriteBack},
+    write_back::{WriteBack, work::Work},
 };
 use crate::failure::Failure;
 

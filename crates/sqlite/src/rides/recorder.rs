@@ -18,7 +18,7 @@ use rusqlite::Connection;
 
 use super::{
     record,
-    write_back::{Work, WriteBack},
+    write_back::{WriteBack, work::Work},
 };
 use crate::{
     failure::{Failure, NotTaken, Shared, from_sqlite},

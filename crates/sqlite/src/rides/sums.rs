@@ -7,7 +7,8 @@ use rusqlite::Connection;
 
 use super::{
     leaders::{Board, Move},
-    write_back::{DayState, Work},
+    state::{DayState, Delta},
+    write_back::work::Work,
 };
 
 const ADD_LIFT: &str = "INSERT INTO lift_days (season, resort, day, lift, rides, vertical) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
@@ -30,13 +31,6 @@ pub(super) struct Change {
     row: i64,
 }
 
-/// By how much.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Delta {
-    pub(super) rides: i64,
-    pub(super) vertical: i64,
-}
-
 impl Change {
     /// A ride that is new (`times` 1), or none any more (-1), by the event in this row.
     pub(super) fn of(ride: &Ride, times: i64, row: i64) -> Self {
@@ -48,21 +42,6 @@ impl Change {
     /// Whose season it is in; by this, and then the day, changes are sorted.
     fn season(&self) -> (SkierId, Season, ResortId) {
         (self.skier, self.on.season, self.on.resort)
-    }
-}
-
-impl Delta {
-    pub(super) fn add(&mut self, other: Self) {
-        self.rides += other.rides;
-        self.vertical += other.vertical;
-    }
-
-    /// A sum with this in it. What is taken away was added before.
-    pub(super) fn onto(self, tally: Tally) -> Tally {
-        Tally {
-            rides: tally.rides.saturating_add_signed(self.rides),
-            vertical: tally.vertical.saturating_add_signed(self.vertical),
-        }
     }
 }
 

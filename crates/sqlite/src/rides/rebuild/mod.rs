@@ -23,7 +23,7 @@ use lodge_domain::rides::SkierId;
 use self::{says::Sums, skiers::Days};
 use super::{
     SqliteRides,
-    write_back::{Work, last_row},
+    write_back::{days::last_row, work::Work},
 };
 use crate::failure::Failure;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use lodge_domain::rides::{Day, Minute, ResortDay, SkierId, Span, Tally};
 use rusqlite::Connection;
 
-use super::super::sums::Delta;
+use crate::rides::state::Delta;
 
 const NEXT_DAY: &str = "SELECT day FROM rides INDEXED BY rides_by_day \
     WHERE season = ?1 AND resort = ?2 AND day > ?3 ORDER BY day LIMIT 1";

@@ -15,8 +15,8 @@ use crate::{
     engine::Engine,
     failure::Failure,
     rides::{
-        sums::Delta,
-        write_back::{DayState, Work, last_row},
+        state::{DayState, Delta},
+        write_back::{days::last_row, work::Work},
     },
 };
 

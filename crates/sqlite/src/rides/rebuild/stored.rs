@@ -12,10 +12,9 @@ use super::{Wrong, says::Sums};
 use crate::{
     failure::Failure,
     rides::{
-        day_number,
         leaders::{self, KEPT, LEFT_MIN, replace_places},
-        sums::Delta,
-        write_back::{Places, Work},
+        state::{Delta, Places, day_number},
+        write_back::work::Work,
     },
 };
 

@@ -3,8 +3,7 @@
 use lodge_domain::rides::{Day, ResortDay, ResortId, Season, SkierId, Tally};
 use rusqlite::{Connection, OptionalExtension, Row, Statement};
 
-use super::{DayKey, DayState, Days};
-use crate::rides::sums::Delta;
+use crate::rides::state::{DayKey, DayState, Days, Delta};
 
 const ONE: &str = "SELECT rides, vertical, up_to FROM skier_days \
     WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";

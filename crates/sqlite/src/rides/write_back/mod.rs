@@ -7,25 +7,23 @@
 //! was not written when the process ended is made again of the rides when the file is opened: a skier's day
 //! says up to which ride it counts, so that no ride counts twice, and a place follows from the days.
 
-mod days;
+pub(super) mod days;
 mod layers;
 mod places;
-mod work;
+pub(crate) mod replay;
+pub(super) mod work;
 
-use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
+use std::collections::BTreeMap;
 
-use lodge_domain::rides::{Day, ResortDay, ResortId, Season, SkierId, Span, Tally};
+use lodge_domain::rides::{ResortDay, SkierId, Span, Tally};
 use parking_lot::Mutex;
-use rusqlite::Connection;
 
 use self::layers::Layers;
+use super::state::{DayKey, DayState, Days, Place, PlaceKey, Places, keys_of, keys_on};
+use crate::failure::Shared;
+
 #[cfg(test)]
 pub(crate) use self::{days::STATEMENTS as OF_DAYS, places::STATEMENTS as OF_PLACES};
-pub(super) use self::{
-    days::{last_row, read},
-    work::Work,
-};
-use crate::failure::Shared;
 
 /// When these sums are written.
 #[derive(Debug, Clone, Copy)]
@@ -37,28 +35,6 @@ pub(crate) struct Thresholds {
     /// Sums that are written at once where others do not bring them along.
     pub(crate) part: usize,
 }
-
-/// A skier's day at a resort.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DayState {
-    /// Where and when.
-    pub(super) on: ResortDay,
-    /// The sum.
-    pub(super) tally: Tally,
-    /// The last ride, by its row, that is in it.
-    pub(super) up_to: i64,
-}
-
-/// Sorted as the table is.
-type DayKey = (SkierId, ResortDay);
-type Days = BTreeMap<DayKey, DayState>;
-
-/// Sorted as the table is.
-type PlaceKey = (Span, SkierId);
-/// How far up a leader went, or that a skier is none.
-type Place = Option<u64>;
-/// Places on one board.
-pub(super) type Places = BTreeMap<SkierId, Place>;
 
 /// Those that are newer in memory than on the disk.
 pub(crate) struct WriteBack {
@@ -99,21 +75,19 @@ enum After {
 }
 
 impl WriteBack {
-    /// Makes those again that were not written when the file was last closed.
-    pub(crate) fn open(
-        connection: &Connection,
+    fn new(
         thresholds: Thresholds,
-    ) -> rusqlite::Result<Arc<Self>> {
-        let written_to = days::written_to(connection)?;
-        let (newer, touched) = days::replay(connection, written_to)?;
-        let places = places::replay(connection, &newer, &touched)?;
+        written_to: i64,
+        days: Days,
+        places: BTreeMap<PlaceKey, Place>,
+    ) -> Self {
         let progress = Progress { round: None, written_to };
-        Ok(Arc::new(Self {
-            days: Layers::new(newer),
+        Self {
+            days: Layers::new(days),
             places: Layers::new(places),
             progress: Mutex::new(Steps { of_group: progress, committed: progress }),
             thresholds,
-        }))
+        }
     }
 
     /// Whether all are on the disk.
@@ -155,34 +129,4 @@ impl WriteBack {
             self.places.publish_group();
         }
     }
-}
-
-/// Puts newer days in the place of older ones; all are of one skier.
-pub(super) fn overlay(older: Vec<DayState>, newer: Vec<DayState>) -> Vec<DayState> {
-    let mut days: BTreeMap<ResortDay, DayState> =
-        older.into_iter().map(|state| (state.on, state)).collect();
-    for state in newer {
-        // The disk was read after the memory: it may be ahead.
-        if days.get(&state.on).is_none_or(|known| known.up_to <= state.up_to) {
-            days.insert(state.on, state);
-        }
-    }
-    days.into_values().collect()
-}
-
-const FIRST_DAY: ResortDay = ResortDay { season: Season(0), resort: ResortId(0), day: Day(0) };
-const LAST_DAY: ResortDay =
-    ResortDay { season: Season(u16::MAX), resort: ResortId(u16::MAX), day: Day(u16::MAX) };
-
-fn keys_of(skier: SkierId) -> RangeInclusive<DayKey> {
-    (skier, FIRST_DAY)..=(skier, LAST_DAY)
-}
-
-fn keys_in_season(skier: SkierId, season: Season, resort: ResortId) -> RangeInclusive<DayKey> {
-    let on = |day| ResortDay { season, resort, day };
-    (skier, on(FIRST_DAY.day))..=(skier, on(LAST_DAY.day))
-}
-
-fn keys_on(span: Span) -> RangeInclusive<PlaceKey> {
-    (span, SkierId(0))..=(span, SkierId(u32::MAX))
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use lodge_domain::rides::{Day, ResortId, Season, SkierId, Span};
 use rusqlite::{CachedStatement, Connection};
 
-use super::{
-    After, DayKey, DayState, Place, PlaceKey, Places, Progress, Round, Thresholds, WriteBack, days,
-    keys_in_season, keys_of, keys_on, layers::Changes, places,
+use super::{After, Progress, Round, Thresholds, WriteBack, days, layers::Changes, places};
+use crate::rides::state::{
+    DayKey, DayState, Place, PlaceKey, Places, keys_in_season, keys_of, keys_on,
 };
 
 /// What one piece of work does to them. Dropped before it is staged, it has done nothing.

@@ -1,0 +1,66 @@
+//! Sums that were not written when the process ended, made again of the rides.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
+
+use lodge_domain::rides::{ResortDay, Span};
+use rusqlite::Connection;
+
+use super::{Thresholds, WriteBack, days};
+use crate::rides::{
+    leaders::Board,
+    state::{DayKey, Days, Place, PlaceKey, keys_in_season},
+};
+
+/// The sums, with those that were not written when the file was last closed.
+pub(crate) fn open(
+    connection: &Connection,
+    thresholds: Thresholds,
+) -> rusqlite::Result<Arc<WriteBack>> {
+    let written_to = days::written_to(connection)?;
+    let (newer, touched) = days::replay(connection, written_to)?;
+    let places = places(connection, &newer, &touched)?;
+    Ok(Arc::new(WriteBack::new(thresholds, written_to, newer, places)))
+}
+
+/// The places of those whose days were `touched`, as the days say: those on the disk and what is `newer`. How
+/// far each board reaches is always on the disk.
+fn places(
+    connection: &Connection,
+    newer: &Days,
+    touched: &[DayKey],
+) -> rusqlite::Result<BTreeMap<PlaceKey, Place>> {
+    let (mut places, mut boards) = (BTreeMap::new(), BTreeMap::new());
+    let mut in_season = connection.prepare(days::IN_SEASON)?;
+    let season = |(skier, on): &DayKey| (*skier, on.season, on.resort);
+    for touched in touched.chunk_by(|one, next| season(one) == season(next)) {
+        let (skier, season, resort) = season(&touched[0]);
+        let mut days: BTreeMap<ResortDay, _> = BTreeMap::new();
+        for state in in_season.query_map((skier.0, season.0, resort.0), days::read)? {
+            let state = state?;
+            days.insert(state.on, state.tally);
+        }
+        let newer = newer.range(keys_in_season(skier, season, resort));
+        days.extend(newer.map(|((_, on), state)| (*on, state.tally)));
+        let mut place = |span: Span, (rides, vertical): (u64, u64)| -> rusqlite::Result<()> {
+            let board = match boards.entry(span) {
+                Entry::Vacant(place) => place.insert(Board::read(connection, span)?),
+                Entry::Occupied(place) => place.into_mut(),
+            };
+            let is_on = rides > 0 && board.reaches(vertical, skier);
+            places.insert((span, skier), is_on.then_some(vertical));
+            Ok(())
+        };
+        for (_, on) in touched {
+            let tally = days.get(on).copied().unwrap_or_default();
+            place((*on).into(), (tally.rides, tally.vertical))?;
+        }
+        let whole = days.values().fold((0, 0), |(rides, vertical), tally| {
+            (rides + tally.rides, vertical + tally.vertical)
+        });
+        place(Span { season, resort, day: None }, whole)?;
+    }
+    Ok(places)
+}
