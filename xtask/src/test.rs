@@ -5,7 +5,7 @@ use clap::Args;
 use lodge_testbed::{Cluster, is_nightly};
 
 use crate::{
-    check, cluster, faults, process,
+    check, cluster, faults, imports, process,
     system::{self, FOR_CLUSTERS, FOR_TESTS},
 };
 
@@ -56,6 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn lints() -> Result<()> {
     check::file_lengths()?;
+    imports::run()?;
     process::run("cargo", &["fmt", "--all", "--check"], &[])?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     process::run("cargo", &clippy, &[])?;
