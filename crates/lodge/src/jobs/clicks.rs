@@ -1,0 +1,55 @@
+//! Clicks that were counted, on their way to the store.
+
+use std::{sync::Arc, time::Duration};
+
+use lodge_domain::links::{ClickBatch, Links};
+use tokio_util::sync::CancellationToken;
+
+use super::ticks::{LAST_FLUSH, LAST_PAUSE, ticks};
+
+/// How often clicks are stored: no click waits for a second.
+const FLUSH: Duration = Duration::from_millis(850);
+
+/// Stores the clicks that were counted, more than once a second, and the last ones after `stop`.
+pub(super) async fn store(links: Arc<Links>, stop: CancellationToken) {
+    let mut ticks = ticks(FLUSH);
+    let mut unstored = None;
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        let _ = store_batch(&links, &mut unstored).await;
+        #[expect(clippy::cast_precision_loss, reason = "a metric")]
+        metrics::gauge!("lodge_links_clicks_lost").set(links.counter().lost() as f64);
+    }
+    let last = async {
+        loop {
+            match store_batch(&links, &mut unstored).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(_) => tokio::time::sleep(LAST_PAUSE).await,
+            }
+        }
+    };
+    if tokio::time::timeout(LAST_FLUSH, last).await.is_err() {
+        tracing::error!("the store did not take the last clicks in time; they are lost");
+    }
+}
+
+/// Stores one batch; false if there is none. A batch stays in `unstored` until the store has it, and goes
+/// again, by its number, before a newer one.
+async fn store_batch(
+    links: &Links,
+    unstored: &mut Option<Arc<ClickBatch>>,
+) -> lodge_domain::Result<bool> {
+    if unstored.is_none() {
+        *unstored = links.counter().drain().map(Arc::new);
+    }
+    let Some(batch) = unstored else { return Ok(false) };
+    if let Err(error) = links.store_clicks(Arc::clone(batch)).await {
+        metrics::counter!("lodge_links_click_batches_failed_total").increment(1);
+        tracing::warn!(%error, "clicks could not be stored yet");
+        return Err(error);
+    }
+    let stored = batch.clicks.iter().map(|(_, count)| count).sum();
+    metrics::counter!("lodge_links_clicks_stored_total").increment(stored);
+    *unstored = None;
+    Ok(true)
+}

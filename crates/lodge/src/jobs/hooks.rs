@@ -1,0 +1,29 @@
+//! Webhooks of the board.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{StreamExt, stream};
+use lodge_domain::board::Look;
+use tokio::{sync::broadcast::error::RecvError, time::interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::wiring::Services;
+
+/// How often it is looked whether a hook is to be told something, beside when something happens.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Tells hooks what happens on the board; what is on its way at the stop is sent again after the next start.
+pub(super) async fn deliver(services: Arc<Services>, stop: CancellationToken) {
+    let Some((board, hooks)) = services.board.as_ref().zip(services.hooks.as_ref()) else { return };
+    let now_and_then = stream::unfold(interval(LOOK), async |mut ticks| {
+        ticks.tick().await;
+        Some((Look::Everywhere, ticks))
+    });
+    let rings = stream::unfold(board.rings(), async |mut rings| match rings.recv().await {
+        Ok(channel) => Some((Look::Channel(channel), rings)),
+        Err(RecvError::Lagged(_)) => Some((Look::Everywhere, rings)),
+        Err(RecvError::Closed) => None,
+    });
+    let looks = stream::select(now_and_then.boxed(), rings.boxed());
+    stop.run_until_cancelled(hooks.courier.run(looks)).await;
+}
