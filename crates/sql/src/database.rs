@@ -41,10 +41,11 @@ pub enum Reads {
     Many,
 }
 
-/// Runs pieces of work, each in a transaction of its own. Queues are bounded: past them the answer is
+/// Runs pieces of work: each that writes in a transaction of its own. Queues are bounded: past them the answer is
 /// [`lodge_domain::Error::Unavailable`].
 pub trait Database: Send + Sync + 'static {
-    /// Runs work that only reads. It sees every write that was answered before.
+    /// Runs work that only reads. Each of its statements sees every write that was answered before; they
+    /// need not see the same moment.
     fn read<T, W>(&self, app: App, reads: Reads, work: W) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,

@@ -12,8 +12,8 @@ impl Database for Engine {
         W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     {
         let readers = match (app, reads) {
-            (App::Board, _) => &self.board,
             (_, Reads::Few) => &self.readers,
+            (App::Board, Reads::Many) => &self.board,
             (_, Reads::Many) => &self.scans,
         };
         readers.read(move |connection| Ok(work(&mut SqliteTx(connection))?)).await

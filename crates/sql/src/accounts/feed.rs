@@ -1,11 +1,14 @@
 //! The feed of accounts whose sessions, as they are remembered anywhere, may not be so any more.
 //!
 //! One row numbers the entries, and is locked from the number to the commit: so the order of numbers is
-//! the order of commits, and whoever has read up to a number never misses a smaller one. A number that a
+//! the order of commits, and a reader that has read up to a number never misses a smaller one. A number that a
 //! database draws by itself has no such order.
 
 use jiff::Timestamp;
-use lodge_domain::accounts::{AccountId, Changed, FeedPlace};
+use lodge_domain::{
+    Error,
+    accounts::{AccountId, Changed, FeedPlace},
+};
 use uuid::Uuid;
 
 use crate::{
@@ -27,8 +30,12 @@ const A_LOOK: i64 = 1_000;
 
 /// Tells of an account in this very transaction.
 pub(super) fn tell(tx: &mut dyn Tx, account: AccountId, at: Timestamp) -> Result<(), Failure> {
-    tx.execute(&NEXT, values![])?;
-    tx.execute(&TELL, values![account.0, at]).map(drop)
+    let numbered = tx.execute(&NEXT, values![])?;
+    let told = tx.execute(&TELL, values![account.0, at])?;
+    if (numbered, told) != (1, 1) {
+        return Err(Error::internal("account_feed_head has no row").into());
+    }
+    Ok(())
 }
 
 /// The accounts that the feed has told of since a place in it.
@@ -43,13 +50,17 @@ pub(super) fn changed_since(
     }
     let read = |row: crate::Row<'_>| Ok((row.get::<i64>(0)?, AccountId(row.get(1)?)));
     let told = tx.all(&SINCE, values![place.at, A_LOOK], read)?;
-    let Some((last, _)) = told.last() else {
-        let is_past_the_end = place.at > latest(tx)?;
-        if is_past_the_end {
+    let (Some((first, _)), Some((last, _))) = (told.first(), told.last()) else {
+        // Past the end, or what came since is removed.
+        if place.at != latest(tx)? {
             return from_now_on(tx, feed, true);
         }
         return Ok(Changed { accounts: Vec::new(), place, more: false, begins_anew: false });
     };
+    // Numbers have no gaps: what is missing is removed.
+    if *first != place.at + 1 {
+        return from_now_on(tx, feed, true);
+    }
     let (place, more) = (FeedPlace { feed, at: *last }, told.len() as u64 == A_LOOK.unsigned_abs());
     let accounts = told.into_iter().map(|(_, account)| account).collect();
     Ok(Changed { accounts, place, more, begins_anew: false })

@@ -26,16 +26,16 @@ use crate::{
 /// Sessions that an account has at most; past that the oldest ends.
 const SESSIONS_MAX: i64 = 100;
 
-/// What holds of a session `s` of the account `a` that opens something; the time of now comes after it.
+/// What holds of a session `x` of the account `a` that opens something; the time of now comes after it.
 macro_rules! is_live {
     () => {
-        "a.epoch = s.epoch AND a.banned_at IS NULL AND a.deleted_at IS NULL AND s.expires_at > "
+        "a.epoch = x.epoch AND a.banned_at IS NULL AND a.deleted_at IS NULL AND x.expires_at > "
     };
 }
 
 macro_rules! columns {
     () => {
-        "s.id, s.account, s.created_at, s.expires_at, s.agent"
+        "x.id, x.account, x.created_at, x.expires_at, x.agent"
     };
 }
 
@@ -49,12 +49,12 @@ statements! {
     TOO_MANY = same("SELECT id FROM sessions WHERE account = ? ORDER BY id DESC LIMIT 1 OFFSET ?");
     END_OLDEST = same("DELETE FROM sessions WHERE account = ? AND id <= ?");
     END = same("DELETE FROM sessions WHERE account = ? AND id = ?");
-    FIND = same(concat!("SELECT ", columns!(), ", ", account_columns!(), " FROM sessions s \
-        JOIN accounts a ON a.id = s.account WHERE s.digest = ? AND ", is_live!(), "?"));
-    LIVE = same(concat!("SELECT 1 FROM sessions s JOIN accounts a ON a.id = s.account \
-        WHERE s.account = ? AND s.id = ? AND ", is_live!(), "?"));
-    LIST = same(concat!("SELECT ", columns!(), " FROM sessions s JOIN accounts a ON a.id = s.account \
-        WHERE s.account = ? AND s.expires_at > ? AND a.epoch = s.epoch ORDER BY s.id DESC LIMIT ?"));
+    FIND = same(concat!("SELECT ", columns!(), ", ", account_columns!(), " FROM sessions x \
+        JOIN accounts a ON a.id = x.account WHERE x.digest = ? AND ", is_live!(), "?"));
+    LIVE = same(concat!("SELECT 1 FROM sessions x JOIN accounts a ON a.id = x.account \
+        WHERE x.account = ? AND x.id = ? AND ", is_live!(), "?"));
+    LIST = same(concat!("SELECT ", columns!(), " FROM sessions x JOIN accounts a ON a.id = x.account \
+        WHERE x.account = ? AND x.expires_at > ? AND a.epoch = x.epoch ORDER BY x.id DESC LIMIT ?"));
 }
 
 /// The sessions of a database.

@@ -17,8 +17,9 @@ pub const NAME_RESERVED: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// How long it is known what happened to an account.
 pub const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(365 * 24);
 
-/// How long the feed tells of a change. No process trusts what it remembers for longer than a minute.
-const FEED_KEPT: SignedDuration = SignedDuration::from_mins(10);
+/// How long the feed tells of a change: as long as the events, because what apps keep of accounts is
+/// brought up to date by it, however long they were not running.
+const FEED_KEPT: SignedDuration = EVENTS_KEPT;
 
 statements! {
     SESSIONS = pair(

@@ -44,14 +44,12 @@ async fn what_is_past_its_time_goes() {
     begun(&fixture, &stays).await;
     accounts.remove(event(gone.id, EventKind::Deleted, 1)).await.unwrap().unwrap();
     let tidy = |now| sqlite.tidy(now, SignedDuration::from_hours(1));
-    assert_eq!(tidy(at(600)).await.unwrap().accounts, 0);
-    assert_eq!(tidy(at(601)).await.unwrap().accounts, 1, "the feed's entry of the deletion");
     assert_eq!(tidy(at(3599)).await.unwrap().accounts, 0);
     assert_eq!(tidy(at(3600)).await.unwrap().accounts, 1, "the session");
     assert_eq!(tidy(at(1) + NAME_RESERVED).await.unwrap().accounts, 1, "the name");
     let again = made(&**accounts, &goes).await;
     assert_ne!(again.id, gone.id, "nothing of the former account is the new one's");
-    assert_eq!(tidy(at(1) + EVENTS_KEPT).await.unwrap().accounts, 5, "what happened");
+    assert_eq!(tidy(at(1) + EVENTS_KEPT).await.unwrap().accounts, 6, "what happened");
     assert!(accounts.get(stays.id).await.unwrap().is_some());
 }
 
@@ -80,6 +78,28 @@ async fn a_revocation_is_told_however_much_happens_to_the_same_account() {
     assert!((EVENTS_OF_ONE_KEPT..EVENTS_OF_ONE_KEPT + EVENTS_TRIMMED_EVERY).contains(&kept));
     let told = sessions.changed_since(Some(place)).await.unwrap();
     assert_eq!(told.accounts, [ada.id]);
+}
+
+#[tokio::test]
+async fn a_reader_of_the_feed_whose_entries_are_removed_begins_anew() {
+    let (sqlite, _folder) = opened();
+    let fixture = fixture(&sqlite);
+    let (accounts, sessions) = (&fixture.accounts, &fixture.sessions);
+    let ada = made(&**accounts, &fresh_name()).await;
+    let place = sessions.changed_since(None).await.unwrap().place;
+    let end_all = |seconds| {
+        let event = event(ada.id, EventKind::SignedOutEverywhere, seconds);
+        accounts.change(AccountChange::default(), event)
+    };
+    end_all(0).await.unwrap();
+    let first = sessions.changed_since(Some(place)).await.unwrap();
+    assert!(!first.begins_anew && first.accounts == [ada.id]);
+    sqlite.tidy(at(0) + EVENTS_KEPT, SignedDuration::from_hours(1)).await.unwrap();
+    assert!(sessions.changed_since(Some(place)).await.unwrap().begins_anew, "all is removed");
+    assert!(!sessions.changed_since(Some(first.place)).await.unwrap().begins_anew);
+    end_all(1).await.unwrap();
+    assert!(sessions.changed_since(Some(place)).await.unwrap().begins_anew, "one is removed");
+    assert_eq!(sessions.changed_since(Some(first.place)).await.unwrap().accounts, [ada.id]);
 }
 
 /// A ticket for an identity, until 900 seconds.
