@@ -78,8 +78,8 @@ impl Connection {
         let mut link = self.begin()?;
         // Where the answer to COMMIT is lost, it is not known whether it was done.
         let outcome = work(&mut link).and_then(|done| link.run("COMMIT").map(|()| done));
-        if outcome.is_ok() || link.run("ROLLBACK").is_ok() {
-            self.link = Some(link).filter(|link| !link.is_lost());
+        if !link.is_lost() && (outcome.is_ok() || link.run("ROLLBACK").is_ok()) {
+            self.link = Some(link);
         }
         outcome
     }

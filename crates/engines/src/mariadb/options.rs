@@ -136,20 +136,25 @@ impl Servers {
             .init(vec![self.session(of_use, statement_wait)])
     }
 
-    /// What the server is told first on each connection.
+    /// What the server is told first on each connection. It rolls back for a client that has gone away
+    /// without a word, which would keep its locks.
     fn session(&self, of_use: Use, statement_wait: Duration) -> String {
         format!(
             "SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin, \
              sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO', \
              tx_isolation = 'READ-COMMITTED', tx_read_only = {}, autocommit = 1, \
-             innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, max_statement_time = {}",
+             innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, max_statement_time = {}, \
+             idle_transaction_timeout = {IDLE_TRANSACTION_SECONDS}",
             u8::from(of_use == Use::Read),
-            self.options.lock_wait.as_secs(),
+            self.options.lock_wait.as_secs().max(1),
             statement_wait.as_secs().max(1),
             statement_wait.as_secs_f64(),
         )
     }
 }
+
+/// Seconds for which a transaction may wait for its client.
+const IDLE_TRANSACTION_SECONDS: u32 = 5;
 
 /// Takes `host:port`; an IPv6 host stands in brackets.
 fn parse(node: &str) -> Result<(String, u16)> {
