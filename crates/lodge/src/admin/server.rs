@@ -116,8 +116,19 @@ async fn session(stream: UnixStream, services: &Services) {
     }
 }
 
+fn is_about_links(command: &Command) -> bool {
+    use Command::{CreateKey, Export, Import, ListKeys, RevokeKey};
+    matches!(command, CreateKey { .. } | ListKeys | RevokeKey { .. } | Import(_) | Export { .. })
+}
+
 /// Carries out a command.
 pub(super) async fn carry_out(services: &Services, command: Command) -> anyhow::Result<Outcome> {
+    if services.links_elsewhere && is_about_links(&command) {
+        anyhow::bail!(
+            "links and their keys are in Cassandra, which this process does not use; ask one that has the app \
+             \"links\" and the role \"web\" or \"worker\""
+        );
+    }
     Ok(match command {
         Command::Backup { to } => {
             let Backup { bytes, left_out } = services.engines.backup(&to).await?;

@@ -134,6 +134,11 @@ fn check_listener(key: &str, address: std::net::SocketAddr, server_runs: bool) -
 }
 
 fn warn(config: &Config) {
+    for app in config.apps_of_this_process_alone() {
+        say!(
+            "note  {app}.store: only this process sees what is kept in its data folder; serve {app} by one process"
+        );
+    }
     if config.links.writes == Writes::Behind && !config.roles.contains(&Role::Worker) {
         say!("note  roles: some other process must be a worker, or what is put is never stored");
     }

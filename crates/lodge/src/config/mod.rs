@@ -73,6 +73,22 @@ impl Config {
         has_links && self.links.store == store
     }
 
+    /// Whether links are in a cluster that this process has nothing to do with.
+    pub(crate) fn has_links_elsewhere(&self) -> bool {
+        self.links.store == LinkStore::Cassandra && !self.has_links_on(LinkStore::Cassandra)
+    }
+
+    /// The apps whose data other processes that serve the same links do not see.
+    pub(crate) fn apps_of_this_process_alone(&self) -> Vec<&'static str> {
+        let is_shared = self.has_links_on(LinkStore::Cassandra);
+        let alone = [
+            ("accounts", self.keeps_accounts() && self.roles.contains(&Role::Web)),
+            ("rides", self.answers_for_rides()),
+            ("board", self.answers_for_board()),
+        ];
+        alone.into_iter().filter(|(_, is_kept)| is_shared && *is_kept).map(|(app, _)| app).collect()
+    }
+
     /// Whether this process keeps an app's data in the data folder: links, unless they are elsewhere or
     /// not served, and each other app that it keeps.
     pub(crate) fn keeps_in_folder(&self) -> bool {

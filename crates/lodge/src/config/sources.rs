@@ -7,7 +7,9 @@ use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::{App, Config, accounts, engines, options::ConfigOptions, rides, stores::LinkStore};
+use super::{
+    App, Config, Role, accounts, engines, options::ConfigOptions, rides, stores::LinkStore,
+};
 
 /// The file that is read if none is named.
 const DEFAULT_FILE: &str = "lodge.toml";
@@ -51,9 +53,14 @@ fn read(
         .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
     apply(&mut config, options);
     if !named_apps && config.links.store != LinkStore::Sqlite {
-        // Several processes serve links then, and each would have a data folder of its own for the others.
-        let elsewhere = !config.accounts.servers.is_empty();
-        config.apps.retain(|app| *app == App::Links || (*app == App::Accounts && elsewhere));
+        config.apps.retain(|app| !matches!(app, App::Rides | App::Board));
+        if config.keeps_accounts() && config.roles.contains(&Role::Web) {
+            bail!(
+                "apps must be named beside links.store = \"cassandra\": \"accounts\", \"rides\" and \
+                 \"board\" would be kept in the data folder of this process, which other processes that \
+                 serve the same links do not see"
+            );
+        }
     }
     if config.apps.contains(&App::Board) && !config.apps.contains(&App::Accounts) {
         config.apps.push(App::Accounts);
@@ -368,9 +375,10 @@ mod tests {
     #[test]
     fn beside_a_cluster_only_named_apps_are_kept_in_the_data_folder() {
         let cluster = [("LODGE_LINKS_STORE", "cassandra"), ("LODGE_CASSANDRA_NODES", "a:9042")];
-        let config = with(&cluster).unwrap();
-        assert_eq!(config.apps, [App::Links]);
-        assert!(!config.keeps_in_folder());
+        let error = format!("{:#}", with(&cluster).unwrap_err());
+        assert!(error.contains("apps must be named"), "{error}");
+        let links = [&cluster[..], &[("LODGE_APPS", "links")]].concat();
+        assert!(!with(&links).unwrap().keeps_in_folder());
         let web = [
             ("LODGE_ROLES", "web"),
             ("LODGE_ACCOUNTS_SERVERS", "b:7070"),
@@ -388,6 +396,8 @@ mod tests {
         let backend = [("LODGE_ROLES", "accounts"), ("LODGE_ACCOUNTS_KEY_FILE", "key")];
         let config = with(&[&named[..], &backend].concat()).unwrap();
         assert!(!config.has_links_on(LinkStore::Cassandra), "accounts alone need no links");
+        let config = with(&[&cluster[..], &backend].concat()).unwrap();
+        assert!(config.keeps_accounts(), "the role says what it is for");
         assert_eq!(with(&[]).unwrap().apps.len(), 4);
     }
 

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use anyhow::{Result, bail};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use lodge_sqlite::{Sqlite, Tidied};
+use lodge_sqlite::{Folder, Sqlite};
 
 /// What stores the data of one or more apps.
 #[async_trait]
@@ -25,13 +25,10 @@ pub(crate) trait Engine: Send + Sync {
         Ok(None)
     }
 
-    /// Removes some of what nobody needs any more; what is reserved goes after that time.
-    async fn tidy(
-        &self,
-        _now: Timestamp,
-        _reserved: SignedDuration,
-    ) -> lodge_domain::Result<Tidied> {
-        Ok(Tidied::default())
+    /// Removes some of what has expired; shorts stay reserved for a time. Whether there is more to do at
+    /// once.
+    async fn tidy(&self, _now: Timestamp, _reserved: SignedDuration) -> lodge_domain::Result<bool> {
+        Ok(false)
     }
 
     /// Lets go of it; what was acknowledged is there.
@@ -54,8 +51,8 @@ impl Engine for Sqlite {
         Ok(Some(Self::backup(self, to).await?))
     }
 
-    async fn tidy(&self, now: Timestamp, reserved: SignedDuration) -> lodge_domain::Result<Tidied> {
-        Self::tidy(self, now, reserved).await
+    async fn tidy(&self, now: Timestamp, reserved: SignedDuration) -> lodge_domain::Result<bool> {
+        Ok(Self::tidy(self, now, reserved).await?.more)
     }
 
     async fn close(&self) -> lodge_domain::Result<()> {
@@ -65,7 +62,11 @@ impl Engine for Sqlite {
 
 /// The engines of a process. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Engines(Vec<Arc<dyn Engine>>);
+pub(crate) struct Engines {
+    list: Vec<Arc<dyn Engine>>,
+    /// The data folder, locked, where no engine has it.
+    _folder: Option<Arc<Folder>>,
+}
 
 /// A backup that was written.
 pub(crate) struct Backup {
@@ -76,13 +77,18 @@ pub(crate) struct Backup {
 }
 
 impl Engines {
+    /// None yet, over a folder that holds nothing but the administrators' socket.
+    pub(super) fn over(folder: Folder) -> Self {
+        Self { list: Vec::new(), _folder: Some(Arc::new(folder)) }
+    }
+
     pub(super) fn add(&mut self, engine: impl Engine + 'static) {
-        self.0.push(Arc::new(engine));
+        self.list.push(Arc::new(engine));
     }
 
     /// Whether this process can work.
     pub(crate) async fn ping(&self) -> lodge_domain::Result<()> {
-        for engine in &self.0 {
+        for engine in &self.list {
             engine.ping().await?;
         }
         Ok(())
@@ -91,7 +97,7 @@ impl Engines {
     /// Writes a copy of everything that is in the data folder to a file.
     pub(crate) async fn backup(&self, to: &Path) -> Result<Backup> {
         let (mut bytes, mut left_out) = (None, Vec::new());
-        for engine in &self.0 {
+        for engine in &self.list {
             match engine.backup(to).await? {
                 Some(written) => bytes = Some(written),
                 None => left_out.push(engine.name().to_owned()),
@@ -99,30 +105,28 @@ impl Engines {
         }
         match bytes {
             Some(bytes) => Ok(Backup { bytes, left_out }),
-            None => bail!(
-                "{} is backed up by its own means (for Cassandra, nodetool snapshot)",
-                left_out.join(", ")
-            ),
+            None => bail!("a Cassandra cluster is backed up by its own means (nodetool snapshot)"),
         }
     }
 
-    /// Removes some of what nobody needs any more; whether there is more to do at once.
+    /// Removes some of what has expired, also when one of them fails; whether there is more to do at once.
     pub(crate) async fn tidy(
         &self,
         now: Timestamp,
         reserved: SignedDuration,
     ) -> lodge_domain::Result<bool> {
-        let mut more = false;
-        for engine in &self.0 {
-            more |= engine.tidy(now, reserved).await?.more;
+        let mut more = Ok(false);
+        for engine in &self.list {
+            let of_engine = engine.tidy(now, reserved).await;
+            more = more.and_then(|more| Ok(more | of_engine?));
         }
-        Ok(more)
+        more
     }
 
     /// Lets go of all of them, also when one does not close cleanly.
     pub(crate) async fn close(&self) -> lodge_domain::Result<()> {
         let mut closed = Ok(());
-        for engine in self.0.iter().rev() {
+        for engine in self.list.iter().rev() {
             closed = closed.and(engine.close().await);
         }
         closed

@@ -58,6 +58,8 @@ pub(crate) struct Services {
     pub(crate) engines: Engines,
     /// Short links.
     pub(crate) links: Arc<Links>,
+    /// Whether those that count are in a cluster that this process does not use.
+    pub(crate) links_elsewhere: bool,
     /// Accounts, if they are kept here.
     pub(crate) accounts: Option<Arc<Accounts>>,
     /// Whoever answers for them, here or elsewhere.
@@ -178,6 +180,7 @@ pub(crate) async fn services(config: &Config) -> Result<Services> {
     Ok(Services {
         engines,
         links: Arc::new(links),
+        links_elsewhere: config.has_links_elsewhere(),
         accounts,
         backend,
         pictures,

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
 use lodge_domain::{
     accounts::{AccountStore, IdentityStore, SessionStore},
@@ -21,12 +21,7 @@ use lodge_domain::{
 use lodge_local::{CachedGates, CachedKeys, CachedLinks};
 use lodge_sqlite::{Folder, Options, Sqlite};
 
-use super::{
-    board::BoardPorts,
-    cluster,
-    engine::{Engine, Engines},
-    rides::RidePorts,
-};
+use super::{board::BoardPorts, cluster, engine::Engines, rides::RidePorts};
 use crate::config::{
     Config,
     stores::{AppStore, LinkStore},
@@ -59,57 +54,44 @@ pub(super) struct AccountPorts {
     pub(super) secret: InstallationSecret,
 }
 
-/// The data folder of a process that keeps nothing in it but the administrators' socket.
-struct EmptyFolder {
-    _ours: Folder,
-}
-
-impl Engine for EmptyFolder {
-    fn name(&self) -> &'static str {
-        "the data folder"
-    }
-}
-
 impl Stores {
     /// Opens the engines that the configuration names for the apps that this process keeps.
     pub(super) async fn open(config: &Config) -> Result<Self> {
-        let mut engines = Engines::default();
-        let sqlite = if config.keeps_in_folder() {
+        for app in config.apps_of_this_process_alone() {
+            tracing::warn!(app, "kept in the data folder, which only this process sees");
+        }
+        let (mut engines, sqlite) = if config.keeps_in_folder() {
             let sqlite = Sqlite::open(&config.data, &options(config))?;
+            let mut engines = Engines::default();
             engines.add(sqlite.clone());
-            Some(sqlite)
+            (engines, Some(sqlite))
         } else {
-            engines.add(EmptyFolder { _ours: Folder::lock(&config.data)? });
-            None
+            (Engines::over(Folder::lock(&config.data)?), None)
         };
-        let links = match &sqlite {
-            Some(sqlite) if !config.has_links_on(LinkStore::Cassandra) => {
-                links_on_sqlite(sqlite, config).await?
-            }
-            _ => cluster::links(config, &mut engines).await?,
+        let in_folder = || sqlite.as_ref().context("the data folder is not open");
+        let links = if config.has_links_on(LinkStore::Cassandra) {
+            cluster::links(config, &mut engines).await?
+        } else {
+            links_on_sqlite(in_folder()?, config).await?
         };
-        let sqlite = sqlite.as_ref();
-        let accounts = config.keeps_accounts().then(|| match config.accounts.store {
-            AppStore::Sqlite => sqlite.map(accounts_on_sqlite),
-        });
-        let rides = config.answers_for_rides().then(|| match config.rides.store {
-            AppStore::Sqlite => sqlite.map(rides_on_sqlite),
-        });
-        let board = config.answers_for_board().then(|| match config.board.store {
-            AppStore::Sqlite => sqlite.map(board_on_sqlite),
-        });
+        let kept = |is_kept: bool, AppStore::Sqlite| is_kept.then(in_folder).transpose();
+        let accounts = kept(config.keeps_accounts(), config.accounts.store)?;
+        let rides = kept(config.answers_for_rides(), config.rides.store)?;
+        let board = kept(config.answers_for_board(), config.board.store)?;
         Ok(Self {
-            engines,
             links,
-            accounts: accounts.flatten(),
-            rides: rides.flatten(),
-            board: board.flatten(),
+            accounts: accounts.map(accounts_on_sqlite),
+            rides: rides.map(rides_on_sqlite),
+            board: board.map(board_on_sqlite),
+            engines,
         })
     }
 }
 
 async fn links_on_sqlite(sqlite: &Sqlite, config: &Config) -> Result<LinkPorts> {
-    sqlite.keep_mode(config.links.mode).await?;
+    if config.links.store == LinkStore::Sqlite {
+        sqlite.keep_mode(config.links.mode).await?;
+    }
     Ok(LinkPorts {
         links: Arc::new(CachedLinks::new(sqlite.links(), cache_bytes(config))),
         clicks: sqlite.clicks(),
