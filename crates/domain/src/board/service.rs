@@ -8,7 +8,7 @@ use super::{
     Actor, Amended, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Cursor, Event,
     EventId, EventsPage, Known, Message, MessagePictures, MessageSearch, MessagesPage,
     MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, ReadNote, Report, Reports, Slug,
-    Topic, UNREAD_MAX, Unread, Version, Visibility, Wish, Word, reads::Reads, rules,
+    Topic, UNREAD_MAX, Unread, Version, Wish, Word, reads::Reads, rules,
 };
 use crate::{
     Clock, Error, Result,
@@ -149,7 +149,7 @@ impl Board {
     ) -> Result<(Message, Vec<Version>)> {
         let message = self.find(by, channel, id).await?;
         let message = message.ok_or(Error::not_found("there is no such message"))?;
-        let has_history = message.visibility == Visibility::Shown && message.edited_at.is_some();
+        let has_history = message.body.is_some() && message.edited_at.is_some();
         let history =
             if has_history { self.log.history(channel.clone(), id).await? } else { Vec::new() };
         Ok((message, history))

@@ -10,7 +10,7 @@ use http::StatusCode;
 use lodge_domain::{
     Error,
     accounts::Shape,
-    board::{Actor, Body, Event, EventId, MessagesQuery, Posted, Reaction, Wish},
+    board::{Actor, Body, Event, EventId, MessagesQuery, Posted, Reaction, Visibility, Wish},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -124,6 +124,7 @@ pub(super) async fn get(
     let by = app.visitor(&asked).await?.actor;
     let (channel, id) = (slug(&channel)?, message_id(&id)?);
     let (message, history) = app.board.message(&by, &channel, id).await?;
+    let history = if message.visibility == Visibility::Shown { history } else { Vec::new() };
     Ok(private(Json(MessageJson::from(message).with(history))))
 }
 

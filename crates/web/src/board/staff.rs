@@ -115,6 +115,7 @@ pub(super) async fn settle(
     asked: Asked,
 ) -> HttpResult {
     let by = app.visitor(&asked).await?.actor;
+    by.check_staff()?;
     let id = id.parse().map_err(|_| Error::not_found("there is no such report"))?;
     app.board.settle(&by, id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -155,6 +156,7 @@ pub(super) async fn unban(
 
 async fn banned(app: &BoardApp, asked: &Asked, name: &str, is_banned: bool) -> HttpResult {
     let by = app.visitor(asked).await?.actor;
+    by.check_staff()?;
     let name = Username::parse(name);
     let name = name.map_err(|_| Problem::from(Error::not_found("there is no such account")))?;
     app.board.ban(&by, &app.accounts, name, is_banned).await?;
