@@ -66,6 +66,8 @@ impl Source {
                 continue;
             }
             at += match token {
+                // What a type captures: `impl Trait + use<'a>`.
+                TokenTree::Ident(word) if word == "use" && is_angle(rest.get(1)) => 1,
                 TokenTree::Ident(word) if word == "use" => {
                     let length = length_to(rest, is_semicolon);
                     self.read_use(&rest[1..length], &mut Vec::new());
@@ -234,4 +236,8 @@ fn is_semicolon(token: &TokenTree) -> bool {
 
 fn is_punct(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
+}
+
+fn is_angle(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Punct(mark)) if mark.as_char() == '<')
 }

@@ -14,7 +14,6 @@ use clap::ValueEnum;
 pub(crate) use self::options::ExperimentOptions;
 use self::{options::Part, points::Point, processes::Bench, table::Table};
 use super::servers;
-use crate::process;
 
 /// Runs the experiments and prints their tables.
 pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
@@ -26,7 +25,7 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
     let lodge = if let Some(lodge) = &options.lodge {
         lodge.clone()
     } else {
-        process::run("cargo", &["build", "--release", "--locked", "--package", "lodge"], &[])?;
+        servers::build_lodge()?;
         servers::lodge_binary()
     };
     let bench = Bench::new(options, lodge)?;
@@ -84,15 +83,13 @@ mod tests {
     use std::{process::Command, time::Duration};
 
     use super::*;
-    use crate::bench::servers::Scratch;
+    use crate::{bench::servers::Scratch, process};
 
     /// Small runs of the rows for people as they behave, on a folder of 300 accounts.
     fn realistic(folder: &Scratch) -> ExperimentOptions {
-        // The build of all tests has built it.
+        // Done already where all tests were built.
+        process::run("cargo", &["build", "--workspace", "--bin", "lodge"], &[]).unwrap();
         let lodge = process::root().join("target/debug/lodge");
-        if !lodge.exists() {
-            process::run("cargo", &["build", "--workspace", "--bin", "lodge"], &[]).unwrap();
-        }
         let (data, tokens) = (folder.path("data"), folder.path("tokens"));
         let seeded = Command::new(&lodge)
             .args(["load", "accounts-seed", "--users", "300", "--sessions", "20", "--data"])
