@@ -29,7 +29,7 @@ fn signed_up(server: &Server, name: &str) -> String {
 fn signed_in(server: &Server, name: &str) -> String {
     let account = json!({ "username": name, "password": PASSWORD });
     let session = Ask::new(server.address, "POST", "/api/session").json(&account).send();
-    assert_eq!(session.status, 201, "{}", session.text());
+    assert_eq!(session.status, 200, "{}", session.text());
     session.json()["token"].as_str().unwrap().to_owned()
 }
 
