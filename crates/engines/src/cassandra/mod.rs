@@ -24,7 +24,7 @@ mod turns;
 use std::sync::Arc;
 
 use lodge_domain::{
-    Result,
+    Error, Result,
     keys::KeyStore,
     links::{
         ChangeFeed, ClickStore, LinkStore, Mode,
@@ -96,6 +96,22 @@ impl Cassandra {
     pub async fn keep_mode(&self, mode: Mode) -> Result<()> {
         let kept = self.0.keep_first(session::MODE, mode.name().as_bytes()).await?;
         Mode::check_kept(mode, &kept)
+    }
+
+    /// Keeps which store the accounts are in that own links here, once and for all: another store gives the
+    /// same numbers to other accounts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another one is kept.
+    pub async fn keep_accounts(&self, store: [u8; 32]) -> Result<()> {
+        if self.0.keep_first(session::ACCOUNTS, &store).await? == store {
+            return Ok(());
+        }
+        Err(Error::conflict(
+            "the links here belong to accounts in another data folder, which have the same numbers; \
+             name the process that keeps those in accounts.servers, or give these links a keyspace of their own",
+        ))
     }
 
     /// The installation's secret: `fresh`, or the one that was kept first.

@@ -45,6 +45,8 @@ pub(crate) const SECRET: &str = "secret";
 
 /// The setting that holds the mode in which links are made.
 pub(crate) const MODE: &str = "mode";
+/// The setting that names the store of the accounts that own links.
+pub(crate) const ACCOUNTS: &str = "accounts";
 
 /// A connection with its statements.
 pub(crate) struct Session {

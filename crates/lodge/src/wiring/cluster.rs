@@ -32,7 +32,11 @@ use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::
 const REDIS_WRITERS: usize = 4;
 
 /// Connects to Cassandra, and puts Redis before it if there is to be one.
-pub(super) async fn links(config: &Config, engines: &mut Engines) -> Result<LinkPorts> {
+pub(super) async fn links(
+    config: &Config,
+    engines: &mut Engines,
+    accounts: Option<[u8; 32]>,
+) -> Result<LinkPorts> {
     let options = cassandra_options(config)?;
     if options.copies < 3 {
         tracing::warn!(
@@ -45,6 +49,9 @@ pub(super) async fn links(config: &Config, engines: &mut Engines) -> Result<Link
     let cluster =
         Cassandra::connect(&options).await.map_err(|error| explained("Cassandra", error))?;
     cluster.keep_mode(config.links.mode).await.map_err(|error| explained("Cassandra", error))?;
+    if let Some(accounts) = accounts {
+        cluster.keep_accounts(accounts).await.map_err(|error| explained("Cassandra", error))?;
+    }
     let (store, feed) = match &redis {
         Some(redis) => redis.before(cluster.links()),
         None => cluster.links(),

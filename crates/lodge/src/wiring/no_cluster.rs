@@ -11,7 +11,7 @@ use crate::config::{Config, stores::LinkStore};
 const MISSING: &str = "links.store: this Lodge was built without the feature `cluster`";
 
 #[expect(clippy::unused_async, reason = "in the place of one that waits")]
-pub(super) async fn links(_: &Config, _: &mut Engines) -> Result<LinkPorts> {
+pub(super) async fn links(_: &Config, _: &mut Engines, _: Option<[u8; 32]>) -> Result<LinkPorts> {
     anyhow::bail!(MISSING)
 }
 

@@ -70,7 +70,10 @@ impl Stores {
         };
         let in_folder = || sqlite.as_ref().context("the data folder is not open");
         let links = if config.has_links_on(LinkStore::Cassandra) {
-            cluster::links(config, &mut engines).await?
+            // Links name their owners by numbers, which only one store of accounts may give.
+            let accounts = sqlite.as_ref().filter(|_| config.keeps_accounts());
+            let accounts = accounts.map(|sqlite| sqlite.secret().sign("accounts' store", &[]));
+            cluster::links(config, &mut engines, accounts).await?
         } else {
             links_on_sqlite(in_folder()?, config).await?
         };

@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Ask,
+    keyspace::Keyspace,
     server::{Lodge, Server, text},
     testbed::{cluster, fresh, on},
 };
 
 const PASSWORD: &str = "correct horse battery";
 
-/// A process whose links are on the cluster, with these apps.
-fn with_apps(cluster: &Cluster, apps: &str) -> Lodge {
-    on(cluster).with("LODGE_APPS", apps)
+/// A process whose links are in this keyspace of the cluster, with these apps.
+fn with_apps(cluster: &Cluster, keyspace: &Keyspace, apps: &str) -> Lodge {
+    on(cluster).with("LODGE_CASSANDRA_KEYSPACE", keyspace.name()).with("LODGE_APPS", apps)
 }
 
 /// Makes an account and signs in to it; the token.
@@ -50,8 +51,8 @@ const RIDES: &str = "/skiers/3/seasons/2025/days/9/skiers/77";
 
 #[test]
 fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
-    let cluster = cluster();
-    let lodge = with_apps(&cluster, "links,accounts,rides,board");
+    let (cluster, keyspace) = (cluster(), Keyspace::new());
+    let lodge = with_apps(&cluster, &keyspace, "links,accounts,rides,board");
     let server = lodge.start();
     let (short, name) = (fresh("all"), "ada");
     let token = signed_up(&server, name);
@@ -66,7 +67,7 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     // What was acknowledged is there after a kill, each in its own store.
     server.kill();
     let server = lodge.start();
-    let elsewhere = on(&cluster).start();
+    let elsewhere = with_apps(&cluster, &keyspace, "links").start();
     assert_eq!(elsewhere.get(&format!("/{short}")).location(), Some("https://example.org/"));
     assert_eq!(get(&server, "/api/me", &token)["username"], name);
     assert_eq!(get(&server, "/api/links", &token)["links"][0]["short"], short.as_str());
@@ -77,12 +78,17 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     let said = lodge.admin(&["backup", text(&lodge.file("backup.db"))]);
     assert!(said.contains("the data in Cassandra are not in this file"), "{said}");
     assert_eq!(server.stop(), Some(0));
+
+    // Accounts of another folder have the same numbers, and would own the same links.
+    let other = with_apps(&cluster, &keyspace, "links,accounts").run(&["serve"]);
+    assert_ne!(other.code, 0);
+    assert!(other.err.contains("belong to accounts in another data folder"), "{other:?}");
 }
 
 #[test]
 fn the_web_tier_of_a_cluster_asks_for_accounts_in_a_process_of_their_own() {
-    let cluster = cluster();
-    let accounts = with_apps(&cluster, "links,accounts").with("LODGE_ROLES", "accounts");
+    let (cluster, keyspace) = (cluster(), Keyspace::new());
+    let accounts = with_apps(&cluster, &keyspace, "links,accounts").with("LODGE_ROLES", "accounts");
     let key = accounts.file("key");
     fs::write(&key, [7; 32]).unwrap();
     let pictures = accounts.file("pictures");
@@ -95,7 +101,8 @@ fn the_web_tier_of_a_cluster_asks_for_accounts_in_a_process_of_their_own() {
     let backend = backend.start();
     let servers = backend.wire.unwrap().to_string();
     let web = || {
-        let web = shared(with_apps(&cluster, "links,accounts")).with("LODGE_ROLES", "web");
+        let web =
+            shared(with_apps(&cluster, &keyspace, "links,accounts")).with("LODGE_ROLES", "web");
         web.with("LODGE_ACCOUNTS_SERVERS", &servers)
     };
     let (one, other) = (web(), web());
