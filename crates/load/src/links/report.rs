@@ -374,7 +374,7 @@ fn figures(columns: &[(&'static str, &Figures)]) -> Table {
         row("  count", &|figures| thousands(figures.connect_ms.count));
     }
     for (index, within) in all.within.iter().enumerate() {
-        row(&format!("served within {} ms, % of all", within.ms), &|figures| {
+        row(&format!("{} ms or less, % of all", within.ms), &|figures| {
             percent(figures.within[index].percent)
         });
     }
