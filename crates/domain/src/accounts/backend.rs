@@ -31,7 +31,7 @@ calls! {
     client() ask;
     server(accounts);
 
-    /// What can be asked. Whoever asks for something of their own proves it with every call: the web tier is
+    /// The calls. A call about the caller's own account carries the proof of who calls: the web tier is
     /// not believed to know who is signed in.
     pub enum Call {
         /// Makes an account; `None` if the name is taken.
@@ -44,7 +44,7 @@ calls! {
             accounts.sign_up(wish, attempt).await?
         }
 
-        /// Lets somebody in.
+        /// Signs in with a password.
         pub fn sign_in = SignIn(wish: SignIn) -> FreshSession { accounts.sign_in(wish).await? }
 
         /// Sets a new password with a one-time code.
@@ -83,7 +83,7 @@ calls! {
         /// The providers that one can sign in by, in the order in which they are shown.
         pub fn providers = Providers -> Vec<Provider> { accounts.providers() }
 
-        /// Sends somebody to a provider, to sign in.
+        /// Begins a sign-in at a provider.
         pub fn depart = Depart {
             /// To which.
             provider: ProviderName,
@@ -96,7 +96,7 @@ calls! {
             accounts.depart(provider, redirect_uri, next).await?
         }
 
-        /// Receives somebody who comes back from a provider.
+        /// Completes a sign-in at a provider.
         pub fn arrive = Arrive {
             /// With what.
             arrival: Arrival,
@@ -108,12 +108,12 @@ calls! {
             accounts.arrive(arrival, &agent, session).await?
         }
 
-        /// Makes an account for somebody whom a provider knows, and lets them in.
+        /// Makes an account for a new identity of a provider, and signs in to it.
         pub fn make_from_provider = MakeFromProvider(newcomer: Newcomer) -> FreshSession {
             accounts.make_from_provider(newcomer).await?
         }
 
-        /// Those of these pictures that are somebody's; at most
+        /// Those of these pictures that an account names; at most
         /// [`PICTURES_ASKED`](crate::pictures::PICTURES_ASKED) of them.
         pub fn pictured = Pictured(pictures: Vec<PictureId>) -> Vec<PictureId> {
             accounts.pictured(pictures).await?
@@ -130,7 +130,7 @@ calls! {
     client(session: SessionDigest) own;
     server(accounts, me: &SignedIn);
 
-    /// What somebody who is signed in can ask for.
+    /// The calls of a signed-in account.
     pub enum Own {
         /// Changes one's nickname or address.
         pub fn edit = Edit(edit: Edit) -> Account { accounts.edit(me, edit).await? }
@@ -200,7 +200,7 @@ calls! {
             accounts.depart_to_link(me, provider, redirect_uri, current, from).await?
         }
 
-        /// Lets nobody of an issuer open it any more, and ends all other sessions.
+        /// Unlinks the identity of an issuer, and ends all other sessions.
         pub fn unlink = Unlink(issuer: String) -> () { accounts.unlink(me, issuer).await? }
 
         /// Sets one's picture, which is kept already, or takes it away; also says which it was before.
@@ -211,7 +211,7 @@ calls! {
 }
 
 impl Call {
-    /// Whether somebody may have a picture no more when it is answered.
+    /// Whether an account may have lost its picture when the call is answered.
     pub(super) fn may_take_a_picture(&self) -> bool {
         let Self::Own { wish, .. } = self else { return false };
         matches!(

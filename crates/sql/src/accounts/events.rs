@@ -31,7 +31,7 @@ pub const EVENTS_TRIMMED_EVERY: usize = 64;
 pub(super) fn note(tx: &mut dyn Tx, event: &Event) -> Result<(), Failure> {
     let Event { account, at, kind, by } = event;
     let row = tx.insert(&NOTE, values![account.0, *at, kind.name(), did(*by)])?;
-    // Now and then, so that nobody fills the disk with what happens to them.
+    // Now and then, so that the events of one account do not fill the disk.
     if row.is_some_and(|row| row.unsigned_abs() % EVENTS_TRIMMED_EVERY as u64 == 0) {
         let oldest =
             tx.one(&OLDEST_KEPT, values![account.0, at_most(EVENTS_OF_ONE_KEPT)], |row| {

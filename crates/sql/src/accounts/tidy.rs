@@ -1,4 +1,4 @@
-//! Removes what nobody needs any more of accounts, a little at a time.
+//! Removes expired rows of accounts, a few at a time.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,7 +11,7 @@ use crate::{
 /// Rows of each kind that one call removes.
 const ROWS_A_CALL: i64 = 1_000;
 
-/// How long the name of a deleted account is nobody's.
+/// How long the name of a deleted account stays reserved.
 pub const NAME_RESERVED: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// How long it is known what happened to an account.
