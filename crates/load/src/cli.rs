@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::board::{self, BoardCommand};
+use crate::board::{self, BoardArgs};
 use crate::links::{self, RequestCommand};
 use crate::report::page::Outcome;
 use crate::rides::{self, RidesCommand};
@@ -19,9 +19,9 @@ pub enum LoadCommand {
     /// Lift rides.
     #[command(flatten)]
     Rides(Box<RidesCommand>),
-    /// A message board.
-    #[command(flatten)]
-    Board(Box<BoardCommand>),
+    /// Post messages to a board while many listen to it: how long until each, and until the last, has
+    /// them; and proof that each got every acknowledged message once, in order
+    Board(Box<BoardArgs>),
 }
 
 /// Does what `command` says and writes the report to `out`.
@@ -33,6 +33,18 @@ pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
     match command {
         LoadCommand::Requests(command) => links::run_to(command, out),
         LoadCommand::Rides(command) => rides::run_to(command, out),
-        LoadCommand::Board(command) => board::run_to(command, out),
+        LoadCommand::Board(args) => board::run_to(args, out),
     }
+}
+
+/// Reads a command line as a person types it, after `lodge load`.
+#[cfg(test)]
+pub(crate) fn parse(line: &str) -> Result<LoadCommand, clap::Error> {
+    #[derive(Debug, clap::Parser)]
+    struct Cli {
+        #[command(subcommand)]
+        load: LoadCommand,
+    }
+    let words = std::iter::once("load").chain(line.split_whitespace());
+    <Cli as clap::Parser>::try_parse_from(words).map(|cli| cli.load)
 }

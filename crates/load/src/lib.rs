@@ -26,15 +26,7 @@ mod rides;
 mod values;
 
 pub use accounts::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
-pub use board::{BoardArgs, BoardCommand};
 pub use cli::{LoadCommand, run_to};
-pub use links::{
-    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, MixedCommand, PaceArgs, PutCommand,
-    RequestCommand, SignInCommand,
-};
 pub use report::figures::Spread;
 pub use report::page::Outcome;
-pub use rides::{
-    Compress, Ranges, RidesArgs, RidesBatchCommand, RidesCommand, RidesGetCommand, RidesPostCommand,
-};
 pub use values::parse_duration;

@@ -1,20 +1,12 @@
-//! The command line of the board's command.
+//! The command line of `lodge load board`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use crate::accounts::SEED_PASSWORD;
 use crate::values::{parse_duration, parse_rate, parse_word};
-
-/// `lodge load board`.
-#[derive(Debug, Clone, Subcommand)]
-pub enum BoardCommand {
-    /// Post messages to a board while many listen to it: how long until each, and until the last, has
-    /// them; and proof that each got every acknowledged message once, in order
-    Board(BoardArgs),
-}
 
 /// Where to, who, how hard, for how long, and where the figures go.
 #[derive(Debug, Clone, Args)]
@@ -138,21 +130,14 @@ fn parse_name(text: &str, most: usize) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(subcommand)]
-        load: BoardCommand,
-    }
+    use crate::cli::{LoadCommand, parse};
 
     fn command(line: &str) -> Result<BoardArgs, clap::Error> {
-        let words = std::iter::once("load").chain(line.split_whitespace());
-        Cli::try_parse_from(words).map(|cli| match cli.load {
-            BoardCommand::Board(args) => args,
-        })
+        match parse(line)? {
+            LoadCommand::Board(args) => Ok(*args),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

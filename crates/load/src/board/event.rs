@@ -1,6 +1,7 @@
 //! What an event of a board says, as far as it is looked at.
 
 use std::borrow::Cow;
+use std::fmt::{self, Display, from_fn};
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -14,8 +15,8 @@ pub(crate) struct Place {
     pub(crate) seq: u64,
 }
 
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.origin, self.seq)
     }
 }
@@ -69,16 +70,14 @@ impl Wording {
         Self { run: format!("run{:012x}-", rand::random::<u64>() >> 16) }
     }
 
-    /// Puts a message's client id into `out`, whose old content stays.
-    pub(crate) fn client_id(&self, number: u32, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.run.as_bytes());
-        out.extend_from_slice(number.to_string().as_bytes());
+    /// A message's client id.
+    pub(crate) fn client_id(&self, number: u32) -> impl Display {
+        from_fn(move |f| write!(f, "{}{number}", self.run))
     }
 
-    /// The same for its text, in which the id is.
-    pub(crate) fn body(&self, number: u32, out: &mut Vec<u8>) {
-        self.client_id(number, out);
-        out.extend_from_slice(FILLER.as_bytes());
+    /// Its text, in which the id is.
+    pub(crate) fn body(&self, number: u32) -> impl Display {
+        from_fn(move |f| write!(f, "{}{number}{FILLER}", self.run))
     }
 
     fn says(&self, body: &str) -> Says {
@@ -164,9 +163,7 @@ mod tests {
     #[test]
     fn a_message_is_known_by_its_whole_text() {
         let wording = Wording::new();
-        let mut body = Vec::new();
-        wording.body(17, &mut body);
-        let body = String::from_utf8(body).unwrap();
+        let body = wording.body(17).to_string();
         let says = |body: &str| wording.read(&message(body)).unwrap().says;
         assert_eq!(says(&body), Says::Sent(17));
         for wrong in [format!("{body}."), body.replace("-17", "-017"), body.replace("snow", "ice")]
@@ -180,9 +177,7 @@ mod tests {
     #[test]
     fn a_message_on_a_page_is_known_by_its_whole_text() {
         let wording = Wording::new();
-        let mut body = Vec::new();
-        wording.body(17, &mut body);
-        let body = String::from_utf8(body).unwrap();
+        let body = wording.body(17).to_string();
         let says = |text: &str| {
             let mut event: serde_json::Value = serde_json::from_slice(&message("")).unwrap();
             event.as_object_mut().unwrap().remove("body");

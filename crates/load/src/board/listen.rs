@@ -1,7 +1,7 @@
 //! All streams of a run: opened before it, read over a few threads, and opened again when they break.
 
 use std::cell::RefCell;
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
@@ -28,10 +28,11 @@ use super::plan::BoardPlan;
 use super::reader::Reader;
 use super::sse::frames;
 use crate::engine::control::Control;
+use crate::engine::exchange::{PAUSE_DOUBLINGS_MAX, pause};
 use crate::engine::pace::{share, share_before};
 use crate::engine::threads;
 use crate::engine::times::Times;
-use crate::http::connection::{Scratch, scratch};
+use crate::engine::wire::{Scratch, dial, scratch};
 use crate::http::http1::{Decoder, Keep};
 
 /// Streams of a thread that are being opened at once.
@@ -46,12 +47,6 @@ const SILENCE_MAX: Duration = Duration::from_mins(1);
 const FRAME_BYTES_MAX: usize = 8 << 20;
 /// What a stream keeps of its room after a long event.
 const FRAME_BYTES_KEPT: usize = 4096;
-/// The longest pause before a stream is opened again; it doubles with each time in a row.
-const PAUSE_FIRST: Duration = Duration::from_millis(20);
-/// So many doublings reach the longest pause.
-const PAUSE_DOUBLINGS_MAX: u32 = 6;
-/// The longest time that a `Retry-After` is obeyed.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
 
 /// What all threads of the streams share.
 #[derive(Debug)]
@@ -199,8 +194,6 @@ struct Desk {
 
 /// Why a connection ended.
 enum End {
-    /// The run is over.
-    Over,
     Cut,
     Lost(String),
     Refused(u16),
@@ -237,34 +230,37 @@ impl Ear {
     async fn listen(mut self) -> Self {
         let crowd = Arc::clone(&self.desk.crowd);
         let mut failed = 0;
-        loop {
-            let end = match crowd.over.run_until_cancelled(self.open()).await {
-                None => End::Over,
-                Some(Err(end)) => end,
-                Some(Ok(stream)) => {
-                    failed = 0;
-                    self.read(stream).await
-                }
-            };
+        while let Some(end) = crowd.over.run_until_cancelled(self.connect(&mut failed)).await {
             self.reader.resume();
-            let retry_after_s = match &end {
-                End::Refused(_) => self.decoder.retry_after_s(),
-                _ => None,
-            };
+            let mut retry_after_s = None;
             match &end {
-                End::Over => return self,
-                End::Cut => self.ends.cut += 1,
+                End::Cut => {
+                    self.ends.cut += 1;
+                    continue;
+                }
                 End::Lost(_) => self.ends.lost += 1,
-                End::Refused(_) => self.ends.refused += 1,
+                End::Refused(_) => {
+                    self.ends.refused += 1;
+                    retry_after_s = self.decoder.retry_after_s();
+                }
                 End::Silent => self.ends.silent += 1,
-            }
-            if matches!(end, End::Cut) {
-                continue;
             }
             self.complain(&end, failed);
             failed += 1;
-            let pause = self.pause(failed, retry_after_s);
+            let pause = pause(failed, retry_after_s, &mut self.rng);
             crowd.over.run_until_cancelled(sleep(pause)).await;
+        }
+        self
+    }
+
+    /// Opens the stream, and reads it to its end. `failed`: how often it could not be opened.
+    async fn connect(&mut self, failed: &mut u32) -> End {
+        match self.open().await {
+            Ok(stream) => {
+                *failed = 0;
+                self.read(stream).await
+            }
+            Err(end) => end,
         }
     }
 
@@ -282,21 +278,15 @@ impl Ear {
             }
             End::Refused(status) => format!("stream {number} is answered with {status}"),
             End::Lost(why) => format!("stream {number}: {why}"),
-            End::Over | End::Cut | End::Silent => return,
+            End::Cut | End::Silent => return,
         }));
-    }
-
-    fn pause(&mut self, failed: u32, retry_after_s: Option<u64>) -> Duration {
-        let longest = PAUSE_FIRST * (1 << (failed - 1).min(PAUSE_DOUBLINGS_MAX));
-        let asked_for = Duration::from_secs(retry_after_s.unwrap_or_default());
-        // At random: what broke together does not come back together.
-        longest.mul_f64(self.rng.random_range(0.5..1.0)) + asked_for.min(RETRY_AFTER_MAX)
     }
 
     /// Connects and asks, up to the head of the answer.
     async fn open(&mut self) -> Result<TcpStream, End> {
         let desk = Rc::clone(&self.desk);
-        let Ok(_turn) = desk.opening.acquire().await else { return Err(End::Over) };
+        // Never closed, so there always is a turn.
+        let _turn = desk.opening.acquire().await;
         let asked = timeout(desk.crowd.plan.args.timeout, self.ask()).await;
         let stream = asked.map_err(|_| End::Lost("no answer in time".to_owned()))??;
         if !self.opened {
@@ -313,10 +303,10 @@ impl Ear {
         // A second stream of somebody goes to another server.
         let site = plan.site(number + number / users);
         let token = &tokens[usize::try_from(number % users).unwrap_or_default()];
-        site.stream(token, &desk.crowd.start, &self.reader.cursor, &mut self.request);
+        let last = String::from_utf8_lossy(&self.reader.cursor);
+        site.stream(token, &desk.crowd.start, &last, &mut self.request);
         let lost = |error: io::Error| End::Lost(error.to_string());
-        let mut stream = TcpStream::connect(site.address).await.map_err(lost)?;
-        stream.set_nodelay(true).map_err(lost)?;
+        let mut stream = dial(site.target.address).await.map_err(lost)?;
         stream.write_all(&self.request).await.map_err(lost)?;
         self.decoder.begin(false);
         loop {
@@ -342,18 +332,11 @@ impl Ear {
 
     /// Reads events until the connection ends.
     async fn read(&mut self, mut stream: TcpStream) -> End {
-        let crowd = Arc::clone(&self.desk.crowd);
-        let cut_after = crowd.plan.args.cut.map(|mean| {
+        let cut_after = self.desk.crowd.plan.args.cut.map_or(Duration::MAX, |mean| {
             let drawn: f64 = Exp1.sample(&mut self.rng);
             mean.mul_f64(drawn.min(10.0))
         });
-        let mut cut = pin!(async {
-            match cut_after {
-                Some(after) => sleep(after).await,
-                None => pending().await,
-            }
-        });
-        let mut over = pin!(crowd.over.cancelled());
+        let mut cut = pin!(sleep(cut_after));
         let mut silence = pin!(sleep(SILENCE_MAX));
         let (mut is_ended, mut is_heard) = (false, true);
         loop {
@@ -365,7 +348,6 @@ impl Ear {
             }
             tokio::select! {
                 biased;
-                () = &mut over => return End::Over,
                 () = &mut cut => return End::Cut,
                 () = &mut silence => {
                     if !std::mem::take(&mut is_heard) {

@@ -18,5 +18,5 @@ mod run;
 mod sse;
 mod verify;
 
-pub use cli::{BoardArgs, BoardCommand};
+pub(crate) use cli::BoardArgs;
 pub(crate) use run::run_to;

@@ -8,49 +8,38 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::plan::BoardPlan;
-use crate::engine::batch::Answered;
+use crate::engine::client::Answered;
 use crate::engine::control::Control;
 
 /// The most bytes of tokens that are read.
 const TOKENS_BYTES_MAX: u64 = 64 << 20;
 
-/// What is asked for an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    SignUp,
-    SignIn,
-}
-
-impl Wish {
-    fn path(self) -> &'static str {
-        match self {
-            Self::SignUp => "/api/accounts",
-            Self::SignIn => "/api/session",
-        }
-    }
-}
+/// Where accounts are made, and where they sign in.
+const SIGN_UP_PATH: &str = "/api/accounts";
+const SIGN_IN_PATH: &str = "/api/session";
 
 fn name(plan: &BoardPlan, number: usize) -> String {
     format!("{}-{number}", plan.args.accounts_prefix)
 }
 
-/// Asks it for all accounts, some at a time; the bodies of the answers, each with one of these statuses.
-fn ask(plan: &BoardPlan, control: &Control, wish: Wish, fine: &[u16]) -> Result<Vec<Vec<u8>>> {
+/// Posts the credentials of all accounts there, some at a time; the bodies of the answers, each with one of
+/// these statuses.
+fn ask(plan: &BoardPlan, control: &Control, path: &str, fine: &[u16]) -> Result<Vec<Vec<u8>>> {
     let credentials = |number: usize, request: &mut Vec<u8>| {
         let name = name(plan, number);
-        plan.site(0).credentials(wish.path(), &name, &plan.args.password, request);
+        plan.site(0).credentials(path, &name, &plan.args.password, request);
     };
-    let answers = plan.batch().answers(control, plan.args.users as usize, credentials)?;
+    let answers = plan.client.answers(control, plan.args.users as usize, credentials)?;
     ensure!(!control.stopped(), "stopped before the first message");
     let body = |(number, answer): (usize, Option<Answered>)| {
-        let (path, name) = (wish.path(), name(plan, number));
+        let name = name(plan, number);
         match answer {
             None => bail!("POST {path} for {name} gets no answer, again and again"),
             Some((status, body)) if fine.contains(&status) => Ok(body),
             Some((429, _)) => bail!(
                 "POST {path} for {name} is refused by a limit (429): raise the server's limits, or make the accounts from its own machine"
             ),
-            Some((401, _)) if wish == Wish::SignIn => bail!(
+            Some((401, _)) if path == SIGN_IN_PATH => bail!(
                 "{name} is there with another password; say --password, or another --accounts-prefix"
             ),
             Some((status, _)) => bail!("POST {path} for {name} answers {status}"),
@@ -71,9 +60,9 @@ pub(crate) fn tokens(plan: &BoardPlan, control: &Control) -> Result<Vec<String>>
         return Ok(tokens);
     }
     // A name that is taken is one of an earlier run, or somebody's whose password is another one.
-    ask(plan, control, Wish::SignUp, &[200, 201, 409]).context("cannot make the accounts")?;
+    ask(plan, control, SIGN_UP_PATH, &[200, 201, 409]).context("cannot make the accounts")?;
     let sessions =
-        ask(plan, control, Wish::SignIn, &[200, 201]).context("cannot sign the accounts in")?;
+        ask(plan, control, SIGN_IN_PATH, &[200, 201]).context("cannot sign the accounts in")?;
     let token = |body: Vec<u8>| {
         let session: Session =
             serde_json::from_slice(&body).context("a sign-in is answered without a token")?;
@@ -120,7 +109,7 @@ pub(crate) fn start(plan: &BoardPlan, control: &Control, token: &str) -> Result<
     }
     let newest = |_, request: &mut Vec<u8>| plan.site(0).newest(token, request);
     let named = || format!("GET /api/board/{}/events", plan.args.channel);
-    let mut answers = plan.batch().answers(control, 1, newest)?;
+    let mut answers = plan.client.answers(control, 1, newest)?;
     let (status, body) = answers
         .pop()
         .flatten()

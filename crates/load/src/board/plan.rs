@@ -7,13 +7,12 @@ use anyhow::{Result, ensure};
 use super::cli::BoardArgs;
 use super::messages::MESSAGES_MAX;
 use super::request::{Site, Streams};
-use crate::engine::batch::Batch;
+use crate::engine::client::Client;
 use crate::engine::pace::{Flow, Until};
 use crate::engine::run::Engine;
 use crate::engine::times::float;
 use crate::http::http1::Keep;
 use crate::http::target::Target;
-use crate::http::template::header_lines;
 
 /// The most streams of a run.
 const STREAMS_MAX: u64 = 60_000;
@@ -28,8 +27,8 @@ const DURATION_DEFAULT: Duration = Duration::from_mins(1);
 pub(crate) struct BoardPlan {
     pub(crate) args: BoardArgs,
     pub(crate) sites: Vec<Site>,
+    pub(crate) client: Client,
     pub(crate) streams: u32,
-    pub(crate) listening: Streams,
     pub(crate) flow: Flow,
     /// Room for so many messages is enough.
     pub(crate) messages: u32,
@@ -49,16 +48,22 @@ impl BoardPlan {
             messages <= MESSAGES_MAX,
             "{messages} messages are more than the {MESSAGES_MAX} of which account can be kept"
         );
-        let headers = header_lines(&args.headers)?;
-        let listening = if args.pages { Streams::Pages } else { Streams::Api };
+        let streams_of = if args.pages { Streams::Pages } else { Streams::Api };
         let site = |url: &String| {
-            let target = Target::resolve(url, args.timeout)?;
-            Ok(Site::new(&target, &headers, &args.channel, listening))
+            let target = Target::resolve(url, args.timeout, &args.headers, true)?;
+            Ok(Site { target, channel: args.channel.clone(), streams: streams_of })
         };
+        let sites = args.servers.iter().map(site).collect::<Result<Vec<_>>>()?;
         Ok(Self {
-            sites: args.servers.iter().map(site).collect::<Result<_>>()?,
+            client: Client {
+                addresses: sites.iter().map(|site| site.target.address).collect(),
+                keep: true,
+                kept: Keep::Body,
+                timeout: args.timeout,
+                side_connections: SIDE_CONNECTIONS,
+            },
+            sites,
             streams: u32::try_from(streams)?,
-            listening,
             flow,
             messages: u32::try_from(messages)?,
             args: args.clone(),
@@ -73,26 +78,12 @@ impl BoardPlan {
     /// Has connections to all servers do `work`.
     pub(crate) fn engine<W>(&self, work: W) -> Engine<W> {
         Engine {
-            addresses: self.sites.iter().map(|site| site.address).collect(),
-            keep: true,
-            kept: Keep::Body,
-            timeout: self.args.timeout,
+            client: self.client.clone(),
             threads: self.args.workers,
             seed: self.args.seed,
             stage: 0,
             flows: vec![self.flow],
             work,
-        }
-    }
-
-    /// How what is outside of the measurement is sent, to the first server.
-    pub(crate) fn batch(&self) -> Batch {
-        Batch {
-            address: self.site(0).address,
-            connections: SIDE_CONNECTIONS,
-            keep: true,
-            kept: Keep::Body,
-            timeout: self.args.timeout,
         }
     }
 }

@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::event::{Place, Says, Wording};
+use super::event::{Event, Place, Says, Wording};
 use super::messages::Messages;
 use super::plan::BoardPlan;
 use crate::engine::control::Control;
-use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
+use crate::engine::exchange::Settled;
+use crate::engine::outcome::ErrorKind;
 use crate::engine::run::{Seat, Turn, Work};
+use crate::http::http1::Decoder;
 
 /// Posts one message each turn.
 #[derive(Debug)]
@@ -49,51 +51,25 @@ pub(crate) struct Own {
     posted: u64,
 }
 
-/// What came of a message, with all its tries.
-struct Settled {
-    result: Result<(), ErrorKind>,
-    outcome: WriteOutcome,
-    tries: u32,
-    /// Answered with a message of before.
-    is_repeat: bool,
-    place: Option<Place>,
-    detail: Option<String>,
-}
-
 impl Posts {
-    /// Sends the request until it is settled, or patience ends.
-    async fn send(&self, seat: &mut Seat<Own>, number: u32) -> Settled {
+    /// Sends the request until it is settled, or patience ends: where the message stands, and whether it is
+    /// answered as one of before.
+    async fn send(
+        &self,
+        Seat { wire, rng, .. }: &mut Seat<Own>,
+        number: u32,
+    ) -> Settled<(Place, bool)> {
         let give_up = Instant::now() + self.plan.args.patience;
-        let mut outcome = WriteOutcome::Refused;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let asked = seat.wire.ask(Instant::now()).await;
-            let (mut result, is_repeat) = match asked.status {
-                Ok(201) => (Ok(()), false),
-                Ok(200) => (Ok(()), true),
-                Ok(status) => (Err(ErrorKind::Status(status)), false),
-                Err(error) => (Err(error), false),
-            };
-            let mut place = None;
-            if result.is_ok() {
-                let event = self.wording.read(seat.wire.answered().body());
-                place = event.filter(|event| event.says == Says::Sent(number));
-                if place.is_none() {
-                    result = Err(ErrorKind::Malformed);
+        let judge = |status, seen: &Decoder| match status {
+            200 | 201 => match self.wording.read(seen.body()) {
+                Some(Event { place, says: Says::Sent(sent) }) if sent == number => {
+                    Ok((place, status == 200))
                 }
-            }
-            // A message that may have been stored once stays in doubt, whatever a later try comes to.
-            outcome = outcome.max(asked.outcome(result));
-            if worth_retrying(result)
-                && Instant::now() < give_up
-                && asked.pause(tries, u32::MAX, &mut seat.rng, &self.control).await
-            {
-                continue;
-            }
-            let (place, detail) = (place.map(|event| event.place), asked.detail);
-            return Settled { result, outcome, tries, is_repeat, place, detail };
-        }
+                _ => Err(ErrorKind::Malformed),
+            },
+            _ => Err(ErrorKind::Status(status)),
+        };
+        wire.settle(rng, &self.control, |_| Instant::now() < give_up, judge).await
     }
 }
 
@@ -127,11 +103,13 @@ impl Work for Posts {
         self.messages.settle(number, came.outcome);
         let mut hand = hand.borrow_mut();
         hand.retries += u64::from(came.tries - 1);
-        hand.new_as_repeat += u64::from(came.is_repeat && came.tries == 1);
-        if came.place.is_some_and(|place| !self.messages.stands(number, place)) {
-            hand.misplaced.push(number);
+        if let Ok((place, is_repeat)) = came.result {
+            hand.new_as_repeat += u64::from(is_repeat && came.tries == 1);
+            if !self.messages.stands(number, place) {
+                hand.misplaced.push(number);
+            }
         }
-        let (cost, result) = (seat.wire.take_cost(), came.result);
+        let (cost, result) = (seat.wire.take_cost(), came.result.map(drop));
         Turn { part: 0, began: None, done, cost, result, detail: came.detail }
     }
 

@@ -6,9 +6,7 @@ use super::event::{Event, Place, Recent, Says, Wording};
 use super::messages::{Messages, Numbers};
 use super::order::{Came, Order};
 use super::sse::Frame;
-
-/// The most examples of one stream.
-const EXAMPLES_MAX: usize = 3;
+use crate::report::examples::Examples;
 
 /// What was wrong with the events of a stream.
 #[derive(Debug, Clone, Default)]
@@ -25,16 +23,7 @@ pub(crate) struct Faults {
     pub(crate) garbled: u64,
     /// Events that cannot be read.
     pub(crate) unreadable: u64,
-    /// Some of them, in words.
-    pub(crate) examples: Vec<String>,
-}
-
-impl Faults {
-    fn explain(&mut self, example: impl FnOnce() -> String) {
-        if self.examples.len() < EXAMPLES_MAX {
-            self.examples.push(example());
-        }
-    }
+    pub(crate) examples: Examples<3>,
 }
 
 /// The reader of one stream, over all its connections.
@@ -87,7 +76,7 @@ impl Reader {
         let Some(event) = recent.read(data, wording) else {
             self.faults.unreadable += 1;
             let text = String::from_utf8_lossy(&data[..data.len().min(80)]);
-            self.faults.explain(|| format!("stream {number} got what is no event: {text}"));
+            self.faults.examples.add(|| format!("stream {number} got what is no event: {text}"));
             return None;
         };
         self.place(event);
@@ -101,7 +90,9 @@ impl Reader {
             Says::Garbled => {
                 self.faults.garbled += 1;
                 let place = event.place;
-                self.faults.explain(|| format!("stream {number} got {place} with another text"));
+                self.faults
+                    .examples
+                    .add(|| format!("stream {number} got {place} with another text"));
                 None
             }
             Says::Other => None,
@@ -111,7 +102,7 @@ impl Reader {
     fn misplaced(&mut self, message: u32, place: Place, messages: &Messages) {
         let number = self.number;
         self.faults.misplaced += 1;
-        self.faults.explain(|| {
+        self.faults.examples.add(|| {
             let other = messages.place(message).map(|other| other.to_string());
             let other = other.unwrap_or_else(|| "nowhere".to_owned());
             format!(
@@ -127,15 +118,17 @@ impl Reader {
             Came::Next | Came::Ahead => {}
             Came::Late => {
                 faults.out_of_order += 1;
-                faults.explain(|| format!("stream {number} got {place} after a later one"));
+                faults.examples.add(|| format!("stream {number} got {place} after a later one"));
             }
             Came::Again { from_before: true } => {
                 faults.repeats_after_reconnect += 1;
-                faults.explain(|| format!("stream {number} got {place} again after a reconnect"));
+                faults
+                    .examples
+                    .add(|| format!("stream {number} got {place} again after a reconnect"));
             }
             Came::Again { from_before: false } => {
                 faults.repeats += 1;
-                faults.explain(|| format!("stream {number} got {place} twice"));
+                faults.examples.add(|| format!("stream {number} got {place} twice"));
             }
         }
     }

@@ -9,14 +9,13 @@ use serde::Serialize;
 use super::listen::Ends;
 use super::plan::BoardPlan;
 use super::request::Streams;
-use super::run::{BoardRun, Counts};
+use super::run::Counts;
 use super::verify::Verification;
 use crate::engine::pace::Until;
-use crate::engine::times::float;
 use crate::report::figures::{Figures, Latency, Pacing, decimal, ms, thousands};
 use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
 use crate::report::plots::{self, Series};
-use crate::report::published::{SeedRun, published};
+use crate::report::published::SeedRun;
 
 /// What was asked for.
 #[derive(Debug, Serialize)]
@@ -39,29 +38,29 @@ struct Options {
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-struct Run {
-    interrupted: bool,
-    elapsed_s: f64,
+pub(crate) struct Run {
+    pub(crate) interrupted: bool,
+    pub(crate) elapsed_s: f64,
     /// Posts, to their answers.
-    posts: Figures,
+    pub(crate) posts: Figures,
     /// From when a message was due until a stream had it, over all streams.
-    each_stream_ms: Latency,
+    pub(crate) each_stream_ms: Latency,
     /// The same until the last of all streams had it, for acknowledged messages that all have.
-    until_last_ms: Latency,
-    messages: Counts,
+    pub(crate) until_last_ms: Latency,
+    pub(crate) messages: Counts,
     /// Events that came to all streams while messages were posted.
-    frames: u64,
-    frames_per_s: f64,
+    pub(crate) frames: u64,
+    pub(crate) frames_per_s: f64,
     /// How long the streams took after the posting to get what they did not have.
-    caught_up_s: f64,
+    pub(crate) caught_up_s: f64,
     /// How connections of streams ended.
-    ends: Ends,
+    pub(crate) ends: Ends,
     /// Open loop only.
-    pacing: Option<Pacing>,
+    pub(crate) pacing: Option<Pacing>,
     /// CPU time of the load generator.
-    client_cpu_s: Option<f64>,
-    verification: Option<Verification>,
-    published: Vec<SeedRun>,
+    pub(crate) client_cpu_s: Option<f64>,
+    pub(crate) verification: Option<Verification>,
+    pub(crate) published: Vec<SeedRun>,
 }
 
 type BoardReport = Report<Options, Run>;
@@ -70,10 +69,9 @@ type BoardReport = Report<Options, Run>;
 pub(crate) fn write(
     plan: &BoardPlan,
     started: SystemTime,
-    run: BoardRun,
+    run: Run,
     out: &mut impl Write,
 ) -> Result<Outcome> {
-    let run = Run::new(plan, run);
     let is_sound = run.messages.acknowledged > 0
         && run.messages.new_as_repeat == 0
         && run.verification.as_ref().is_none_or(Verification::clean);
@@ -82,29 +80,6 @@ pub(crate) fn write(
     let args = &plan.args;
     report.write(&page(&report), args.json.as_deref(), args.html.as_deref(), out)?;
     Ok(Outcome::of(is_sound))
-}
-
-impl Run {
-    fn new(plan: &BoardPlan, run: BoardRun) -> Self {
-        let measured = &run.measured;
-        let elapsed_s = measured.elapsed.as_secs_f64();
-        Self {
-            interrupted: measured.interrupted,
-            elapsed_s,
-            posts: Figures::new(&measured.all(), measured.elapsed),
-            each_stream_ms: Latency::of(&run.each),
-            until_last_ms: Latency::of(&run.until_last),
-            messages: run.counts,
-            frames: run.frames,
-            frames_per_s: if elapsed_s > 0.0 { float(run.frames) / elapsed_s } else { 0.0 },
-            caught_up_s: run.caught_up.as_secs_f64(),
-            ends: run.ends,
-            pacing: plan.flow.rate_per_s.map(|_| Pacing::of(measured)),
-            client_cpu_s: measured.cpu.map(|cpu| cpu.as_secs_f64()),
-            verification: run.verification,
-            published: published("board"),
-        }
-    }
 }
 
 impl Options {
@@ -120,7 +95,7 @@ impl Options {
             channel: args.channel.clone(),
             users: args.users,
             streams: plan.streams,
-            listening: plan.listening,
+            listening: plan.site(0).streams,
             servers: plan.sites.len(),
             connections: flow.connections,
             cut_s: args.cut.map(|cut| cut.as_secs_f64()),
@@ -183,12 +158,8 @@ fn table(run: &Run) -> Table {
         named.into_iter().chain(latency.cells()).collect()
     };
     let titles = ["ms, from when it was due", "count"];
-    Table {
-        title: "From when a message was due",
-        head: titles.iter().chain(&Latency::TITLES).map(|&title| title.to_owned()).collect(),
-        rows: rows.map(row).to_vec(),
-        ..Table::default()
-    }
+    let head = titles.iter().chain(&Latency::TITLES);
+    Table::new("From when a message was due", head, rows.into_iter().map(row))
 }
 
 fn facts(run: &Run) -> Facts {

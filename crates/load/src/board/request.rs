@@ -1,11 +1,9 @@
 //! The bytes of the board's requests.
 
-use std::io::Write;
-use std::net::SocketAddr;
+use std::fmt::from_fn;
 
 use super::event::Wording;
 use crate::http::target::Target;
-use crate::http::template::after_path;
 
 /// Whose streams are listened to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -30,108 +28,56 @@ impl Streams {
 /// One server, and what all requests to it have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
-    pub(crate) address: SocketAddr,
-    /// Before each path.
-    prefix: String,
-    /// Behind each path, up to the headers that are the request's own.
-    after_path: String,
-    channel: String,
-    streams: Streams,
-}
-
-/// Room for a request does not end: writing into it cannot fail.
-macro_rules! put {
-    ($out:expr, $($text:tt)*) => {
-        drop(write!($out, $($text)*))
-    };
+    pub(crate) target: Target,
+    pub(crate) channel: String,
+    pub(crate) streams: Streams,
 }
 
 impl Site {
-    pub(crate) fn new(
-        target: &Target,
-        headers: &[String],
-        channel: &str,
-        streams: Streams,
-    ) -> Self {
-        Self {
-            address: target.address,
-            prefix: target.prefix.clone(),
-            after_path: after_path(target, headers, true),
-            channel: channel.to_owned(),
-            streams,
-        }
-    }
-
     /// Puts a POST of a name and a password into `out`, whose old content goes.
     pub(crate) fn credentials(&self, path: &str, name: &str, password: &str, out: &mut Vec<u8>) {
-        let body = serde_json::json!({ "username": name, "password": password }).to_string();
-        out.clear();
-        put!(
-            out,
-            "POST {}{path}{}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.prefix,
-            self.after_path,
-            body.len()
-        );
+        let body = serde_json::json!({ "username": name, "password": password });
+        self.target.post_json(path, "", body, out);
     }
 
     /// The same with a question of where the channel's newest event is.
     pub(crate) fn newest(&self, token: &str, out: &mut Vec<u8>) {
-        out.clear();
-        put!(
-            out,
-            "GET {}/api/board/{}/events?tail=1{}Authorization: Bearer {token}\r\n\r\n",
-            self.prefix,
-            self.channel,
-            self.after_path
-        );
+        let path = format_args!("/api/board/{}/events?tail=1", self.channel);
+        self.target.get(path, format_args!("Authorization: Bearer {token}\r\n"), out);
     }
 
     /// The same with a message.
     pub(crate) fn post(&self, token: &str, number: u32, wording: &Wording, out: &mut Vec<u8>) {
-        let (mut client_id, mut body) = (Vec::with_capacity(32), Vec::with_capacity(128));
-        wording.client_id(number, &mut client_id);
-        wording.body(number, &mut body);
-        let frame = "{\"client_id\":\"\",\"body\":\"\"}".len();
-        out.clear();
-        put!(
+        let (client_id, body) = (wording.client_id(number), wording.body(number));
+        self.target.post_json(
+            format_args!("/api/board/{}/messages", self.channel),
+            format_args!("Authorization: Bearer {token}\r\n"),
+            format_args!("{{\"client_id\":\"{client_id}\",\"body\":\"{body}\"}}"),
             out,
-            "POST {}/api/board/{}/messages{}Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-            self.prefix,
-            self.channel,
-            self.after_path,
-            frame + client_id.len() + body.len()
         );
-        for part in [b"{\"client_id\":\"".as_slice(), &client_id, b"\",\"body\":\"", &body, b"\"}"]
-        {
-            out.extend_from_slice(part);
-        }
     }
 
     /// The same with the opening of a stream: behind what its reader had last, or else behind `start`.
-    pub(crate) fn stream(&self, token: &str, start: &str, last: &[u8], out: &mut Vec<u8>) {
-        out.clear();
-        match self.streams {
-            Streams::Api => put!(out, "GET {}/api/board/{}/stream", self.prefix, self.channel),
-            Streams::Pages => put!(out, "GET {}/board/{}/live", self.prefix, self.channel),
-        }
-        if last.is_empty() {
-            put!(out, "?after={start}");
-        }
-        put!(out, "{}", self.after_path);
-        match self.streams {
-            Streams::Api => put!(out, "Authorization: Bearer {token}\r\n"),
-            // The name that counts is another one where the site is reached over TLS.
-            Streams::Pages => {
-                put!(out, "Cookie: lodge_session={token}; __Host-lodge_session={token}\r\n");
+    pub(crate) fn stream(&self, token: &str, start: &str, last: &str, out: &mut Vec<u8>) {
+        let channel = &self.channel;
+        let path = from_fn(|f| {
+            match self.streams {
+                Streams::Api => write!(f, "/api/board/{channel}/stream")?,
+                Streams::Pages => write!(f, "/board/{channel}/live")?,
             }
-        }
-        if !last.is_empty() {
-            out.extend_from_slice(b"Last-Event-ID: ");
-            out.extend_from_slice(last);
-            out.extend_from_slice(b"\r\n");
-        }
-        out.extend_from_slice(b"\r\n");
+            if last.is_empty() { write!(f, "?after={start}") } else { Ok(()) }
+        });
+        let headers = from_fn(|f| {
+            match self.streams {
+                Streams::Api => write!(f, "Authorization: Bearer {token}\r\n")?,
+                // The name that counts is another one where the site is reached over TLS.
+                Streams::Pages => {
+                    write!(f, "Cookie: lodge_session={token}; __Host-lodge_session={token}\r\n")?;
+                }
+            }
+            if last.is_empty() { Ok(()) } else { write!(f, "Last-Event-ID: {last}\r\n") }
+        });
+        self.target.get(path, headers, out);
     }
 }
 
@@ -145,7 +91,8 @@ mod tests {
 
     fn text_of(streams: Streams, put: impl Fn(&Site, &mut Vec<u8>)) -> String {
         let mut out = b"old".to_vec();
-        put(&Site::new(&Target::for_tests("localhost"), &[], "lobby", streams), &mut out);
+        let target = Target::for_tests(&[], true);
+        put(&Site { target, channel: "lobby".to_owned(), streams }, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -164,10 +111,10 @@ mod tests {
 
     #[test]
     fn a_stream_goes_on_from_what_was_had_and_else_from_the_start_of_the_run() {
-        let first = text(|site, out| site.stream("T", "7:42,9:1", b"", out));
+        let first = text(|site, out| site.stream("T", "7:42,9:1", "", out));
         assert!(first.starts_with("GET /api/board/lobby/stream?after=7:42,9:1 HTTP/1.1\r\n"));
         assert!(!first.contains("Last-Event-ID"), "{first}");
-        let next = text(|site, out| site.stream("T", "7:42", b"7:43", out));
+        let next = text(|site, out| site.stream("T", "7:42", "7:43", out));
         assert!(next.starts_with("GET /api/board/lobby/stream HTTP/1.1\r\n"), "{next}");
         assert!(next.ends_with("\r\nLast-Event-ID: 7:43\r\n\r\n"), "{next}");
     }
@@ -175,12 +122,12 @@ mod tests {
     #[test]
     fn a_stream_of_a_page_is_opened_as_a_browser_does() {
         let of =
-            |last: &[u8]| text_of(Streams::Pages, |site, out| site.stream("T", "7:42", last, out));
-        let first = of(b"");
+            |last: &str| text_of(Streams::Pages, |site, out| site.stream("T", "7:42", last, out));
+        let first = of("");
         assert!(first.starts_with("GET /board/lobby/live?after=7:42 HTTP/1.1\r\n"), "{first}");
         assert!(first.contains("\r\nCookie: lodge_session=T; __Host-lodge_session=T\r\n"));
         assert!(!first.contains("Authorization"), "{first}");
-        let next = of(b"7:43");
+        let next = of("7:43");
         assert!(next.starts_with("GET /board/lobby/live HTTP/1.1\r\n"), "{next}");
         assert!(next.ends_with("\r\nLast-Event-ID: 7:43\r\n\r\n"), "{next}");
     }

@@ -9,22 +9,24 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
 
-use super::cli::BoardCommand;
+use super::cli::BoardArgs;
 use super::event::Wording;
-use super::listen::{Crowd, Ends, Listening};
+use super::listen::{Crowd, Listening};
 use super::messages::Messages;
 use super::plan::BoardPlan;
 use super::post::{Posted, Posts};
-use super::verify::{Verification, verify};
+use super::report::Run;
+use super::verify::verify;
 use super::{people, report};
 use crate::engine::FILES_BESIDES;
 use crate::engine::control::Control;
-use crate::engine::interrupt::Interrupt;
+use crate::engine::interrupt::interruptible;
 use crate::engine::limits::raise_file_limit;
 use crate::engine::outcome::WriteOutcome;
-use crate::engine::run::Measured;
-use crate::engine::times::Times;
+use crate::engine::times::{Times, float};
+use crate::report::figures::{Figures, Latency, Pacing};
 use crate::report::page::Outcome;
+use crate::report::published::published;
 
 /// How often it is looked whether all streams have everything.
 const CATCH_UP_EVERY: Duration = Duration::from_millis(10);
@@ -44,36 +46,14 @@ pub(crate) struct Counts {
     pub(crate) new_as_repeat: u64,
 }
 
-/// All that a run came to.
-#[derive(Debug)]
-pub(crate) struct BoardRun {
-    /// Posts.
-    pub(crate) measured: Measured,
-    pub(crate) counts: Counts,
-    /// From when a message was due until each stream, and until the last, had it.
-    pub(crate) each: Times,
-    pub(crate) until_last: Times,
-    /// Events that came to all streams while messages were posted.
-    pub(crate) frames: u64,
-    /// How long the streams took after that.
-    pub(crate) caught_up: Duration,
-    pub(crate) ends: Ends,
-    pub(crate) verification: Option<Verification>,
-}
-
-/// Does what `command` says and writes the report to `out`.
-pub(crate) fn run_to(command: &BoardCommand, out: &mut impl Write) -> Result<Outcome> {
-    let BoardCommand::Board(args) = command;
+/// Does what the command line says and writes the report to `out`.
+pub(crate) fn run_to(args: &BoardArgs, out: &mut impl Write) -> Result<Outcome> {
     let plan = Arc::new(BoardPlan::new(args)?);
     raise_file_limit(u64::from(plan.streams) + u64::from(plan.flow.connections) + FILES_BESIDES)?;
-    let control = Control::default();
-    let interrupt = Interrupt::watch(&control)?;
-    let run = open(&plan, &control).context("nothing was measured").and_then(|listening| {
-        let started = SystemTime::now();
-        Ok((started, measure(&plan, &control, listening)?))
-    });
-    interrupt.end();
-    let (started, run) = run?;
+    let (started, run) = interruptible(|control| {
+        let listening = open(&plan, control).context("nothing was measured")?;
+        Ok((SystemTime::now(), measure(&plan, control, listening)?))
+    })?;
     report::write(&plan, started, run, out)
 }
 
@@ -95,7 +75,7 @@ fn open(plan: &Arc<BoardPlan>, control: &Control) -> Result<Listening> {
     Listening::open(crowd, control)
 }
 
-fn measure(plan: &Arc<BoardPlan>, control: &Control, listening: Listening) -> Result<BoardRun> {
+fn measure(plan: &Arc<BoardPlan>, control: &Control, listening: Listening) -> Result<Run> {
     let crowd = Arc::clone(&listening.crowd);
     let messages = Arc::clone(&crowd.messages);
     let work = Posts {
@@ -115,16 +95,22 @@ fn measure(plan: &Arc<BoardPlan>, control: &Control, listening: Listening) -> Re
     for hand in &hands {
         posted.merge(hand);
     }
-    let verification = plan.args.verify.then(|| verify(&messages, &heard, &posted));
-    Ok(BoardRun {
-        measured,
-        counts: Counts::new(&messages, &posted),
-        each: heard.each,
-        until_last: until_last(&messages, plan.streams),
+    let elapsed_s = measured.elapsed.as_secs_f64();
+    Ok(Run {
+        interrupted: measured.interrupted,
+        elapsed_s,
+        posts: Figures::new(&measured.all(), measured.elapsed),
+        each_stream_ms: Latency::of(&heard.each),
+        until_last_ms: Latency::of(&until_last(&messages, plan.streams)),
+        messages: Counts::new(&messages, &posted),
         frames,
-        caught_up,
+        frames_per_s: if elapsed_s > 0.0 { float(frames) / elapsed_s } else { 0.0 },
+        caught_up_s: caught_up.as_secs_f64(),
         ends: heard.ends,
-        verification,
+        pacing: plan.flow.rate_per_s.map(|_| Pacing::of(&measured)),
+        client_cpu_s: measured.cpu.map(|cpu| cpu.as_secs_f64()),
+        verification: plan.args.verify.then(|| verify(&messages, &heard, &posted)),
+        published: published("board"),
     })
 }
 

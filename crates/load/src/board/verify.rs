@@ -10,9 +10,7 @@ use super::messages::{Messages, Numbers};
 use super::post::Posted;
 use super::reader::Reader;
 use crate::engine::outcome::WriteOutcome;
-
-/// The most examples in a report.
-const EXAMPLES_MAX: usize = 10;
+use crate::report::examples::Examples;
 
 /// What was found. Counts are over all streams, unless they say that they are of messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
@@ -41,7 +39,7 @@ pub(crate) struct Verification {
     pub(crate) shared_places: u64,
     pub(crate) garbled: u64,
     pub(crate) unreadable: u64,
-    pub(crate) examples: Vec<String>,
+    pub(crate) examples: Examples<10>,
 }
 
 impl Verification {
@@ -75,12 +73,6 @@ impl Verification {
             ("refused, and there", self.refused_stored),
         ]
     }
-
-    fn explain(&mut self, example: impl FnOnce() -> String) {
-        if self.examples.len() < EXAMPLES_MAX {
-            self.examples.push(example());
-        }
-    }
 }
 
 /// Compares what the streams heard with what was acknowledged.
@@ -95,7 +87,9 @@ pub(crate) fn verify(messages: &Messages, heard: &Heard, posted: &Posted) -> Ver
     check_places(&mut found, messages);
     found.misplaced += posted.misplaced.len() as u64;
     if let Some(number) = posted.misplaced.first() {
-        found.explain(|| format!("the answer to message {number} names another id than a stream"));
+        found
+            .examples
+            .add(|| format!("the answer to message {number} names another id than a stream"));
     }
     found
 }
@@ -111,14 +105,16 @@ fn check_stream(
     found.missing += missing;
     if let Some(number) = first {
         let place = messages.place(number).map_or_else(String::new, |place| format!(" ({place})"));
-        found.explain(|| {
+        found.examples.add(|| {
             format!("stream {stream} never got {missing} messages, first message {number}{place}")
         });
     }
     let (gaps, first) = reader.gaps();
     found.gaps += gaps;
     if let Some(first) = first {
-        found.explain(|| format!("stream {stream} was passed over with {gaps}, first {first}"));
+        found
+            .examples
+            .add(|| format!("stream {stream} was passed over with {gaps}, first {first}"));
     }
     let faults = &reader.faults;
     found.repeats += faults.repeats;
@@ -127,8 +123,8 @@ fn check_stream(
     found.misplaced += faults.misplaced;
     found.garbled += faults.garbled;
     found.unreadable += faults.unreadable;
-    for example in &faults.examples {
-        found.explain(|| example.clone());
+    for example in faults.examples.as_slice() {
+        found.examples.add(|| example.clone());
     }
 }
 
@@ -142,14 +138,14 @@ fn check_outcomes(found: &mut Verification, messages: &Messages, streams: u32) {
                 found.unknown_stored += u64::from(having == streams);
                 if having > 0 && having < streams {
                     found.unknown_uneven += 1;
-                    found.explain(|| {
+                    found.examples.add(|| {
                         format!("message {number}, of unknown outcome, is in {having} of {streams} streams")
                     });
                 }
             }
             Some(WriteOutcome::Refused) | None if having > 0 => {
                 found.refused_stored += 1;
-                found.explain(|| format!("message {number} was refused, and is there"));
+                found.examples.add(|| format!("message {number} was refused, and is there"));
             }
             Some(WriteOutcome::Refused) | None => {}
         }
@@ -163,7 +159,7 @@ fn check_places(found: &mut Verification, messages: &Messages) {
         let Some(place) = messages.place(number) else { continue };
         if let Some(other) = known.insert((place.origin, place.seq), number) {
             found.shared_places += 1;
-            found.explain(|| format!("messages {other} and {number} are both called {place}"));
+            found.examples.add(|| format!("messages {other} and {number} are both called {place}"));
         }
     }
 }

@@ -1,8 +1,6 @@
 //! What the threads of a run share while it goes: the order to stop, and the counts for the progress bar.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Barrier, OnceLock};
-use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
@@ -21,28 +19,6 @@ impl Control {
 
     pub(crate) async fn cancelled(&self) {
         self.0.cancelled().await;
-    }
-}
-
-/// The one start of all threads.
-#[derive(Debug)]
-pub(crate) struct Start {
-    /// Passed twice by every thread: before and after the start is set.
-    ready: Barrier,
-    at: OnceLock<Instant>,
-}
-
-impl Start {
-    pub(crate) fn new(threads: u32) -> Self {
-        Self { ready: Barrier::new(threads as usize), at: OnceLock::new() }
-    }
-
-    /// Waits for all threads; the start is one instant for all.
-    pub(crate) fn begin(&self) -> Instant {
-        self.ready.wait();
-        let start = *self.at.get_or_init(Instant::now);
-        self.ready.wait();
-        start
     }
 }
 

@@ -1,6 +1,6 @@
 //! What sends requests and measures them: threads, connections, paces, records.
 
-pub(crate) mod batch;
+pub(crate) mod client;
 pub(crate) mod control;
 pub(crate) mod exchange;
 pub(crate) mod interrupt;
@@ -13,5 +13,6 @@ pub(crate) mod series;
 mod threads;
 mod timer;
 pub(crate) mod times;
+pub(crate) mod wire;
 
 pub(crate) use threads::{FILES_BESIDES, threads};

@@ -30,6 +30,8 @@ pub(crate) struct Sample {
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     pub(crate) succeeded: u64,
+    /// When the last success came, since the start of the run.
+    pub(crate) last_success: Duration,
     pub(crate) errors: BTreeMap<ErrorKind, u64>,
     /// What the system said the first time.
     pub(crate) details: BTreeMap<ErrorKind, String>,
@@ -46,6 +48,7 @@ impl Record {
     pub(crate) fn new() -> Self {
         Self {
             succeeded: 0,
+            last_success: Duration::ZERO,
             errors: BTreeMap::new(),
             details: BTreeMap::new(),
             total: Times::new(),
@@ -71,6 +74,7 @@ impl Record {
             return;
         }
         self.succeeded += 1;
+        self.last_success = self.last_success.max(sample.done_at);
         self.total.record(sample.total);
         if let Some(wait) = sample.wait {
             self.wait.record(wait);
@@ -83,6 +87,7 @@ impl Record {
 
     pub(crate) fn merge(&mut self, other: &Self) {
         self.succeeded += other.succeeded;
+        self.last_success = self.last_success.max(other.last_success);
         for (kind, count) in &other.errors {
             *self.errors.entry(*kind).or_default() += count;
         }

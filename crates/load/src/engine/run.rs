@@ -1,28 +1,27 @@
 //! Connections that do one kind of work, over some threads, and what they measured.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use futures_util::future::join_all;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, LocalSet};
 
-use super::control::{Control, Progress, Start};
-use super::exchange::{Cost, Wire};
+use super::client::Client;
+use super::control::{Control, Progress};
 use super::outcome::ErrorKind;
 use super::pace::{Flow, Next, Pace, share, share_before};
 use super::record::{Record, Sample};
 use super::threads::{follow, on_threads, threads};
 use super::times::Times;
-use crate::http::connection::{Connection, Scratch, scratch};
-use crate::http::http1::Keep;
+use super::wire::{Cost, Scratch, Wire, scratch};
 
 /// How long a connection of a closed loop waits after it could not connect, instead of spinning.
 const REDIAL_PAUSE: Duration = Duration::from_millis(10);
@@ -50,8 +49,10 @@ pub(crate) trait Work: Send + Sync + 'static {
         false
     }
 
-    /// A turn that was due and never taken; its kind.
-    fn missed(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> usize;
+    /// A turn that was due and never taken, which only an open loop has; its kind.
+    fn missed(&self, _seat: &mut Seat<Self::Own>, _hand: &RefCell<Self::Hand>) -> usize {
+        0
+    }
 
     /// A turn of kind `part` has ended, or was missed.
     fn ended(
@@ -146,13 +147,7 @@ impl Measured {
 /// Some work, where it is done, and how hard.
 #[derive(Debug)]
 pub(crate) struct Engine<W> {
-    /// The servers, taken in turn.
-    pub(crate) addresses: Vec<SocketAddr>,
-    /// Connections are kept from request to request.
-    pub(crate) keep: bool,
-    /// What of an answer is looked at.
-    pub(crate) kept: Keep,
-    pub(crate) timeout: Duration,
+    pub(crate) client: Client,
     /// As many threads, or as many as there are by default.
     pub(crate) threads: Option<u32>,
     pub(crate) seed: u64,
@@ -175,7 +170,8 @@ impl<W: Work> Engine<W> {
         let shared = Arc::new(Shared {
             control: control.clone(),
             threads: count,
-            start: Start::new(count),
+            ready: Barrier::new(count as usize),
+            start: OnceLock::new(),
             progress: (0..count).map(|_| Progress::default()).collect(),
             taken: self.flows.iter().map(|_| Arc::default()).collect(),
             engine: self,
@@ -188,16 +184,17 @@ impl<W: Work> Engine<W> {
         let (ended, cpu) = on_threads(count, job, |all_ended| {
             follow(&shared.progress, flows, name.into(), all_ended);
         })?;
-        let most = |of: fn(&Ended<W::Hand>) -> Duration| ended.iter().map(of).max();
-        let last_success = most(|ended| ended.last_success).unwrap_or_default();
-        let last_end = most(|ended| ended.measured.elapsed).unwrap_or_default();
-        let planned = flows.iter().map(|flow| flow.elapsed(last_success, last_end)).max();
         let mut measured = Measured::new(shared.engine.work.parts());
+        let mut last_end = Duration::ZERO;
         let mut hands = Vec::with_capacity(ended.len());
-        for thread in ended {
-            measured.merge(&thread.measured);
-            hands.push(thread.hand);
+        for (of_thread, hand) in ended {
+            last_end = last_end.max(of_thread.elapsed);
+            measured.merge(&of_thread);
+            hands.push(hand);
         }
+        let last_success = measured.records.iter().map(|record| record.last_success).max();
+        let last_success = last_success.unwrap_or_default();
+        let planned = flows.iter().map(|flow| flow.elapsed(last_success, last_end)).max();
         let interrupted = control.stopped();
         let elapsed = if interrupted { last_end } else { planned.unwrap_or_default() };
         Ok((Measured { elapsed, cpu, interrupted, ..measured }, hands))
@@ -210,51 +207,40 @@ struct Shared<W> {
     engine: Engine<W>,
     control: Control,
     threads: u32,
-    start: Start,
+    /// Waits for all threads.
+    ready: Barrier,
+    /// The one start of all threads.
+    start: OnceLock<Instant>,
     progress: Vec<Progress>,
     /// Turns taken, for each flow.
     taken: Vec<Arc<AtomicU64>>,
 }
 
-/// What one thread brings back.
-struct Ended<H> {
-    /// Until the last end of any turn.
-    measured: Measured,
-    last_success: Duration,
-    hand: H,
-}
-
 impl<W: Work> Shared<W> {
-    /// Runs thread `id` to its end.
-    fn work_on(self: Arc<Self>, id: u32, runtime: &Runtime) -> Result<Ended<W::Hand>> {
+    /// Runs thread `id` to its end; what it measured, until the last end of any turn.
+    fn work_on(self: Arc<Self>, id: u32, runtime: &Runtime) -> Result<(Measured, W::Hand)> {
         let local = LocalSet::new();
         let thread = runtime.block_on(local.run_until(Thread::run(self, id)))?;
         drop(local);
         let thread = Rc::into_inner(thread).context("a connection outlived its thread")?;
-        Ok(Ended {
-            measured: thread.measured.into_inner(),
-            last_success: thread.last_success.get(),
-            hand: thread.hand.into_inner(),
-        })
+        Ok((thread.measured.into_inner(), thread.hand.into_inner()))
     }
 
-    /// This thread's connections of a flow, dialled where they are kept. One that cannot be dialled now is
-    /// tried again, and counted, with its first turn.
-    async fn dial(&self, id: u32, flow: Flow) -> Vec<(u64, Connection)> {
-        let Engine { addresses, keep, kept, timeout, .. } = &self.engine;
-        let (keep, kept, timeout) = (*keep, *kept, *timeout);
+    /// This thread's connections of a flow, each with its number, dialled where they are kept. One that cannot
+    /// be dialled now is tried again, and counted, with its first turn.
+    async fn dial(&self, id: u32, flow: Flow, scratch: &Rc<Scratch>) -> Vec<(u64, Wire)> {
+        let client = &self.engine.client;
         let first = share_before(flow.connections, self.threads, id);
         let mine = share(flow.connections, self.threads, id);
-        let addresses = addresses.iter().cycle().skip(first as usize % addresses.len().max(1));
-        let mut dialling = JoinSet::new();
-        for (number, &address) in (u64::from(first)..).zip(addresses.take(mine as usize)) {
-            dialling.spawn_local(async move {
-                let mut connection = Connection::new(address, keep, kept);
-                drop(tokio::time::timeout(timeout, connection.prepare()).await);
-                (number, connection)
-            });
-        }
-        dialling.join_all().await
+        let addresses =
+            client.addresses.iter().cycle().skip(first as usize % client.addresses.len());
+        let wires = (u64::from(first)..).zip(addresses).take(mine as usize);
+        join_all(wires.map(async |(number, &address)| {
+            let mut wire = Wire::new(client, address, Rc::clone(scratch));
+            wire.prepare().await;
+            (number, wire)
+        }))
+        .await
     }
 }
 
@@ -265,28 +251,27 @@ struct Thread<W: Work> {
     start: Instant,
     measured: RefCell<Measured>,
     hand: RefCell<W::Hand>,
-    last_success: Cell<Duration>,
 }
 
 impl<W: Work> Thread<W> {
     async fn run(shared: Arc<Shared<W>>, id: u32) -> Result<Rc<Self>> {
+        let scratch = Rc::new(scratch());
         let mut dialled = Vec::with_capacity(shared.engine.flows.len());
         for flow in &shared.engine.flows {
-            dialled.push(shared.dial(id, *flow).await);
+            dialled.push(shared.dial(id, *flow, &scratch).await);
         }
-        let start = shared.start.begin();
+        shared.ready.wait();
+        let start = *shared.start.get_or_init(Instant::now);
         let thread = Rc::new(Self {
             id,
             start,
             measured: RefCell::new(Measured::new(shared.engine.work.parts())),
             hand: RefCell::new(shared.engine.work.hand(id)),
-            last_success: Cell::default(),
             shared,
         });
-        let scratch = Rc::new(scratch());
         let mut tasks = JoinSet::new();
-        for (flow, connections) in dialled.into_iter().enumerate() {
-            thread.start_flow(flow, connections, &scratch, &mut tasks);
+        for (flow, wires) in dialled.into_iter().enumerate() {
+            thread.start_flow(flow, wires, &mut tasks);
         }
         while let Some(ended) = tasks.join_next().await {
             ended.context("a connection's task failed")?.context("the pacing timer failed")?;
@@ -298,24 +283,24 @@ impl<W: Work> Thread<W> {
     fn start_flow(
         self: &Rc<Self>,
         flow: usize,
-        connections: Vec<(u64, Connection)>,
-        scratch: &Rc<Scratch>,
+        wires: Vec<(u64, Wire)>,
         tasks: &mut JoinSet<io::Result<()>>,
     ) {
-        if connections.is_empty() {
+        if wires.is_empty() {
             return;
         }
         let (shared, engine) = (&self.shared, &self.shared.engine);
         let threads = (self.id, shared.threads);
         let taken = &shared.taken[flow];
-        let pace = Rc::new(engine.flows[flow].pace(threads, self.start, taken, engine.timeout));
-        for (number, connection) in connections {
+        let timeout = engine.client.timeout;
+        let pace = Rc::new(engine.flows[flow].pace(threads, self.start, taken, timeout));
+        for (number, wire) in wires {
             let seat = Seat {
                 number,
                 flow,
                 due: self.start,
                 began: self.start,
-                wire: Wire::new(connection, Rc::clone(scratch), engine.timeout),
+                wire,
                 rng: rng(engine.seed, &[engine.stage, flow as u64, number]),
                 own: W::Own::default(),
             };
@@ -401,9 +386,6 @@ impl<W: Work> Thread<W> {
             record.details.entry(kind).or_insert(detail);
         }
         measured.elapsed = measured.elapsed.max(sample.done_at);
-        if turn.result.is_ok() {
-            self.last_success.set(self.last_success.get().max(sample.done_at));
-        }
         self.shared.progress[self.id as usize].count(turn.result.is_ok());
         self.shared.engine.work.ended(seat, &self.hand, turn.part, &sample);
     }

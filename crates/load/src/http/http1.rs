@@ -48,7 +48,7 @@ pub(crate) enum Keep {
 }
 
 /// One whole answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     /// Whether the connection may carry another request.
@@ -94,15 +94,21 @@ enum Chunk {
 /// The reader of one connection; `begin` before each request.
 #[derive(Debug)]
 pub(crate) struct Decoder {
+    keep: Keep,
     phase: Phase,
     /// A head that came in pieces.
     head: Vec<u8>,
-    answer: Answer,
-    head_only: bool,
-    keep: Keep,
     location: Vec<u8>,
-    has_location: bool,
     body: Vec<u8>,
+    seen: Seen,
+}
+
+/// What is known of the answer under way.
+#[derive(Debug, Default)]
+struct Seen {
+    head_only: bool,
+    answer: Answer,
+    has_location: bool,
     replayed: bool,
     retry_after_s: Option<u64>,
     body_bytes: u64,
@@ -113,40 +119,21 @@ pub(crate) struct Decoder {
 impl Decoder {
     /// A reader that has after each answer what is to be kept.
     pub(crate) fn new(keep: Keep) -> Self {
-        Self {
-            phase: Phase::Done,
-            head: Vec::new(),
-            answer: Answer { status: 0, keep_alive: false },
-            head_only: false,
-            keep,
-            location: Vec::new(),
-            has_location: false,
-            body: Vec::new(),
-            replayed: false,
-            retry_after_s: None,
-            body_bytes: 0,
-            framing_bytes: 0,
-            interim: 0,
-        }
+        let [head, location, body] = [const { Vec::new() }; 3];
+        Self { keep, phase: Phase::Done, head, location, body, seen: Seen::default() }
     }
 
     /// Expects the answer to a new request; `head_only` when that was a HEAD, whose answer has no body.
     pub(crate) fn begin(&mut self, head_only: bool) {
         self.phase = Phase::Head;
         self.head.clear();
-        self.head_only = head_only;
-        self.has_location = false;
         self.body.clear();
-        self.replayed = false;
-        self.retry_after_s = None;
-        self.body_bytes = 0;
-        self.framing_bytes = 0;
-        self.interim = 0;
+        self.seen = Seen { head_only, ..Seen::default() };
     }
 
     /// The `Location` of the last answer, when it had one.
     pub(crate) fn location(&self) -> Option<&[u8]> {
-        self.has_location.then_some(self.location.as_slice())
+        self.seen.has_location.then_some(self.location.as_slice())
     }
 
     /// The body of the last answer, as far as it is kept.
@@ -161,17 +148,17 @@ impl Decoder {
 
     /// The status, as soon as the head is here.
     pub(crate) fn status(&self) -> Option<u16> {
-        (self.phase != Phase::Head).then_some(self.answer.status)
+        (self.phase != Phase::Head).then_some(self.seen.answer.status)
     }
 
     /// Whether the last answer had `Idempotency-Replayed: true`.
     pub(crate) fn replayed(&self) -> bool {
-        self.replayed
+        self.seen.replayed
     }
 
     /// The seconds of the last answer's `Retry-After`. A date is not understood.
     pub(crate) fn retry_after_s(&self) -> Option<u64> {
-        self.retry_after_s
+        self.seen.retry_after_s
     }
 
     /// Takes the next bytes; `Some` when the answer is whole. Bytes past its end cost it the connection.
@@ -187,15 +174,15 @@ impl Decoder {
         if self.phase != Phase::Done {
             return Ok(None);
         }
-        self.answer.keep_alive &= used == rest.len();
-        Ok(Some(self.answer))
+        self.seen.answer.keep_alive &= used == rest.len();
+        Ok(Some(self.seen.answer))
     }
 
     /// The peer closed its end: whole only for a body that lasts until then.
     pub(crate) fn close(&mut self) -> Result<Answer, Malformed> {
         if self.phase == Phase::UntilClose {
             self.phase = Phase::Done;
-            return Ok(self.answer);
+            return Ok(self.seen.answer);
         }
         Err(Malformed::Truncated)
     }
@@ -244,8 +231,8 @@ impl Decoder {
             return Err(Malformed::Head);
         }
         if status < 200 {
-            self.interim += 1;
-            return if self.interim > INTERIM_MAX {
+            self.seen.interim += 1;
+            return if self.seen.interim > INTERIM_MAX {
                 Err(Malformed::Interim)
             } else {
                 Ok(Some(end))
@@ -279,14 +266,15 @@ impl Decoder {
             }
         }
         self.phase = match (coding, length) {
-            _ if self.head_only || status == 204 || status == 304 => Phase::Done,
+            _ if self.seen.head_only || status == 204 || status == 304 => Phase::Done,
             (Some(true), _) => Phase::Chunked(Chunk::Size { size: 0, digits: 0 }),
             (Some(false), _) | (None, None) => Phase::UntilClose,
             (None, Some(0)) => Phase::Done,
             (None, Some(length)) if length > BODY_BYTES_MAX => return Err(Malformed::BodyTooLong),
             (None, Some(length)) => Phase::Length(length),
         };
-        self.answer = Answer { status, keep_alive: keep_alive && self.phase != Phase::UntilClose };
+        self.seen.answer =
+            Answer { status, keep_alive: keep_alive && self.phase != Phase::UntilClose };
         Ok(())
     }
 
@@ -295,13 +283,13 @@ impl Decoder {
             Keep::Location if name.eq_ignore_ascii_case("location") => {
                 self.location.clear();
                 self.location.extend_from_slice(value);
-                self.has_location = true;
+                self.seen.has_location = true;
             }
             Keep::Body if name.eq_ignore_ascii_case("idempotency-replayed") => {
-                self.replayed = value.eq_ignore_ascii_case(b"true");
+                self.seen.replayed = value.eq_ignore_ascii_case(b"true");
             }
             Keep::Body | Keep::Stream if name.eq_ignore_ascii_case("retry-after") => {
-                self.retry_after_s =
+                self.seen.retry_after_s =
                     std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
             }
             _ => {}
@@ -345,8 +333,10 @@ impl Decoder {
                     at += used;
                 }
                 Phase::Chunked(chunk) => {
-                    self.framing_bytes += 1;
-                    if self.framing_bytes > HEAD_BYTES_MAX && !matches!(chunk, Chunk::Size { .. }) {
+                    self.seen.framing_bytes += 1;
+                    if self.seen.framing_bytes > HEAD_BYTES_MAX
+                        && !matches!(chunk, Chunk::Size { .. })
+                    {
                         return Err(Malformed::HeadTooLong);
                     }
                     self.phase = chunk_step(chunk, left[0])?;
@@ -359,13 +349,13 @@ impl Decoder {
 
     fn count_body(&mut self, bytes: usize) -> Result<usize, Malformed> {
         if self.keep != Keep::Stream {
-            self.body_bytes += bytes as u64;
+            self.seen.body_bytes += bytes as u64;
         }
         if matches!(self.phase, Phase::Chunked(_)) {
             // Real data pays for its own framing: only framing without data adds up.
-            self.framing_bytes = 0;
+            self.seen.framing_bytes = 0;
         }
-        if self.body_bytes > BODY_BYTES_MAX { Err(Malformed::BodyTooLong) } else { Ok(bytes) }
+        if self.seen.body_bytes > BODY_BYTES_MAX { Err(Malformed::BodyTooLong) } else { Ok(bytes) }
     }
 }
 

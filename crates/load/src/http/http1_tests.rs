@@ -45,7 +45,7 @@ fn a_stream_is_taken_out_as_it_comes_and_may_go_on_for_ever() {
         assert_eq!(decoder.feed(head), Ok(None));
         assert_eq!((decoder.status(), decoder.body()), (Some(200), &b"ab"[..]));
         decoder.body_mut().clear();
-        decoder.body_bytes = BODY_BYTES_MAX;
+        decoder.seen.body_bytes = BODY_BYTES_MAX;
         let fed = decoder.feed(b"c\r\n2\r\nde\r\n");
         (fed, decoder.body().to_vec())
     };

@@ -1,5 +1,7 @@
-//! The server under test: where it listens and how requests name it.
+//! The server under test: where it listens, and the bytes that all requests to it have in common.
 
+use std::fmt::{Arguments, Display};
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -10,27 +12,121 @@ use url::Url;
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
-    /// For the `Host` header.
-    pub(crate) host: String,
     /// The path that all requests start with, without a slash at its end.
-    pub(crate) prefix: String,
+    pub(super) prefix: String,
+    /// What follows the path of a request: the version, and the headers that every request has.
+    pub(super) after_path: String,
 }
 
 impl Target {
-    /// Resolves the host and takes the first of its addresses that accepts a connection.
-    pub(crate) fn resolve(url: &str, timeout: Duration) -> Result<Self> {
+    /// Resolves the host and takes the first of its addresses that accepts a connection. `headers`: what the
+    /// command line adds to every request. `keep`: connections are kept from request to request.
+    pub(crate) fn resolve(
+        url: &str,
+        timeout: Duration,
+        headers: &[String],
+        keep: bool,
+    ) -> Result<Self> {
         let (parsed, host) = parse(url)?;
+        let after_path = after_path(&host, headers, keep)?;
         let addresses =
             parsed.socket_addrs(|| Some(80)).with_context(|| format!("cannot resolve {url}"))?;
         let address =
             reachable(&addresses, timeout).with_context(|| format!("no connection to {url}"))?;
-        Ok(Self { address, host, prefix: parsed.path().trim_end_matches('/').to_owned() })
+        Ok(Self { address, prefix: parsed.path().trim_end_matches('/').to_owned(), after_path })
     }
 
     #[cfg(test)]
-    pub(crate) fn for_tests(host: &str) -> Self {
-        Self { address: ([127, 0, 0, 1], 1).into(), host: host.to_owned(), prefix: String::new() }
+    pub(crate) fn for_tests(headers: &[String], keep: bool) -> Self {
+        let after_path = after_path("localhost", headers, keep).unwrap();
+        Self { address: ([127, 0, 0, 1], 1).into(), prefix: String::new(), after_path }
     }
+
+    /// Puts a GET of `path` into `out`, whose old content goes. `headers` are whole lines.
+    pub(crate) fn get(&self, path: impl Display, headers: impl Display, out: &mut Vec<u8>) {
+        out.clear();
+        put(out, format_args!("GET {}{path}{}{headers}\r\n", self.prefix, self.after_path));
+    }
+
+    /// Puts a POST of `body` into `out`, whose old content goes. `headers` are whole lines.
+    pub(crate) fn post(&self, path: &str, headers: impl Display, body: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        self.put_post(path, headers, body.len(), out);
+        out.extend_from_slice(body);
+    }
+
+    /// The same with a body of JSON.
+    pub(crate) fn post_json(
+        &self,
+        path: impl Display,
+        headers: impl Display,
+        body: impl Display,
+        out: &mut Vec<u8>,
+    ) {
+        // The head says how long the body is: it is written after it, and goes before it then.
+        out.clear();
+        put(out, format_args!("{body}"));
+        let length = out.len();
+        let headers = format_args!("{headers}Content-Type: application/json\r\n");
+        self.put_post(path, headers, length, out);
+        out.rotate_left(length);
+    }
+
+    fn put_post(
+        &self,
+        path: impl Display,
+        headers: impl Display,
+        length: usize,
+        out: &mut Vec<u8>,
+    ) {
+        let (prefix, after_path) = (&self.prefix, &self.after_path);
+        put(
+            out,
+            format_args!(
+                "POST {prefix}{path}{after_path}{headers}Content-Length: {length}\r\n\r\n"
+            ),
+        );
+    }
+}
+
+/// Adds `text` to a request. Its room does not end: writing into it cannot fail.
+pub(crate) fn put(out: &mut Vec<u8>, text: Arguments<'_>) {
+    drop(out.write_fmt(text));
+}
+
+fn after_path(host: &str, headers: &[String], keep: bool) -> Result<String> {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut tail =
+        format!(" HTTP/1.1\r\nHost: {host}\r\nUser-Agent: lodge-load/{version}\r\nAccept: */*\r\n");
+    if !keep {
+        tail.push_str("Connection: close\r\n");
+    }
+    for header in headers {
+        tail.push_str(&header_line(header)?);
+        tail.push_str("\r\n");
+    }
+    Ok(tail)
+}
+
+/// A "Name: value" from the command line, checked.
+pub(super) fn header_line(text: &str) -> Result<String> {
+    let Some((name, value)) = text.split_once(':') else {
+        bail!("the header `{text}` has no colon")
+    };
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    ensure!(!name.is_empty() && name.bytes().all(token), "`{name}` is no header name");
+    let value = value.trim();
+    ensure!(
+        value.bytes().all(|byte| byte == b'\t' || (0x20..0x7f).contains(&byte)),
+        "the value of `{name}` may hold only printable ASCII"
+    );
+    for own in ["host", "connection", "content-length", "transfer-encoding"] {
+        ensure!(
+            !name.eq_ignore_ascii_case(own),
+            "the header `{name}` is set by the load generator itself"
+        );
+    }
+    Ok(format!("{name}: {value}"))
 }
 
 /// The URL and what goes into the `Host` header.

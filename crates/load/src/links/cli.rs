@@ -35,6 +35,11 @@ pub struct CommonArgs {
     #[arg(long, short = 'c', value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: u32,
 
+    /// Open loop: send N requests a second in total, whatever the server does, and count latency
+    /// from the intended send time. Default: closed loop, each connection sends when it has its answer
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+
     /// Worker threads. Default: half of the cores, at least 1, at most 8 (the server needs cores too)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: Option<u32>,
@@ -106,25 +111,12 @@ pub struct LinkSetArgs {
     pub links: u64,
 }
 
-/// How hard one kind of request is made.
-#[derive(Debug, Clone, Args)]
-pub struct PaceArgs {
-    /// Open loop: send N requests a second in total, whatever the server does, and count latency
-    /// from the intended send time. Default: closed loop, each connection sends when it has its answer
-    #[arg(long, value_name = "N", value_parser = parse_rate)]
-    pub rate: Option<f64>,
-}
-
 /// `lodge load links-get`.
 #[derive(Debug, Clone, Args)]
 pub struct GetCommand {
     /// Everything that the three commands share.
     #[command(flatten)]
     pub common: CommonArgs,
-
-    /// How hard.
-    #[command(flatten)]
-    pub pace: PaceArgs,
 
     /// What to read.
     #[command(flatten)]
@@ -150,10 +142,6 @@ pub struct PutCommand {
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// How hard.
-    #[command(flatten)]
-    pub pace: PaceArgs,
-
     /// Path of a request; {short} and {long} stand for the short and its target
     #[arg(long, value_name = "TEMPLATE", default_value = "/?short={short}&long={long}")]
     pub path: String,
@@ -174,16 +162,12 @@ pub struct MixedCommand {
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// Open loop: N requests a second in total, reads and writes. Default: closed loop
-    #[arg(long, value_name = "N", value_parser = parse_rate, conflicts_with_all = ["get_rate", "put_rate"])]
-    pub rate: Option<f64>,
-
     /// Part of the requests that are writes, 0 to 1, chosen at random
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = parse_share, conflicts_with_all = ["get_rate", "put_rate"])]
     pub write_share: f64,
 
     /// Open loop of the reads alone: N a second, on connections of their own
-    #[arg(long, value_name = "N", value_parser = parse_rate, requires = "put_rate")]
+    #[arg(long, value_name = "N", value_parser = parse_rate, requires = "put_rate", conflicts_with = "rate")]
     pub get_rate: Option<f64>,
 
     /// Open loop of the writes alone: N a second, on connections of their own
@@ -223,10 +207,6 @@ pub struct AccountsGetCommand {
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// How hard.
-    #[command(flatten)]
-    pub pace: PaceArgs,
-
     /// The sessions' tokens, one a line, as accounts-seed writes them; each is as likely as the others
     #[arg(long, value_name = "FILE")]
     pub tokens: PathBuf,
@@ -257,10 +237,6 @@ pub struct SignInCommand {
     #[command(flatten)]
     pub common: CommonArgs,
 
-    /// How hard.
-    #[command(flatten)]
-    pub pace: PaceArgs,
-
     /// Seeded accounts, of which each request signs one in, drawn at random
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..=SEEDED_MAX))]
     pub users: u64,
@@ -276,8 +252,7 @@ pub struct SignInCommand {
 
 impl RequestCommand {
     /// The name as typed.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::LinksGet(_) => "links-get",
             Self::LinksPut(_) => "links-put",
@@ -288,8 +263,7 @@ impl RequestCommand {
     }
 
     /// The arguments that every command has.
-    #[must_use]
-    pub fn common(&self) -> &CommonArgs {
+    pub(crate) fn common(&self) -> &CommonArgs {
         match self {
             Self::LinksGet(get) => &get.common,
             Self::LinksPut(put) => &put.common,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::plan::Plan;
 use super::set::{LinkSet, Pair};
-use crate::engine::batch::{Reply, Verdict};
+use crate::engine::client::{Reply, Verdict};
 use crate::engine::control::Control;
 
 /// Creates the links of the plan's set, if it has its own.
@@ -16,7 +16,7 @@ pub(crate) fn create_links(plan: &Plan, control: &Control) -> Result<()> {
     };
     let (mut created, mut pair) = (0, Pair::default());
     let refusal = RefCell::new(None);
-    plan.batch().send(
+    plan.client.send(
         control,
         (0..*count).take_while(|_| refusal.borrow().is_none()),
         |number, request| {

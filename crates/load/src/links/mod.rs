@@ -11,8 +11,5 @@ mod set;
 mod verify;
 mod work;
 
-pub use cli::{
-    AccountsGetCommand, CommonArgs, GetCommand, LinkSetArgs, MixedCommand, PaceArgs, PutCommand,
-    RequestCommand, SignInCommand,
-};
+pub(crate) use cli::RequestCommand;
 pub(crate) use run::run_to;

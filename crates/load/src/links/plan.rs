@@ -9,23 +9,23 @@ use super::cli::{
 };
 use super::set::{self, LinkSet};
 use crate::accounts::{Choice, NAME_BYTES, People, Tokens};
-use crate::engine::batch::Batch;
+use crate::engine::client::Client;
 use crate::engine::pace::{Flow, Until};
 use crate::engine::times::float;
 use crate::http::http1::Keep;
 use crate::http::target::Target;
-use crate::http::template::{Template, header_lines};
+use crate::http::template::Template;
 
 /// The most connections outside of the measurement.
 const SIDE_CONNECTIONS_MAX: u32 = 64;
 /// How long a run lasts when nothing is said.
 const DURATION_DEFAULT: Duration = Duration::from_secs(10);
 /// The path that reads a link, and the one that writes it, in both seeds.
-pub(crate) const READ_PATH: &str = "/{short}";
+const READ_PATH: &str = "/{short}";
 const WRITE_PATH: &str = "/?short={short}&long={long}";
 /// What answers a followed link.
-pub(crate) const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
-const WRITTEN: [u16; 2] = [200, 201];
+const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
+const WRITTEN: &[u16] = &[200, 201];
 
 /// Who is signed in, how one signs in, and the public part of an account, in Lodge.
 const ME_PATH: &str = "/api/me";
@@ -55,7 +55,7 @@ pub(crate) struct Lane {
 }
 
 /// How reads are made and judged.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct GetLoad {
     pub(crate) template: Template,
     pub(crate) set: LinkSet,
@@ -67,6 +67,50 @@ pub(crate) struct GetLoad {
 }
 
 impl GetLoad {
+    fn links(
+        set: &LinkSetArgs,
+        path: &str,
+        expect: &[u16],
+        head: bool,
+        target: &Target,
+    ) -> Result<Self> {
+        let template = Template::new(if head { "HEAD" } else { "GET" }, path, target)?;
+        let set = match &set.shorts {
+            _ if !template.names_short() => LinkSet::Fixed,
+            Some(shorts) => LinkSet::given(shorts)?,
+            None => LinkSet::Own { count: set.links },
+        };
+        let choice = Choice::Even;
+        Ok(Self { template, set, expect: expect.to_vec(), head, choice, others: None })
+    }
+
+    fn people(command: &AccountsGetCommand, target: &Target) -> Result<Self> {
+        let tokens = Tokens::read(&command.tokens, command.sessions)?;
+        let people = People::signed_in(tokens, command.users);
+        let zipf = |exponent| Choice::zipf(people.count, exponent);
+        Ok(Self {
+            template: Template::with_token(ME_PATH, target)?,
+            choice: command.zipf.map_or(Ok(Choice::Even), zipf)?,
+            others: Some((people.signed_in_count(), Template::new("GET", USER_PATH, target)?)),
+            set: LinkSet::People(people),
+            expect: command.expect.clone(),
+            head: false,
+        })
+    }
+
+    fn sign_ins(command: &SignInCommand, target: &Target) -> Result<Self> {
+        let after = format!("\",\"password\":{}}}", serde_json::to_string(&command.password)?);
+        let body = ("{\"username\":\"", NAME_BYTES, after.as_str());
+        Ok(Self {
+            template: Template::with_json(SESSION_PATH, body, target)?,
+            set: LinkSet::People(People { tokens: Tokens::none(), count: command.users }),
+            expect: command.expect.clone(),
+            head: false,
+            choice: Choice::Even,
+            others: None,
+        })
+    }
+
     /// How link or person `index` is asked for.
     pub(crate) fn template_of(&self, index: u64) -> &Template {
         match &self.others {
@@ -77,7 +121,7 @@ impl GetLoad {
 }
 
 /// How writes are made and judged.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct PutLoad {
     pub(crate) template: Template,
     pub(crate) expect: Vec<u16>,
@@ -86,11 +130,12 @@ pub(crate) struct PutLoad {
 }
 
 /// The whole of a `lodge load` of links or accounts.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) command: &'static str,
     pub(crate) args: CommonArgs,
-    pub(crate) target: Target,
+    /// Outside of the measurement.
+    pub(crate) client: Client,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) prefix: String,
     pub(crate) get: Option<GetLoad>,
@@ -102,43 +147,48 @@ pub(crate) struct Plan {
 }
 
 /// A request outside of the measurement, and which answers to it are success.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Side {
     pub(crate) template: Template,
     pub(crate) expect: Vec<u16>,
 }
 
+impl Side {
+    fn new(method: &str, path: &str, expect: &[u16], target: &Target) -> Result<Self> {
+        Ok(Self { template: Template::new(method, path, target)?, expect: expect.to_vec() })
+    }
+}
+
 impl Plan {
     /// Checks the command, resolves its URL and tries one connection.
     pub(crate) fn new(command: &RequestCommand) -> Result<Self> {
-        let common = command.common();
-        let target = Target::resolve(&common.url, common.timeout)?;
-        let maker = Maker { common, target: &target, headers: header_lines(&common.headers)? };
-        let (get, put) = maker.loads(command)?;
+        let args = command.common().clone();
+        let keep = !args.new_connections;
+        let target = Target::resolve(&args.url, args.timeout, &args.headers, keep)?;
+        let (read_path, redirects) = match command {
+            RequestCommand::LinksMixed(mixed) => (&*mixed.get_path, &*mixed.get_expect),
+            _ => (READ_PATH, REDIRECTS),
+        };
+        let (get, put) = loads(command, &target)?;
         let plan = Self {
             command: command.name(),
-            args: common.clone(),
             lanes: lanes(command)?,
-            prefix: common.prefix.clone().unwrap_or_else(|| set::random_prefix(rand::random())),
-            create: maker.create()?,
-            read_back: maker.read_back(command)?,
+            prefix: args.prefix.clone().unwrap_or_else(|| set::random_prefix(rand::random())),
+            create: Side::new("PUT", WRITE_PATH, WRITTEN, &target)?,
+            read_back: Side::new("GET", read_path, redirects, &target)?,
             get,
             put,
-            target,
+            client: Client {
+                addresses: vec![target.address],
+                keep,
+                kept: Keep::Location,
+                timeout: args.timeout,
+                side_connections: args.connections.min(SIDE_CONNECTIONS_MAX),
+            },
+            args,
         };
         plan.check()?;
         Ok(plan)
-    }
-
-    /// How what is outside of the measurement is sent.
-    pub(crate) fn batch(&self) -> Batch {
-        Batch {
-            address: self.target.address,
-            connections: self.args.connections.min(SIDE_CONNECTIONS_MAX),
-            keep: !self.args.new_connections,
-            kept: Keep::Location,
-            timeout: self.args.timeout,
-        }
     }
 
     fn check(&self) -> Result<()> {
@@ -167,117 +217,46 @@ impl Plan {
     }
 }
 
-/// What the requests are made from.
-struct Maker<'a> {
-    common: &'a CommonArgs,
-    target: &'a Target,
-    headers: Vec<String>,
-}
-
-impl Maker<'_> {
-    fn template(&self, method: &str, path: &str) -> Result<Template> {
-        Template::new(method, path, self.target, &self.headers, !self.common.new_connections)
-    }
-
-    fn loads(&self, command: &RequestCommand) -> Result<(Option<GetLoad>, Option<PutLoad>)> {
-        Ok(match command {
-            RequestCommand::LinksGet(get) => {
-                (Some(self.get(&get.set, &get.path, &get.expect, get.head)?), None)
-            }
-            RequestCommand::LinksPut(put) => {
-                (None, Some(self.put(&put.path, &put.expect, put.same_pair)?))
-            }
-            RequestCommand::LinksMixed(mixed) => {
-                let get = self.get(&mixed.set, &mixed.get_path, &mixed.get_expect, false)?;
-                (Some(get), Some(self.put(&mixed.put_path, &mixed.put_expect, false)?))
-            }
-            RequestCommand::AccountsGet(get) => (Some(self.who(get)?), None),
-            RequestCommand::AccountsSignIn(sign_in) => (Some(self.sign_in(sign_in)?), None),
-        })
-    }
-
-    fn get(&self, set: &LinkSetArgs, path: &str, expect: &[u16], head: bool) -> Result<GetLoad> {
-        let template = self.template(if head { "HEAD" } else { "GET" }, path)?;
-        let set = match &set.shorts {
-            _ if !template.names_short() => LinkSet::Fixed,
-            Some(shorts) => LinkSet::given(shorts)?,
-            None => LinkSet::Own { count: set.links },
-        };
-        let choice = Choice::Even;
-        Ok(GetLoad { template, set, expect: expect.to_vec(), head, choice, others: None })
-    }
-
-    fn who(&self, command: &AccountsGetCommand) -> Result<GetLoad> {
-        let keep = !self.common.new_connections;
-        let tokens = Tokens::read(&command.tokens, command.sessions)?;
-        let people = People::signed_in(tokens, command.users);
-        let choice = match command.zipf {
-            Some(exponent) => Choice::zipf(people.count, exponent)?,
-            None => Choice::Even,
-        };
-        Ok(GetLoad {
-            template: Template::with_token(ME_PATH, self.target, &self.headers, keep)?,
-            others: Some((people.signed_in_count(), self.template("GET", USER_PATH)?)),
-            set: LinkSet::People(people),
-            expect: command.expect.clone(),
-            head: false,
-            choice,
-        })
-    }
-
-    fn sign_in(&self, command: &SignInCommand) -> Result<GetLoad> {
-        let keep = !self.common.new_connections;
-        let after = format!("\",\"password\":{}}}", serde_json::to_string(&command.password)?);
-        let body = ("{\"username\":\"", NAME_BYTES, after.as_str());
-        Ok(GetLoad {
-            template: Template::with_json(SESSION_PATH, body, self.target, &self.headers, keep)?,
-            set: LinkSet::People(People { tokens: Tokens::none(), count: command.users }),
-            expect: command.expect.clone(),
-            head: false,
-            choice: Choice::Even,
-            others: None,
-        })
-    }
-
-    fn put(&self, path: &str, expect: &[u16], same_pair: bool) -> Result<PutLoad> {
-        Ok(PutLoad { template: self.template("PUT", path)?, expect: expect.to_vec(), same_pair })
-    }
-
-    fn create(&self) -> Result<Side> {
-        Ok(Side { template: self.template("PUT", WRITE_PATH)?, expect: WRITTEN.to_vec() })
-    }
-
-    fn read_back(&self, command: &RequestCommand) -> Result<Side> {
-        let (path, expect) = match command {
-            RequestCommand::LinksMixed(mixed) => {
-                (mixed.get_path.as_str(), mixed.get_expect.clone())
-            }
-            RequestCommand::LinksGet(_)
-            | RequestCommand::LinksPut(_)
-            | RequestCommand::AccountsGet(_)
-            | RequestCommand::AccountsSignIn(_) => (READ_PATH, REDIRECTS.to_vec()),
-        };
-        Ok(Side { template: self.template("GET", path)?, expect })
-    }
+/// How reads are made, and how writes are.
+fn loads(command: &RequestCommand, target: &Target) -> Result<(Option<GetLoad>, Option<PutLoad>)> {
+    let put = |path: &str, expect: &[u16], same_pair| -> Result<PutLoad> {
+        let template = Template::new("PUT", path, target)?;
+        Ok(PutLoad { template, expect: expect.to_vec(), same_pair })
+    };
+    Ok(match command {
+        RequestCommand::LinksGet(get) => {
+            (Some(GetLoad::links(&get.set, &get.path, &get.expect, get.head, target)?), None)
+        }
+        RequestCommand::LinksPut(command) => {
+            (None, Some(put(&command.path, &command.expect, command.same_pair)?))
+        }
+        RequestCommand::LinksMixed(mixed) => {
+            let (path, expect) = (&mixed.get_path, &mixed.get_expect);
+            let get = GetLoad::links(&mixed.set, path, expect, false, target)?;
+            (Some(get), Some(put(&mixed.put_path, &mixed.put_expect, false)?))
+        }
+        RequestCommand::AccountsGet(get) => (Some(GetLoad::people(get, target)?), None),
+        RequestCommand::AccountsSignIn(sign_in) => {
+            (Some(GetLoad::sign_ins(sign_in, target)?), None)
+        }
+    })
 }
 
 fn lanes(command: &RequestCommand) -> Result<Vec<Lane>> {
-    let common = command.common();
-    let until = common
-        .requests
-        .map_or(Until::Duration(common.duration.unwrap_or(DURATION_DEFAULT)), Until::Requests);
-    let connections = common.connections;
-    let one = |mix, rate_per_s| vec![Lane { mix, flow: Flow { connections, rate_per_s, until } }];
-    match command {
-        RequestCommand::LinksGet(get) => Ok(one(Mix::Only(Kind::Get), get.pace.rate)),
-        RequestCommand::LinksPut(put) => Ok(one(Mix::Only(Kind::Put), put.pace.rate)),
-        RequestCommand::AccountsGet(get) => Ok(one(Mix::Only(Kind::Get), get.pace.rate)),
-        RequestCommand::AccountsSignIn(sign_in) => Ok(one(Mix::Only(Kind::Get), sign_in.pace.rate)),
+    let CommonArgs { requests, duration, connections, rate: rate_per_s, .. } = *command.common();
+    let until =
+        requests.map_or(Until::Duration(duration.unwrap_or(DURATION_DEFAULT)), Until::Requests);
+    let mix = match command {
         RequestCommand::LinksMixed(mixed) => match (mixed.get_rate, mixed.put_rate) {
-            (Some(get_rate), Some(put_rate)) => two_lanes(mixed, until, get_rate, put_rate),
-            _ => Ok(one(Mix::WriteShare(mixed.write_share), mixed.rate)),
+            (Some(get_rate), Some(put_rate)) => return two_lanes(mixed, until, get_rate, put_rate),
+            _ => Mix::WriteShare(mixed.write_share),
         },
-    }
+        RequestCommand::LinksPut(_) => Mix::Only(Kind::Put),
+        RequestCommand::LinksGet(_)
+        | RequestCommand::AccountsGet(_)
+        | RequestCommand::AccountsSignIn(_) => Mix::Only(Kind::Get),
+    };
+    Ok(vec![Lane { mix, flow: Flow { connections, rate_per_s, until } }])
 }
 
 /// Reads and writes apart, each with connections and a rate of its own.
@@ -321,19 +300,14 @@ fn portion(count: u64, share: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(subcommand)]
-        load: RequestCommand,
-    }
+    use crate::cli::{LoadCommand, parse};
 
     fn command(line: &str) -> Result<RequestCommand, clap::Error> {
-        Cli::try_parse_from(std::iter::once("load").chain(line.split_whitespace()))
-            .map(|cli| cli.load)
+        match parse(line)? {
+            LoadCommand::Requests(command) => Ok(*command),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -378,13 +378,10 @@ fn figures(columns: &[(&'static str, &Figures)]) -> Table {
             percent(figures.within[index].percent)
         });
     }
-    let head = columns.iter().map(|(name, _)| (*name).to_owned());
+    let head = std::iter::once("").chain(columns.iter().map(|(name, _)| *name));
     Table {
-        title: "Figures",
         note: "Latencies are those of successes, from the intended send time to the whole answer. \"Served within\" is the part of all requests, errors included. 1 KB is 1,024 bytes.",
-        head: std::iter::once(String::new()).chain(head).collect(),
-        rows,
-        is_long: false,
+        ..Table::new("Figures", head, rows.into_iter())
     }
 }
 
@@ -395,13 +392,8 @@ fn curve(columns: &[(&'static str, &Figures)]) -> Table {
         std::iter::once(percent.to_string()).chain(cells).collect()
     };
     let percents = columns[0].1.curve.iter().map(|point| point.percent);
-    Table {
-        title: "Percentiles",
-        head: std::iter::once("Percentile".to_owned()).chain(head).collect(),
-        rows: percents.enumerate().map(row).collect(),
-        is_long: true,
-        ..Table::default()
-    }
+    let head = std::iter::once("Percentile".to_owned()).chain(head);
+    Table::new("Percentiles", head, percents.enumerate().map(row)).long()
 }
 
 fn windows(points: &[Point]) -> Table {
@@ -409,15 +401,8 @@ fn windows(points: &[Point]) -> Table {
         let [p50, p99, max] = [point.p50_ms, point.p99_ms, point.max_ms].map(ms);
         vec![decimal(point.at_s), decimal(point.rate_per_s), thousands(point.errors), p50, p99, max]
     };
-    Table {
-        title: "Throughput and latency over time",
-        head: ["From, s", "successes/s", "errors", "p50, ms", "p99, ms", "max, ms"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: points.iter().map(row).collect(),
-        is_long: true,
-        ..Table::default()
-    }
+    let head = ["From, s", "successes/s", "errors", "p50, ms", "p99, ms", "max, ms"];
+    Table::new("Throughput and latency over time", head, points.iter().map(row)).long()
 }
 
 /// What was done, and what is not a figure of the server's speed.
@@ -427,9 +412,7 @@ fn facts(run: &RunReport) -> Facts {
     for (kind, detail) in &run.all.error_details {
         facts.add(kind, detail);
     }
-    if let Some(cpu_us) = run.client_cpu_us_per_request {
-        facts.add("client CPU", format!("{cpu_us:.2} µs/request"));
-    }
+    facts.add_cpu(run.client_cpu_us_per_request);
     facts.add_pacing(run.pacing.as_ref(), "requests");
     if let Some(Writes { acknowledged, refused, unknown }) = run.writes {
         let [acknowledged, refused, unknown] = [acknowledged, refused, unknown].map(thousands);
@@ -462,8 +445,9 @@ fn facts(run: &RunReport) -> Facts {
         let [checked, wrong] = [found.reads_checked, found.reads_wrong].map(thousands);
         facts.add("reads compared", format!("{checked}, {wrong} with a wrong target"));
     }
-    if !found.examples.is_empty() {
-        facts.add("for example", found.examples.join(" "));
+    let examples = found.examples.as_slice();
+    if !examples.is_empty() {
+        facts.add("for example", examples.join(" "));
     }
     facts
 }
@@ -482,12 +466,8 @@ fn run_by_run(runs: &Results, repeat: &Repeat) -> Table {
         let [rate, p50, p99] = [repeat.rate_per_s, repeat.p50_ms, repeat.p99_ms].map(of);
         rows.push(row(name.to_owned(), rate, p50, p99, String::new()));
     }
-    Table {
-        title: "Run by run",
-        head: ["run", "successes/s", "p50, ms", "p99, ms", "errors"].map(str::to_owned).to_vec(),
-        rows,
-        ..Table::default()
-    }
+    let head = ["run", "successes/s", "p50, ms", "p99, ms", "errors"];
+    Table::new("Run by run", head, rows.into_iter())
 }
 
 /// What the systems before recorded of the same kinds of request.
@@ -516,7 +496,7 @@ fn beside(report: &LinksReport) -> Published {
     };
     let ours: Vec<Ours> = [("get", reads), ("put", writes)].into_iter().filter_map(of).collect();
     let is_same = |known: &&SeedRun| ours.iter().any(|own| own.kind == known.kind);
-    Published { known: report.figures.seeds.iter().filter(is_same).copied().collect(), ours }
+    Published { known: report.figures.seeds.iter().filter(is_same).cloned().collect(), ours }
 }
 
 #[cfg(test)]

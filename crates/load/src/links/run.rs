@@ -15,8 +15,9 @@ use super::report::{self, Run};
 use super::verify::{Verification, verify};
 use super::work::Requests;
 use crate::engine::FILES_BESIDES;
+use crate::engine::client::Client;
 use crate::engine::control::Control;
-use crate::engine::interrupt::Interrupt;
+use crate::engine::interrupt::interruptible;
 use crate::engine::limits::raise_file_limit;
 use crate::engine::outcome::ErrorKind;
 use crate::engine::run::{Engine, Measured};
@@ -27,9 +28,13 @@ use crate::report::page::Outcome;
 pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<Outcome> {
     let plan = Arc::new(Plan::new(command)?);
     raise_file_limit(u64::from(plan.args.connections) + FILES_BESIDES)?;
-    let control = Control::default();
-    let interrupt = Interrupt::watch(&control)?;
-    create_links(&plan, &control).context("nothing was measured")?;
+    let (started, runs) = interruptible(|control| all_runs(&plan, control))?;
+    report::write(&plan, started, &runs, out)
+}
+
+/// The runs, and when the first began.
+fn all_runs(plan: &Arc<Plan>, control: &Control) -> Result<(SystemTime, Vec<Run>)> {
+    create_links(plan, control).context("nothing was measured")?;
     let raw = plan.args.raw.as_deref().map(RawWriter::create).transpose()?;
     let started = SystemTime::now();
     let mut runs = Vec::new();
@@ -37,13 +42,12 @@ pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<O
         if control.stopped() {
             break;
         }
-        runs.push(one_run(&plan, &control, number, raw.as_ref())?);
+        runs.push(one_run(plan, control, number, raw.as_ref())?);
     }
-    interrupt.end();
     if let Some(raw) = raw {
         raw.finish()?;
     }
-    report::write(&plan, started, &runs, out)
+    Ok((started, runs))
 }
 
 fn one_run(
@@ -54,10 +58,10 @@ fn one_run(
 ) -> Result<Run> {
     let args = &plan.args;
     let engine = Engine {
-        addresses: vec![plan.target.address],
-        keep: !args.new_connections,
-        kept: if args.verify { Keep::Location } else { Keep::Nothing },
-        timeout: args.timeout,
+        client: Client {
+            kept: if args.verify { Keep::Location } else { Keep::Nothing },
+            ..plan.client.clone()
+        },
         threads: args.threads,
         seed: args.seed,
         stage: number.into(),

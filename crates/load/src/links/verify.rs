@@ -8,12 +8,10 @@ use serde::Serialize;
 use super::ledger::Ledger;
 use super::plan::Plan;
 use super::set::{Pair, Write};
-use crate::engine::batch::{Reply, Verdict};
+use crate::engine::client::{Reply, Verdict};
 use crate::engine::control::Control;
 use crate::engine::outcome::WriteOutcome;
-
-/// Shorts named as examples of what went wrong.
-const EXAMPLES_MAX: usize = 10;
+use crate::report::examples::Examples;
 
 /// What was found.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -41,7 +39,7 @@ pub(crate) struct Verification {
     /// Of those: another target.
     pub(crate) reads_wrong: u64,
     /// Some shorts that are missing, wrong or unreadable.
-    pub(crate) examples: Vec<String>,
+    pub(crate) examples: Examples<10>,
 }
 
 impl Verification {
@@ -68,8 +66,9 @@ impl Verification {
         self.unknown_wrong += other.unknown_wrong;
         self.reads_checked += other.reads_checked;
         self.reads_wrong += other.reads_wrong;
-        let room = EXAMPLES_MAX.saturating_sub(self.examples.len());
-        self.examples.extend(other.examples.iter().take(room).cloned());
+        for example in other.examples.as_slice() {
+            self.examples.add(|| example.clone());
+        }
     }
 }
 
@@ -101,7 +100,7 @@ pub(crate) fn verify(plan: &Plan, run: u32, ledgers: &[Ledger]) -> Result<Verifi
     }
     let pair = RefCell::new(Pair::default());
     let (prefix, read_back) = (&plan.prefix, &plan.read_back);
-    plan.batch().send(
+    plan.client.send(
         &Control::default(),
         checks.into_iter(),
         |(write, _), request| {
@@ -151,9 +150,8 @@ impl Verification {
             (false, Seen::Wrong) => self.unknown_wrong += 1,
             (false, Seen::Absent | Seen::Unreadable) => {}
         }
-        let is_amiss = seen == Seen::Wrong || (is_acknowledged && seen != Seen::Right);
-        if is_amiss && self.examples.len() < EXAMPLES_MAX {
-            self.examples.push(String::from_utf8_lossy(short).into_owned());
+        if seen == Seen::Wrong || (is_acknowledged && seen != Seen::Right) {
+            self.examples.add(|| String::from_utf8_lossy(short).into_owned());
         }
     }
 }

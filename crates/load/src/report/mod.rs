@@ -1,7 +1,7 @@
 //! Reports: figures from what was measured, and a page of them as text, HTML and JSON.
 
+pub(crate) mod examples;
 pub(crate) mod figures;
-mod html;
 pub(crate) mod page;
 mod plot;
 pub(crate) mod plots;

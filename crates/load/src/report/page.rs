@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use askama::Template;
 use serde::Serialize;
 
+use super::examples::Examples;
 use super::figures::{Figures, Latency, Pacing, ms, thousands};
-use super::html;
 use super::plot::Plot;
 use super::published::SeedRun;
 
@@ -92,7 +93,7 @@ impl<O: Serialize, F: Serialize> Report<O, F> {
             save(path, &(serde_json::to_string_pretty(self)? + "\n"))?;
         }
         if let Some(path) = html {
-            save(path, &html::render(page)?)?;
+            save(path, &page.render()?)?;
         }
         Ok(())
     }
@@ -102,8 +103,9 @@ fn save(path: &Path, content: &str) -> Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What people read.
-#[derive(Debug)]
+/// What people read: as HTML one self-contained file, no script, no request to anyone.
+#[derive(Debug, Template)]
+#[template(path = "report.html")]
 pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) generator: &'static str,
@@ -156,6 +158,12 @@ impl Facts {
         }
     }
 
+    pub(crate) fn add_cpu(&mut self, us_per_request: Option<f64>) {
+        if let Some(us) = us_per_request {
+            self.add("client CPU", format!("{us:.2} µs/request"));
+        }
+    }
+
     /// `what` waited.
     pub(crate) fn add_pacing(&mut self, pacing: Option<&Pacing>, what: &str) {
         let Some(Pacing { lag_ms: Latency { median, p99, max, .. }, queued }) = pacing else {
@@ -172,8 +180,8 @@ impl Facts {
     }
 
     /// Names examples of what is wrong.
-    pub(crate) fn add_examples(&mut self, examples: &[String]) {
-        for example in examples {
+    pub(crate) fn add_examples<const MAX: usize>(&mut self, examples: &Examples<MAX>) {
+        for example in examples.as_slice() {
             self.add("for example", example);
         }
     }
@@ -233,6 +241,20 @@ impl Page {
 }
 
 impl Table {
+    pub(crate) fn new<T: ToString>(
+        title: &'static str,
+        head: impl IntoIterator<Item = T>,
+        rows: impl Iterator<Item = Vec<String>>,
+    ) -> Self {
+        let head = head.into_iter().map(|name| name.to_string()).collect();
+        Self { title, head, rows: rows.collect(), ..Self::default() }
+    }
+
+    /// The same, too long for a terminal.
+    pub(crate) fn long(self) -> Self {
+        Self { is_long: true, ..self }
+    }
+
     fn text(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out)?;
         let lines = || std::iter::once(&self.head).chain(&self.rows);

@@ -36,8 +36,7 @@ pub(crate) struct Plot {
     pub(crate) summary: String,
     pub(crate) x_label: &'static str,
     pub(crate) y_label: &'static str,
-    pub(crate) x_ticks: Vec<Tick>,
-    pub(crate) y_ticks: Vec<Tick>,
+    pub(crate) frame: Frame,
     pub(crate) lines: Vec<Line>,
 }
 
@@ -53,15 +52,23 @@ impl Plot {
 /// From a figure to a place between 0 and 1.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scale {
-    Linear { from: f64, to: f64 },
-    Log { from: f64, to: f64 },
+    /// From zero on.
+    Linear {
+        to: f64,
+    },
+    Log {
+        from: f64,
+        to: f64,
+    },
+    /// Percentiles: each nine takes as much room as the one before.
+    Nines,
 }
 
 impl Scale {
     /// From zero to a round figure that holds all.
     pub(crate) fn from_zero(values: impl Iterator<Item = f64>) -> Self {
         let most = values.fold(0.0, f64::max);
-        Self::Linear { from: 0.0, to: if most > 0.0 { round_up(most) } else { 1.0 } }
+        Self::Linear { to: if most > 0.0 { round_up(most) } else { 1.0 } }
     }
 
     /// Powers of ten, 1, 2 and 5, that hold all that is above zero.
@@ -82,8 +89,9 @@ impl Scale {
 
     fn place(self, value: f64) -> f64 {
         let place = match self {
-            Self::Linear { from, to } => (value - from) / (to - from),
+            Self::Linear { to } => value / to,
             Self::Log { from, to } => (value.max(from) / from).ln() / (to / from).ln(),
+            Self::Nines => -((100.0 - value).max(0.001) / 100.0).log10() / 5.0,
         };
         place.clamp(0.0, 1.0)
     }
@@ -91,9 +99,7 @@ impl Scale {
     /// Round figures along it.
     fn marks(self) -> Vec<f64> {
         match self {
-            Self::Linear { from, to } => {
-                (0..=4).map(|quarter| from + (to - from) * f64::from(quarter) / 4.0).collect()
-            }
+            Self::Linear { to } => (0..=4).map(|quarter| to * f64::from(quarter) / 4.0).collect(),
             Self::Log { from, to } => {
                 let first = from.log10().floor();
                 let mut marks: Vec<f64> = (0..16)
@@ -107,7 +113,23 @@ impl Scale {
                 }
                 marks
             }
+            Self::Nines => vec![0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999],
         }
+    }
+
+    /// As short as a mark needs.
+    fn label(self, mark: f64) -> String {
+        match self {
+            Self::Nines => mark.to_string(),
+            _ if mark >= 10_000.0 => format!("{}k", trim(mark / 1000.0, 1)),
+            _ => trim(mark, if mark < 0.1 { 3 } else { 2 }),
+        }
+    }
+
+    /// A tick for each mark, which is drawn `at` that place.
+    fn ticks(self, at: impl Fn(f64) -> String) -> Vec<Tick> {
+        let tick = |mark| Tick { at: at(mark), label: self.label(mark) };
+        self.marks().into_iter().map(tick).collect()
     }
 }
 
@@ -141,27 +163,11 @@ impl Frame {
     }
 
     pub(crate) fn x_ticks(self) -> Vec<Tick> {
-        self.x
-            .marks()
-            .into_iter()
-            .map(|mark| Tick { at: self.x_at(mark), label: label(mark) })
-            .collect()
-    }
-
-    /// Ticks with labels of their own.
-    pub(crate) fn x_ticks_at(self, marks: &[(f64, &str)]) -> Vec<Tick> {
-        marks
-            .iter()
-            .map(|(mark, label)| Tick { at: self.x_at(*mark), label: (*label).to_owned() })
-            .collect()
+        self.x.ticks(|mark| self.x_at(mark))
     }
 
     pub(crate) fn y_ticks(self) -> Vec<Tick> {
-        self.y
-            .marks()
-            .into_iter()
-            .map(|mark| Tick { at: self.y_at(mark), label: label(mark) })
-            .collect()
+        self.y.ticks(|mark| self.y_at(mark))
     }
 
     pub(crate) fn line(self, name: impl Into<String>, style: usize, values: &[(f64, f64)]) -> Line {
@@ -176,15 +182,6 @@ impl Frame {
             Vec::new()
         };
         Line { name: name.into(), style, points: points.trim_end().to_owned(), dots }
-    }
-}
-
-/// As short as a tick needs.
-fn label(value: f64) -> String {
-    if value >= 10_000.0 {
-        format!("{}k", trim(value / 1000.0, 1))
-    } else {
-        trim(value, if value < 0.1 { 3 } else { 2 })
     }
 }
 
@@ -203,16 +200,14 @@ mod tests {
 
     #[test]
     fn scales_end_on_round_figures() {
-        assert!(matches!(
-            Scale::from_zero([41_234.0].into_iter()),
-            Scale::Linear { from: 0.0, to: 50_000.0 }
-        ));
+        assert!(matches!(Scale::from_zero([41_234.0].into_iter()), Scale::Linear { to: 50_000.0 }));
         let Scale::Log { from, to } = Scale::log([0.3, 7.0, 0.0].into_iter()) else {
             panic!("a log scale")
         };
         assert!((from - 0.2).abs() < 1e-9 && (to - 10.0).abs() < 1e-9, "{from} {to}");
         assert_eq!(
-            [0.2, 0.05, 50_000.0, 12_500.0, 0.005].map(label),
+            [0.2, 0.05, 50_000.0, 12_500.0, 0.005]
+                .map(|mark| Scale::Linear { to: 1.0 }.label(mark)),
             ["0.2", "0.05", "50k", "12.5k", "0.005"]
         );
     }

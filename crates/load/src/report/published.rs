@@ -1,52 +1,37 @@
 //! The figures that the systems before Lodge recorded, and what each of them measured.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// A row each; an empty cell was not recorded. Times in ms.
+/// A row each; an empty cell was not recorded.
 const TABLE: &str = include_str!("published.tsv");
 
 /// One recorded run or claim.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub(crate) struct SeedRun {
-    pub(crate) system: &'static str,
+    /// `links`, `rides` or `board`.
+    #[serde(skip_serializing)]
+    app: String,
+    pub(crate) system: String,
     /// `get` or `put`; of rides, the question, or `post`.
-    pub(crate) kind: &'static str,
-    pub(crate) how: &'static str,
+    pub(crate) kind: String,
+    pub(crate) how: String,
     /// Requests a second, as stated.
-    pub(crate) rate: &'static str,
+    pub(crate) rate: String,
     pub(crate) mean_ms: Option<f64>,
     pub(crate) sd_ms: Option<f64>,
     pub(crate) median_ms: Option<f64>,
     pub(crate) p90_ms: Option<f64>,
     pub(crate) p99_ms: Option<f64>,
     pub(crate) max_ms: Option<f64>,
-    pub(crate) measured: &'static str,
+    pub(crate) measured: String,
 }
 
-/// What was recorded of an app: `links`, `rides` or `board`.
+/// What was recorded of an app.
 pub(crate) fn published(app: &str) -> Vec<SeedRun> {
-    let rows = TABLE.lines().map(|line| line.split('\t').collect::<Vec<_>>());
-    rows.filter_map(|row| match row[..] {
-        [of, system, kind, how, rate, mean, sd, median, p90, p99, max, measured] if of == app => {
-            let [mean_ms, sd_ms, median_ms, p90_ms, p99_ms, max_ms] =
-                [mean, sd, median, p90, p99, max].map(|ms| ms.parse().ok());
-            Some(SeedRun {
-                system,
-                kind,
-                how,
-                rate,
-                mean_ms,
-                sd_ms,
-                median_ms,
-                p90_ms,
-                p99_ms,
-                max_ms,
-                measured,
-            })
-        }
-        _ => None,
-    })
-    .collect()
+    let mut lines = csv::ReaderBuilder::new();
+    let table = lines.delimiter(b'\t').quoting(false).from_reader(TABLE.as_bytes());
+    let rows = table.into_deserialize::<SeedRun>().filter_map(Result::ok);
+    rows.filter(|row| row.app == app).collect()
 }
 
 impl SeedRun {
@@ -81,7 +66,7 @@ impl SeedRun {
             self.system,
             self.kind,
             self.how,
-            stated("", self.rate, "/s"),
+            stated("", &self.rate, "/s"),
             times.concat(),
             stated("(", self.measured.trim_end_matches('.'), ")")
         )

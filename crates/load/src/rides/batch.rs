@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::cli::Compress;
 use super::plan::RidesPlan;
 use super::ride::{Ids, Ride, Verticals};
-use super::tally::{Repeat, Tally};
+use super::tally::Tally;
 use crate::engine::control::Control;
 use crate::engine::exchange::{Asked, RETRIES};
 use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
@@ -193,11 +193,10 @@ impl Batches {
             let asked = seat.wire.ask(Instant::now()).await;
             settle(&mut seat.own.lines, &asked, seat.wire.answered().body());
             let open = seat.own.lines.iter().any(Line::open);
-            if !open || !asked.pause(tries, RETRIES, &mut seat.rng, &self.control).await {
-                return (asked, tries);
-            }
+            let again =
+                open && tries <= RETRIES && asked.pause(tries, &mut seat.rng, &self.control).await;
             // Packed once without an error, so it will be again.
-            if self.render(seat).is_err() {
+            if !again || self.render(seat).is_err() {
                 return (asked, tries);
             }
         }
@@ -206,12 +205,13 @@ impl Batches {
     fn note(&self, own: &mut Own, tally: &mut Tally) {
         for line in &own.lines {
             if line.repeat {
-                tally.note_repeat(match line.status {
-                    Ok(LINE_REPLAYED) => Repeat::Replayed,
-                    Ok(LINE_NEW) => Repeat::AsNew,
-                    Ok(400..=428 | 430..=499) => Repeat::Refused,
-                    _ => Repeat::Unanswered,
-                });
+                let events = &mut tally.events;
+                *match line.status {
+                    Ok(LINE_REPLAYED) => &mut events.repeats_replayed,
+                    Ok(LINE_NEW) => &mut events.repeats_as_new,
+                    Ok(400..=428 | 430..=499) => &mut events.repeats_refused,
+                    _ => &mut events.repeats_unanswered,
+                } += 1;
                 continue;
             }
             tally.note(line.outcome);
@@ -261,11 +261,6 @@ impl Work for Batches {
         let (done, cost) = (Instant::now(), seat.wire.take_cost());
         self.note(&mut seat.own, &mut hand.borrow_mut());
         Turn { part: 0, began: Some(began), done, cost, result, detail }
-    }
-
-    /// Never called: a batch is sent when its connection is free.
-    fn missed(&self, _seat: &mut Seat<Own>, _hand: &RefCell<Tally>) -> usize {
-        0
     }
 }
 

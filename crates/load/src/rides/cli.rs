@@ -204,19 +204,14 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(subcommand)]
-        load: RidesCommand,
-    }
+    use crate::cli::{LoadCommand, parse};
 
     fn command(line: &str) -> Result<RidesCommand, clap::Error> {
-        let words = std::iter::once("load").chain(line.split_whitespace());
-        Cli::try_parse_from(words).map(|cli| cli.load)
+        match parse(line)? {
+            LoadCommand::Rides(command) => Ok(*command),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

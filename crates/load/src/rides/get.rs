@@ -66,10 +66,10 @@ impl Work for Questions {
         let requests = &self.plan.requests;
         let path = match self.asked[part] {
             Question::DaySkiers => requests.day_path(place.resort),
-            Question::SkierDay => requests.skier_day_path(place),
+            Question::SkierDay => requests.skier_day_path(place).to_string(),
             Question::SkierVertical => requests.skier_path(place),
         };
-        requests.get(&path, &mut seat.wire.request);
+        requests.target.get(path, "", &mut seat.wire.request);
         let asked = seat.wire.ask(Instant::now()).await;
         let done = Instant::now();
         let result = match asked.expect(200) {

@@ -12,15 +12,10 @@ mod post;
 mod read;
 mod report;
 mod request;
-mod resolve;
 mod ride;
 mod run;
-mod stages;
 mod tally;
 mod verify;
 
-pub use cli::{
-    Compress, RidesArgs, RidesBatchCommand, RidesCommand, RidesGetCommand, RidesPostCommand,
-};
-pub use ride::Ranges;
+pub(crate) use cli::RidesCommand;
 pub(crate) use run::run_to;

@@ -4,12 +4,11 @@ use anyhow::Result;
 
 use super::cli::{RidesArgs, RidesCommand};
 use super::request::Requests;
-use crate::engine::batch::Batch;
+use crate::engine::client::Client;
 use crate::engine::pace::Flow;
 use crate::engine::run::Engine;
 use crate::http::http1::Keep;
 use crate::http::target::Target;
-use crate::http::template::header_lines;
 
 /// Connections of what is outside of the measurement.
 const SIDE_CONNECTIONS: u32 = 64;
@@ -19,7 +18,7 @@ const SIDE_CONNECTIONS: u32 = 64;
 pub(crate) struct RidesPlan {
     pub(crate) command: &'static str,
     pub(crate) args: RidesArgs,
-    pub(crate) target: Target,
+    pub(crate) client: Client,
     pub(crate) requests: Requests,
 }
 
@@ -27,34 +26,27 @@ impl RidesPlan {
     /// Checks the command, resolves its URL and tries one connection.
     pub(crate) fn new(command: &RidesCommand) -> Result<Self> {
         let args = command.args().clone();
-        let target = Target::resolve(&args.url, args.timeout)?;
-        let requests = Requests::new(&target, &header_lines(&args.headers)?, &args.ranges);
-        Ok(Self { command: command.name(), args, target, requests })
+        let target = Target::resolve(&args.url, args.timeout, &args.headers, true)?;
+        let client = Client {
+            addresses: vec![target.address],
+            keep: true,
+            kept: Keep::Body,
+            timeout: args.timeout,
+            side_connections: SIDE_CONNECTIONS,
+        };
+        let requests = Requests::new(target, &args.ranges);
+        Ok(Self { command: command.name(), args, client, requests })
     }
 
     /// Has connections do `work` at this pace. `stage` tells this part of the run from the others.
     pub(crate) fn engine<W>(&self, stage: u64, flow: Flow, work: W) -> Engine<W> {
         Engine {
-            addresses: vec![self.target.address],
-            keep: true,
-            kept: Keep::Body,
-            timeout: self.args.timeout,
+            client: self.client.clone(),
             threads: self.args.workers,
             seed: self.args.seed,
             stage,
             flows: vec![flow],
             work,
-        }
-    }
-
-    /// How what is outside of the measurement is sent.
-    pub(crate) fn batch(&self) -> Batch {
-        Batch {
-            address: self.target.address,
-            connections: SIDE_CONNECTIONS,
-            keep: true,
-            kept: Keep::Body,
-            timeout: self.args.timeout,
         }
     }
 }

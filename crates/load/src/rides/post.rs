@@ -10,10 +10,12 @@ use uuid::Uuid;
 
 use super::plan::RidesPlan;
 use super::ride::{Ids, Ride, Verticals};
-use super::tally::{Repeat, Tally};
+use super::tally::Tally;
 use crate::engine::control::Control;
-use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
+use crate::engine::exchange::Settled;
+use crate::engine::outcome::{ErrorKind, WriteOutcome};
 use crate::engine::run::{Seat, Turn, Work};
+use crate::http::http1::Decoder;
 
 /// What a recorded ride is answered with.
 const RECORDED: u16 = 201;
@@ -41,63 +43,48 @@ pub(crate) struct Own {
     recent: VecDeque<(Uuid, Ride)>,
 }
 
-/// What came of an event, with all its tries.
-struct Settled {
-    result: Result<(), ErrorKind>,
-    outcome: WriteOutcome,
-    tries: u32,
-    replayed: bool,
-    detail: Option<String>,
-}
+/// What came of an event: whether it was answered as one that was known before.
+type Came = Settled<bool>;
 
 impl Posts {
     /// Sends the request until it is settled, or given up.
-    async fn send(&self, seat: &mut Seat<Own>) -> Settled {
-        let mut outcome = WriteOutcome::Refused;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let asked = seat.wire.ask(Instant::now()).await;
-            let result = asked.expect(RECORDED);
-            // An event that may have been stored once stays in doubt, whatever a later try comes to.
-            outcome = outcome.max(asked.outcome(result));
-            if worth_retrying(result)
-                && asked.pause(tries, self.retries, &mut seat.rng, &self.control).await
-            {
-                continue;
-            }
-            let replayed = result.is_ok() && seat.wire.answered().replayed();
-            return Settled { result, outcome, tries, replayed, detail: asked.detail };
-        }
+    async fn send(&self, Seat { wire, rng, .. }: &mut Seat<Own>) -> Came {
+        let again = |tries| tries <= self.retries;
+        let judge = |status, seen: &Decoder| match status {
+            RECORDED => Ok(seen.replayed()),
+            _ => Err(ErrorKind::Status(status)),
+        };
+        wire.settle(rng, &self.control, again, judge).await
     }
 
-    fn note(&self, event: (Uuid, Ride), came: &Settled, tally: &mut Tally) {
+    fn note(&self, event: (Uuid, Ride), came: &Came, tally: &mut Tally) {
         tally.note(came.outcome);
         tally.events.retries += u64::from(came.tries - 1);
-        tally.events.new_as_replayed += u64::from(came.replayed && came.tries == 1);
+        tally.events.new_as_replayed += u64::from(came.result == Ok(true) && came.tries == 1);
         if let Some(verticals) = &self.verticals {
             tally.sum(event, verticals.of(&event.1), came.outcome);
         }
     }
 
-    /// Sends one of the connection's last events once more.
-    async fn repeat(&self, seat: &mut Seat<Own>) -> Option<Repeat> {
+    /// Sends one of the connection's last events once more, at times, and counts how that is answered.
+    async fn repeat(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>) {
         let count = seat.own.recent.len();
         if count == 0 || !seat.rng.random_bool(self.repeat_share) {
-            return None;
+            return;
         }
         let (id, ride) = seat.own.recent[seat.rng.random_range(0..count)];
         self.plan.requests.post(id, &ride, &mut seat.wire.request);
         let came = self.send(seat).await;
         // What it cost is in no figure.
         seat.wire.take_cost();
-        Some(match came.result {
-            Ok(()) if came.replayed => Repeat::Replayed,
-            Ok(()) => Repeat::AsNew,
-            Err(ErrorKind::Status(429 | 500..)) => Repeat::Unanswered,
-            Err(ErrorKind::Status(_)) => Repeat::Refused,
-            Err(_) => Repeat::Unanswered,
-        })
+        let events = &mut hand.borrow_mut().events;
+        *match came.result {
+            Ok(true) => &mut events.repeats_replayed,
+            Ok(false) => &mut events.repeats_as_new,
+            Err(ErrorKind::Status(429 | 500..)) => &mut events.repeats_unanswered,
+            Err(ErrorKind::Status(_)) => &mut events.repeats_refused,
+            Err(_) => &mut events.repeats_unanswered,
+        } += 1;
     }
 }
 
@@ -121,11 +108,10 @@ impl Work for Posts {
                 seat.own.recent.pop_front();
             }
             seat.own.recent.push_back((id, ride));
-            if let Some(repeat) = self.repeat(seat).await {
-                hand.borrow_mut().note_repeat(repeat);
-            }
+            self.repeat(seat, hand).await;
         }
-        Turn { part: 0, began: None, done, cost, result: came.result, detail: came.detail }
+        let result = came.result.map(drop);
+        Turn { part: 0, began: None, done, cost, result, detail: came.detail }
     }
 
     fn missed(&self, _seat: &mut Seat<Own>, hand: &RefCell<Tally>) -> usize {

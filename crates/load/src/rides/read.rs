@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::plan::RidesPlan;
 use super::request::{LEDGER_PATH, RESORTS_PATH};
 use super::ride::Verticals;
-use crate::engine::batch::Answered;
+use crate::engine::client::Answered;
 use crate::engine::control::Control;
 
 /// How long the server may take to store what it has acknowledged.
@@ -19,8 +19,10 @@ const SETTLE_EVERY: Duration = Duration::from_millis(100);
 
 /// Asks for each path; `None` where it is not there (404).
 fn ask<T: DeserializeOwned>(plan: &RidesPlan, paths: &[String]) -> Result<Vec<Option<T>>> {
-    let get = |number: usize, request: &mut Vec<u8>| plan.requests.get(&paths[number], request);
-    let answers = plan.batch().answers(&Control::default(), paths.len(), get)?;
+    let get = |number: usize, request: &mut Vec<u8>| {
+        plan.requests.target.get(&paths[number], "", request)
+    };
+    let answers = plan.client.answers(&Control::default(), paths.len(), get)?;
     let read = |(path, answer): (&String, Option<Answered>)| match answer {
         None => bail!("GET {path} gets no answer, again and again"),
         Some((404, _)) => Ok(None),

@@ -1,16 +1,18 @@
 //! The report of rides: a row for each part of the run, beside what others published.
 
 use std::io::Write;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use serde::Serialize;
 
 use super::plan::RidesPlan;
 use super::ride::Ranges;
-use super::stages::{RidesRun, Stage};
 use super::tally::Events;
 use super::verify::Verification;
+use crate::engine::pace::Flow;
+use crate::engine::record::Record;
+use crate::engine::run::Measured;
 use crate::engine::times::float;
 use crate::report::figures::{Figures, Latency, Pacing, decimal, thousands, us_per_request};
 use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
@@ -29,26 +31,32 @@ struct Options {
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-struct Run {
+pub(crate) struct Run {
+    /// In words: what was sent, and how.
+    #[serde(skip)]
+    workload: String,
+    /// All that was measured so far.
+    #[serde(skip)]
+    total: Measured,
     interrupted: bool,
-    rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// Where rides were recorded.
-    events: Option<Events>,
+    pub(crate) events: Option<Events>,
     /// Acknowledged events a second, over all rows.
     events_per_s: Option<f64>,
     /// Where they were asked for: answers that there is nothing.
-    absent: Option<u64>,
+    pub(crate) absent: Option<u64>,
     /// Open loop only.
     pacing: Option<Pacing>,
     /// CPU time of the load generator for each request.
     client_cpu_us_per_request: Option<f64>,
-    verification: Option<Verification>,
+    pub(crate) verification: Option<Verification>,
     published: Vec<SeedRun>,
 }
 
 /// The figures of one part of the run.
 #[derive(Debug, Serialize)]
-struct Row {
+pub(crate) struct Row {
     name: &'static str,
     connections: u32,
     elapsed_s: f64,
@@ -58,14 +66,9 @@ struct Row {
 }
 
 impl Row {
-    fn new(stage: &Stage) -> Self {
-        Self {
-            name: stage.name,
-            connections: stage.connections,
-            elapsed_s: stage.elapsed.as_secs_f64(),
-            figures: Figures::new(&stage.record, stage.elapsed),
-            again: stage.again,
-        }
+    fn new(name: &'static str, connections: u32, record: &Record, elapsed: Duration) -> Self {
+        let (elapsed_s, figures) = (elapsed.as_secs_f64(), Figures::new(record, elapsed));
+        Self { name, connections, elapsed_s, figures, again: false }
     }
 }
 
@@ -75,7 +78,7 @@ type RidesReport = Report<Options, Run>;
 pub(crate) fn write(
     plan: &RidesPlan,
     started: SystemTime,
-    run: RidesRun,
+    run: Run,
     out: &mut impl Write,
 ) -> Result<Outcome> {
     let options = Options {
@@ -84,7 +87,7 @@ pub(crate) fn write(
         seed: plan.args.seed,
         timeout_s: plan.args.timeout.as_secs_f64(),
     };
-    let run = Run::new(plan.command, run);
+    let run = run.finished(plan.command);
     let is_sound = run.rows.iter().any(|row| row.figures.succeeded > 0)
         && run.events.is_none_or(|events| events.told_apart())
         && run.verification.as_ref().is_none_or(Verification::clean);
@@ -94,24 +97,50 @@ pub(crate) fn write(
 }
 
 impl Run {
-    fn new(command: &str, run: RidesRun) -> Self {
-        let rows: Vec<Row> = run.stages.iter().map(Row::new).collect();
-        let apart = || rows.iter().filter(|row| !row.again);
-        let requests: u64 = apart().map(|row| row.figures.count).sum();
-        let elapsed_s: f64 = apart().map(|row| row.elapsed_s).sum();
-        let per_s = |events: Events| float(events.acknowledged) / elapsed_s;
+    /// Nothing yet, at most so many kinds of turns at one pace.
+    pub(crate) fn new(workload: String, parts: usize) -> Self {
+        Self {
+            workload,
+            total: Measured::new(parts),
+            interrupted: false,
+            rows: Vec::new(),
+            events: None,
+            events_per_s: None,
+            absent: None,
+            pacing: None,
+            client_cpu_us_per_request: None,
+            verification: None,
+            published: Vec::new(),
+        }
+    }
+
+    /// Adds what was measured at one pace, a row for each kind of turns.
+    pub(crate) fn add(&mut self, names: &[&'static str], flow: Flow, measured: &Measured) {
+        self.pacing = flow.rate_per_s.map(|_| Pacing::of(measured)).or(self.pacing);
+        self.total.merge(measured);
+        let row = |(&name, record)| Row::new(name, flow.connections, record, measured.elapsed);
+        self.rows.extend(names.iter().zip(&measured.records).map(row));
+    }
+
+    /// Adds a row of all rows so far.
+    pub(crate) fn add_all(&mut self, connections: u32) {
+        let all = Row::new("all", connections, &self.total.all(), self.total.elapsed);
+        self.rows.push(Row { again: true, ..all });
+    }
+
+    /// The same with the figures that are of all rows.
+    fn finished(self, command: &str) -> Self {
+        let Measured { elapsed, cpu, interrupted, .. } = self.total;
+        let requests = self.rows.iter().filter(|row| !row.again).map(|row| row.figures.count).sum();
+        let per_s = |events: Events| float(events.acknowledged) / elapsed.as_secs_f64();
         let is_reading = command == "rides-get";
         let beside = |known: &SeedRun| (known.kind != "post") == is_reading;
         Self {
-            interrupted: run.interrupted,
-            events: run.events,
-            events_per_s: run.events.filter(|_| elapsed_s > 0.0).map(per_s),
-            absent: run.absent,
-            pacing: run.pacing,
-            client_cpu_us_per_request: us_per_request(run.cpu, requests),
-            verification: run.verification,
+            interrupted,
+            events_per_s: self.events.filter(|_| !elapsed.is_zero()).map(per_s),
+            client_cpu_us_per_request: us_per_request(cpu, requests),
             published: published("rides").into_iter().filter(beside).collect(),
-            rows,
+            ..self
         }
     }
 }
@@ -150,12 +179,7 @@ fn table(run: &Run) -> Table {
         let cells = [row.name.to_owned(), connections, count, errors, decimal(figures.rate_per_s)];
         cells.into_iter().chain(figures.latency_ms.cells()).collect()
     };
-    Table {
-        title: "Figures",
-        head: titles.iter().chain(&Latency::TITLES).map(|&title| title.to_owned()).collect(),
-        rows: run.rows.iter().map(row).collect(),
-        ..Table::default()
-    }
+    Table::new("Figures", titles.iter().chain(&Latency::TITLES), run.rows.iter().map(row))
 }
 
 /// What is not a figure of the server's speed.
@@ -164,9 +188,7 @@ fn facts(run: &Run) -> Facts {
     for row in run.rows.iter().filter(|row| !row.again) {
         facts.add_errors(&format!("errors, {}", row.name), &row.figures);
     }
-    if let Some(cpu_us) = run.client_cpu_us_per_request {
-        facts.add("client CPU", format!("{cpu_us:.2} µs/request"));
-    }
+    facts.add_cpu(run.client_cpu_us_per_request);
     facts.add_pacing(run.pacing.as_ref(), "requests");
     if let Some(absent) = run.absent {
         facts.add("answered that there is nothing (404)", thousands(absent));

@@ -1,12 +1,11 @@
 //! The bytes of the rides' requests.
 
-use std::io::Write;
+use std::fmt::{Display, from_fn};
 
 use uuid::Uuid;
 
 use super::ride::{Place, Ranges, Ride};
-use crate::http::target::Target;
-use crate::http::template::after_path;
+use crate::http::target::{Target, put};
 
 /// Where what was recorded of a whole run is told.
 pub(crate) const LEDGER_PATH: &str = "/api/rides/ledger";
@@ -17,35 +16,20 @@ const BATCH_PATH: &str = "/api/rides";
 /// What all requests of a run have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct Requests {
-    /// Before each path.
-    prefix: String,
-    /// Behind each path, up to the headers that are the request's own.
-    after_path: String,
+    pub(crate) target: Target,
     season: String,
     day: u32,
 }
 
-/// Room for a request does not end: writing into it cannot fail.
-macro_rules! put {
-    ($out:expr, $($text:tt)*) => {
-        drop(write!($out, $($text)*))
-    };
-}
-
 impl Requests {
-    pub(crate) fn new(target: &Target, headers: &[String], ranges: &Ranges) -> Self {
-        Self {
-            prefix: target.prefix.clone(),
-            after_path: after_path(target, headers, true),
-            season: ranges.season.clone(),
-            day: ranges.day,
-        }
+    pub(crate) fn new(target: Target, ranges: &Ranges) -> Self {
+        Self { target, season: ranges.season.clone(), day: ranges.day }
     }
 
     /// The path of a skier's day.
-    pub(crate) fn skier_day_path(&self, place: Place) -> String {
-        let Place { resort, skier } = place;
-        format!("/skiers/{resort}/seasons/{}/days/{}/skiers/{skier}", self.season, self.day)
+    pub(crate) fn skier_day_path(&self, Place { resort, skier }: Place) -> impl Display {
+        let (season, day) = (&self.season, self.day);
+        from_fn(move |f| write!(f, "/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}"))
     }
 
     /// The path of how many skied in a resort.
@@ -59,60 +43,35 @@ impl Requests {
         format!("/skiers/{skier}/vertical?resort={resort}&season={}", self.season)
     }
 
-    /// Puts a GET of `path` into `out`, whose old content goes.
-    pub(crate) fn get(&self, path: &str, out: &mut Vec<u8>) {
-        out.clear();
-        put!(out, "GET {}{path}{}\r\n", self.prefix, self.after_path);
-    }
-
     /// Puts the recording of one ride into `out`, whose old content goes.
     pub(crate) fn post(&self, id: Uuid, ride: &Ride, out: &mut Vec<u8>) {
-        let Place { resort, skier } = ride.place;
-        let digits = |number: u32| number.checked_ilog10().unwrap_or_default() + 1;
-        let length = "{\"time\":,\"liftID\":}".len();
-        out.clear();
-        put!(
+        let Ride { place, time, lift } = ride;
+        self.target.post_json(
+            self.skier_day_path(*place),
+            format_args!("Idempotency-Key: {id}\r\n"),
+            format_args!("{{\"time\":{time},\"liftID\":{lift}}}"),
             out,
-            "POST {}/skiers/{resort}/seasons/{}/days/{}/skiers/{skier}{}Idempotency-Key: {id}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{{\"time\":{},\"liftID\":{}}}",
-            self.prefix,
-            self.season,
-            self.day,
-            self.after_path,
-            length + (digits(ride.time) + digits(ride.lift)) as usize,
-            ride.time,
-            ride.lift
         );
     }
 
     /// Adds the line of one ride to a batch's body.
     pub(crate) fn line(&self, id: Uuid, ride: &Ride, body: &mut Vec<u8>) {
-        put!(
+        let Ride { place: Place { resort, skier }, time, lift } = ride;
+        let (season, day) = (&self.season, self.day);
+        put(
             body,
-            "{{\"id\":\"{id}\",\"resortID\":{},\"seasonID\":\"{}\",\"dayID\":{},\"skierID\":{},\"time\":{},\"liftID\":{}}}\n",
-            ride.place.resort,
-            self.season,
-            self.day,
-            ride.place.skier,
-            ride.time,
-            ride.lift
+            format_args!(
+                "{{\"id\":\"{id}\",\"resortID\":{resort},\"seasonID\":\"{season}\",\"dayID\":{day},\"skierID\":{skier},\"time\":{time},\"liftID\":{lift}}}\n"
+            ),
         );
     }
 
     /// Puts a batch into `out`, whose old content goes. `coding`: how the body is packed.
     pub(crate) fn batch(&self, coding: Option<&str>, body: &[u8], out: &mut Vec<u8>) {
-        out.clear();
-        put!(
-            out,
-            "POST {}{BATCH_PATH}{}Content-Type: application/x-ndjson\r\nContent-Length: {}\r\n",
-            self.prefix,
-            self.after_path,
-            body.len()
-        );
-        if let Some(coding) = coding {
-            put!(out, "Content-Encoding: {coding}\r\n");
-        }
-        out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(body);
+        let coding =
+            coding.map_or_else(String::new, |name| format!("Content-Encoding: {name}\r\n"));
+        let headers = format_args!("Content-Type: application/x-ndjson\r\n{coding}");
+        self.target.post(BATCH_PATH, headers, body, out);
     }
 }
 
@@ -123,7 +82,7 @@ mod tests {
     fn requests() -> Requests {
         let ranges =
             Ranges { resorts: 1, skiers: 1, lifts: 1, times: 1, season: "2025".to_owned(), day: 7 };
-        Requests::new(&Target::for_tests("localhost"), &["X-Key: 1".to_owned()], &ranges)
+        Requests::new(Target::for_tests(&["X-Key: 1".to_owned()], true), &ranges)
     }
 
     const RIDE: Ride = Ride { place: Place { resort: 3, skier: 44 }, time: 217, lift: 21 };
@@ -149,7 +108,7 @@ mod tests {
         let line = "{\"id\":\"00000000-0000-0000-0000-000000000000\",\"resortID\":3,\"seasonID\":\"2025\",\"dayID\":7,\"skierID\":44,\"time\":217,\"liftID\":21}\n";
         let text = String::from_utf8(out).unwrap();
         let end = format!(
-            "Content-Type: application/x-ndjson\r\nContent-Length: {}\r\nContent-Encoding: gzip\r\n\r\n{line}",
+            "Content-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n{line}",
             line.len()
         );
         assert!(text.starts_with("POST /api/rides HTTP/1.1\r\n") && text.ends_with(&end), "{text}");
@@ -159,8 +118,9 @@ mod tests {
     fn each_question_has_its_path() {
         let (requests, mut out) = (requests(), Vec::new());
         assert_eq!(requests.day_path(3), "/resorts/3/seasons/2025/day/7/skiers");
-        assert_eq!(requests.skier_day_path(RIDE.place), "/skiers/3/seasons/2025/days/7/skiers/44");
-        requests.get(&requests.skier_path(RIDE.place), &mut out);
+        let day = requests.skier_day_path(RIDE.place).to_string();
+        assert_eq!(day, "/skiers/3/seasons/2025/days/7/skiers/44");
+        requests.target.get(requests.skier_path(RIDE.place), "", &mut out);
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("GET /skiers/44/vertical?resort=3&season=2025 HTTP/1.1\r\n"));
         assert!(text.ends_with("X-Key: 1\r\n\r\n"), "{text}");

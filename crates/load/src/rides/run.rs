@@ -11,14 +11,14 @@ use super::cli::{Compress, RidesBatchCommand, RidesCommand, RidesGetCommand, Rid
 use super::get::{Question, Questions};
 use super::plan::RidesPlan;
 use super::post::Posts;
+use super::report::Run;
 use super::ride::Verticals;
-use super::stages::RidesRun;
 use super::tally::Tally;
 use super::verify::{Before, verify};
 use super::{read, report};
 use crate::engine::FILES_BESIDES;
 use crate::engine::control::Control;
-use crate::engine::interrupt::Interrupt;
+use crate::engine::interrupt::interruptible;
 use crate::engine::limits::raise_file_limit;
 use crate::engine::pace::{Flow, Until};
 use crate::report::page::Outcome;
@@ -31,15 +31,12 @@ pub(crate) fn run_to(command: &RidesCommand, out: &mut impl Write) -> Result<Out
     let plan = Arc::new(RidesPlan::new(command)?);
     let before = if command.verify() { Some(prepare(&plan)?) } else { None };
     let verticals = before.as_ref().map(|before| Arc::clone(&before.verticals));
-    let control = Control::default();
-    let interrupt = Interrupt::watch(&control)?;
     let started = SystemTime::now();
-    let (mut run, tally) = match command {
-        RidesCommand::Rides(post) => record(&plan, &control, verticals.as_ref(), post)?,
-        RidesCommand::RidesBatch(batch) => record_batches(&plan, &control, verticals, batch)?,
-        RidesCommand::RidesGet(get) => (ask(&plan, &control, get)?, Tally::default()),
-    };
-    interrupt.end();
+    let (mut run, tally) = interruptible(|control| match command {
+        RidesCommand::Rides(post) => record(&plan, control, verticals.as_ref(), post),
+        RidesCommand::RidesBatch(batch) => record_batches(&plan, control, verticals, batch),
+        RidesCommand::RidesGet(get) => Ok((ask(&plan, control, get)?, Tally::default())),
+    })?;
     let verified = before.map(|before| verify(&plan, &before, tally)).transpose();
     run.verification = verified.as_ref().ok().cloned().flatten();
     let outcome = report::write(&plan, started, run, out)?;
@@ -65,7 +62,7 @@ fn record(
     control: &Control,
     verticals: Option<&Arc<Verticals>>,
     command: &RidesPostCommand,
-) -> Result<(RidesRun, Tally)> {
+) -> Result<(Run, Tally)> {
     open_files(command.threads.max(command.first_threads))?;
     let first = if command.rate.is_some() { 0 } else { command.first_threads };
     let first_events = command.events.min(u64::from(first) * FIRST_EVENTS);
@@ -78,7 +75,7 @@ fn record(
             flow(command.threads, command.duration.map_or(until, Until::Duration)),
         ),
     ];
-    let mut run = RidesRun::new(post_workload(command));
+    let mut run = Run::new(post_workload(command), 1);
     let mut tally = Tally::default();
     for (stage, (name, flow)) in (0..).zip(flows) {
         if flow.until == Until::Requests(0) || control.stopped() {
@@ -92,14 +89,13 @@ fn record(
             repeat_share: command.repeat_percent / 100.0,
         };
         let (measured, hands) = plan.engine(stage, flow, work).run(control, name)?;
-        run.add(&[name], flow.connections, flow.rate_per_s.is_some(), measured);
+        run.add(&[name], flow, &measured);
         for hand in hands {
             tally.merge(hand);
         }
     }
-    if run.stages.len() > 1 {
-        let elapsed = run.stages.iter().map(|stage| stage.elapsed).sum();
-        run.add_all(command.threads, elapsed);
+    if run.rows.len() > 1 {
+        run.add_all(command.threads);
     }
     run.events = Some(tally.events);
     Ok((run, tally))
@@ -120,7 +116,7 @@ fn record_batches(
     control: &Control,
     verticals: Option<Arc<Verticals>>,
     command: &RidesBatchCommand,
-) -> Result<(RidesRun, Tally)> {
+) -> Result<(Run, Tally)> {
     open_files(command.connections)?;
     let share = Share::of(command.lines, command.repeat_percent);
     let flow = Flow {
@@ -143,10 +139,10 @@ fn record_batches(
     };
     let workload =
         format!("closed loop, {} events, {} lines a batch{packed}", command.events, command.lines);
-    let mut run = RidesRun::new(workload);
+    let mut run = Run::new(workload, 1);
     let mut tally = Tally::default();
     let (measured, hands) = plan.engine(0, flow, work).run(control, "batches")?;
-    run.add(&["batches"], flow.connections, false, measured);
+    run.add(&["batches"], flow, &measured);
     for hand in hands {
         tally.merge(hand);
     }
@@ -154,12 +150,12 @@ fn record_batches(
     Ok((run, tally))
 }
 
-fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> Result<RidesRun> {
+fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> Result<Run> {
     open_files(command.clients.iter().copied().max().unwrap_or_default())?;
     if let (Some(rate), Some(duration)) = (command.rate, command.duration) {
         return ask_open(plan, control, command, (rate, duration));
     }
-    let mut run = RidesRun::new(format!("closed loop, {} samples of each", command.samples));
+    let mut run = Run::new(format!("closed loop, {} samples of each", command.samples), 1);
     let until = Until::Requests(command.samples);
     let each = Question::ALL.iter().flat_map(|question| {
         command.clients.iter().map(move |&connections| (*question, connections))
@@ -180,20 +176,19 @@ fn ask_open(
     control: &Control,
     command: &RidesGetCommand,
     (rate, duration): (f64, Duration),
-) -> Result<RidesRun> {
+) -> Result<Run> {
     let workload = format!("open loop at {rate}/s for {} s", duration.as_secs_f64());
-    let mut run = RidesRun::new(workload);
+    let mut run = Run::new(workload, Question::ALL.len());
     let connections = command.clients.first().copied().unwrap_or(1);
     let until = Until::Duration(duration);
     let flow = Flow { connections, rate_per_s: Some(rate), until };
     ask_these(&mut run, plan, control, (0, &Question::ALL), flow)?;
-    let elapsed = run.stages.first().map_or(duration, |stage| stage.elapsed);
-    run.add_all(connections, elapsed);
+    run.add_all(connections);
     Ok(run)
 }
 
 fn ask_these(
-    run: &mut RidesRun,
+    run: &mut Run,
     plan: &Arc<RidesPlan>,
     control: &Control,
     (stage, asked): (u64, &[Question]),
@@ -202,7 +197,7 @@ fn ask_these(
     let names: Vec<&'static str> = asked.iter().map(|question| question.name()).collect();
     let work = Questions { plan: Arc::clone(plan), asked: asked.to_vec() };
     let (measured, absent) = plan.engine(stage, flow, work).run(control, names[0])?;
-    run.add(&names, flow.connections, flow.rate_per_s.is_some(), measured);
+    run.add(&names, flow, &measured);
     run.absent = Some(run.absent.unwrap_or_default() + absent.iter().sum::<u64>());
     Ok(())
 }

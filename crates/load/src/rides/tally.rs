@@ -68,15 +68,6 @@ impl Events {
     }
 }
 
-/// How an event that was sent once more was answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    Replayed,
-    AsNew,
-    Refused,
-    Unanswered,
-}
-
 /// An event of which nobody knows whether it was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doubtful {
@@ -132,15 +123,6 @@ impl Tally {
             self.events.acknowledged += 1;
         } else {
             self.events.refused += 1;
-        }
-    }
-
-    pub(crate) fn note_repeat(&mut self, repeat: Repeat) {
-        match repeat {
-            Repeat::Replayed => self.events.repeats_replayed += 1,
-            Repeat::AsNew => self.events.repeats_as_new += 1,
-            Repeat::Refused => self.events.repeats_refused += 1,
-            Repeat::Unanswered => self.events.repeats_unanswered += 1,
         }
     }
 

@@ -9,18 +9,16 @@ use serde::Serialize;
 
 use super::plan::RidesPlan;
 use super::read::{day_skiers, stored};
-use super::resolve::ask_again;
 use super::ride::{Place, Verticals};
-use super::tally::{Events, Sums, Tally};
-use crate::engine::batch::{Reply, Verdict};
+use super::tally::{Doubtful, Events, Sums, Tally};
+use crate::engine::client::{Reply, Verdict};
 use crate::engine::control::Control;
+use crate::report::examples::Examples;
 use crate::report::figures::thousands;
 
 /// What differs is looked at once more after each of these: whoever counts may be a moment behind.
 const LOOK_AGAIN_AFTER: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_millis(500), Duration::from_secs(1)];
-/// Examples named of what differs.
-const EXAMPLES_MAX: usize = 5;
 
 /// What was known before the run.
 #[derive(Debug)]
@@ -54,7 +52,7 @@ pub(crate) struct Verification {
     /// Those whose outcome nobody knows nevertheless.
     pub(crate) unknown: u64,
     /// Some of what is wrong or unreadable, in words.
-    pub(crate) examples: Vec<String>,
+    pub(crate) examples: Examples<5>,
 }
 
 /// What the ledger says was stored during the run, and what it may say.
@@ -100,12 +98,6 @@ impl Verification {
             _ => "VERIFIED".to_owned(),
         }
     }
-
-    fn explain(&mut self, example: String) {
-        if self.examples.len() < EXAMPLES_MAX {
-            self.examples.push(example);
-        }
-    }
 }
 
 /// Looks at everything that the run touched on a day that nobody had used before it.
@@ -145,6 +137,33 @@ fn look_again<T>(
     Ok(differing)
 }
 
+/// Sends these events of unknown outcome once more, under their ids, and tells `tally` what they came to; those that stay in doubt.
+fn ask_again(
+    plan: &RidesPlan,
+    doubtful: Vec<Doubtful>,
+    tally: &mut Tally,
+) -> Result<Vec<Doubtful>> {
+    let mut left = Vec::new();
+    plan.client
+        .send(
+            &Control::default(),
+            doubtful.into_iter(),
+            |event, request| plan.requests.post(event.id, &event.ride, request),
+            |event, reply, last| {
+                match reply {
+                    Reply::Answer { status: 200..=299, .. } => tally.resolve(event, true),
+                    // What is wrong with it now was so before.
+                    Reply::Answer { status: 400, .. } => tally.resolve(event, false),
+                    _ if last => left.push(*event),
+                    _ => return Verdict::Again,
+                }
+                Verdict::Settled
+            },
+        )
+        .context("cannot ask for the outcome of events once more")?;
+    Ok(left)
+}
+
 fn check_ledger(plan: &RidesPlan, before: &Before, events: &Events) -> Result<Option<LedgerFound>> {
     let Some(before) = before.stored else { return Ok(None) };
     let look = || -> Result<Option<LedgerFound>> {
@@ -170,10 +189,10 @@ fn check_days(plan: &RidesPlan, tally: Tally, found: &mut Verification) -> Resul
         let due = if least == most { least.to_string() } else { format!("from {least} to {most}") };
         if let Some(vertical) = vertical {
             found.skier_days_wrong += 1;
-            found.explain(format!("{path} is {vertical}, and must be {due}"));
+            found.examples.add(|| format!("{path} is {vertical}, and must be {due}"));
         } else {
             found.skier_days_unreadable += 1;
-            found.explain(format!("{path} has no usable answer, and must be {due}"));
+            found.examples.add(|| format!("{path} has no usable answer, and must be {due}"));
         }
     }
     Ok(())
@@ -198,7 +217,7 @@ fn check_skiers(
     for (resort, skiers) in wrong {
         let path = plan.requests.day_path(resort);
         let (least, most) = due.get(&resort).copied().unwrap_or_default();
-        found.explain(format!("{path} is {skiers}, and must be from {least} to {most}"));
+        found.examples.add(|| format!("{path} is {skiers}, and must be from {least} to {most}"));
     }
     Ok(())
 }
@@ -216,11 +235,11 @@ fn differing(
     days: impl Iterator<Item = (Place, Sums)>,
 ) -> Result<Vec<Differing>> {
     let mut differing = Vec::new();
-    plan.batch().send(
+    plan.client.send(
         &Control::default(),
         days,
         |(place, _), request| {
-            plan.requests.get(&plan.requests.skier_day_path(*place), request);
+            plan.requests.target.get(plan.requests.skier_day_path(*place), "", request);
         },
         |&(place, sums), reply, last| {
             let vertical = match reply {

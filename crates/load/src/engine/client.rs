@@ -1,14 +1,16 @@
-//! Many requests outside of the measurement: creating links before it, reading them back after it.
+//! How servers are spoken to, and the many requests outside of the measurement: creating links before it,
+//! reading them back after it.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use futures_util::future::join_all;
 
 use super::control::Control;
-use crate::http::connection::{Connection, scratch};
+use super::wire::{Wire, scratch};
 use crate::http::http1::Keep;
 
 /// How often one request is tried.
@@ -41,19 +43,21 @@ pub(crate) enum Verdict {
     Again,
 }
 
-/// How requests outside of the measurement are sent.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Batch {
-    pub(crate) address: SocketAddr,
-    pub(crate) connections: u32,
+/// How servers are spoken to.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    /// The servers. Those of a run are taken in turn; outside of the measurement it is the first.
+    pub(crate) addresses: Vec<SocketAddr>,
     /// Connections are kept from request to request.
     pub(crate) keep: bool,
     /// What of an answer is looked at.
     pub(crate) kept: Keep,
     pub(crate) timeout: Duration,
+    /// Connections outside of the measurement.
+    pub(crate) side_connections: u32,
 }
 
-impl Batch {
+impl Client {
     /// Sends the request that `render` makes of each item, some at a time, and has `judge` look at the
     /// replies; its last argument says that there will be no further try.
     pub(crate) fn send<T>(
@@ -66,48 +70,18 @@ impl Batch {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (items, render, judge) =
             (RefCell::new(items), RefCell::new(render), RefCell::new(judge));
+        let scratch = Rc::new(scratch());
         let client = |_| async {
-            let mut connection = Connection::new(self.address, self.keep, self.kept);
-            let mut request = Vec::with_capacity(512);
+            let mut wire = Wire::new(self, self.addresses[0], Rc::clone(&scratch));
             while !control.stopped() {
                 let Some(item) = items.borrow_mut().next() else { break };
-                render.borrow_mut()(&item, &mut request);
+                render.borrow_mut()(&item, &mut wire.request);
                 let judge = |reply: Reply<'_>, last| judge.borrow_mut()(&item, reply, last);
-                self.settle(&mut connection, &request, judge).await;
+                settle(&mut wire, judge).await;
             }
         };
-        runtime.block_on(join_all((0..self.connections).map(client)));
+        runtime.block_on(join_all((0..self.side_connections).map(client)));
         Ok(())
-    }
-
-    async fn settle(
-        &self,
-        connection: &mut Connection,
-        request: &[u8],
-        mut judge: impl FnMut(Reply<'_>, bool) -> Verdict,
-    ) {
-        let scratch = scratch();
-        let mut pause = PAUSE_FIRST;
-        for tried in 1..=TRIES_MAX {
-            let exchange = connection.exchange(request, false, &scratch);
-            let answered = tokio::time::timeout(self.timeout, exchange).await;
-            if answered.is_err() {
-                connection.abandon();
-            }
-            let reply = match answered {
-                Ok(Ok(answer)) => {
-                    let seen = connection.answered();
-                    let (location, body) = (seen.location(), seen.body());
-                    Reply::Answer { status: answer.status, location, body }
-                }
-                _ => Reply::None,
-            };
-            if judge(reply, tried == TRIES_MAX) == Verdict::Settled {
-                break;
-            }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
-        }
     }
 
     /// The answers to `count` requests by number, each as soon as it is not a passing one; `None` where
@@ -128,5 +102,22 @@ impl Batch {
         };
         self.send(control, 0..count, |number, request| render(*number, request), keep)?;
         Ok(answers)
+    }
+}
+
+/// Sends the request until `judge` has settled it, as often as it may be.
+async fn settle(wire: &mut Wire, mut judge: impl FnMut(Reply<'_>, bool) -> Verdict) {
+    let mut pause = PAUSE_FIRST;
+    for tried in 1..=TRIES_MAX {
+        let asked = wire.ask(Instant::now()).await;
+        let seen = wire.answered();
+        let (location, body) = (seen.location(), seen.body());
+        let reply =
+            asked.status.map_or(Reply::None, |status| Reply::Answer { status, location, body });
+        if judge(reply, tried == TRIES_MAX) == Verdict::Settled {
+            break;
+        }
+        tokio::time::sleep(pause).await;
+        pause *= 2;
     }
 }

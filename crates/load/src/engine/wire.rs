@@ -1,0 +1,201 @@
+//! One client connection: dials, sends prepared bytes, reads the answer, and says what that cost.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+use super::client::Client;
+use super::exchange::Asked;
+use super::outcome::ErrorKind;
+use crate::http::http1::{Answer, Decoder};
+
+/// Bytes read at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// Room for what is read, one for all connections of a thread; borrowed only between two waits.
+pub(crate) type Scratch = RefCell<Box<[u8]>>;
+
+/// An empty one.
+pub(crate) fn scratch() -> Scratch {
+    RefCell::new(vec![0; READ_BYTES].into_boxed_slice())
+}
+
+/// Why there is no answer, and what the system said about it.
+type Failure = (ErrorKind, Option<String>);
+
+const LOST: Failure = (ErrorKind::Reset, None);
+
+/// When the parts of one exchange happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    /// When a new connection was there; `None` when the old one was used.
+    connected: Option<Instant>,
+    /// The first bytes of the answer.
+    first_byte: Option<Instant>,
+    /// Bytes of the request handed to the kernel.
+    sent_bytes: u64,
+    received_bytes: u64,
+}
+
+/// What all tries of one request cost.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cost {
+    /// To the first byte of the last answer.
+    pub(crate) wait: Option<Duration>,
+    pub(crate) connect: Option<Duration>,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+}
+
+/// A connection that dials itself when needed, with the request that goes over it.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    address: SocketAddr,
+    keep: bool,
+    timeout: Duration,
+    stream: Option<TcpStream>,
+    decoder: Decoder,
+    scratch: Rc<Scratch>,
+    pub(crate) request: Vec<u8>,
+    /// The request is a HEAD, whose answer has no body.
+    pub(crate) head_only: bool,
+    marks: Marks,
+    cost: Cost,
+}
+
+impl Wire {
+    /// Not dialled yet. `scratch` is that of its thread.
+    pub(crate) fn new(client: &Client, address: SocketAddr, scratch: Rc<Scratch>) -> Self {
+        Self {
+            address,
+            keep: client.keep,
+            timeout: client.timeout,
+            stream: None,
+            decoder: Decoder::new(client.kept),
+            scratch,
+            request: Vec::with_capacity(512),
+            head_only: false,
+            marks: Marks::default(),
+            cost: Cost::default(),
+        }
+    }
+
+    /// Dials ahead of the first request, if the connection is one that is kept. If it cannot be dialled in
+    /// time, it is dialled with that request.
+    pub(crate) async fn prepare(&mut self) {
+        if self.keep {
+            let dialled = tokio::time::timeout(self.timeout, dial(self.address)).await;
+            self.stream = dialled.ok().and_then(Result::ok);
+        }
+    }
+
+    /// What is known of the last answer.
+    pub(crate) fn answered(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// What was spent since this was asked last.
+    pub(crate) fn take_cost(&mut self) -> Cost {
+        std::mem::take(&mut self.cost)
+    }
+
+    /// Sends the request and awaits its answer, for at most the timeout from `began` on. After an error the
+    /// connection is gone; the next request dials anew.
+    pub(crate) async fn ask(&mut self, began: Instant) -> Asked {
+        self.marks = Marks::default();
+        let deadline = tokio::time::Instant::from_std(began + self.timeout);
+        let answered = tokio::time::timeout_at(deadline, self.exchange()).await;
+        let answered = answered.unwrap_or(Err((ErrorKind::Timeout, None)));
+        if !self.keep || !answered.as_ref().is_ok_and(|answer| answer.keep_alive) {
+            self.stream = None;
+        }
+        let marks = self.marks;
+        let ready = marks.connected.unwrap_or(began);
+        self.cost.wait = marks.first_byte.map(|first| first - ready);
+        self.cost.connect =
+            marks.connected.map(|connected| connected - began).or(self.cost.connect);
+        self.cost.sent_bytes += marks.sent_bytes;
+        self.cost.received_bytes += marks.received_bytes;
+        let (status, detail) = match answered {
+            Ok(answer) => (Ok(answer.status), None),
+            Err((kind, detail)) => (Err(kind), detail),
+        };
+        let retry_after_s = status.ok().and_then(|_| self.decoder.retry_after_s());
+        Asked { status, detail, sent: marks.sent_bytes > 0, retry_after_s }
+    }
+
+    async fn exchange(&mut self) -> Result<Answer, Failure> {
+        self.drop_if_closed();
+        if self.stream.is_none() {
+            let refused = |error: io::Error| (ErrorKind::Connect, Some(error.to_string()));
+            self.stream = Some(dial(self.address).await.map_err(refused)?);
+            self.marks.connected = Some(Instant::now());
+        }
+        self.converse().await
+    }
+
+    /// A kept connection that the server closed while it lay idle is no error of this request.
+    /// Costs no system call unless the kernel has reported something.
+    fn drop_if_closed(&mut self) {
+        if let Some(stream) = &self.stream {
+            match stream.try_read(&mut self.scratch.borrow_mut()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                _ => self.stream = None,
+            }
+        }
+    }
+
+    async fn converse(&mut self) -> Result<Answer, Failure> {
+        let Some(stream) = &self.stream else { return Err(LOST) };
+        self.decoder.begin(self.head_only);
+        let mut left = &self.request[..];
+        let mut unsent = false;
+        loop {
+            if left.is_empty() {
+                stream.readable().await.map_err(|_| LOST)?;
+            } else {
+                match stream.try_write(left) {
+                    Ok(written) => {
+                        self.marks.sent_bytes += written as u64;
+                        left = &left[written..];
+                        continue;
+                    }
+                    // A server that refuses a long body may answer before it has all of it.
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        let either = Interest::READABLE | Interest::WRITABLE;
+                        stream.ready(either).await.map_err(|_| LOST)?;
+                    }
+                    Err(_) => {
+                        unsent = true;
+                        left = &[];
+                    }
+                }
+            }
+            let count = match stream.try_read(&mut self.scratch.borrow_mut()) {
+                Ok(0) => return self.decoder.close().map_err(|_| LOST),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+                Err(_) => return Err(LOST),
+            };
+            self.marks.first_byte.get_or_insert_with(Instant::now);
+            self.marks.received_bytes += count as u64;
+            let fed = self.decoder.feed(&self.scratch.borrow()[..count]);
+            let fed = fed.map_err(|error| (ErrorKind::Malformed, Some(error.to_string())))?;
+            if let Some(mut answer) = fed {
+                answer.keep_alive &= left.is_empty() && !unsent;
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+pub(crate) async fn dial(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
