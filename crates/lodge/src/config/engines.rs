@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Config, Writes, stores::LinkStore};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct CassandraConfig {
     pub(crate) nodes: Vec<String>,
     pub(crate) keyspace: String,
@@ -21,7 +21,7 @@ pub(crate) struct CassandraConfig {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RedisConfig {
     pub(crate) sentinels: Vec<String>,
     pub(crate) masters: Vec<String>,
@@ -35,7 +35,7 @@ pub(crate) struct RedisConfig {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RabbitmqConfig {
     pub(crate) nodes: Vec<String>,
     pub(crate) vhost: String,
@@ -48,52 +48,6 @@ pub(crate) struct RabbitmqConfig {
     pub(crate) queue_max: u32,
     /// Links that a worker stores at once.
     pub(crate) store_at_once: u8,
-}
-
-impl Default for CassandraConfig {
-    fn default() -> Self {
-        Self {
-            nodes: Vec::new(),
-            keyspace: "lodge".to_owned(),
-            copies: 3,
-            username: String::new(),
-            password_file: PathBuf::new(),
-            tls: false,
-            ca_file: PathBuf::new(),
-        }
-    }
-}
-
-impl Default for RedisConfig {
-    fn default() -> Self {
-        Self {
-            sentinels: Vec::new(),
-            masters: vec!["lodge".to_owned()],
-            username: String::new(),
-            password_file: PathBuf::new(),
-            sentinel_username: String::new(),
-            sentinel_password_file: PathBuf::new(),
-            tls: false,
-            ca_file: PathBuf::new(),
-            deadline_ms: 50,
-        }
-    }
-}
-
-impl Default for RabbitmqConfig {
-    fn default() -> Self {
-        Self {
-            nodes: Vec::new(),
-            vhost: "/".to_owned(),
-            username: "lodge".to_owned(),
-            password_file: PathBuf::new(),
-            tls: false,
-            ca_file: PathBuf::new(),
-            copies: 3,
-            queue_max: 1_000_000,
-            store_at_once: 4,
-        }
-    }
 }
 
 impl RedisConfig {

@@ -1,5 +1,6 @@
 //! The configuration: one TOML file, each of its keys also an environment variable, both documented
-//! with default and unit in `docs/lodge.toml`. It is whole and checked before anything is opened.
+//! with unit and default in `docs/lodge.toml`, from which the defaults are read. It is whole and checked
+//! before anything is opened.
 
 mod accounts;
 mod board;
@@ -106,7 +107,7 @@ impl Config {
 
 /// Everything that an operator decides. What each key means is said in `docs/lodge.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Config {
     pub(crate) apps: Vec<App>,
     pub(crate) roles: Vec<Role>,
@@ -128,7 +129,7 @@ pub(crate) struct Config {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Http {
     pub(crate) listen: SocketAddr,
     pub(crate) connections_max: usize,
@@ -139,13 +140,13 @@ pub(crate) struct Http {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Ops {
     pub(crate) listen: SocketAddr,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 #[expect(
     clippy::struct_field_names,
     reason = "they are the names of settings, which say their unit"
@@ -160,7 +161,7 @@ pub(crate) struct Limits {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
     pub(crate) filter: String,
@@ -175,7 +176,7 @@ pub(crate) enum LogFormat {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LinksConfig {
     pub(crate) store: LinkStore,
     pub(crate) mode: Mode,
@@ -186,7 +187,7 @@ pub(crate) struct LinksConfig {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct AccountsConfig {
     pub(crate) store: AppStore,
     pub(crate) open_sign_up: bool,
@@ -217,7 +218,7 @@ pub(crate) enum Writes {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct EmbeddedConfig {
     pub(crate) link_cache_mib: u32,
     pub(crate) page_cache_mib: u32,
@@ -226,128 +227,24 @@ pub(crate) struct EmbeddedConfig {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PasswordsConfig {
     pub(crate) threads: usize,
     pub(crate) queue_max: usize,
 }
 
+/// Every setting with its default, as operators read it.
+const DOCUMENTED: &str = include_str!("../../../../docs/lodge.toml");
+
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            apps: vec![App::Links, App::Accounts, App::Rides, App::Board],
-            roles: vec![Role::Web, Role::Accounts, Role::Worker],
-            public_url: String::new(),
-            data: "lodge-data".into(),
-            http: Http::default(),
-            ops: Ops::default(),
-            limits: Limits::default(),
-            log: Log::default(),
-            links: LinksConfig::default(),
-            accounts: AccountsConfig::default(),
-            rides: RidesConfig::default(),
-            board: BoardConfig::default(),
-            embedded: EmbeddedConfig::default(),
-            cassandra: CassandraConfig::default(),
-            redis: RedisConfig::default(),
-            rabbitmq: RabbitmqConfig::default(),
-            passwords: PasswordsConfig::default(),
-        }
-    }
-}
-
-impl Default for Http {
-    fn default() -> Self {
-        let listen = SocketAddr::from(([127, 0, 0, 1], 8080));
-        Self {
-            listen,
-            connections_max: 10_000,
-            header_timeout_s: 15,
-            request_timeout_s: 15,
-            write_timeout_s: 15,
-            shutdown_grace_s: 10,
-        }
-    }
-}
-
-impl Default for Ops {
-    fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 9090)) }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            creations_per_minute: 120,
-            sign_ups_per_minute: 10,
-            attempts_per_minute: 20,
-            pictures_per_minute: 10,
-            rides_per_minute: 0,
-            posts_per_minute: 60,
-        }
-    }
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self { format: LogFormat::Human, filter: "info".to_owned(), requests: false }
-    }
-}
-
-impl Default for LinksConfig {
-    fn default() -> Self {
-        Self {
-            store: LinkStore::Sqlite,
-            mode: Mode::Claim,
-            writes: Writes::Through,
-            reserved_days: 30,
-            anonymous_creation: true,
-            blocklist: PathBuf::new(),
-        }
-    }
-}
-
-impl Default for AccountsConfig {
-    fn default() -> Self {
-        Self {
-            store: AppStore::default(),
-            open_sign_up: true,
-            session_days: 30,
-            key_file: PathBuf::new(),
-            listen: SocketAddr::from(([127, 0, 0, 1], 7070)),
-            connections_max: 500,
-            servers: Vec::new(),
-            connections: 4,
-            tls: false,
-            ca_file: PathBuf::new(),
-            certificate_file: PathBuf::new(),
-            certificate_key_file: PathBuf::new(),
-            session_cache_s: 60,
-            providers: Vec::new(),
-            pictures: PathBuf::new(),
-            picture_kib_max: 5 * 1024,
-        }
-    }
-}
-
-impl Default for EmbeddedConfig {
-    fn default() -> Self {
-        Self { link_cache_mib: 16, page_cache_mib: 4, readers: 2, queue_max: 4096 }
-    }
-}
-
-impl Default for PasswordsConfig {
-    fn default() -> Self {
-        Self { threads: 0, queue_max: 32 }
+        toml::from_str(DOCUMENTED).expect("docs/lodge.toml has every key, as a test sees")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const DOCUMENTED: &str = include_str!("../../../../docs/lodge.toml");
 
     #[test]
     fn the_documented_configuration_is_the_default_one_with_every_key() {

@@ -28,22 +28,8 @@ const RESORTS_MAX: usize = 1_000;
 const LIFTS_MAX: u16 = 1_000;
 const LIFTS_IN_ALL_MAX: usize = 50_000;
 
-/// Those of the course's clients, by number, from 1 on.
-const RESORTS: [&str; 10] = [
-    "Mission Ridge",
-    "Crystal Mountain",
-    "Stevens Pass",
-    "Summit at Snoqualmie",
-    "Mt. Baker",
-    "White Pass",
-    "49 Degrees North",
-    "Mt. Spokane",
-    "Bluewood",
-    "Loup Loup",
-];
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RidesConfig {
     pub(crate) store: AppStore,
     pub(crate) events_per_second: u32,
@@ -73,25 +59,6 @@ pub(crate) struct LiftConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
     pub(crate) vertical: u32,
-}
-
-impl Default for RidesConfig {
-    fn default() -> Self {
-        let resort =
-            |(id, name): (u16, &str)| ResortConfig { id, name: name.to_owned(), lifts: Vec::new() };
-        Self {
-            store: AppStore::default(),
-            events_per_second: 0,
-            keys_required: false,
-            seasons: [1, 9999],
-            days_max: 366,
-            minutes_max: MINUTES_MAX,
-            skiers_max: 100_000,
-            lifts_max: 40,
-            unwritten_max: 250_000,
-            resorts: (1..).zip(RESORTS).map(resort).collect(),
-        }
-    }
 }
 
 pub(super) fn check(rides: &RidesConfig) -> Result<()> {
@@ -175,11 +142,19 @@ fn check_name(key: &str, name: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{Config, sources::merge},
+        *,
+    };
+
+    fn checked(toml: &str) -> Result<()> {
+        let mut rides = toml::Table::try_from(Config::default().rides).unwrap();
+        merge(&mut rides, toml.parse().unwrap());
+        check(&rides.try_into().unwrap())
+    }
 
     fn refused(toml: &str) -> String {
-        let rides = toml.parse::<toml::Table>().unwrap().try_into::<RidesConfig>().unwrap();
-        check(&rides).unwrap_err().to_string()
+        checked(toml).unwrap_err().to_string()
     }
 
     #[test]
@@ -245,7 +220,6 @@ mod tests {
             assert!(error.starts_with(said), "{said}: {error}");
         }
         let most = format!("lifts_max = 50\n{}", resorts(1_000, ""));
-        let rides = most.parse::<toml::Table>().unwrap().try_into::<RidesConfig>().unwrap();
-        check(&rides).unwrap();
+        checked(&most).unwrap();
     }
 }

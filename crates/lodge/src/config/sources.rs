@@ -35,21 +35,25 @@ fn read(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Config> {
     let variables = ours(variables)?;
-    let keys = known_keys()?;
+    let mut settings = Table::try_from(Config::default())?;
+    let keys = keys_of(&settings);
     let file = options.config.clone().or_else(|| {
         variables.iter().find(|(name, _)| name == FILE_VARIABLE).map(|(_, file)| file.into())
     });
-    let mut table = match file {
+    let given = match file {
         Some(file) => read_file(&file)?,
         None if Path::new(DEFAULT_FILE).exists() => read_file(Path::new(DEFAULT_FILE))?,
         None => Table::new(),
     };
-    refuse_unknown(&table, &keys)?;
+    refuse_unknown(&given, &keys)?;
+    let named_apps = given.contains_key("apps")
+        || variables.iter().any(|(name, _)| *name == variable("apps"))
+        || options.apps.is_some();
+    merge(&mut settings, given);
     for (name, text) in variables.iter().filter(|(name, _)| name != FILE_VARIABLE) {
-        overlay(&mut table, &keys, name, text)?;
+        merge(&mut settings, of_variable(&keys, name, text)?);
     }
-    let named_apps = table.contains_key("apps") || options.apps.is_some();
-    let mut config: Config = serde_path_to_error::deserialize(table)
+    let mut config: Config = serde_path_to_error::deserialize(settings)
         .map_err(|error| anyhow!("{}: {}", error.path(), error.inner().message()))?;
     apply(&mut config, options);
     if !named_apps && config.links.store != LinkStore::Sqlite {
@@ -88,31 +92,33 @@ fn read_file(file: &Path) -> Result<Table> {
     text.parse().with_context(|| format!("{} is not TOML", file.display()))
 }
 
-/// Every key as `section.key`, with its default.
-fn known_keys() -> Result<Vec<(String, Value)>> {
-    let mut keys = Vec::new();
-    collect("", &Table::try_from(Config::default())?, &mut keys);
-    Ok(keys)
-}
-
-fn collect(prefix: &str, table: &Table, keys: &mut Vec<(String, Value)>) {
-    for (name, value) in table {
-        match value {
-            Value::Table(section) => collect(&format!("{prefix}{name}."), section, keys),
-            value => keys.push((format!("{prefix}{name}"), value.clone())),
+/// Puts what is given in the place of what there is.
+pub(super) fn merge(settings: &mut Table, given: Table) {
+    for (name, value) in given {
+        match (settings.get_mut(&name), value) {
+            (Some(Value::Table(section)), Value::Table(given)) => merge(section, given),
+            (_, value) => drop(settings.insert(name, value)),
         }
     }
 }
 
-fn refuse_unknown(table: &Table, keys: &[(String, Value)]) -> Result<()> {
-    let mut given = Vec::new();
-    collect("", table, &mut given);
-    for (key, _) in given {
-        if !keys.iter().any(|(known, _)| *known == key) {
-            bail!(
-                "there is no setting {key}; the nearest is {}",
-                nearest(&key, keys.iter().map(|(known, _)| known.as_str()))
-            );
+/// Every key as `section.key`, with its value.
+fn keys_of(table: &Table) -> Vec<(String, Value)> {
+    let keys = table.iter().flat_map(|(name, value)| match value {
+        Value::Table(section) => {
+            let keys = keys_of(section).into_iter();
+            keys.map(|(key, value)| (format!("{name}.{key}"), value)).collect()
+        }
+        value => vec![(name.clone(), value.clone())],
+    });
+    keys.collect()
+}
+
+fn refuse_unknown(given: &Table, known: &[(String, Value)]) -> Result<()> {
+    for (key, _) in keys_of(given) {
+        if !known.iter().any(|(known, _)| *known == key) {
+            let nearest = nearest(&key, known.iter().map(|(known, _)| known.as_str()));
+            bail!("there is no setting {key}; the nearest is {nearest}");
         }
     }
     Ok(())
@@ -123,13 +129,12 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
-fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) -> Result<()> {
+/// What a variable says, as the file would say it.
+fn of_variable(keys: &[(String, Value)], name: &str, text: &str) -> Result<Table> {
     let Some((key, default)) = keys.iter().find(|(key, _)| variable(key) == name) else {
         let names: Vec<String> = keys.iter().map(|(key, _)| variable(key)).collect();
-        bail!(
-            "there is no setting {name}; the nearest is {}",
-            nearest(name, names.iter().map(String::as_str))
-        );
+        let nearest = nearest(name, names.iter().map(String::as_str));
+        bail!("there is no setting {name}; the nearest is {nearest}");
     };
     let value = match default {
         Value::String(_) => Value::String(text.to_owned()),
@@ -142,18 +147,11 @@ fn overlay(table: &mut Table, keys: &[(String, Value)], name: &str, text: &str) 
             .and_then(|table| table.get("value").cloned())
             .with_context(|| format!("{name} must be {}", kind_of(default)))?,
     };
-    let (section, key) =
-        key.split_once('.').map_or((None, key.as_str()), |(section, key)| (Some(section), key));
-    let table = match section {
-        Some(section) => table
-            .entry(section)
-            .or_insert_with(|| Value::Table(Table::new()))
-            .as_table_mut()
-            .context("a section")?,
-        None => table,
-    };
-    table.insert(key.to_owned(), value);
-    Ok(())
+    let table = |name: &str, value: Value| Table::from_iter([(name.to_owned(), value)]);
+    Ok(match key.split_once('.') {
+        Some((section, key)) => table(section, table(key, value).into()),
+        None => table(key, value),
+    })
 }
 
 /// What stands between commas: numbers, where those of the default are; `None` if one of them is none.
@@ -418,7 +416,8 @@ mod tests {
         let error = with(&[("LODGE_HTTP_LISTN", "0.0.0.0:80")]).unwrap_err();
         assert!(format!("{error:#}").contains("LODGE_HTTP_LISTEN"), "{error:#}");
         let table = "[links]\nmod = 'claim'".parse().unwrap();
-        let error = refuse_unknown(&table, &known_keys().unwrap()).unwrap_err();
+        let known = keys_of(&Table::try_from(Config::default()).unwrap());
+        let error = refuse_unknown(&table, &known).unwrap_err();
         assert!(format!("{error:#}").contains("links.mode"), "{error:#}");
     }
 

@@ -13,10 +13,9 @@ pub(crate) enum LinkStore {
 }
 
 /// Where another app keeps what it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AppStore {
     /// In the data folder.
-    #[default]
     Sqlite,
 }

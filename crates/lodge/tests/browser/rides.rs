@@ -10,7 +10,7 @@ with_scripts_and_without!(the_mountain_leads_to_resorts_leaders_and_skiers);
 /// Lets somebody ride.
 pub(crate) fn ride(server: &Server, [resort, day, skier]: [u32; 3], time: u32, lift: u32) {
     let path = format!("/skiers/{resort}/seasons/2025/days/{day}/skiers/{skier}");
-    let ask = server.ask("POST", &path).json(&json!({"time": time, "liftID": lift}));
+    let ask = server.ask("POST", &path).json(json!({"time": time, "liftID": lift}));
     assert_eq!(ask.send().status, 201);
 }
 

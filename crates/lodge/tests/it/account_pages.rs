@@ -21,20 +21,15 @@ fn set_cookie(answer: &Answer) -> (&str, &str, &str) {
 /// Signs in on the page; the token in the cookie.
 fn cookie(server: &Server, username: &str) -> String {
     let form = format!("username={username}&password={}", PASSWORD.replace(' ', "+"));
-    set_cookie(&server.ask("POST", "/login").form(&form).send()).1.to_owned()
-}
-
-fn with(server: &Server, token: &str, method: &str, path: &str) -> Ask {
-    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
+    set_cookie(&server.post("/login").form(&form).send()).1.to_owned()
 }
 
 #[test]
 fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     made(&server, "ada");
-    let answer = server.ask("POST", "/login").form(SIGN_IN).send();
-    assert_eq!(answer.leads(), (303, Some("/links")));
+    let answer = server.post("/login").form(SIGN_IN).send();
+    answer.leads_to(303, "/links");
     let (name, value, attributes) = set_cookie(&answer);
     assert_eq!(name, "lodge_session");
     assert!(opens(&server, value), "it carries the session's token");
@@ -45,16 +40,14 @@ fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
     };
     assert!((thirty_days - 5..=thirty_days).contains(&lasts(attributes)), "{attributes}");
     assert!(attributes.ends_with("; HttpOnly; SameSite=Lax"), "{attributes}");
-    let behind_tls = server.ask("POST", "/login").header("X-Forwarded-Proto", "https");
-    let answer = behind_tls.form(SIGN_IN).send();
+    let answer = server.post("/login").header("X-Forwarded-Proto", "https").form(SIGN_IN).send();
     let (name, _, attributes) = set_cookie(&answer);
     assert_eq!(name, "__Host-lodge_session", "as a proxy on this machine says");
     assert!(attributes.ends_with("; Secure"), "{attributes}");
     drop(server);
 
-    let lodge = lodge.with("LODGE_PUBLIC_URL", "https://lodge.example");
-    let server = lodge.start();
-    let answer = server.ask("POST", "/login").form(SIGN_IN).send();
+    let server = lodge.with("LODGE_PUBLIC_URL", "https://lodge.example").start();
+    let answer = server.post("/login").form(SIGN_IN).send();
     let (name, _, attributes) = set_cookie(&answer);
     assert_eq!(name, "__Host-lodge_session");
     assert!(attributes.starts_with("Path=/; "), "{attributes}");
@@ -64,57 +57,52 @@ fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
 
 #[test]
 fn every_sign_in_makes_a_new_token_and_ends_the_one_before() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     made(&server, "ada");
-    made(&server, "eve");
-    let planted = token(&server, "eve");
-    let answer = with(&server, &planted, "POST", "/login").form(SIGN_IN).send();
+    let planted = server.member("eve");
+    let answer = server.on_page(&planted, "POST", "/login").form(SIGN_IN).send();
     let (_, first, _) = set_cookie(&answer);
     assert_ne!(first, planted, "what was planted is not taken over");
     assert!(opens(&server, first));
     assert!(!opens(&server, &planted), "nobody is left behind on this browser");
-    let answer = with(&server, first, "POST", "/login").form(SIGN_IN).send();
+    let answer = server.on_page(first, "POST", "/login").form(SIGN_IN).send();
     let (_, second, _) = set_cookie(&answer);
     assert!(second != first && opens(&server, second) && !opens(&server, first));
     let form = format!("api_key={}", lodge.key("me"));
-    let answer = with(&server, second, "POST", "/login").form(&form).send();
+    let answer = server.on_page(second, "POST", "/login").form(&form).send();
     assert!(answer.status == 303 && !opens(&server, second), "nor with an API key: {answer:?}");
     let unknown = format!("session_{}", "A".repeat(43));
-    let answer = with(&server, &unknown, "POST", "/login").form(SIGN_IN).send();
+    let answer = server.on_page(&unknown, "POST", "/login").form(SIGN_IN).send();
     assert_ne!(set_cookie(&answer).1, unknown);
 }
 
 #[test]
 fn signing_out_ends_the_session_and_not_only_the_cookie() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     let token = cookie(&server, "ada");
-    let answer = with(&server, &token, "POST", "/logout").form("").send();
-    assert_eq!(answer.leads(), (303, Some("/")));
+    let answer = server.on_page(&token, "POST", "/logout").form("").send();
+    answer.leads_to(303, "/");
     assert_eq!(set_cookie(&answer).1, "");
     assert!(!opens(&server, &token));
-    assert_eq!(with(&server, &token, "POST", "/logout").form("").send().status, 303, "again");
+    assert_eq!(server.on_page(&token, "POST", "/logout").form("").send().status, 303, "again");
 }
 
 #[test]
 fn a_cookie_opens_pages_and_never_the_api() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     let token = cookie(&server, "ada");
-    assert_eq!(with(&server, &token, "GET", "/account").send().status, 200);
-    assert_eq!(with(&server, &token, "GET", "/api/me").send().status, 401);
-    let exported = with(&server, &token, "GET", "/account/export").send();
+    server.on_page(&token, "GET", "/account").expect(200);
+    server.on_page(&token, "GET", "/api/me").expect(401);
+    let exported = server.on_page(&token, "GET", "/account/export").send();
     assert_eq!(exported.json()["account"]["username"], "ada");
     assert!(exported.header("content-disposition").unwrap().starts_with("attachment"));
 }
 
 #[test]
 fn another_sites_page_can_do_nothing_to_an_account() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     let token = cookie(&server, "ada");
     let forms = [
@@ -132,8 +120,7 @@ fn another_sites_page_can_do_nothing_to_an_account() {
         [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example"), ("Origin", "null")];
     for (path, form) in forms {
         for (name, value) in foreign {
-            let ask = with(&server, &token, "POST", path).form(form).header(name, value);
-            let answer = ask.send();
+            let answer = server.on_page(&token, "POST", path).form(form).header(name, value).send();
             assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{path} {name}");
         }
     }
@@ -144,8 +131,7 @@ fn another_sites_page_can_do_nothing_to_an_account() {
 
 #[test]
 fn whoever_signs_in_is_led_on_to_this_site_alone() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     for (next, leads) in [
         ("%2Faccount%3Fx%3D1", "/account?x=1"),
@@ -154,21 +140,17 @@ fn whoever_signs_in_is_led_on_to_this_site_alone() {
         ("%2F%5Cevil.example", "/links"),
         ("%2Fa%0D%0ASet-Cookie%3A+x", "/links"),
     ] {
-        let answer = server.ask("POST", "/login").form(&format!("{SIGN_IN}&next={next}")).send();
-        assert_eq!(answer.leads(), (303, Some(leads)), "{next}");
+        server.post("/login").form(&format!("{SIGN_IN}&next={next}")).send().leads_to(303, leads);
     }
 }
 
 #[test]
 fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     let check = |field: &str, value: &str| -> Value {
         let form = format!("field={field}&value={value}&username=grace");
-        let answer = server.ask("POST", "/account/check").form(&form).send();
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.json()["problem"].clone()
+        server.post("/account/check").form(&form).expect(200).json()["problem"].clone()
     };
     assert_eq!(check("username", "ADA"), "This name is taken.");
     assert_eq!(check("username", "grace"), Value::Null);
@@ -191,7 +173,7 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
             if field == "email" { value } else { "" },
             if field == "nickname" { value } else { "" },
         );
-        let sent = server.ask("POST", "/signup").browser().form(&form).send();
+        let sent = server.post("/signup").browser().form(&form).send();
         match said {
             Value::Null => assert_eq!(sent.status, 303, "{field}"),
             said => {
@@ -205,33 +187,29 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
 
 #[test]
 fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     let page = server.ask("GET", "/signup").browser().send().text();
     let id = page.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let form = format!("form={id}&username=ada&password=a+lift+in+the+fog&nickname=&email=");
     for _ in 0..2 {
-        let answer = server.ask("POST", "/signup").form(&form).send();
-        assert_eq!(answer.leads(), (303, Some("/account?welcome")));
+        let answer = server.post("/signup").form(&form).send();
+        answer.leads_to(303, "/account?welcome");
         assert!(opens(&server, set_cookie(&answer).1));
     }
     // It is not kept, so it does not tell one sending from another.
     let another = form.replace("a+lift", "another+lift");
-    let answer = server.ask("POST", "/signup").form(&another).send();
-    assert_eq!(answer.leads(), (303, Some("/login?next=/account")));
-    let other = server
-        .ask("POST", "/signup")
+    server.post("/signup").form(&another).send().leads_to(303, "/login?next=/account");
+    server
+        .post("/signup")
         .browser()
         .form("username=ada&password=a+lift+in+the+fog")
-        .send();
-    assert_eq!(other.status, 409);
-    assert!(other.text().contains("This name is taken."));
+        .expect(409)
+        .says("This name is taken.");
 }
 
 #[test]
 fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     let sign_in = server.ask("GET", "/login?next=/board/lobby").browser().send().text();
     assert!(sign_in.contains("href=\"/signup?next=%2Fboard%2Flobby\""), "{sign_in}");
     let page = server.ask("GET", "/signup?next=%2Fboard%2Flobby").browser().send().text();
@@ -241,22 +219,18 @@ fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
         [("ada", "/board/lobby", "/board/lobby"), ("bob", "//evil.example", "/account?welcome")]
     {
         let form = format!("username={name}&password=a+lift+in+the+fog&next={next}");
-        let answer = server.ask("POST", "/signup").form(&form).send();
-        assert_eq!(answer.leads(), (303, Some(leads)), "{next}");
+        server.post("/signup").form(&form).send().leads_to(303, leads);
     }
 }
 
 #[test]
 fn an_account_is_told_what_stays_of_it_by_the_apps_that_there_are() {
     let said = |apps: &str| {
-        let lodge = lodge().with("LODGE_APPS", apps);
-        let server = lodge.start();
-        made(&server, "ada");
-        let ada = token(&server, "ada");
-        let mut said = with(&server, &ada, "GET", "/account").send().text();
+        let server = lodge().with("LODGE_APPS", apps).start();
+        let ada = server.member("ada");
+        let mut said = server.on_page(&ada, "GET", "/account").send().text();
         let form = format!("confirm=ada&current={}", PASSWORD.replace(' ', "+"));
-        let gone = with(&server, &ada, "POST", "/account/delete").form(&form).send();
-        assert_eq!(gone.status, 200, "{gone:?}");
+        let gone = server.on_page(&ada, "POST", "/account/delete").form(&form).expect(200);
         said.push_str(&gone.text());
         let stays = said.matches("What you wrote on the board stays, without your name").count();
         (said.matches("our links").count(), stays)
@@ -267,13 +241,12 @@ fn an_account_is_told_what_stays_of_it_by_the_apps_that_there_are() {
 }
 
 fn order(server: &Server, token: &str, name: &str, form: &str) -> u16 {
-    with(server, token, "POST", &format!("/admin/accounts/{name}")).form(form).send().status
+    server.on_page(token, "POST", &format!("/admin/accounts/{name}")).form(form).send().status
 }
 
 /// Ada is an admin, Max a moderator, Eve a member.
 fn staffed() -> (Lodge, Server) {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     for name in ["ada", "max", "eve", "mia"] {
         made(&server, name);
     }
@@ -286,7 +259,7 @@ fn staffed() -> (Lodge, Server) {
 fn staff_have_a_say_over_those_below_them_alone() {
     let (_lodge, server) = staffed();
     let [ada, max, eve] = ["ada", "max", "eve"].map(|name| cookie(&server, name));
-    assert_eq!(with(&server, &eve, "GET", "/admin/accounts").send().status, 403);
+    server.on_page(&eve, "GET", "/admin/accounts").expect(403);
     assert_eq!(order(&server, &eve, "mia", "action=ban"), 403);
     assert_eq!(order(&server, &max, "ada", "action=ban"), 403);
     assert_eq!(order(&server, &max, "max", "action=ban"), 403);
@@ -303,7 +276,7 @@ fn staff_have_a_say_over_those_below_them_alone() {
     assert_eq!(order(&server, &max, "eve", "action=unban"), 303);
     assert_eq!(sign_in(&server, "eve", PASSWORD).status, 200);
     assert_eq!(order(&server, &ada, "max", "action=set_role&role=member"), 303);
-    assert_eq!(with(&server, &max, "GET", "/admin/accounts").send().status, 403, "at once");
+    assert_eq!(server.on_page(&max, "GET", "/admin/accounts").send().status, 403, "at once");
 }
 
 #[test]
@@ -329,31 +302,28 @@ fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
 
 #[test]
 fn a_session_that_has_ended_makes_no_link_without_an_owner_unasked() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     let ada = cookie(&server, "ada");
-    assert_eq!(with(&server, &ada, "POST", "/logout").send().status, 303);
+    server.on_page(&ada, "POST", "/logout").expect(303);
     let form = "form=0123456789abcdef&target=example.org&short=mine";
-    let answer = with(&server, &ada, "POST", "/links").form(form).send();
-    assert_eq!(answer.status, 401);
+    let answer = server.on_page(&ada, "POST", "/links").form(form).expect(401);
     assert!(answer.header("set-cookie").unwrap().starts_with("lodge_session=;"), "{answer:?}");
-    assert!(answer.text().contains("You are not signed in any more"), "{}", answer.text());
-    let again = server.ask("POST", "/links").browser().form(form).send();
-    assert_eq!(again.status, 303, "{again:?}");
+    answer.says("You are not signed in any more");
+    server.post("/links").browser().form(form).expect(303);
 }
 
 #[test]
 fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
     let (lodge, server) = staffed();
     let ada = cookie(&server, "ada");
-    let page = with(&server, &ada, "POST", "/admin/accounts/eve").form("action=reset").send();
+    let page = server.on_page(&ada, "POST", "/admin/accounts/eve").form("action=reset").send();
     assert_eq!((page.status, page.header("cache-control")), (200, Some("no-store")));
     let page = page.text();
     let code = page.split("<code>").nth(1).unwrap().split('<').next().unwrap();
     let set = |code: &str| {
         let form = format!("username=eve&code={code}&new=another+in+the+fog");
-        server.ask("POST", "/login/reset").browser().form(&form).send()
+        server.post("/login/reset").browser().form(&form).send()
     };
     assert_eq!(set("reset_x").status, 403);
     assert_eq!(set(code).status, 200);
@@ -386,7 +356,7 @@ fn the_list_is_paged_and_searched_by_the_start_of_names() {
     let mut names = Vec::new();
     let mut path = "/admin/accounts?search=guest".to_owned();
     loop {
-        let page = with(&server, &ada, "GET", &path).send().text();
+        let page = server.on_page(&ada, "GET", &path).send().text();
         names.extend(
             page.split("<a class=\"short\"")
                 .skip(1)
@@ -408,6 +378,6 @@ fn the_list_is_paged_and_searched_by_the_start_of_names() {
     }
     let expected: Vec<String> = (0..120).map(|n| format!("guest{n:03}")).collect();
     assert_eq!(names, expected);
-    let wide = with(&server, &ada, "GET", "/admin/accounts?search=%EF%BC%A7uest119").send();
+    let wide = server.on_page(&ada, "GET", "/admin/accounts?search=%EF%BC%A7uest119").send();
     assert!(wide.text().contains("guest119"), "as names are read");
 }

@@ -18,26 +18,38 @@ pub(crate) fn lodge() -> Lodge {
 }
 
 fn sign_up(server: &Server, account: &Value) -> Answer {
-    server.ask("POST", "/api/accounts").json(account).send()
+    server.post("/api/accounts").json(account).send()
 }
 
 /// Makes an account with [`PASSWORD`].
 pub(crate) fn made(server: &Server, username: &str) -> Value {
-    let answer = sign_up(server, &json!({ "username": username, "password": PASSWORD }));
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let answer =
+        sign_up(server, &json!({ "username": username, "password": PASSWORD })).expect(201);
     answer.json()
 }
 
 pub(crate) fn sign_in(server: &Server, username: &str, password: &str) -> Answer {
     let who = json!({ "username": username, "password": password });
-    server.ask("POST", "/api/session").json(&who).send()
+    server.post("/api/session").json(&who).send()
 }
 
 /// Signs in with [`PASSWORD`]; the token.
 pub(crate) fn token(server: &Server, username: &str) -> String {
-    let answer = sign_in(server, username, PASSWORD);
-    assert_eq!(answer.status, 200, "{answer:?}");
+    let answer = sign_in(server, username, PASSWORD).expect(200);
     answer.json()["token"].as_str().unwrap().to_owned()
+}
+
+impl Server {
+    /// Makes an account with [`PASSWORD`], and signs in; the token.
+    pub(crate) fn member(&self, username: &str) -> String {
+        made(self, username);
+        token(self, username)
+    }
+
+    /// The same for some, in their order.
+    pub(crate) fn members<const COUNT: usize>(&self, usernames: [&str; COUNT]) -> [String; COUNT] {
+        usernames.map(|username| self.member(username))
+    }
 }
 
 fn with(server: &Server, token: &str, method: &str, path: &str) -> Answer {
@@ -54,22 +66,19 @@ pub(crate) fn opens(server: &Server, token: &str) -> bool {
 /// Deletes an account with [`PASSWORD`]; the answer's status.
 pub(crate) fn deleted(server: &Server, token: &str) -> u16 {
     let wish = json!({ "current": PASSWORD });
-    server.ask("DELETE", "/api/me").bearer(token).json(&wish).send().status
+    server.delete("/api/me").bearer(token).json(&wish).send().status
 }
 
 fn sessions(server: &Server, token: &str) -> Vec<Value> {
-    let answer = with(server, token, "GET", "/api/me/sessions");
-    answer.json()["sessions"].as_array().unwrap().clone()
+    with(server, token, "GET", "/api/me/sessions").json()["sessions"].as_array().unwrap().clone()
 }
 
 #[test]
 fn an_account_is_its_owners_from_sign_up_to_deletion() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     let account = json!({ "username": "Ada", "password": PASSWORD, "nickname": "Ada L. ♥",
         "email": "ada@example.org" });
-    let answer = sign_up(&server, &account);
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let answer = sign_up(&server, &account).expect(201);
     let account = answer.json();
     let seen = |account: &Value| {
         json!([account["username"], account["nickname"], account["email"], account["role"]])
@@ -83,7 +92,7 @@ fn an_account_is_its_owners_from_sign_up_to_deletion() {
     assert_eq!(me.header("cache-control"), Some("private, no-store"));
 
     let edit = json!({ "nickname": "عمر", "email": null });
-    let edited = server.ask("PATCH", "/api/me").bearer(&token).json(&edit).send().json();
+    let edited = server.patch("/api/me").bearer(&token).json(&edit).send().json();
     assert_eq!(seen(&edited), json!(["ada", "عمر", null, "member"]));
     let public = server.get("/api/users/Ada").json();
     assert_eq!(seen(&public), json!(["ada", "عمر", null, "member"]));
@@ -106,8 +115,7 @@ fn an_account_is_its_owners_from_sign_up_to_deletion() {
 
 #[test]
 fn what_cannot_be_is_refused_and_its_field_named() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     let good = json!({ "username": "ada", "password": PASSWORD });
     for (field, value) in [
         ("username", ""),
@@ -141,10 +149,9 @@ fn what_cannot_be_is_refused_and_its_field_named() {
 
 #[test]
 fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     let account = json!({ "username": "ada", "password": PASSWORD });
-    let ask = server.ask("POST", "/api/accounts").once("key-1");
+    let ask = server.post("/api/accounts").once("key-1");
     let (first, again) = (ask.clone().json(&account).send(), ask.clone().json(&account).send());
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(first.json(), again.json());
@@ -156,29 +163,26 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     let other_password = json!({ "username": "ada", "password": "another in the fog" });
     let lodge_2 = self::lodge();
     let server_2 = lodge_2.start();
-    let ask_2 = server_2.ask("POST", "/api/accounts").once("key-1");
-    assert_eq!(ask_2.json(&other_password).send().status, 201);
+    server_2.post("/api/accounts").once("key-1").json(&other_password).expect(201);
     assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "nothing of the password is kept there");
     let other = json!({ "username": "grace", "password": PASSWORD });
-    assert_eq!(ask.json(&other).send().status, 422);
+    ask.json(&other).expect(422);
 }
 
 #[test]
 fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     let account = json!({ "username": "ada", "password": PASSWORD, "nickname": "Ada L.",
         "email": "ada@example.org" });
-    let ask = || server.ask("POST", "/api/accounts").once("key-1").json(&account).send();
+    let ask = || server.post("/api/accounts").once("key-1").json(&account).send();
     assert_eq!(ask().status, 201);
     let token = token(&server, "ada");
     let edit = json!({ "nickname": "Lady Ada", "email": null });
-    let edited = server.ask("PATCH", "/api/me").bearer(&token).json(&edit).send().json();
+    let edited = server.patch("/api/me").bearer(&token).json(&edit).send().json();
     let again = ask();
     assert_eq!((again.status, again.json()), (201, edited), "as it is now");
     assert_eq!(deleted(&server, &token), 204);
-    let again = ask();
-    assert_eq!(again.status, 410, "{again:?}");
+    ask().expect(410);
     let outcome: String = lodge
         .database()
         .query_row("SELECT outcome FROM outcomes WHERE app = 1", [], |row| row.get(0))
@@ -188,8 +192,7 @@ fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
 
 #[test]
 fn two_hundred_sign_ups_for_one_name_make_one_account() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     let account = json!({ "username": "ada", "password": PASSWORD });
     let mut statuses = BTreeMap::new();
     thread::scope(|scope| {
@@ -205,14 +208,12 @@ fn two_hundred_sign_ups_for_one_name_make_one_account() {
 
 #[test]
 fn a_session_lives_through_a_crash_and_ends_where_it_is_ended() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     made(&server, "grace");
     let (one, two, graces) =
         (token(&server, "ada"), token(&server, "ada"), token(&server, "grace"));
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     assert!(opens(&server, &one) && opens(&server, &two));
 
     let listed = sessions(&server, &one);
@@ -230,8 +231,7 @@ fn a_session_lives_through_a_crash_and_ends_where_it_is_ended() {
 
 #[test]
 fn signing_out_everywhere_ends_every_session_of_this_account() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     made(&server, "grace");
     let tokens: Vec<_> = (0..3).map(|_| token(&server, "ada")).collect();
@@ -244,13 +244,12 @@ fn signing_out_everywhere_ends_every_session_of_this_account() {
 
 #[test]
 fn a_password_change_ends_the_other_sessions() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     made(&server, "ada");
     let (mine, other) = (token(&server, "ada"), token(&server, "ada"));
     let change = |current: &Value, new: &str| {
         let wish = json!({ "current": current, "new": new });
-        server.ask("PUT", "/api/me/password").bearer(&mine).json(&wish).send().status
+        server.put("/api/me/password").bearer(&mine).json(&wish).send().status
     };
     assert_eq!(change(&json!("wrong password"), "another in the fog"), 403);
     assert_eq!(change(&Value::Null, "another in the fog"), 400);
@@ -264,46 +263,34 @@ fn a_password_change_ends_the_other_sessions() {
 
 #[test]
 fn a_session_alone_gives_an_account_no_password() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let token = server.member("ada");
     // As of somebody who signs in by a provider alone.
     let database = lodge.database();
     database.execute("UPDATE accounts SET password = NULL", []).unwrap();
     let set = || {
         let wish = json!({ "new": "another in the fog" });
-        server.ask("PUT", "/api/me/password").bearer(&token).json(&wish).send()
+        server.put("/api/me/password").bearer(&token).json(&wish).send()
     };
     let age = |seconds: i64| {
         let sql = "UPDATE sessions SET created_at = created_at - ?1";
         database.execute(sql, [seconds * 1_000]).unwrap();
     };
     age(601);
-    let refused = set();
-    assert_eq!(refused.status, 403, "{refused:?}");
-    assert!(refused.text().contains("sign in again by your provider"), "{}", refused.text());
-    let page = server.ask("POST", "/account/password").browser();
-    let page = page.header("Cookie", &format!("lodge_session={token}"));
-    let page = page.form("new=another+in+the+fog").send();
-    assert_eq!(page.status, 403, "{page:?}");
-    assert!(page.text().contains("Sign in again by your provider first."), "{}", page.text());
+    set().expect(403).says("sign in again by your provider");
+    let page = server.post("/account/password").browser().session(&token);
+    page.form("new=another+in+the+fog").expect(403).says("Sign in again by your provider first.");
     age(-61);
     assert_eq!(set().status, 204);
 }
 
 #[test]
 fn a_session_alone_deletes_no_account() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
-    let delete =
-        |wish: &Value| server.ask("DELETE", "/api/me").bearer(&token).json(wish).send().status;
-    let on_page = |form: &str| {
-        let ask = server.ask("POST", "/account/delete").browser();
-        ask.header("Cookie", &format!("lodge_session={token}")).form(form).send()
-    };
+    let (lodge, server) = lodge().started();
+    let token = server.member("ada");
+    let delete = |wish: &Value| server.delete("/api/me").bearer(&token).json(wish).send().status;
+    let on_page =
+        |form: &str| server.post("/account/delete").browser().session(&token).form(form).send();
     assert_eq!(delete(&json!({})), 400);
     assert_eq!(delete(&json!({ "current": "a guess" })), 403);
     for (form, field) in [
@@ -313,7 +300,7 @@ fn a_session_alone_deletes_no_account() {
     ] {
         let page = on_page(form);
         assert!(matches!(page.status, 400 | 403), "{form}: {page:?}");
-        assert!(page.text().contains(&format!("id=\"{field}-error\"")), "{form}");
+        page.says(&format!("id=\"{field}-error\""));
     }
 
     // As of somebody who signs in by a provider alone, a while ago.
@@ -325,23 +312,19 @@ fn a_session_alone_deletes_no_account() {
     };
     age(601);
     assert_eq!(delete(&json!({})), 403);
-    let page = on_page("confirm=ada");
-    assert_eq!(page.status, 403);
-    assert!(page.text().contains("Sign in again by your provider first."), "{}", page.text());
+    on_page("confirm=ada").expect(403).says("Sign in again by your provider first.");
     age(-61);
     assert_eq!(delete(&json!({})), 204);
 }
 
 #[test]
 fn a_password_said_again_is_counted_where_it_is_said() {
-    let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0");
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start();
+    let token = server.member("ada");
     let change = |address: &str, current: &str| {
         let wish = json!({ "current": current, "new": "another in the fog" });
-        let ask = server.ask("PUT", "/api/me/password").bearer(&token);
-        ask.header("X-Forwarded-For", address).json(&wish).send().status
+        let ask = server.put("/api/me/password").bearer(&token);
+        ask.from(address).json(&wish).send().status
     };
     for _ in 0..10 {
         assert_eq!(change("192.0.2.1", "a guess"), 403);
@@ -352,19 +335,17 @@ fn a_password_said_again_is_counted_where_it_is_said() {
 
 #[test]
 fn ten_failures_from_an_address_lock_it_out_of_the_name() {
-    let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0");
-    let server = lodge.start();
+    let server = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start();
     made(&server, "ada");
     let from = |address: &str, name: &str, password: &str| {
         let who = json!({ "username": name, "password": password });
-        server.ask("POST", "/api/session").header("X-Forwarded-For", address).json(&who).send()
+        server.post("/api/session").from(address).json(&who).send()
     };
     for name in ["ada", "nobody"] {
         for _ in 0..10 {
             assert_eq!(from("192.0.2.1", name, "a guess").status, 401);
         }
-        let answer = from("192.0.2.1", &name.to_uppercase(), PASSWORD);
-        assert_eq!(answer.status, 429);
+        let answer = from("192.0.2.1", &name.to_uppercase(), PASSWORD).expect(429);
         let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
         assert!((800..=900).contains(&wait), "{wait}");
     }
@@ -373,10 +354,9 @@ fn ten_failures_from_an_address_lock_it_out_of_the_name() {
 
 #[test]
 fn an_address_tries_so_many_passwords_a_minute_whatever_the_names() {
-    let lodge = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5");
-    let server = lodge.start();
+    let server = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").start();
     let from = |address: &str, path: &str, body: &Value| {
-        server.ask("POST", path).header("X-Forwarded-For", address).json(body).send().status
+        server.post(path).from(address).json(body).send().status
     };
     for number in 0..5 {
         let who = json!({ "username": format!("name-{number}"), "password": "a guess" });
@@ -391,14 +371,12 @@ fn an_address_tries_so_many_passwords_a_minute_whatever_the_names() {
 
 #[test]
 fn a_refusal_tells_nothing_of_a_name() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     for name in ["ada", "banned"] {
         made(&server, name);
     }
     lodge.admin(&["user", "ban", "banned"]);
-    let file = lodge.file("people.csv");
-    std::fs::write(&file, "username\nprovided\n").unwrap();
+    let file = lodge.write("people.csv", "username\nprovided\n");
     lodge.admin(&["user", "import", file.to_str().unwrap()]);
     let plain = |name: &str| {
         let mut answer = sign_in(&server, name, "a guess").json();
@@ -413,16 +391,12 @@ fn a_refusal_tells_nothing_of_a_name() {
 
 #[test]
 fn links_belong_to_whoever_was_signed_in() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    made(&server, "grace");
-    let (adas, graces) = (token(&server, "ada"), token(&server, "grace"));
+    let (lodge, server) = lodge().started();
+    let [adas, graces] = server.members(["ada", "grace"]);
     let key = lodge.key("one");
     let create = |owner: &str, short: &str| {
         let link = json!({ "target": "example.org", "short": short, "tags": ["t"] });
-        let answer = server.ask("POST", "/api/links").bearer(owner).json(&link).send();
-        assert_eq!(answer.status, 201, "{answer:?}");
+        server.post("/api/links").bearer(owner).json(&link).expect(201);
     };
     create(&adas, "adas");
     create(&graces, "graces");
@@ -440,7 +414,7 @@ fn links_belong_to_whoever_was_signed_in() {
     }
     let edit = |owner: &str| {
         let edit = json!({ "target": "example.com" });
-        server.ask("PATCH", "/api/links/adas").bearer(owner).json(&edit).send().status
+        server.patch("/api/links/adas").bearer(owner).json(&edit).send().status
     };
     assert_eq!((edit(&graces), edit(&key), edit(&adas)), (403, 403, 200));
     assert_eq!(with(&server, &adas, "GET", "/api/links/adas/clicks").status, 200);
@@ -451,10 +425,8 @@ fn links_belong_to_whoever_was_signed_in() {
 
 #[test]
 fn whoever_is_not_signed_in_is_nobody() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().start();
+    let token = server.member("ada");
     let last = if token.ends_with('A') { "E" } else { "A" };
     let forged = format!("{}{last}", &token[..token.len() - 1]);
     for (method, path) in [
@@ -469,20 +441,19 @@ fn whoever_is_not_signed_in_is_nobody() {
         ("GET", "/api/me/export"),
         ("DELETE", "/api/session"),
     ] {
-        let ask = || server.ask(method, path).json(&json!({}));
-        assert_eq!(ask().send().status, 401, "{method} {path}");
+        let ask = || server.ask(method, path).json(json!({}));
+        ask().expect(401);
         for token in [forged.as_str(), "session_", "lodge_x", "x"] {
-            assert_eq!(ask().bearer(token).send().status, 401, "{method} {path} {token}");
+            ask().bearer(token).expect(401);
         }
     }
 }
 
 #[test]
 fn neither_a_password_nor_a_token_is_stored_or_logged() {
-    let lodge = lodge().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true");
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let (lodge, server) =
+        lodge().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true").started();
+    let token = server.member("ada");
     assert_eq!(sign_in(&server, "ada", "a lift in the smoke").status, 401);
     assert!(opens(&server, &token));
     let log = server.log();
@@ -497,22 +468,20 @@ fn neither_a_password_nor_a_token_is_stored_or_logged() {
 
 #[test]
 fn each_app_alone_has_no_trace_of_the_other() {
-    let accounts = Lodge::new().with("LODGE_APPS", "accounts");
-    let server = accounts.start();
+    let server = Lodge::new().with("LODGE_APPS", "accounts").start();
     made(&server, "ada");
     assert!(opens(&server, &token(&server, "ada")));
-    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 405);
-    assert_eq!(server.ask("POST", "/api/links").json(&json!({})).send().status, 404);
+    server.put("/?short=gg&long=example.org").expect(405);
+    server.post("/api/links").json(json!({})).expect(404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/me"].is_object() && paths.get("/api/links").is_none());
     assert!(paths.get("/api/rides").is_none());
     for path in ["/resorts", "/skiers/1/vertical", "/api/rides/ledger"] {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 404, "{path}");
+        let answer = server.get(path).expect(404);
         assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}");
     }
-    assert_eq!(server.get("/").leads(), (303, Some("/account")));
-    assert_eq!(server.get("/account").leads(), (303, Some("/login?next=/account")));
+    server.get("/").leads_to(303, "/account");
+    server.get("/account").leads_to(303, "/login?next=/account");
     let page = server.get("/login").text();
     assert!(
         !page.contains("/links") && !page.contains("/rides"),
@@ -521,8 +490,7 @@ fn each_app_alone_has_no_trace_of_the_other() {
     assert_eq!(server.get("/rides").status, 404);
     drop(server);
 
-    let links = Lodge::new().with("LODGE_APPS", "links");
-    let server = links.start();
+    let server = Lodge::new().with("LODGE_APPS", "links").start();
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/links"].is_object() && paths.get("/api/me").is_none());
@@ -532,11 +500,10 @@ fn each_app_alone_has_no_trace_of_the_other() {
     assert_eq!(server.get("/rides").status, 404);
     drop(server);
 
-    let rides = Lodge::new().with("LODGE_APPS", "rides");
-    let server = rides.start();
+    let server = Lodge::new().with("LODGE_APPS", "rides").start();
     assert_eq!(server.get("/resorts").status, 200);
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
-    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 405);
+    server.put("/?short=gg&long=example.org").expect(405);
     for path in ["/", "/rides", "/rides/skiers/1", "/nowhere"] {
         let page = server.ask("GET", path).browser().send().text();
         for trace in ["/links", "/new", "/account", "/login", "short links"] {

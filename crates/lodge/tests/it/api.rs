@@ -8,7 +8,7 @@ use crate::{
 };
 
 fn create(server: &Server, link: &Value) -> Answer {
-    server.ask("POST", "/api/links").json(link).send()
+    server.post("/api/links").json(link).send()
 }
 
 fn key(link: &Value) -> &str {
@@ -17,14 +17,13 @@ fn key(link: &Value) -> &str {
 
 #[test]
 fn creating_answers_with_the_link_where_it_is_and_its_key() {
-    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     let answer = create(
         &server,
         &json!({ "target": "example.org", "short": "gg", "redirect": 301, "tags": ["b", "a"],
             "expires_at": "2099-01-31T12:00:00Z", "max_clicks": 7 }),
     );
-    assert_eq!(answer.leads(), (201, Some("/api/links/gg")));
+    answer.leads_to(201, "/api/links/gg");
     assert_eq!(answer.header("etag"), Some("\"1\""));
     let link = answer.json();
     assert_eq!(
@@ -45,8 +44,7 @@ fn creating_answers_with_the_link_where_it_is_and_its_key() {
 
 #[test]
 fn generated_shorts_are_short_and_all_different() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let mut shorts: Vec<String> = (0..200)
         .map(|_| server.create(&json!({ "target": "example.org" }))["short"].to_string())
         .collect();
@@ -58,16 +56,12 @@ fn generated_shorts_are_short_and_all_different() {
 
 #[test]
 fn patch_changes_what_it_names_and_null_takes_away() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let link = server
         .create(&json!({ "target": "example.org", "short": "gg", "tags": ["a"], "max_clicks": 5,
             "expires_at": "2099-01-31T12:00:00Z", "password": "x" }));
     let patch = |change: Value| {
-        let ask = server.ask("PATCH", "/api/links/gg").bearer(key(&link)).json(&change);
-        let answer = ask.send();
-        assert_eq!(answer.status, 200, "{change}: {answer:?}");
-        answer.json()
+        server.patch("/api/links/gg").bearer(key(&link)).json(&change).expect(200).json()
     };
     let changed = patch(json!({ "redirect": 308 }));
     assert_eq!(
@@ -92,13 +86,12 @@ fn patch_changes_what_it_names_and_null_takes_away() {
 
 #[test]
 fn a_change_meant_for_another_version_is_refused() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let send = |method: &str, version: &str| {
         let ask = server.ask(method, "/api/links/gg").bearer(key(&link));
         let ask = ask.header("If-Match", version);
-        let ask = if method == "PATCH" { ask.json(&json!({ "redirect": 302 })) } else { ask };
+        let ask = if method == "PATCH" { ask.json(json!({ "redirect": 302 })) } else { ask };
         ask.send()
     };
     assert_eq!(send("PATCH", "\"7\"").status, 412);
@@ -112,31 +105,28 @@ fn a_change_meant_for_another_version_is_refused() {
 
 #[test]
 fn a_new_manage_key_makes_the_old_one_useless() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
-    let ask = server.ask("PATCH", "/api/links/gg").bearer(key(&link));
-    let renewed = ask.json(&json!({ "new_manage_key": true })).send().json();
+    let ask = server.patch("/api/links/gg").bearer(key(&link));
+    let renewed = ask.json(json!({ "new_manage_key": true })).send().json();
     assert_ne!(key(&renewed), key(&link));
     for (method, path) in
         [("GET", "/api/links/gg"), ("GET", "/api/links/gg/clicks"), ("DELETE", "/api/links/gg")]
     {
-        assert_eq!(server.ask(method, path).bearer(key(&link)).send().status, 403, "{path}");
+        server.ask(method, path).bearer(key(&link)).expect(403);
     }
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     let read = |key: &str| server.ask("GET", "/api/links/gg").bearer(key).send().status;
     assert_eq!((read(key(&link)), read(key(&renewed))), (403, 200));
-    assert_eq!(server.ask("DELETE", "/api/links/gg").bearer(key(&renewed)).send().status, 204);
+    server.delete("/api/links/gg").bearer(key(&renewed)).expect(204);
 }
 
 #[test]
 fn bulk_creation_answers_for_every_line() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let answer = server
-        .ask("POST", "/api/bulk/links")
-        .json(&json!({ "links": [
+        .post("/api/bulk/links")
+        .json(json!({ "links": [
             { "target": "example.org", "short": "one" },
             { "target": "javascript:x" },
             { "target": "example.org", "short": "one" },
@@ -144,8 +134,7 @@ fn bulk_creation_answers_for_every_line() {
             { "target": "example.org" },
             5,
         ] }))
-        .send();
-    assert_eq!(answer.status, 200);
+        .expect(200);
     let answer = answer.json();
     assert_eq!((&answer["created"], &answer["refused"]), (&json!(2), &json!(4)));
     let lines = answer["results"].as_array().unwrap();
@@ -155,13 +144,12 @@ fn bulk_creation_answers_for_every_line() {
     assert!(lines[3]["detail"].as_str().unwrap().contains("colour"));
     assert_eq!(server.links_stored(), 2);
     let one = &lines[0]["link"];
-    assert_eq!(server.ask("DELETE", "/api/links/one").bearer(key(one)).send().status, 204);
+    server.delete("/api/links/one").bearer(key(one)).expect(204);
 }
 
 #[test]
 fn the_qr_code_is_an_svg_of_the_short_url() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let answer = server.get("/api/links/gg/qr.svg");
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/svg+xml")));
@@ -171,8 +159,7 @@ fn the_qr_code_is_an_svg_of_the_short_url() {
 
 #[test]
 fn the_description_of_the_api_is_served_and_names_this_deployment() {
-    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     let document = server.get("/api/openapi.json").json();
     assert!(document["openapi"].as_str().unwrap().starts_with("3."));
     assert_eq!(document["servers"][0]["url"], "https://go.example");

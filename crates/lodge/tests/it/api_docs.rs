@@ -83,14 +83,12 @@ fn printed(server: &Server) -> Vec<Command> {
 }
 
 fn of_rides(server: &Server) {
-    let ridden = ride(server, "/skiers/1/seasons/2025/days/1/skiers/7", 217, 21);
-    assert_eq!(ridden.status, 201, "{ridden:?}");
+    ride(server, "/skiers/1/seasons/2025/days/1/skiers/7", 217, 21).expect(201);
 }
 
 #[test]
 fn every_get_that_the_page_prints_runs_as_it_is_copied() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     of_rides(&server);
     made(&server, "ann");
     server.create(&json!({ "target": "example.org", "short": "gg" }));
@@ -109,8 +107,7 @@ fn every_get_that_the_page_prints_runs_as_it_is_copied() {
 
 #[test]
 fn every_example_of_rides_alone_runs_with_a_gates_key() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     let key = lodge.gate("north", &[]);
     of_rides(&server);
     let commands = printed(&server);
@@ -125,8 +122,7 @@ fn every_example_of_rides_alone_runs_with_a_gates_key() {
 
 #[test]
 fn a_batch_with_a_void_is_shown_as_it_is_sent() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     let key = lodge.gate("north", &[]);
     let commands = printed(&server);
     let batch = commands.iter().find(|command| command.url.ends_with("/api/rides")).unwrap();

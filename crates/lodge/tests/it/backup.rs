@@ -14,13 +14,12 @@ const SHORT: &str = "kept-through-thick-and-thin";
 
 #[test]
 fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "mine" }));
     let manage_key = link["manage_key"].as_str().unwrap();
     let api_key = lodge.key("me");
     let owned = json!({ "target": "example.org", "short": "owned" });
-    assert_eq!(server.ask("POST", "/api/links").bearer(&api_key).json(&owned).send().status, 201);
+    server.post("/api/links").bearer(&api_key).json(&owned).expect(201);
 
     let file = lodge.file("backup.db");
     let (written, done) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -33,7 +32,7 @@ fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
                         return;
                     }
                     let put = format!("/?short=w{writer}-{number}&long=example.org/{number}");
-                    assert_eq!(server.ask("PUT", &put).send().status, 201);
+                    server.put(&put).expect(201);
                     written.fetch_add(1, Ordering::SeqCst);
                 }
             });
@@ -58,7 +57,7 @@ fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
     assert!(stored < written.into_inner() + 2, "the backup is of its own time");
     assert_eq!(server.get("/w0-0").location(), Some("https://example.org/0"));
     let edit = json!({ "target": "example.com" });
-    let ask = server.ask("PATCH", "/api/links/mine").bearer(manage_key).json(&edit);
+    let ask = server.patch("/api/links/mine").bearer(manage_key).json(&edit);
     assert_eq!(ask.send().status, 200, "manage keys still open");
     let list = server.ask("GET", "/api/links").bearer(&api_key).send().json();
     assert_eq!(list["links"][0]["short"], "owned", "API keys still open");
@@ -66,16 +65,14 @@ fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
 
 #[test]
 fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": SHORT }));
     let file = lodge.file("backup.db");
     lodge.admin(&["backup", text(&file)]);
     server.create(&json!({ "target": "example.org", "short": "late" }));
     assert_eq!(server.stop(), Some(0));
 
-    let nonsense = lodge.file("nonsense.db");
-    std::fs::write(&nonsense, "no database").unwrap();
+    let nonsense = lodge.write("nonsense.db", "no database");
     for bad in [&nonsense, &lodge.file("missing.db")] {
         let ran = lodge.run(&["admin", "restore", text(bad)]);
         assert_eq!(ran.code, 1, "{ran:?}");
@@ -131,7 +128,7 @@ fn administration_works_with_and_without_a_server() {
     let server = lodge.start();
     let other = lodge.key("made while one serves");
     for key in [&key, &other] {
-        assert_eq!(server.ask("GET", "/api/links").bearer(key).send().status, 200);
+        server.ask("GET", "/api/links").bearer(key).expect(200);
     }
     let taken = lodge.run(&["admin", "key", "create", "made while one serves"]);
     assert_eq!(taken.code, 1);

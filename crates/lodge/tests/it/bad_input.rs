@@ -104,7 +104,7 @@ fn bad_shorts() -> Vec<String> {
 }
 
 fn create(server: &Server, link: &Value) -> Answer {
-    server.ask("POST", "/api/links").json(link).send()
+    server.post("/api/links").json(link).send()
 }
 
 fn encoded(text: &str) -> String {
@@ -113,8 +113,7 @@ fn encoded(text: &str) -> String {
 
 #[test]
 fn a_bad_target_or_short_is_refused_by_the_api_and_nothing_is_stored() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for target in bad_targets() {
         is_problem(&create(&server, &json!({ "target": target })), 400, "target", &target);
     }
@@ -127,9 +126,8 @@ fn a_bad_target_or_short_is_refused_by_the_api_and_nothing_is_stored() {
 
 #[test]
 fn a_bad_target_or_short_is_refused_by_put_and_nothing_is_stored() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let put = |query: &str| server.ask("PUT", &format!("/?{query}")).send();
+    let server = Lodge::new().start();
+    let put = |query: &str| server.put(&format!("/?{query}")).send();
     for target in bad_targets() {
         is_problem(&put(&format!("short=gg&long={}", encoded(&target))), 400, "long", &target);
     }
@@ -158,8 +156,7 @@ fn a_bad_target_or_short_is_refused_by_put_and_nothing_is_stored() {
 
 #[test]
 fn bad_values_of_the_other_fields_are_refused_by_name() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let many: Vec<String> = (0..21).map(|tag| format!("t{tag}")).collect();
     for (field, value) in [
         ("redirect", json!(200)),
@@ -189,11 +186,10 @@ fn bad_values_of_the_other_fields_are_refused_by_name() {
         ("expires_at", json!("2001-01-01T00:00:00Z")),
         ("tags", json!([""])),
     ] {
-        let ask = server.ask("PATCH", "/api/links/gg").bearer(key);
-        let answer = ask.json(&json!({ field: value })).send();
+        let answer = server.patch("/api/links/gg").bearer(key).json(json!({ field: value })).send();
         is_problem(&answer, 400, field, field);
     }
-    assert_eq!(server.get("/gg").leads(), (307, Some("https://example.org/")));
+    server.get("/gg").leads_to(307, "https://example.org/");
     for (path, field) in [
         ("/api/links/gg/clicks?by=week", "by"),
         ("/api/links/gg/clicks?since=yesterday", "since"),
@@ -212,10 +208,9 @@ fn bad_values_of_the_other_fields_are_refused_by_name() {
 
 #[test]
 fn what_is_not_the_json_that_belongs_here_is_refused() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let post = |path: &str, kind: &str, body: &[u8]| {
-        server.ask("POST", path).header("Content-Type", kind).body(body).send()
+        server.post(path).header("Content-Type", kind).body(body).send()
     };
     let deep = "[".repeat(100_000);
     for body in [
@@ -257,8 +252,7 @@ fn what_is_not_the_json_that_belongs_here_is_refused() {
 
 #[test]
 fn a_link_to_itself_is_refused() {
-    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     let here = server.address;
     for target in [
         "https://go.example/gg".to_owned(),
@@ -269,21 +263,20 @@ fn a_link_to_itself_is_refused() {
     ] {
         // Without a scheme it is https, on another port than ours, and still this host and port.
         is_problem(&create(&server, &json!({ "target": target })), 400, "target", &target);
-        let put = server.ask("PUT", &format!("/?short=gg&long={target}")).send();
+        let put = server.put(&format!("/?short=gg&long={target}")).send();
         is_problem(&put, 400, "long", &target);
     }
     let link = server.create(&json!({ "target": "https://go.example/", "short": "home" }));
     let key = link["manage_key"].as_str().unwrap();
     let edit = json!({ "target": "https://go.example/home" });
-    let answer = server.ask("PATCH", "/api/links/home").bearer(key).json(&edit).send();
+    let answer = server.patch("/api/links/home").bearer(key).json(&edit).send();
     is_problem(&answer, 400, "target", "an edit");
     assert_eq!(server.links_stored(), 1);
 }
 
 #[test]
 fn a_request_that_is_no_http_is_refused_and_the_connection_closed() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for bytes in [
         &b"PUT /?short=gg&long=https://example.org/\x01 HTTP/1.1\r\nHost: x\r\n\r\n"[..],
         b"PUT /?short=gg&long=https://exam\x00ple.org/ HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -318,8 +311,7 @@ fn a_request_that_is_no_http_is_refused_and_the_connection_closed() {
 
 #[test]
 fn what_is_not_there_or_cannot_be_done_is_said_in_the_callers_form() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for path in [
         "/nobody",
         "/nobody+",
@@ -351,8 +343,7 @@ fn what_is_not_there_or_cannot_be_done_is_said_in_the_callers_form() {
 
 #[test]
 fn a_browser_gets_a_page_that_says_what_is_wrong() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for (method, path, form, status) in [
         ("GET", "/nobody", "", 404),
         ("GET", "/%ff", "", 404),
@@ -362,8 +353,7 @@ fn a_browser_gets_a_page_that_says_what_is_wrong() {
         ("POST", "/links", "colour=red", 400),
         ("POST", "/login", "nonsense", 400),
     ] {
-        let answer = server.ask(method, path).browser().form(form).send();
-        assert_eq!(answer.status, status, "{method} {path}");
+        let answer = server.ask(method, path).browser().form(form).expect(status);
         assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
         let (page, id) = (answer.text(), answer.header("x-request-id").unwrap());
         assert!(page.starts_with("<!doctype html>") && page.contains(id), "{page}");
@@ -376,9 +366,8 @@ fn a_browser_gets_a_page_that_says_what_is_wrong() {
         ("target=javascript:alert(1)&short=a/b", "javascript:alert(1)"),
         ("target=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "&#34;&#62;&#60;script"),
     ] {
-        let answer = server.ask("POST", "/links").browser().form(form).send();
-        assert_eq!(answer.status, 400);
-        assert!(answer.text().contains(typed), "{}", answer.text());
+        let answer = server.post("/links").browser().form(form).expect(400);
+        answer.says(typed);
         assert!(!answer.text().contains("<script>alert"), "{}", answer.text());
     }
     assert_eq!(server.links_stored(), 0);
@@ -386,10 +375,9 @@ fn a_browser_gets_a_page_that_says_what_is_wrong() {
 
 #[test]
 fn hostile_queries_and_cookies_of_pages_are_answered_as_pages() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
-    let signed_in = server.ask("POST", "/login").form(&format!("api_key={key}")).send();
+    let signed_in = server.post("/login").form(&format!("api_key={key}")).send();
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     for path in ["/links?after=nonsense", "/links?search=%ff%22*", "/links?x=y", "/new?target=%ff"]
     {
@@ -398,8 +386,12 @@ fn hostile_queries_and_cookies_of_pages_are_answered_as_pages() {
         assert!(answer.text().starts_with("<!doctype html>"), "{path}: {}", answer.text());
     }
     for cookie in ["lodge_session=1.9999999999.x", "lodge_session=\"", "lodge_manage=manage_x"] {
-        let page = server.ask("GET", "/links").browser().header("Cookie", cookie).send();
-        assert_eq!(page.leads(), (303, Some("/login?next=/links")), "{cookie}");
+        server
+            .ask("GET", "/links")
+            .browser()
+            .header("Cookie", cookie)
+            .send()
+            .leads_to(303, "/login?next=/links");
     }
     let page = server.get("/new?target=%22%3E%3Cscript%3Ealert(1)%3C/script%3E");
     assert!(!page.text().contains("<script>alert"), "{}", page.text());
@@ -407,8 +399,7 @@ fn hostile_queries_and_cookies_of_pages_are_answered_as_pages() {
 
 #[test]
 fn a_callers_host_header_is_never_shown_as_it_is() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let ask = Ask::new(server.address, "GET", "/").header("Host", "\"><script>x</script>").send();
     assert!(ask.status == 400 || !ask.text().contains("<script>x"), "{}", ask.text());
 }

@@ -8,11 +8,9 @@ use crate::server::{Lodge, eventually_true, text};
 #[test]
 fn a_blocked_host_is_neither_linked_to_nor_followed_and_the_list_is_reloaded() {
     let lodge = Lodge::new();
-    let list = lodge.file("blocked.txt");
-    std::fs::write(&list, "# none yet\n").unwrap();
+    let list = lodge.write("blocked.txt", "# none yet\n");
     let path = text(&list).to_owned();
-    let lodge = lodge.with("LODGE_LINKS_BLOCKLIST", &path);
-    let server = lodge.start();
+    let (lodge, server) = lodge.with("LODGE_LINKS_BLOCKLIST", &path).started();
     server.create(&json!({ "target": "https://www.evil.example/x", "short": "bad" }));
     server.create(&json!({ "target": "https://good.example/", "short": "good" }));
     assert_eq!(server.get("/bad").status, 307, "and it is in memory now");
@@ -23,17 +21,14 @@ fn a_blocked_host_is_neither_linked_to_nor_followed_and_the_list_is_reloaded() {
     for path in ["/bad", "/bad+", "/api/links/bad"] {
         let answer = server.get(path);
         assert_eq!((answer.status, answer.location()), (410, None), "{path}");
-        assert!(answer.text().contains("blocked"), "{}", answer.text());
+        answer.says("blocked");
     }
     assert_eq!(server.get("/good").status, 307);
     let stored = server.links_stored();
-    let put = server.ask("PUT", "/?short=other&long=EVIL.example.").send();
-    assert_eq!(put.status, 400);
-    assert!(put.text().contains("blocked"), "{}", put.text());
+    server.put("/?short=other&long=EVIL.example.").expect(400).says("blocked");
     let link = json!({ "target": "http://sub.evil.example:8080/" });
-    assert_eq!(server.ask("POST", "/api/links").json(&link).send().status, 400);
-    let file = lodge.file("theirs.csv");
-    std::fs::write(&file, "keyword,url\nimported,http://evil.example\n").unwrap();
+    server.post("/api/links").json(&link).expect(400);
+    let file = lodge.write("theirs.csv", "keyword,url\nimported,http://evil.example\n");
     assert_eq!(lodge.run(&["admin", "import", "--from", "yourls", text(&file)]).code, 1);
     assert_eq!(server.links_stored(), stored);
 

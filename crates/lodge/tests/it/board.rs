@@ -14,20 +14,16 @@ pub(crate) fn lodge() -> Lodge {
     Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0")
 }
 
-/// Somebody with an account; the token of a session of theirs.
-pub(crate) fn member(server: &Server, username: &str) -> String {
-    accounts::made(server, username);
-    accounts::token(server, username)
-}
-
-/// The same, who keeps order.
-pub(crate) fn moderator(lodge: &Lodge, server: &Server, username: &str) -> String {
-    let token = member(server, username);
-    lodge.admin(&["user", "role", username, "moderator"]);
-    eventually_true("the role is known", || {
-        server.ask("GET", "/api/board/-/reports").bearer(&token).send().status == 200
-    });
-    token
+impl Server {
+    /// Somebody with an account who keeps order on the board; the token.
+    pub(crate) fn moderator(&self, username: &str) -> String {
+        let token = self.member(username);
+        self.lodge.admin(&["user", "role", username, "moderator"]);
+        eventually_true("the role is known", || {
+            ask(self, &token, "GET", "/-/reports").send().status == 200
+        });
+        token
+    }
 }
 
 /// A request about the board.
@@ -43,15 +39,12 @@ pub(crate) fn post(server: &Server, token: &str, client_id: &str, body: &str) ->
 
 /// The same, which must work; the message's id.
 pub(crate) fn posted(server: &Server, token: &str, client_id: &str, body: &str) -> String {
-    let answer = post(server, token, client_id, body);
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let answer = post(server, token, client_id, body).expect(201);
     answer.json()["id"].as_str().unwrap().to_owned()
 }
 
 fn get(server: &Server, token: &str, path: &str) -> Value {
-    let answer = ask(server, token, "GET", path).send();
-    assert_eq!(answer.status, 200, "{path}: {answer:?}");
-    answer.json()
+    ask(server, token, "GET", path).expect(200).json()
 }
 
 fn status(server: &Server, token: &str, method: &str, path: &str) -> u16 {
@@ -64,11 +57,9 @@ fn bodies(page: &Value) -> Vec<&Value> {
 
 #[test]
 fn a_message_is_stored_once_under_its_client_id() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
-    let first = post(&server, &ada, "one", " Fresh\r\nsnow! ");
-    assert_eq!(first.status, 201, "{first:?}");
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
+    let first = post(&server, &ada, "one", " Fresh\r\nsnow! ").expect(201);
     let event = first.json();
     assert_eq!((&event["kind"], &event["body"]), (&json!("message"), &json!("Fresh\nsnow!")));
     assert_eq!(event["author"], json!({ "username": "ada", "nickname": "ada" }));
@@ -81,16 +72,14 @@ fn a_message_is_stored_once_under_its_client_id() {
     assert_eq!(post(&server, &bob, "one", "Ice").status, 201, "another person's id is another");
     let page = get(&server, &ada, "/lobby/messages");
     assert_eq!(bodies(&page), ["Fresh\nsnow!", "Ice"]);
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     assert_eq!(post(&server, &ada, "one", "Fresh\nsnow!").json(), event, "also after a crash");
 }
 
 #[test]
 fn what_cannot_be_written_is_refused_by_name() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     let send = |message: &Value| ask(&server, &ada, "POST", "/lobby/messages").json(message).send();
     let long = "⛷".repeat(2_001);
     for (message, field) in [
@@ -112,38 +101,34 @@ fn what_cannot_be_written_is_refused_by_name() {
     // 2,000 characters fit, also where each is written as twelve.
     let escaped = format!(r#"{{"client_id":"b","body":"{}"}}"#, "\\ud83d\\ude00".repeat(2_000));
     let ask_escaped = ask(&server, &ada, "POST", "/lobby/messages");
-    let answer = ask_escaped.header("Content-Type", "application/json").body(escaped).send();
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let answer = ask_escaped.header("Content-Type", "application/json").body(escaped).expect(201);
     for channel in ["nowhere", "-", "UP!"] {
         let path = format!("/{channel}/messages");
-        let answer = ask(&server, &ada, "POST", &path)
-            .json(&json!({ "client_id": "a", "body": "a" }))
-            .send();
-        assert_eq!(answer.status, 404, "{channel}: {answer:?}");
+        ask(&server, &ada, "POST", &path)
+            .json(json!({ "client_id": "a", "body": "a" }))
+            .expect(404);
     }
 }
 
 #[test]
 fn nobody_reads_or_writes_without_being_signed_in() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     let paths =
         ["", "/lobby/messages", "/lobby/events", "/lobby/stream", "/lobby/people", "/-/unread"];
     for path in paths {
         let path = format!("/api/board{path}");
         assert_eq!(server.get(&path).status, 401, "{path}");
         for token in ["session_x", "lodge_bot_x", "lodge_x", ""] {
-            assert_eq!(server.ask("GET", &path).bearer(token).send().status, 401, "{path} {token}");
+            server.ask("GET", &path).bearer(token).expect(401);
         }
     }
-    assert_eq!(server.ask("POST", "/api/board/lobby/messages").json(&json!({})).send().status, 401);
+    server.post("/api/board/lobby/messages").json(json!({})).expect(401);
 }
 
 #[test]
 fn events_are_numbered_without_a_gap_and_read_both_ways() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     for number in 0..25 {
         posted(&server, &ada, &number.to_string(), &format!("message {number}"));
     }
@@ -195,14 +180,13 @@ fn events_are_numbered_without_a_gap_and_read_both_ways() {
 
 #[test]
 fn nobody_changes_what_somebody_else_wrote() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
-    let mod_token = moderator(&lodge, &server, "meg");
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
+    let mod_token = server.moderator("meg");
     let id = posted(&server, &ada, "a", "mine");
     let path = format!("/lobby/messages/{id}");
     let edit = |token: &str, body: &str| {
-        ask(&server, token, "PATCH", &path).json(&json!({ "body": body })).send()
+        ask(&server, token, "PATCH", &path).json(json!({ "body": body })).send()
     };
     for other in [&bob, &mod_token] {
         assert_eq!(edit(other, "yours").status, 403);
@@ -226,14 +210,13 @@ fn nobody_changes_what_somebody_else_wrote() {
 
 #[test]
 fn what_is_hidden_or_deleted_is_told_to_nobody_who_may_not_read_it() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
-    let meg = moderator(&lodge, &server, "meg");
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
+    let meg = server.moderator("meg");
     let (hidden, deleted) =
         (posted(&server, &ada, "a", "secret one"), posted(&server, &ada, "b", "secret two"));
     ask(&server, &ada, "PATCH", &format!("/lobby/messages/{hidden}"))
-        .json(&json!({ "body": "secret three" }))
+        .json(json!({ "body": "secret three" }))
         .send();
     let hide = format!("/lobby/messages/{hidden}/hidden");
     assert_eq!(status(&server, &bob, "PUT", &hide), 403, "staff alone hide");
@@ -259,10 +242,9 @@ fn what_is_hidden_or_deleted_is_told_to_nobody_who_may_not_read_it() {
 
 #[test]
 fn signs_are_counted_and_reports_are_settled() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
-    let meg = moderator(&lodge, &server, "meg");
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
+    let meg = server.moderator("meg");
     let id = posted(&server, &ada, "a", "hello");
     let sign = format!("/lobby/messages/{id}/reactions/%F0%9F%91%8D");
     assert_eq!(status(&server, &bob, "PUT", &sign), 200);
@@ -273,8 +255,8 @@ fn signs_are_counted_and_reports_are_settled() {
     assert_eq!(status(&server, &bob, "DELETE", &sign), 200);
 
     let report = ask(&server, &bob, "POST", &format!("/lobby/messages/{id}/reports"))
-        .json(&json!({ "reason": "rude" }));
-    assert_eq!(report.send().status, 204);
+        .json(json!({ "reason": "rude" }));
+    report.expect(204);
     assert_eq!(status(&server, &bob, "GET", "/-/reports"), 403);
     let reports = get(&server, &meg, "/-/reports");
     let report = &reports["reports"][0];
@@ -290,11 +272,10 @@ fn signs_are_counted_and_reports_are_settled() {
 
 #[test]
 fn channels_are_made_by_staff_and_slow_mode_slows_members() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, meg) = (member(&server, "ada"), moderator(&lodge, &server, "meg"));
+    let server = lodge().start();
+    let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let make = |token: &str, name: &str| {
-        ask(&server, token, "POST", "").json(&json!({ "channel": name, "topic": "Up" })).send()
+        ask(&server, token, "POST", "").json(json!({ "channel": name, "topic": "Up" })).send()
     };
     assert_eq!(make(&ada, "lift-7").status, 403);
     assert_eq!(make(&meg, "Lift-7").status, 201);
@@ -322,9 +303,8 @@ fn channels_are_made_by_staff_and_slow_mode_slows_members() {
 
 #[test]
 fn somebody_sends_so_much_a_minute_and_a_bot_ten_times_as_much() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "2");
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let (lodge, server) = Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "2").started();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let bot = lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
     let sent = |token: &str| {
         (0..100)
@@ -340,9 +320,8 @@ fn somebody_sends_so_much_a_minute_and_a_bot_ten_times_as_much() {
 
 #[test]
 fn bots_write_with_a_key_until_it_is_revoked() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let bot = lodge.admin(&["bot", "create", "Weather"]).trim().to_owned();
     assert!(bot.starts_with("lodge_bot_"), "{bot}");
     let id = posted(&server, &bot, "a", "−7 °C");
@@ -359,16 +338,14 @@ fn bots_write_with_a_key_until_it_is_revoked() {
     assert!(lodge.admin(&["bot", "list"]).contains("Weather\t"));
     lodge.admin(&["bot", "revoke", "Weather"]);
     assert_eq!(post(&server, &bot, "b", "x").status, 401);
-    let ran = lodge.run(&["admin", "bot", "revoke", "nobody"]);
-    assert!(ran.code == 1 && ran.err.contains("no bot of that name"), "{ran:?}");
+    lodge.run(&["admin", "bot", "revoke", "nobody"]).fails("no bot of that name");
 }
 
 #[test]
 fn whoever_is_banned_from_the_board_gets_nowhere_in_it() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
-    let meg = moderator(&lodge, &server, "meg");
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
+    let meg = server.moderator("meg");
     assert_eq!(status(&server, &meg, "PUT", "/-/bans/bob"), 404, "who was never here");
     posted(&server, &bob, "a", "hello");
     assert_eq!(status(&server, &ada, "PUT", "/-/bans/bob"), 403);
@@ -386,9 +363,8 @@ fn whoever_is_banned_from_the_board_gets_nowhere_in_it() {
 
 #[test]
 fn markup_is_data() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     let evil = "</script><script>alert(1)</script>\n\ndata: x\n\nid: 9 & \"quoted\" \u{2028}";
     let id = posted(&server, &ada, "a", evil);
     let answer = ask(&server, &ada, "GET", &format!("/lobby/messages/{id}")).send();
@@ -400,12 +376,11 @@ fn markup_is_data() {
 
 #[test]
 fn unread_messages_are_counted_until_they_are_read() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let cursor = get(&server, &bob, "/lobby/messages")["cursor"].clone();
     let read = |cursor: &Value| {
-        ask(&server, &bob, "PUT", "/lobby/read").json(&json!({ "cursor": cursor })).send().status
+        ask(&server, &bob, "PUT", "/lobby/read").json(json!({ "cursor": cursor })).send().status
     };
     assert_eq!(read(&cursor), 204);
     posted(&server, &ada, "a", "hello");
@@ -418,17 +393,15 @@ fn unread_messages_are_counted_until_they_are_read() {
     let counts =
         unread["channels"].as_array().unwrap().iter().map(|of| of["messages"].as_u64().unwrap());
     assert_eq!(counts.sum::<u64>(), 0, "{unread}");
-    assert_eq!(server.stop(), Some(0));
-    let server = lodge.start();
+    let server = server.restart();
     let unread = get(&server, &bob, "/-/unread");
     assert!(unread["channels"].as_array().unwrap().is_empty(), "it is noted at the end: {unread}");
 }
 
 #[test]
 fn a_deleted_account_leaves_its_messages_without_a_name_and_took_them_along() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let id = posted(&server, &ada, "a", "I was here");
     let file = server.ask("GET", "/api/me/export").bearer(&ada).send().json();
     assert_eq!(file["messages"][0]["body"], "I was here", "{file}");
@@ -442,9 +415,8 @@ fn a_deleted_account_leaves_its_messages_without_a_name_and_took_them_along() {
 
 #[test]
 fn the_board_brings_accounts() {
-    let lodge = lodge().with("LODGE_APPS", "board");
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let (lodge, server) = lodge().with("LODGE_APPS", "board").started();
+    let ada = server.member("ada");
     posted(&server, &ada, "a", "hello");
     assert!(lodge.run(&["check"]).out.contains("apps board, accounts"));
     assert_eq!(server.get("/api/rides/ledger").status, 404);
@@ -452,15 +424,13 @@ fn the_board_brings_accounts() {
 
 #[test]
 fn what_is_refused_says_what_would_be_right() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     for path in ["/lobby/messages?before=zz", "/lobby/events?before=zz"] {
         let refused = ask(&server, &ada, "GET", path).send();
         assert_eq!((refused.status, &refused.json()["field"]), (400, &json!("before")), "{path}");
     }
-    let page = server.ask("GET", "/board/lobby?before=zz");
-    let refused = page.header("Cookie", &format!("lodge_session={ada}")).send();
+    let refused = server.ask("GET", "/board/lobby?before=zz").session(&ada).send();
     assert_eq!((refused.status, &refused.json()["field"]), (400, &json!("before")), "{refused:?}");
     for asked in
         [server.ask("GET", "/api/board"), server.ask("GET", "/api/board").bearer("nothing")]

@@ -83,8 +83,7 @@ fn it_is_seen_where_a_client_id_is_not_for_one_message() {
 /// Somebody in between takes away what says how far a stream has come.
 #[test]
 fn it_is_seen_where_a_stream_does_not_go_on_from_where_it_was() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     let forgetful = forgetful(server.address).unwrap();
     let ran = load(&lodge, forgetful, "30ms", MESSAGES);
     assert!(ran.code == 1 && ran.out.contains("NOT VERIFIED"), "{ran:?}");
@@ -95,8 +94,7 @@ fn it_is_seen_where_a_stream_does_not_go_on_from_where_it_was() {
 
 #[test]
 fn pages_whose_streams_are_cut_miss_and_repeat_no_message() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     let (url, tokens) = (format!("http://{}", server.address), lodge.file("tokens"));
     let tokens = tokens.display().to_string();
     let load = ["load", "board", "--url", &url, "--users", "8", "--messages", "20", "--pages"];

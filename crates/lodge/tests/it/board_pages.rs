@@ -12,19 +12,13 @@ use crate::{
 const PAGE_BYTES_MAX: usize = 60_000;
 const MESSAGE_BYTES_MAX: usize = 1_024;
 
-fn with(server: &Server, token: &str, method: &str, path: &str) -> Ask {
-    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
-}
-
 fn shown(server: &Server, token: &str, path: &str) -> String {
-    let answer = with(server, token, "GET", path).send();
-    assert_eq!(answer.status, 200, "{path}: {answer:?}");
-    answer.text()
+    server.on_page(token, "GET", path).expect(200).text()
 }
 
 fn send(server: &Server, token: &str, path: &str, form: &[(&str, &str)]) -> Answer {
     let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-    with(server, token, "POST", path).form(&form).send()
+    server.on_page(token, "POST", path).form(&form).send()
 }
 
 /// What stands in a page between two texts.
@@ -45,15 +39,13 @@ fn said(page: &str) -> Vec<&str> {
 
 #[test]
 fn a_form_that_is_sent_twice_is_one_message() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     let page = shown(&server, &ada, "/board");
     let id = client_id(&page);
     let form = [("client_id", id), ("body", "Fresh\r\nsnow!")];
     for _ in 0..2 {
-        let answer = send(&server, &ada, "/board/lobby", &form);
-        assert_eq!(answer.leads(), (303, Some("/board/lobby")), "{answer:?}");
+        send(&server, &ada, "/board/lobby", &form).leads_to(303, "/board/lobby");
     }
     let page = shown(&server, &ada, "/board/lobby");
     assert_eq!(said(&page), ["Fresh<br>snow!"]);
@@ -66,8 +58,8 @@ fn a_form_that_is_sent_twice_is_one_message() {
     assert_ne!(client_id(&page), id, "sent again it is a new one");
 
     let program = |body: &str| {
-        let ask = server.ask("POST", "/board/lobby").header("Accept", "application/json");
-        ask.header("Cookie", &format!("lodge_session={ada}")).form(body).send()
+        let ask = server.post("/board/lobby").header("Accept", "application/json");
+        ask.session(&ada).form(body).send()
     };
     let (first, again) = (program("client_id=x&body=a"), program("client_id=x&body=a"));
     assert_eq!((first.status, again.status), (201, 200));
@@ -78,12 +70,10 @@ fn a_form_that_is_sent_twice_is_one_message() {
 
 #[test]
 fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let letter = |token: &str| {
-        let ask = server.ask("POST", "/board/lobby").header("Accept", "application/json");
-        let ask = ask.header("Cookie", &format!("lodge_session={token}"));
+        let ask = server.post("/board/lobby").header("Accept", "application/json").session(&token);
         ask.form("client_id=x&body=mine&author=ada").send().status
     };
     assert_eq!(letter(&bob), 401);
@@ -93,9 +83,8 @@ fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
 
 #[test]
 fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     let long = "ä".repeat(2_001);
     for (typed, why) in [
         (" ", "The message is empty."),
@@ -113,9 +102,8 @@ fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
 
 #[test]
 fn older_messages_are_reached_by_links() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     let bodies: Vec<_> = (0..130).map(|number| format!("number {number}")).collect();
     for body in &bodies {
         posted(&server, &ada, &body.replace(' ', "-"), body);
@@ -135,10 +123,9 @@ fn older_messages_are_reached_by_links() {
 
 #[test]
 fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
-    let cleo = moderator(&lodge, &server, "cleo");
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
+    let cleo = server.moderator("cleo");
     let cursor =
         between(&shown(&server, &bob, "/board"), "data-cursor=\"", "\"").unwrap().to_owned();
     let hidden = posted(&server, &ada, "one", "a secret word");
@@ -193,18 +180,16 @@ fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
 
 #[test]
 fn nobody_changes_what_another_wrote() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let path = format!("/board/lobby/m/{}", posted(&server, &ada, "one", "mine"));
     let page = shown(&server, &bob, &path);
     for action in ["edit", "delete", "hide"] {
         assert!(!page.contains(&format!("value=\"{action}\"")), "{action}: {page}");
-        let answer = send(&server, &bob, &path, &[("action", action), ("body", "yours")]);
-        assert_eq!(answer.status, 403, "{action}: {answer:?}");
+        send(&server, &bob, &path, &[("action", action), ("body", "yours")]).expect(403);
     }
     for path in ["/board/-/reports", "/board/-/bans"] {
-        assert_eq!(with(&server, &bob, "GET", path).send().status, 403, "{path}");
+        server.on_page(&bob, "GET", path).expect(403);
     }
     let channel = [("channel", "lift-7"), ("topic", ""), ("slow_mode_s", "")];
     assert_eq!(send(&server, &bob, "/board/-/channels", &channel).status, 403);
@@ -213,9 +198,8 @@ fn nobody_changes_what_another_wrote() {
 
 #[test]
 fn a_message_is_changed_and_given_signs_by_forms() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let path = format!("/board/lobby/m/{}", posted(&server, &ada, "one", "Snow"));
     let signs = |token: &str, sign: (&str, &str)| {
         assert_eq!(send(&server, token, &path, &[sign]).status, 303);
@@ -234,11 +218,11 @@ fn a_message_is_changed_and_given_signs_by_forms() {
     assert_eq!(signs(&ada, ("react", "👍")), Some(button("unreact", 2)));
     assert_eq!(signs(&bob, ("unreact", "👍")), Some(button("react", 1)));
 
-    let wrong = send(&server, &ada, &path, &[("action", "edit"), ("body", " ")]);
-    assert_eq!(wrong.status, 400);
-    assert!(wrong.text().contains("The message is empty."), "{}", wrong.text());
+    send(&server, &ada, &path, &[("action", "edit"), ("body", " ")])
+        .expect(400)
+        .says("The message is empty.");
     let edit = [("action", "edit"), ("body", "Powder")];
-    assert_eq!(send(&server, &ada, &path, &edit).leads(), (303, Some(&*format!("{path}?saved"))));
+    send(&server, &ada, &path, &edit).leads_to(303, &format!("{path}?saved"));
     let page = shown(&server, &bob, &path);
     assert!(
         page.contains("Powder") && page.contains("edited") && page.contains("<p>Snow</p>"),
@@ -251,24 +235,22 @@ fn a_message_is_changed_and_given_signs_by_forms() {
 
 #[test]
 fn staff_make_channels_and_ban_by_forms() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let bob = member(&server, "bob");
-    let cleo = moderator(&lodge, &server, "cleo");
+    let server = lodge().start();
+    let bob = server.member("bob");
+    let cleo = server.moderator("cleo");
     let save = |name: &str, slow: &str| {
         let form = [("channel", name), ("topic", "About <it>"), ("slow_mode_s", slow)];
         send(&server, &cleo, "/board/-/channels", &form)
     };
     assert!(save("no name", "").text().contains("id=\"channel-error\""));
     assert!(save("lift-7", "soon").text().contains("id=\"slow_mode_s-error\""));
-    assert_eq!(with(&server, &cleo, "GET", "/board/lift-7").send().status, 404);
+    server.on_page(&cleo, "GET", "/board/lift-7").expect(404);
     assert_eq!(save("lift-7", "600").status, 303);
     let page = shown(&server, &bob, "/board/lift-7");
     assert!(page.contains("About &#60;it&#62;") && page.contains("a message each 600 s"), "{page}");
     let write = |id| send(&server, &bob, "/board/lift-7", &[("client_id", id), ("body", "a")]);
     assert_eq!(write("one").status, 303);
-    let late = write("two");
-    assert_eq!(late.status, 429, "{late:?}");
+    let late = write("two").expect(429);
     assert!(late.header("retry-after").is_some() && late.text().contains(">a</textarea>"));
     let why = late.text();
     let seconds = between(&why, "This channel is in slow mode; you can write again in ", " s.");
@@ -279,13 +261,13 @@ fn staff_make_channels_and_ban_by_forms() {
     assert_eq!(ban("ban").status, 303);
     assert!(shown(&server, &cleo, "/board/-/bans").contains("Let in again"));
     for path in ["/board", "/board/lift-7", "/board/-/channels", "/board/lobby/since?after="] {
-        assert_eq!(with(&server, &bob, "GET", path).send().status, 403, "{path}");
+        server.on_page(&bob, "GET", path).expect(403);
     }
     let refused = write("three");
-    assert!(refused.text().contains("You are banned from this board"), "{}", refused.text());
+    refused.says("You are banned from this board");
     assert_eq!(refused.status, 403);
     assert_eq!(ban("unban").status, 303);
-    assert_eq!(with(&server, &bob, "GET", "/board").send().status, 200);
+    server.on_page(&bob, "GET", "/board").expect(200);
     let nobody = [("username", "nobody"), ("action", "ban")];
     assert!(
         send(&server, &cleo, "/board/-/bans", &nobody).text().contains("id=\"username-error\"")
@@ -294,11 +276,9 @@ fn staff_make_channels_and_ban_by_forms() {
 
 #[test]
 fn whoever_is_not_signed_in_is_led_to_sign_in() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     for path in ["/board/lobby", "/board/lobby/search", "/board/-/channels", "/board/lobby/m/7:1"] {
-        let answer = server.ask("GET", path).browser().send();
-        assert_eq!(answer.leads(), (303, Some(&*format!("/login?next={path}"))));
+        server.ask("GET", path).browser().send().leads_to(303, &format!("/login?next={path}"));
     }
     for path in ["/board/lobby/live", "/board/lobby/since"] {
         assert_eq!(server.get(path).status, 401, "{path}");
@@ -309,8 +289,8 @@ fn whoever_is_not_signed_in_is_led_to_sign_in() {
 fn alone_the_board_is_the_start_page() {
     let start = |lodge: Lodge| {
         let server = lodge.start();
-        let ada = member(&server, "ada");
-        with(&server, &ada, "GET", "/").send().text()
+        let ada = server.member("ada");
+        server.on_page(&ada, "GET", "/").send().text()
     };
     let board = start(lodge().with("LODGE_APPS", "board"));
     assert!(board.contains("<h1>#lobby</h1>"), "{board}");
@@ -321,9 +301,8 @@ fn alone_the_board_is_the_start_page() {
 
 #[test]
 fn a_page_and_what_it_is_told_weigh_little() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     let text = "It is as long as what most people write, or somewhat longer. ".repeat(5);
     let text = text.get(..300).unwrap();
     for number in 0..60 {
@@ -345,7 +324,7 @@ fn a_page_and_what_it_is_told_weigh_little() {
     posted(&server, &ada, "last", text);
     let mut wire = Wire::connect(server.address).unwrap();
     let path = format!("/board/lobby/live?after={cursor}");
-    wire.write(&with(&server, &ada, "GET", &path).bytes()).unwrap();
+    wire.write(&server.on_page(&ada, "GET", &path).bytes()).unwrap();
     assert_eq!(wire.read_head().unwrap().status, 200);
     let mut told = String::new();
     let frame = loop {
@@ -362,10 +341,9 @@ fn a_page_and_what_it_is_told_weigh_little() {
 
 #[test]
 fn whoever_takes_the_nickname_of_another_is_told_apart() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
-    let cleo = moderator(&lodge, &server, "cleo");
+    let (lodge, server) = lodge().started();
+    let [ada, bob] = server.members(["ada", "bob"]);
+    let cleo = server.moderator("cleo");
     let rename = [("nickname", "cleo"), ("email", "")];
     assert_eq!(send(&server, &bob, "/account", &rename).status, 303);
     posted(&server, &bob, "one", "I keep order");
@@ -394,10 +372,9 @@ fn whoever_takes_the_nickname_of_another_is_told_apart() {
 
 #[test]
 fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let bob = member(&server, "bob");
-    let cleo = moderator(&lodge, &server, "cleo");
+    let server = lodge().start();
+    let bob = server.member("bob");
+    let cleo = server.moderator("cleo");
     let save = |name: &str, topic: &str, archived: &str| {
         let changes = if archived.is_empty() { "" } else { "yes" };
         let form =
@@ -427,8 +404,7 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     }
     let another = json!({ "client_id": "two", "body": "and another" });
     for token in [&bob, &cleo] {
-        let answer = ask(&server, token, "POST", "/season-24/messages").json(&another).send();
-        assert_eq!(answer.status, 403, "{answer:?}");
+        ask(&server, token, "POST", "/season-24/messages").json(&another).expect(403);
     }
     for form in [&[("react", "👍")][..], &[("action", "edit"), ("body", "the first word")]] {
         assert_eq!(send(&server, &bob, &path, form).status, 403, "{form:?}");
@@ -439,18 +415,15 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     let archived = list["channels"].as_array().unwrap().iter().map(|one| &one["archived"]);
     assert_eq!(archived.collect::<Vec<_>>(), [&Value::Null, &json!(true)]);
 
-    let again = ask(&server, &cleo, "PATCH", "/season-24").json(&json!({ "archived": false }));
-    assert_eq!(again.send().status, 200);
-    let answer = ask(&server, &bob, "POST", "/season-24/messages").json(&another).send();
-    assert_eq!(answer.status, 201, "{answer:?}");
+    ask(&server, &cleo, "PATCH", "/season-24").json(json!({ "archived": false })).expect(200);
+    ask(&server, &bob, "POST", "/season-24/messages").json(&another).expect(201);
 }
 
 #[test]
 fn staff_see_all_that_is_hidden_and_members_do_not() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
-    let cleo = moderator(&lodge, &server, "cleo");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
+    let cleo = server.moderator("cleo");
     for number in 0..3 {
         let id = posted(&server, &ada, &number.to_string(), &format!("secret {number}"));
         let path = format!("/board/lobby/m/{id}");
@@ -465,8 +438,8 @@ fn staff_see_all_that_is_hidden_and_members_do_not() {
     assert_eq!(send(&server, &cleo, show, &[("action", "show")]).status, 303);
     assert!(!shown(&server, &cleo, "/board/-/hidden").contains("secret 2"));
     assert_eq!(said(&shown(&server, &ada, "/board")), ["secret 2"]);
-    assert_eq!(with(&server, &ada, "GET", "/board/-/hidden").send().status, 403);
-    assert_eq!(ask(&server, &ada, "GET", "/-/hidden").send().status, 403);
+    server.on_page(&ada, "GET", "/board/-/hidden").expect(403);
+    ask(&server, &ada, "GET", "/-/hidden").expect(403);
 
     let key = lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
     let id = posted(&server, &key, "one", "Rain");
@@ -477,9 +450,8 @@ fn staff_see_all_that_is_hidden_and_members_do_not() {
 #[test]
 fn the_new_begins_at_a_mark_for_whoever_was_here_before() {
     const MARK: &str = "<li class=\"since\">New since you were here</li>\n<li id=\"m";
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     posted(&server, &ada, "one", "old");
     let first = shown(&server, &bob, "/board");
     assert!(!first.contains(MARK), "to whoever comes for the first time nothing is old: {first}");
@@ -494,24 +466,22 @@ fn the_new_begins_at_a_mark_for_whoever_was_here_before() {
 
 #[test]
 fn a_channel_where_somebody_never_was_is_unread_as_a_whole() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let bob = member(&server, "bob");
-    let cleo = moderator(&lodge, &server, "cleo");
+    let server = lodge().start();
+    let bob = server.member("bob");
+    let cleo = server.moderator("cleo");
     let make = [("channel", "lift-7"), ("topic", ""), ("slow_mode_s", "")];
     assert_eq!(send(&server, &cleo, "/board/-/channels", &make).status, 303);
     for (client_id, body) in [("one", "hello @bob"), ("two", "and all")] {
         let message = json!({ "client_id": client_id, "body": body });
-        let answer = ask(&server, &cleo, "POST", "/lift-7/messages").json(&message).send();
-        assert_eq!(answer.status, 201, "{answer:?}");
+        ask(&server, &cleo, "POST", "/lift-7/messages").json(&message).expect(201);
     }
     let page = shown(&server, &bob, "/board");
     let link = between(&page, "<a href=\"/board/lift-7\">", "</a>").unwrap();
     assert!(link.contains("unread\">2</span>") && link.contains("about you\">@1</span>"), "{link}");
-    let unread = with(&server, &bob, "GET", "/board/-/unread").send().json();
+    let unread = server.on_page(&bob, "GET", "/board/-/unread").send().json();
     let wanted = json!([{ "channel": "lift-7", "messages": 2, "mentions": 1 }]);
     assert_eq!(unread["channels"], wanted);
     shown(&server, &bob, "/board/lift-7");
-    let unread = with(&server, &bob, "GET", "/board/-/unread").send().json();
+    let unread = server.on_page(&bob, "GET", "/board/-/unread").send().json();
     assert_eq!(unread["channels"], json!([]));
 }

@@ -37,8 +37,7 @@ fn send(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) 
 
 /// The same, which must work: the event.
 fn sent(server: &Server, token: &str, client_id: &str, body: &str) -> Value {
-    let answer = send(server, token, client_id, body, &files::with_gps());
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let answer = send(server, token, client_id, body, &files::with_gps()).expect(201);
     answer.json()
 }
 
@@ -49,10 +48,6 @@ fn places(event: &Value) -> [String; 2] {
 
 fn statuses(server: &Server, token: &str, places: &[String; 2]) -> [u16; 2] {
     [0, 1].map(|index| server.ask("GET", &places[index]).bearer(token).send().status)
-}
-
-fn on_page(server: &Server, token: &str, method: &str, path: &str) -> Ask {
-    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
 }
 
 fn kept(lodge: &Lodge) -> Vec<PathBuf> {
@@ -71,9 +66,8 @@ fn age(file: &Path, hours: u64) {
 
 #[test]
 fn a_picture_is_seen_by_whoever_can_read_its_message() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let (lodge, server) = lodge().started();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let event = sent(&server, &ada, "one", "");
     assert_eq!((&event["kind"], &event["body"]), (&json!("message"), &json!("")));
     let places = places(&event);
@@ -88,7 +82,7 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
         let tag = answer.header("etag").unwrap();
         let again = server.ask("GET", place).bearer(&bob).header("If-None-Match", tag).send();
         assert_eq!((again.status, again.body.len()), (304, 0));
-        assert_eq!(on_page(&server, &bob, "GET", place).send().body, answer.body);
+        assert_eq!(server.on_page(&bob, "GET", place).send().body, answer.body);
         assert_eq!(server.get(place).status, 401, "the board is for who is signed in");
         assert_eq!(server.get(&place.replace("/board/-/", "/-/")).status, 404);
     }
@@ -99,18 +93,18 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
     let export = server.ask("GET", "/api/me/export").bearer(&ada).send().json();
     assert_eq!(export["messages"][0]["picture"], event["picture"]);
 
-    let cleo = moderator(&lodge, &server, "cleo");
+    let cleo = server.moderator("cleo");
     let message = format!("/lobby/messages/{}", event["id"].as_str().unwrap());
     let hidden = format!("{message}/hidden");
-    assert_eq!(ask(&server, &cleo, "PUT", &hidden).send().status, 200);
+    ask(&server, &cleo, "PUT", &hidden).expect(200);
     assert_eq!(statuses(&server, &bob, &places), [404; 2]);
     assert_eq!(statuses(&server, &cleo, &places), [200; 2], "staff see what they judge");
     assert!(list(&bob)["messages"][0].get("picture").is_none());
     assert!(events()["events"][0].get("picture").is_none());
-    assert_eq!(ask(&server, &cleo, "DELETE", &hidden).send().status, 200);
+    ask(&server, &cleo, "DELETE", &hidden).expect(200);
     assert_eq!(statuses(&server, &bob, &places), [200; 2]);
 
-    assert_eq!(ask(&server, &ada, "DELETE", &message).send().status, 200);
+    ask(&server, &ada, "DELETE", &message).expect(200);
     assert_eq!(statuses(&server, &cleo, &places), [404; 2]);
     assert!(events()["events"][0].get("picture").is_none());
     assert_eq!(kept(&lodge), Vec::<PathBuf>::new());
@@ -118,9 +112,8 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
 
 #[test]
 fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let event = sent(&server, &ada, "one", "Look!");
     let file = files::with_gps();
     for upload in [&file[..], b"what is no picture at all"] {
@@ -130,8 +123,7 @@ fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
     let other = send(&server, &ada, "one", "Look there!", &file);
     assert_eq!((other.status, &other.json()["field"]), (422, &json!("client_id")));
     assert_eq!(kept(&lodge).len(), 2);
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     assert_eq!(statuses(&server, &ada, &places(&event)), [200; 2], "also after a crash");
     let again = send(&server, &ada, "one", "Look!", &file);
     assert_eq!((again.status, again.json()), (200, event));
@@ -139,9 +131,8 @@ fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
 
 #[test]
 fn at_once_a_message_is_one_and_has_one_picture() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let file = files::jpeg();
     let answers: Vec<_> = std::thread::scope(|scope| {
         let send = || send(&server, &ada, "one", "Look!", &file);
@@ -156,10 +147,9 @@ fn at_once_a_message_is_one_and_has_one_picture() {
 
 #[test]
 fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
-    let lodge = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100");
-    let server = lodge.start();
-    let ada = member(&server, "ada");
-    let cleo = moderator(&lodge, &server, "cleo");
+    let (lodge, server) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").started();
+    let ada = server.member("ada");
+    let cleo = server.moderator("cleo");
     let good = files::jpeg();
     let refused = |token: &str, body: &str, file: &[u8]| {
         let answer = send(&server, token, "one", body, file);
@@ -176,21 +166,21 @@ fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
     let odd = form(ask(&server, &ada, "POST", "/lobby/messages"), &[("other", "x")], &good).send();
     assert_eq!((odd.status, &odd.json()["field"]), (400, &json!("form")));
     let plain = ask(&server, &ada, "POST", "/lobby/messages").header("Content-Type", "text/plain");
-    assert_eq!(plain.body("a").send().status, 415);
+    plain.body("a").expect(415);
     let answers = [("client_id", "one"), ("reply_to", "7:1")];
     let answer = form(ask(&server, &ada, "POST", "/lobby/messages"), &answers, b"<svg/>").send();
     assert_eq!(answer.status, 404, "before the picture is looked at: {answer:?}");
 
     let words = json!({ "client_id": "words", "body": "a" });
-    assert_eq!(ask(&server, &ada, "POST", "/lobby/messages").json(&words).send().status, 201);
+    ask(&server, &ada, "POST", "/lobby/messages").json(&words).expect(201);
     let pictured = send(&server, &ada, "words", "a", &good);
     assert_eq!(pictured.status, 422, "nothing of it would be kept: {pictured:?}");
 
     let slow = json!({ "slow_mode_s": 600 });
-    assert_eq!(ask(&server, &cleo, "PATCH", "/lobby").json(&slow).send().status, 200);
+    ask(&server, &cleo, "PATCH", "/lobby").json(&slow).expect(200);
     sent(&server, &ada, "first", "a");
     assert_eq!(refused(&ada, "a", b"<svg/>").0, 429, "before the picture is looked at");
-    assert_eq!(ask(&server, &cleo, "PUT", "/-/bans/ada").send().status, 204);
+    ask(&server, &cleo, "PUT", "/-/bans/ada").expect(204);
     assert_eq!(refused(&ada, "a", b"<svg/>").0, 403);
     let unread = ask(&server, &ada, "POST", "/lobby/messages").header("Content-Length", "90000");
     let kind = "multipart/form-data; boundary=x";
@@ -200,13 +190,12 @@ fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
 
 #[test]
 fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
-    let lodge = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "2");
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "2").start();
+    let ada = server.member("ada");
     let send = |client_id: &str, file: &[u8]| {
         let texts = [("client_id", client_id), ("body", "a")];
         let ask = ask(&server, &ada, "POST", "/lobby/messages");
-        form(ask.header("X-Forwarded-For", "192.0.2.1"), &texts, file).send()
+        form(ask.from("192.0.2.1"), &texts, file).send()
     };
     let long = [files::jpeg(), vec![0; 50 << 10]].concat();
     assert_eq!(send("long", &long).status, 201);
@@ -222,40 +211,38 @@ fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
 
 #[test]
 fn a_form_sends_a_picture_and_says_what_is_wrong_with_one() {
-    let lodge = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100");
-    let server = lodge.start();
-    let ada = member(&server, "ada");
-    let page = || on_page(&server, &ada, "GET", "/board").send().text();
+    let (lodge, server) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").started();
+    let ada = server.member("ada");
+    let page = || server.on_page(&ada, "GET", "/board").send().text();
     assert!(page().contains("enctype=\"multipart/form-data\""));
     assert!(page().contains("data-bytes-max=\"102400\"") && page().contains("at most 100 KB"));
     let send = |id: &str, body: &str, file: &[u8]| {
         let texts = [("client_id", id), ("body", body)];
-        form(on_page(&server, &ada, "POST", "/board/lobby"), &texts, file).send()
+        form(server.on_page(&ada, "POST", "/board/lobby"), &texts, file).send()
     };
-    assert_eq!(send("one", "words", b"").leads(), (303, Some("/board/lobby")));
-    assert_eq!(send("two", "", &files::jpeg()).leads(), (303, Some("/board/lobby")));
+    send("one", "words", b"").leads_to(303, "/board/lobby");
+    send("two", "", &files::jpeg()).leads_to(303, "/board/lobby");
     let shown = page();
     assert!(shown.contains("<p>words</p>"), "{shown}");
     assert_eq!(shown.matches("alt=\"A picture by ada\"").count(), 1, "{shown}");
     let source = shown.split("<img src=\"").find(|rest| rest.starts_with("/board/-/pictures/"));
     let source = source.and_then(|rest| rest.split('"').next()).unwrap();
-    assert_eq!(on_page(&server, &ada, "GET", source).send().status, 200);
+    server.on_page(&ada, "GET", source).expect(200);
 
     let refused = send("three", "kept", b"<svg/>");
     let text = refused.text();
     assert_eq!(refused.status, 400, "{text}");
     assert!(text.contains("id=\"picture-error\"") && text.contains(">kept</textarea>"), "{text}");
     assert_eq!(send("three", "kept", &vec![7; 200_000]).status, 413);
-    let foreign = form(on_page(&server, &ada, "POST", "/board/lobby"), &[], &files::jpeg());
-    assert_eq!(foreign.header("Sec-Fetch-Site", "cross-site").send().status, 403);
+    let foreign = form(server.on_page(&ada, "POST", "/board/lobby"), &[], &files::jpeg());
+    foreign.header("Sec-Fetch-Site", "cross-site").expect(403);
     assert_eq!(kept(&lodge).len(), 2);
 }
 
 #[test]
 fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let event = sent(&server, &ada, "one", "");
     assert_eq!(server.stop(), Some(0));
     let of_message = kept(&lodge);
@@ -274,14 +261,12 @@ fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
     let (old, young) = (left("message-pictures", "a", 2), left("message-pictures", "b", 0));
     let of_nobody = left("pictures", "c", 2);
 
-    let lodge = lodge.with("LODGE_APPS", "accounts");
-    let server = lodge.start();
+    let (lodge, server) = lodge.with("LODGE_APPS", "accounts").started();
     eventually_true("what no account has is gone", || !of_nobody.exists());
     assert!(of_message.iter().chain([&old, &young]).all(|file| file.exists()));
     assert_eq!(server.stop(), Some(0));
 
-    let lodge = lodge.with("LODGE_APPS", "board");
-    let server = lodge.start();
+    let server = lodge.with("LODGE_APPS", "board").start();
     eventually_true("what is in no message is gone", || !old.exists());
     assert!(of_message.iter().chain([&young]).all(|file| file.exists()));
     assert_eq!(statuses(&server, &ada, &places(&event)), [200; 2]);
@@ -289,9 +274,8 @@ fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
 
 #[test]
 fn pictures_of_who_has_left_go_and_their_words_stay() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let (lodge, server) = lodge().started();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let (words, alone) = (sent(&server, &ada, "one", "Look!"), sent(&server, &ada, "two", ""));
     assert_eq!(deleted(&server, &ada), 204);
     eventually_true("her pictures are gone", || kept(&lodge).is_empty());
@@ -301,6 +285,6 @@ fn pictures_of_who_has_left_go_and_their_words_stay() {
     let page = ask(&server, &bob, "GET", "/lobby/messages").send().json();
     let messages = page["messages"].as_array().unwrap();
     assert_eq!((&messages[0]["body"], messages[0].get("picture")), (&json!("Look!"), None));
-    let page = on_page(&server, &bob, "GET", "/board").send().text();
+    let page = server.on_page(&bob, "GET", "/board").send().text();
     assert!(page.contains("The picture of this message is gone."), "{page}");
 }

@@ -113,9 +113,8 @@ fn names(people: &Value) -> Vec<&str> {
 
 #[test]
 fn a_stream_tells_what_was_and_then_what_is_each_once() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     for number in 0..120 {
         posted(&server, &ada, &number.to_string(), &format!("{number}"));
     }
@@ -147,15 +146,13 @@ fn a_stream_tells_what_was_and_then_what_is_each_once() {
 
 #[test]
 fn whoever_comes_back_after_a_crash_misses_nothing() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().start();
+    let ada = server.member("ada");
     let mut stream = listen(&server, &ada, "?after=", None);
     posted(&server, &ada, "a", "one");
     let last = stream.event().id;
     posted(&server, &ada, "b", "two");
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     posted(&server, &ada, "c", "three");
     let mut stream = listen(&server, &ada, "", last.as_deref());
     assert_eq!(
@@ -166,16 +163,15 @@ fn whoever_comes_back_after_a_crash_misses_nothing() {
 
 #[test]
 fn an_open_stream_hears_of_edits_and_what_is_hidden_is_not_replayed() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, meg) = (member(&server, "ada"), moderator(&lodge, &server, "meg"));
+    let server = lodge().start();
+    let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let mut stream = listen(&server, &ada, "?after=", None);
     let id = posted(&server, &ada, "a", "secret");
     assert_eq!(stream.event().data["body"], "secret");
     let path = format!("/lobby/messages/{id}");
-    ask(&server, &ada, "PATCH", &path).json(&json!({ "body": "secret too" })).send();
+    ask(&server, &ada, "PATCH", &path).json(json!({ "body": "secret too" })).send();
     assert_eq!(stream.event().data["body"], "secret too");
-    assert_eq!(ask(&server, &meg, "PUT", &format!("{path}/hidden")).send().status, 200);
+    ask(&server, &meg, "PUT", &format!("{path}/hidden")).expect(200);
     let told = stream.event().data;
     assert_eq!(
         (&told["kind"], &told["target"], &told["hidden"]),
@@ -188,14 +184,13 @@ fn an_open_stream_hears_of_edits_and_what_is_hidden_is_not_replayed() {
 
 #[test]
 fn a_stream_ends_with_its_session_or_its_bots_key() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let other = accounts::token(&server, "ada");
     let bot = lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
     let (mut one, mut two) = (listen(&server, &ada, "", None), listen(&server, &other, "", None));
     let mut of_bot = listen(&server, &bot, "", None);
-    assert_eq!(server.ask("DELETE", "/api/session").bearer(&ada).send().status, 204);
+    server.delete("/api/session").bearer(&ada).expect(204);
     assert!(one.named("end")["why"].is_string());
     assert_eq!(one.next(), None);
     posted(&server, &other, "a", "still here");
@@ -207,13 +202,12 @@ fn a_stream_ends_with_its_session_or_its_bots_key() {
 
 #[test]
 fn a_ban_ends_open_streams() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, meg) = (member(&server, "ada"), moderator(&lodge, &server, "meg"));
+    let server = lodge().start();
+    let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let (mut banned, mut other) =
         (listen(&server, &ada, "", None), listen(&server, &meg, "", None));
     assert_eq!(names(&other.named("people")), ["ada", "meg"]);
-    assert_eq!(ask(&server, &meg, "PUT", "/-/bans/ada").send().status, 204);
+    ask(&server, &meg, "PUT", "/-/bans/ada").expect(204);
     assert!(banned.named("end")["why"].as_str().unwrap().contains("banned"));
     assert_eq!(banned.next(), None);
     assert_eq!(names(&other.named("leave")), ["ada"], "and they have left");
@@ -222,15 +216,12 @@ fn a_ban_ends_open_streams() {
 
 #[test]
 fn a_new_name_reaches_open_streams() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let id = posted(&server, &ada, "a", "hello");
     let mut stream = listen(&server, &bob, "", None);
     let _own = listen(&server, &ada, "", None);
-    let renamed =
-        server.ask("PATCH", "/api/me").bearer(&ada).json(&json!({ "nickname": "Countess" }));
-    assert_eq!(renamed.send().status, 200);
+    server.patch("/api/me").bearer(&ada).json(json!({ "nickname": "Countess" })).expect(200);
     assert_eq!(stream.named("person"), json!({ "username": "ada", "nickname": "Countess" }));
     let message = ask(&server, &bob, "GET", &format!("/lobby/messages/{id}")).send().json();
     assert_eq!(message["author"]["nickname"], "Countess");
@@ -240,9 +231,8 @@ fn a_new_name_reaches_open_streams() {
 
 #[test]
 fn that_somebody_has_deleted_their_account_reaches_open_streams() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     posted(&server, &ada, "a", "hello");
     let mut stream = listen(&server, &bob, "", None);
     assert_eq!(accounts::deleted(&server, &ada), 204);
@@ -251,9 +241,8 @@ fn that_somebody_has_deleted_their_account_reaches_open_streams() {
 
 #[test]
 fn two_streams_of_one_person_are_one_person() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let mut first = listen(&server, &ada, "", None);
     assert_eq!(names(&first.named("people")), ["ada"]);
     let mut second = listen(&server, &ada, "", None);
@@ -265,9 +254,8 @@ fn two_streams_of_one_person_are_one_person() {
 
 #[test]
 fn one_person_has_so_many_streams_and_no_more() {
-    let lodge = lodge();
-    let server = lodge.start();
-    let (ada, bob) = (member(&server, "ada"), member(&server, "bob"));
+    let server = lodge().start();
+    let [ada, bob] = server.members(["ada", "bob"]);
     let streams: Vec<_> = (0..20).map(|_| listen(&server, &ada, "", None)).collect();
     let (_, refused) = open(&server, &ada, "", None);
     assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
@@ -278,9 +266,8 @@ fn one_person_has_so_many_streams_and_no_more() {
 
 #[test]
 fn streams_leave_half_of_the_connections_to_others() {
-    let lodge = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "20");
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "20").start();
+    let ada = server.member("ada");
     let streams: Vec<_> = (0..10).map(|_| listen(&server, &ada, "", None)).collect();
     let (_, refused) = open(&server, &ada, "", None);
     assert!(refused.status == 503 && refused.header("retry-after").is_some(), "{refused:?}");
@@ -292,9 +279,8 @@ fn streams_leave_half_of_the_connections_to_others() {
 
 #[test]
 fn a_stop_ends_streams_and_does_not_wait_for_them() {
-    let lodge = lodge().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600");
-    let server = lodge.start();
-    let ada = member(&server, "ada");
+    let server = lodge().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600").start();
+    let ada = server.member("ada");
     let mut stream = listen(&server, &ada, "", None);
     stream.named("people");
     assert_eq!(server.stop(), Some(0));

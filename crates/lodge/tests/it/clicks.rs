@@ -30,8 +30,7 @@ const VISITS: [(&str, &str, u64); 5] = [
 
 #[test]
 fn clicks_counted_are_redirects_served_after_a_clean_stop() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let limited =
         server.create(&json!({ "target": "example.org", "short": "few", "max_clicks": 9 }));
@@ -46,8 +45,8 @@ fn clicks_counted_are_redirects_served_after_a_clean_stop() {
     for _ in 0..12 {
         server.get("/few");
     }
-    assert_eq!(server.ask("POST", "/locked").form("password=y").send().status, 403);
-    assert_eq!(server.ask("POST", "/locked").form("password=x").send().status, 303);
+    server.post("/locked").form("password=y").expect(403);
+    server.post("/locked").form("password=x").expect(303);
     assert_eq!(server.stop(), Some(0));
 
     let server = lodge.start();
@@ -67,8 +66,7 @@ fn clicks_counted_are_redirects_served_after_a_clean_stop() {
 
 #[test]
 fn no_redirect_that_a_stop_lets_finish_goes_uncounted() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let redirects = AtomicU64::new(0);
     thread::scope(|scope| {
@@ -86,8 +84,7 @@ fn no_redirect_that_a_stop_lets_finish_goes_uncounted() {
 
 #[test]
 fn at_most_a_second_of_clicks_dies_with_the_process() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     visit(server.address, PHONE, "", 20);
     // A plain wait, for the promise is about the clock: whoever waits until they are stored never
@@ -118,10 +115,7 @@ fn follow_until_it_stops(address: SocketAddr, served: &AtomicU64) {
 
 fn report(server: &Server, link: &Value, by: &str) -> Value {
     let (short, key) = (link["short"].as_str().unwrap(), link["manage_key"].as_str().unwrap());
-    let answer = server.ask("GET", &format!("/api/links/{short}/clicks?by={by}"));
-    let answer = answer.bearer(key).send();
-    assert_eq!(answer.status, 200, "{answer:?}");
-    answer.json()
+    server.ask("GET", &format!("/api/links/{short}/clicks?by={by}")).bearer(key).expect(200).json()
 }
 
 fn lines(report: &Value) -> Vec<(&str, u64)> {

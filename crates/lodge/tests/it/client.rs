@@ -1,6 +1,7 @@
 //! A small HTTP/1 client that sends exactly what a test says, right or wrong.
 
 use std::{
+    borrow::Borrow,
     fmt::Write as _,
     io::{self, BufRead, BufReader, Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
@@ -11,6 +12,9 @@ use serde_json::Value;
 
 /// How long a peer may be silent.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// So much of a request is shown with an answer that is not as it must be, in bytes.
+const ASKED_SHOWN: usize = 1_000;
 
 /// A request to be.
 #[derive(Debug, Clone)]
@@ -25,6 +29,8 @@ pub(crate) struct Ask {
 /// An answer, whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
+    /// The start of the request.
+    asked: String,
     /// Its status.
     pub(crate) status: u16,
     /// Its headers, names in lower case.
@@ -71,9 +77,19 @@ impl Ask {
         self.header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
     }
 
+    /// With the session's cookie.
+    pub(crate) fn session(self, token: &str) -> Self {
+        self.header("Cookie", &format!("lodge_session={token}"))
+    }
+
+    /// As a proxy on this machine hands it on from that address.
+    pub(crate) fn from(self, address: &str) -> Self {
+        self.header("X-Forwarded-For", address)
+    }
+
     /// With a body of JSON.
-    pub(crate) fn json(self, body: &Value) -> Self {
-        self.header("Content-Type", "application/json").body(body.to_string())
+    pub(crate) fn json(self, body: impl Borrow<Value>) -> Self {
+        self.header("Content-Type", "application/json").body(body.borrow().to_string())
     }
 
     /// With a form.
@@ -115,14 +131,43 @@ impl Ask {
         self.on(&mut Wire::connect(self.address)?)
     }
 
+    /// Sends it; the answer, which must have this status.
+    #[track_caller]
+    pub(crate) fn expect(&self, status: u16) -> Answer {
+        self.send().expect(status)
+    }
+
     /// Sends it on an open connection.
     pub(crate) fn on(&self, wire: &mut Wire) -> io::Result<Answer> {
-        wire.write(&self.bytes())?;
-        if self.method == "HEAD" { wire.read_head() } else { wire.read() }
+        let bytes = self.bytes();
+        wire.write(&bytes)?;
+        let answer = if self.method == "HEAD" { wire.read_head() } else { wire.read() }?;
+        let asked = String::from_utf8_lossy(&bytes[..bytes.len().min(ASKED_SHOWN)]).into_owned();
+        Ok(Answer { asked, ..answer })
     }
 }
 
 impl Answer {
+    /// The same, which must have this status.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{:?} {}\nto {}", self.headers, self.text(), self.asked);
+        self
+    }
+
+    /// The same, of which the body must hold a text.
+    #[track_caller]
+    pub(crate) fn says(&self, text: &str) -> &Self {
+        assert!(self.text().contains(text), "no {text:?} in {}\nto {}", self.text(), self.asked);
+        self
+    }
+
+    /// It must have this status and lead there.
+    #[track_caller]
+    pub(crate) fn leads_to(&self, status: u16, location: &str) {
+        assert_eq!(self.leads(), (status, Some(location)), "{}\nto {}", self.text(), self.asked);
+    }
+
     /// The value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -202,7 +247,7 @@ impl Wire {
             let Some((name, value)) = line.split_once(':') else { break };
             headers.push((name.to_lowercase(), value.trim().to_owned()));
         }
-        Ok(Answer { status, headers, body: Vec::new() })
+        Ok(Answer { asked: String::new(), status, headers, body: Vec::new() })
     }
 
     /// Reads until the server closes the connection.

@@ -67,7 +67,7 @@ fn write_until_it_dies(server: &Server, name: &str, left: &AtomicUsize) -> Vec<A
     for number in 0.. {
         let (short, target) =
             (format!("w-{name}-{number}"), format!("https://example.org/{name}/{number}"));
-        let put = server.ask("PUT", &format!("/?short={short}&long={target}"));
+        let put = server.put(&format!("/?short={short}&long={target}"));
         let Ok(answer) = put.on(&mut wire) else { break };
         assert_eq!(answer.status, 201, "{answer:?}");
         acknowledged.push((short, target));
@@ -82,6 +82,6 @@ fn read_back(address: SocketAddr, links: &[Acknowledged]) {
     let mut wire = Wire::connect(address).unwrap();
     for (short, target) in links {
         let answer = Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap();
-        assert_eq!(answer.leads(), (307, Some(target.as_str())), "{short}");
+        answer.leads_to(307, &target);
     }
 }

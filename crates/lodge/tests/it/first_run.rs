@@ -6,17 +6,16 @@ use crate::server::Lodge;
 
 #[test]
 fn the_first_link_redirects_and_still_does_after_kill_9() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let put = |long: &str| server.ask("PUT", &format!("/?short=gg&long={long}")).send().status;
+    let (lodge, server) = Lodge::new().started();
+    let put = |long: &str| server.put(&format!("/?short=gg&long={long}")).send().status;
     assert_eq!(put("google.com"), 201);
-    assert_eq!(server.get("/gg").leads(), (307, Some("https://google.com/")));
+    server.get("/gg").leads_to(307, "https://google.com/");
     assert_eq!(put("google.com"), 200, "it is so already");
     assert_eq!(put("example.org"), 409, "another's link stays");
-    assert_eq!(server.get("/gg").leads(), (307, Some("https://google.com/")));
+    server.get("/gg").leads_to(307, "https://google.com/");
     assert_eq!(server.get("/GG").status, 404, "upper and lower case are apart");
     server.kill();
-    assert_eq!(lodge.start().get("/gg").leads(), (307, Some("https://google.com/")));
+    lodge.start().get("/gg").leads_to(307, "https://google.com/");
 }
 
 #[test]
@@ -179,8 +178,7 @@ const ROUTES: &[&str] = &[
 
 #[test]
 fn links_alone_is_a_whole_shortener_and_nothing_more() {
-    let lodge = Lodge::new().with("LODGE_APPS", "links");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_APPS", "links").start();
     for path in ["/", "/new", "/login", "/api/docs", "/api/openapi.json", "/robots.txt"] {
         assert_eq!(server.get(path).status, 200, "{path}");
     }

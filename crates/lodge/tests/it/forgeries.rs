@@ -21,8 +21,7 @@ use crate::{
 /// Comes back and is refused, with nothing left of it: no session, no ticket, no flow that could be used
 /// again; the answer.
 fn assert_refused(server: &Server, mut browser: Browser, back: &Url, what: &str) -> Answer {
-    let answer = browser.get(back);
-    assert_eq!(answer.status, 403, "{what}: {answer:?}");
+    let answer = browser.get(back).expect(403);
     for cookie in ["lodge_session", "lodge_newcomer", "lodge_provider"] {
         assert_eq!(browser.cookie(server, cookie), None, "{what}");
     }
@@ -138,14 +137,13 @@ fn a_providers_own_words_are_not_repeated() {
     let back = browser.refuse_provider(&server, &there);
     assert_eq!(parameter(&back, "error"), "access_denied");
     let answer = assert_refused(&server, browser.clone(), &back, "access_denied");
-    assert!(answer.text().contains("You did not let"), "{}", answer.text());
+    answer.says("You did not let");
     assert!(!answer.text().contains(&parameter(&back, "error_description")));
     for (error, status) in [("server_error", 503), ("%3Cscript%3E", 403), ("invalid_scope", 403)] {
         let mut browser = browser.clone();
         let url = with_parameter(&back, "error", None);
         let url = format!("{url}&error={error}").parse().unwrap();
-        let answer = browser.get(&url);
-        assert_eq!(answer.status, status, "{error}");
+        let answer = browser.get(&url).expect(status);
         assert_eq!(answer.header("retry-after").is_some(), status == 503);
         let text = answer.text();
         assert!(!text.contains("<script>") && !text.contains("invalid_scope"), "{text}");
@@ -185,8 +183,7 @@ fn assert_unavailable(server: &Server, path: &str, within: Duration) {
 #[test]
 fn a_provider_that_is_not_there_holds_up_nobody() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let lodge = lost(Lodge::new(), &silent);
-    let server = lodge.start();
+    let (lodge, server) = lost(Lodge::new(), &silent).started();
     assert_unavailable(&server, "/login/by/down", Duration::from_secs(2));
     thread::scope(|scope| {
         for _ in 0..100 {

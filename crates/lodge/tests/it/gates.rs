@@ -11,14 +11,13 @@ const DAY: &str = "/skiers/3/seasons/2025/days/1/skiers/7";
 const ELSEWHERE: &str = "/skiers/4/seasons/2025/days/1/skiers/7";
 
 fn send(server: &Server, path: &str, key: Option<&str>, id: &str, lift: u32) -> Answer {
-    let ask = server.ask("POST", path).once(id);
-    let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
-    ask.json(&json!({ "time": 1, "liftID": lift })).send()
+    let ask = server.post(path).once(id);
+    key.map_or(ask.clone(), |key| ask.bearer(key)).json(json!({ "time": 1, "liftID": lift })).send()
 }
 
 fn batch(server: &Server, key: &str, lines: &[Value]) -> (u16, Vec<u64>) {
     let body = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let ask = server.ask("POST", "/api/rides").bearer(key);
+    let ask = server.post("/api/rides").bearer(key);
     let answer = ask.header("Content-Type", "application/x-ndjson").body(body).send();
     let text = answer.text();
     let status = |line| serde_json::from_str::<Value>(line).unwrap()["status"].as_u64();
@@ -31,13 +30,11 @@ fn line(id: &str, resort: u32) -> Value {
 
 #[test]
 fn ids_of_a_gates_events_are_none_of_anothers() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let (north, south) = (lodge.gate("north", &[]), lodge.gate("south", &[]));
     for (key, lift) in [(None, 1), (Some(north.as_str()), 2), (Some(south.as_str()), 3)] {
         for replayed in [None, Some("true")] {
-            let answer = send(&server, DAY, key, "17", lift);
-            assert_eq!(answer.status, 201, "{answer:?}");
+            let answer = send(&server, DAY, key, "17", lift).expect(201);
             assert_eq!(answer.header("idempotency-replayed"), replayed, "{lift}");
         }
     }
@@ -57,8 +54,7 @@ fn ids_of_a_gates_events_are_none_of_anothers() {
 
 #[test]
 fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let key = lodge.gate("north", &["--resort", "3"]);
     assert_eq!(send(&server, DAY, Some(&key), "a", 1).status, 201);
     let other = send(&server, ELSEWHERE, Some(&key), "b", 1);
@@ -67,14 +63,12 @@ fn a_gate_of_a_resort_sends_rides_of_that_resort_alone() {
     let lines = [line("c", 3), line("d", 4), json!({ "void": "a" }), line("e", 99)];
     assert_eq!(batch(&server, &key, &lines), (400, vec![201, 403, 201, 400]));
     assert_eq!(server.get(ELSEWHERE).status, 404);
-    let ran = lodge.run(&["admin", "gate", "create", "nowhere", "--resort", "11"]);
-    assert!(ran.code == 1 && ran.err.contains("from 1 to 10"), "{ran:?}");
+    lodge.run(&["admin", "gate", "create", "nowhere", "--resort", "11"]).fails("from 1 to 10");
 }
 
 #[test]
 fn a_revoked_gate_sends_nothing_any_more() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let (north, south) = (lodge.gate("north", &[]), lodge.gate("south", &["--resort", "3"]));
     assert_eq!(send(&server, DAY, Some(&north), "a", 1).status, 201);
     lodge.admin(&["gate", "revoke", "north"]);
@@ -98,21 +92,19 @@ fn a_revoked_gate_sends_nothing_any_more() {
 
 #[test]
 fn whoever_shows_a_key_that_is_no_gates_is_refused() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let gates_key = lodge.gate("north", &[]);
     let wrong = format!("{}x", &gates_key[..53]);
     let api_key = lodge.key("me");
     for key in ["", "lodge_gate_", "lodge_gate_x", &wrong, &api_key, "session_x", "manage_x"] {
-        let answer = send(&server, DAY, Some(key), "a", 1);
-        assert_eq!(answer.status, 401, "{key}");
+        let answer = send(&server, DAY, Some(key), "a", 1).expect(401);
         assert!(
             answer.json()["message"].is_string() && answer.header("www-authenticate").is_some()
         );
         assert_eq!(batch(&server, key, &[]).0, 401, "{key}");
     }
-    let basic = server.ask("POST", DAY).header("Authorization", "Basic bWU6bWU=");
-    assert_eq!(basic.json(&json!({ "time": 1, "liftID": 1 })).send().status, 401);
+    let basic = server.post(DAY).header("Authorization", "Basic bWU6bWU=");
+    basic.json(json!({ "time": 1, "liftID": 1 })).expect(401);
     assert_eq!(server.get(DAY).status, 404, "nothing of it was kept");
     let elsewhere = server.ask("GET", "/api/links").bearer(&gates_key).send();
     assert_eq!(elsewhere.status, 401, "a gate's key opens nothing else");
@@ -120,13 +112,11 @@ fn whoever_shows_a_key_that_is_no_gates_is_refused() {
 
 #[test]
 fn where_keys_are_required_nobody_sends_without_one() {
-    let lodge = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true").started();
     let key = lodge.gate("north", &[]);
     let answer = send(&server, DAY, None, "a", 1);
     assert!(answer.status == 401 && answer.json()["message"].is_string(), "{answer:?}");
-    let without = server.ask("POST", "/api/rides").body(format!("{}\n", line("a", 3))).send();
-    assert_eq!(without.status, 401);
+    server.post("/api/rides").body(format!("{}\n", line("a", 3))).expect(401);
     assert_eq!(send(&server, DAY, Some(&key), "a", 1).status, 201);
     assert_eq!(batch(&server, &key, &[line("b", 3)]), (200, vec![201]));
     assert_eq!(server.get(DAY).json(), json!(10), "reading needs none");
@@ -134,8 +124,7 @@ fn where_keys_are_required_nobody_sends_without_one() {
 
 #[test]
 fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let first = lodge.gate("north", &["--resort", "3"]);
     assert_eq!(send(&server, DAY, Some(&first), "a", 1).status, 201);
     let renew = || lodge.admin(&["gate", "renew", "north"]).trim().to_owned();
@@ -146,8 +135,7 @@ fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
     assert_eq!(send(&server, ELSEWHERE, Some(&second), "b", 1).status, 403);
     lodge.admin(&["gate", "revoke", "north"]);
     assert_eq!(send(&server, DAY, Some(&second), "b", 1).status, 401);
-    let taken = lodge.run(&["admin", "gate", "create", "north"]);
-    assert!(taken.code == 1 && taken.err.contains("renew it"), "{taken:?}");
+    lodge.run(&["admin", "gate", "create", "north"]).fails("renew it");
     assert_eq!(server.stop(), Some(0));
 
     let third = renew();
@@ -157,14 +145,12 @@ fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
         assert_eq!(send(&server, DAY, Some(old), "b", 1).status, 401);
     }
     assert!(lodge.admin(&["gate", "list"]).ends_with("\tlive\n"));
-    let absent = lodge.run(&["admin", "gate", "renew", "west"]);
-    assert!(absent.code == 1 && absent.err.contains("no gate of that name"), "{absent:?}");
+    lodge.run(&["admin", "gate", "renew", "west"]).fails("no gate of that name");
 }
 
 #[test]
 fn a_resort_that_a_gate_cannot_have_is_named_as_it_was_given() {
     let lodge = Lodge::new();
     assert_eq!(lodge.start().stop(), Some(0));
-    let ran = lodge.run(&["admin", "gate", "create", "x", "--resort", "99"]);
-    assert!(ran.code == 1 && ran.err.contains("--resort: must be"), "{ran:?}");
+    lodge.run(&["admin", "gate", "create", "x", "--resort", "99"]).fails("--resort: must be");
 }

@@ -15,11 +15,9 @@ use crate::{
 
 #[test]
 fn a_client_generated_from_the_document_drives_the_whole_of_the_courses_api() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let gate = lodge.gate("north", &["--resort", "3"]);
-    let document = lodge.file("openapi.json");
-    fs::write(&document, server.get("/api/openapi.json").body).unwrap();
+    let document = lodge.write("openapi.json", server.get("/api/openapi.json").body);
     let client = lodge.file("lodge_client");
     let generator = generator();
     let config = generator.join("generator.yml");

@@ -8,7 +8,7 @@ use crate::{
 };
 
 fn put(server: &Server, number: usize) -> Ask {
-    server.ask("PUT", &format!("/?short=s{number}&long=example.org"))
+    server.put(&format!("/?short=s{number}&long=example.org"))
 }
 
 fn is_refused(answer: &Answer) {
@@ -19,11 +19,8 @@ fn is_refused(answer: &Answer) {
 
 #[test]
 fn an_address_behind_the_proxy_creates_so_many_links_a_minute_and_others_as_many() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5");
-    let server = lodge.start();
-    let from = |address: &str, number: usize| {
-        put(&server, number).header("X-Forwarded-For", address).send()
-    };
+    let server = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5").start();
+    let from = |address: &str, number: usize| put(&server, number).from(address).send();
     for number in 0..5 {
         assert_eq!(from("203.0.113.9, 198.51.100.1", number).status, 201);
     }
@@ -31,9 +28,9 @@ fn an_address_behind_the_proxy_creates_so_many_links_a_minute_and_others_as_many
     is_refused(&refused);
     assert_eq!(refused.header("content-type"), Some("application/problem+json"));
     let link = json!({ "target": "example.org" });
-    let post = |path: &str| server.ask("POST", path).header("X-Forwarded-For", "198.51.100.1");
+    let post = |path: &str| server.post(path).from("198.51.100.1");
     is_refused(&post("/api/links").json(&link).send());
-    is_refused(&post("/api/bulk/links").json(&json!({ "links": [link] })).send());
+    is_refused(&post("/api/bulk/links").json(json!({ "links": [link] })).send());
     let page = post("/links").browser().form("target=example.org").send();
     is_refused(&page);
     assert!(page.text().starts_with("<!doctype html>"));
@@ -41,33 +38,28 @@ fn an_address_behind_the_proxy_creates_so_many_links_a_minute_and_others_as_many
 
     assert_eq!(from("198.51.100.2", 5).status, 201, "another address");
     let forwarded = "for=198.51.100.3;proto=https";
-    assert_eq!(put(&server, 6).header("Forwarded", forwarded).send().status, 201);
+    put(&server, 6).header("Forwarded", forwarded).expect(201);
     assert_eq!(server.get("/s0").status, 307);
-    let follow = server.ask("GET", "/s0").header("X-Forwarded-For", "198.51.100.1").send();
+    let follow = server.ask("GET", "/s0").from("198.51.100.1").send();
     assert_eq!(follow.status, 307, "following is free");
 }
 
 #[test]
 fn this_machine_and_holders_of_keys_are_not_limited() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5").started();
     for number in 0..30 {
-        assert_eq!(put(&server, number).send().status, 201);
+        put(&server, number).expect(201);
     }
     let key = lodge.key("me");
     for number in 30..60 {
-        let ask = put(&server, number).header("X-Forwarded-For", "198.51.100.1").bearer(&key);
-        assert_eq!(ask.send().status, 201);
+        put(&server, number).from("198.51.100.1").bearer(&key).expect(201);
     }
 }
 
 #[test]
 fn an_ipv6_subscriber_is_one_client() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "3");
-    let server = lodge.start();
-    let from = |address: &str, number: usize| {
-        put(&server, number).header("X-Forwarded-For", address).send()
-    };
+    let server = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "3").start();
+    let from = |address: &str, number: usize| put(&server, number).from(address).send();
     for number in 0..3 {
         assert_eq!(from(&format!("2001:db8::{number}"), number).status, 201);
     }
@@ -77,12 +69,10 @@ fn an_ipv6_subscriber_is_one_client() {
 
 #[test]
 fn a_bulk_counts_for_every_link_in_it() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "5").start();
     let bulk = |count: usize| {
         let links = json!({ "links": vec![json!({ "target": "example.org" }); count] });
-        let ask = server.ask("POST", "/api/bulk/links").header("X-Forwarded-For", "198.51.100.1");
-        ask.json(&links).send()
+        server.post("/api/bulk/links").from("198.51.100.1").json(&links).send()
     };
     assert_eq!(bulk(4).json()["created"], 4);
     is_refused(&bulk(4));
@@ -91,13 +81,11 @@ fn a_bulk_counts_for_every_link_in_it() {
 
 #[test]
 fn passwords_and_keys_cannot_be_guessed_at_speed() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").started();
     server.create(&json!({ "target": "example.org", "short": "door", "password": "right" }));
     let key = lodge.key("me");
-    let attempt = |address: &str, path: &str, form: &str| {
-        server.ask("POST", path).header("X-Forwarded-For", address).form(form).send()
-    };
+    let attempt =
+        |address: &str, path: &str, form: &str| server.post(path).from(address).form(form).send();
     for _ in 0..3 {
         assert_eq!(attempt("198.51.100.1", "/door", "password=wrong").status, 403);
     }
@@ -112,11 +100,10 @@ fn passwords_and_keys_cannot_be_guessed_at_speed() {
 
 #[test]
 fn a_link_is_not_given_passwords_at_speed() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").start();
     let link = server.create(&json!({ "target": "example.org", "short": "door" }));
     let edit = |body: serde_json::Value| {
-        let ask = server.ask("PATCH", "/api/links/door").header("X-Forwarded-For", "198.51.100.1");
+        let ask = server.patch("/api/links/door").from("198.51.100.1");
         ask.bearer(link["manage_key"].as_str().unwrap()).json(&body).send()
     };
     for number in 0..3 {

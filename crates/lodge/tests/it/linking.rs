@@ -21,8 +21,7 @@ fn assert_not_linked(server: &Server, token: &str, answer: &Answer, why: &str) {
 #[test]
 fn a_session_alone_links_no_provider() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let token = server.member("ada");
     let mut browser = Browser::signed_in(&server, &token);
     for password in ["", "a guess", &"x".repeat(200)] {
         let answer = ask_to_link(&server, &mut browser, "open", password);
@@ -51,9 +50,9 @@ fn who_has_no_password_links_soon_after_a_sign_in() {
     age(9 * 60);
     begin_to_link(&server, &mut browser, "plain");
     age(61);
-    let answer = ask_to_link(&server, &mut browser, "plain", "");
-    assert_eq!(answer.status, 403);
-    assert!(answer.text().contains("Sign in again by your provider first."), "{}", answer.text());
+    ask_to_link(&server, &mut browser, "plain", "")
+        .expect(403)
+        .says("Sign in again by your provider first.");
     assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
     assert_eq!(browser.sign_in_by(&server, "open", "ada").status, 303);
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
@@ -63,17 +62,14 @@ fn who_has_no_password_links_soon_after_a_sign_in() {
 fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     Browser::default().sign_up_by(&server, "open", "grace");
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let token = server.member("ada");
     let mut browser = Browser::signed_in(&server, &token);
-    let answer = link(&server, &mut browser, "open", "grace");
-    assert_eq!(answer.status, 409);
+    let answer = link(&server, &mut browser, "open", "grace").expect(409);
     assert_not_linked(&server, &token, &answer, "This opens another account already.");
     let mut browser = Browser::signed_in(&server, &token);
     let there = begin_to_link(&server, &mut browser, "open");
     let back = browser.refuse_provider(&server, &there);
-    let answer = browser.get(&back);
-    assert_eq!(answer.status, 403);
+    let answer = browser.get(&back).expect(403);
     assert_not_linked(&server, &token, &answer, "You did not let the provider say who you are.");
     let answer = Browser::default().get(&back);
     assert!(answer.text().contains("That did not sign you in"), "nobody is signed in there");
@@ -91,14 +87,14 @@ fn a_recovered_account_has_one_way_in() {
     let code = lodge.admin(&["user", "reset", "ada"]);
     let new = "another in the fog";
     let wish = json!({ "username": "ada", "code": code.trim(), "new": new });
-    assert_eq!(server.ask("POST", "/api/password").json(&wish).send().status, 204);
+    server.post("/api/password").json(&wish).expect(204);
     assert_eq!(mallory.get(&late).status, 403, "what was begun before ends with it");
     for way in ["open", "plain"] {
         let answer = Browser::default().sign_in_by(&server, way, "mallory");
         assert_eq!(answer.location(), Some("/signup/name"), "{way}: nobody's now");
     }
     let session = json!({ "username": "ada", "password": new });
-    let answer = server.ask("POST", "/api/session").json(&session).send().json();
+    let answer = server.post("/api/session").json(&session).send().json();
     assert_eq!(issuers(&server, answer["token"].as_str().unwrap()), [""; 0]);
 }
 
@@ -113,11 +109,10 @@ fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
     assert!(text.contains("id=\"ways-error\"") && text.contains("set a password first"), "{text}");
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
     for time in ["first", "second"] {
-        let answer = unlink_on_page(&server, &mut browser, &provider.issuer);
-        assert_eq!(answer.leads(), (303, Some("/account")), "{time}");
+        unlink_on_page(&server, &mut browser, &provider.issuer).leads_to(303, "/account");
     }
-    let answer = unlink_on_page(&server, &mut Browser::default(), &provider.issuer);
-    assert_eq!(answer.leads(), (303, Some("/login?next=/account")));
+    unlink_on_page(&server, &mut Browser::default(), &provider.issuer)
+        .leads_to(303, "/login?next=/account");
 }
 
 #[test]
@@ -127,8 +122,7 @@ fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
     let token = browser.sign_up_by(&server, "open", "ada");
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
     drop(server);
-    let lodge = with_providers(lodge, |secret| json!([provider.settings(secret)[0]]));
-    let server = lodge.start();
+    let server = with_providers(lodge, |secret| json!([provider.settings(secret)[0]])).start();
     let mut browser = Browser::signed_in(&server, &token);
     let former = format!("{}/plain", provider.issuer);
     let page = browser.open(&server, "/account").text();
@@ -143,8 +137,7 @@ fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
 #[test]
 fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let token = server.member("ada");
     let leads_away = |answer: &Answer| {
         let policy = answer.header("content-security-policy").unwrap();
         policy.contains("form-action 'self' http: https:;")
@@ -162,8 +155,7 @@ fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
     }
     assert!(!leads_away(&browser.open(&server, "/login")));
     drop(server);
-    let lodge = lodge.with("LODGE_ACCOUNTS_PROVIDERS", "[]");
-    let server = lodge.start();
+    let server = lodge.with("LODGE_ACCOUNTS_PROVIDERS", "[]").start();
     let mut browser = Browser::signed_in(&server, &token);
     assert!(!leads_away(&browser.open(&server, "/account")));
 }
@@ -171,8 +163,7 @@ fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
 #[test]
 fn an_address_goes_to_providers_and_back_so_often_a_minute() {
     let provider = OpenIdProvider::start();
-    let lodge = provider.lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3");
-    let server = lodge.start();
+    let server = provider.lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").start();
     made(&server, "ada");
     let cookie = format!("lodge_session={}", token(&server, "ada"));
     let there = ("GET", "/login/by/open");

@@ -10,8 +10,7 @@ use crate::{
 
 #[test]
 fn requests_and_their_latency_are_measured_redirects_too() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     for _ in 0..25 {
         server.get("/gg");
@@ -43,11 +42,9 @@ fn requests_and_their_latency_are_measured_redirects_too() {
 
 #[test]
 fn the_public_listener_tells_nothing_of_that() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for path in ["/metrics", "/health/live", "/health/ready", "/health"] {
-        let answer = server.get(path);
-        assert_eq!(answer.status, 404, "{path}");
+        let answer = server.get(path).expect(404);
         assert!(!answer.text().contains("lodge_http"), "{path}");
     }
     assert_eq!(server.ops("/metrics").status, 200);
@@ -58,8 +55,7 @@ fn the_public_listener_tells_nothing_of_that() {
 
 #[test]
 fn a_request_keeps_the_id_that_the_proxy_gave_it() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     for path in ["/gg", "/gg", "/gg+", "/nobody", "/api/links/gg"] {
         let answer = server.ask("GET", path).header("X-Request-Id", "from-the-proxy").send();
@@ -71,8 +67,7 @@ fn a_request_keeps_the_id_that_the_proxy_gave_it() {
 
 #[test]
 fn a_request_is_found_in_the_log_by_its_id() {
-    let lodge = Lodge::new().with("LODGE_LOG_REQUESTS", "true");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_LOG_REQUESTS", "true").start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let own = server.get("/gg").header("x-request-id").unwrap().to_owned();
     let given = server.ask("GET", "/gg").header("X-Request-Id", "from-the-proxy").send();
@@ -85,8 +80,7 @@ fn a_request_is_found_in_the_log_by_its_id() {
 #[test]
 fn each_section_of_a_request_about_accounts_is_measured() {
     let (_tiers, accounts, web) = Tiers::new().start();
-    made(&web, "ada");
-    let token = token(&web, "ada");
+    let token = web.member("ada");
     for _ in 0..10 {
         assert!(opens(&web, &token));
     }
@@ -130,8 +124,7 @@ fn is_measured(server: &Server, section: &str, at_least: f64) {
 
 #[test]
 fn what_came_of_events_about_rides_is_counted_from_the_start() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let counted = || {
         ["stored", "duplicate", "refused"].map(|outcome| {
             let series = format!("lodge_rides_events_total{{outcome=\"{outcome}\"}} ");
@@ -142,8 +135,8 @@ fn what_came_of_events_about_rides_is_counted_from_the_start() {
     assert_eq!(counted(), [Some(0); 3]);
     assert!(server.ops("/metrics").text().contains("\nlodge_rides_limited_total 0\n"));
     let send = |once: &str, lift: u32| {
-        let ask = server.ask("POST", "/skiers/3/seasons/2025/days/1/skiers/7").once(once);
-        ask.json(&json!({ "time": 1, "liftID": lift })).send().status
+        let ask = server.post("/skiers/3/seasons/2025/days/1/skiers/7").once(once);
+        ask.json(json!({ "time": 1, "liftID": lift })).send().status
     };
     assert_eq!([send("a", 1), send("b", 1), send("a", 1)], [201; 3]);
     assert_eq!([send("a", 2), send("c", 99)], [400; 2]);

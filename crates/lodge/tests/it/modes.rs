@@ -6,9 +6,8 @@ use crate::server::Lodge;
 
 #[test]
 fn in_replace_mode_the_newest_put_wins_and_nothing_else_changes_links() {
-    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
-    let server = lodge.start();
-    let put = |long: &str| server.ask("PUT", &format!("/?short=gg&long={long}")).send().status;
+    let (lodge, server) = Lodge::new().with("LODGE_LINKS_MODE", "replace").started();
+    let put = |long: &str| server.put(&format!("/?short=gg&long={long}")).send().status;
     for number in 0..20 {
         assert_eq!(put(&format!("example.org/{number}")), 201);
         let location = format!("https://example.org/{number}");
@@ -19,39 +18,34 @@ fn in_replace_mode_the_newest_put_wins_and_nothing_else_changes_links() {
     for (method, body) in [("PATCH", "{\"target\":\"evil.example\"}"), ("DELETE", "")] {
         let ask = server.ask(method, "/api/links/gg").bearer(&key);
         let ask = if body.is_empty() { ask } else { ask.body(body) };
-        let answer = ask.send();
-        assert_eq!(answer.status, 403, "{method}: {answer:?}");
+        ask.expect(403);
     }
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     assert_eq!(server.get("/gg").location(), Some("https://example.org/19"));
 }
 
 #[test]
 fn in_replace_mode_nobody_holds_on_to_a_link() {
-    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_LINKS_MODE", "replace").started();
     let owner = lodge.key("owner");
     let wanted = json!({ "target": "example.org" });
-    let link = server.ask("POST", "/api/links").bearer(&owner).json(&wanted).send().json();
+    let link = server.post("/api/links").bearer(&owner).json(&wanted).send().json();
     assert_eq!(link.get("manage_key"), None, "it would open nothing");
     let path = format!("/api/links/{}", link["short"].as_str().unwrap());
     let edit = json!({ "target": "evil.example" });
     for key in [owner.as_str(), "manage_x"] {
-        assert_eq!(server.ask("PATCH", &path).bearer(key).json(&edit).send().status, 403, "{key}");
-        assert_eq!(server.ask("DELETE", &path).bearer(key).send().status, 403, "{key}");
+        server.patch(&path).bearer(key).json(&edit).expect(403);
+        server.delete(&path).bearer(key).expect(403);
     }
     let short = link["short"].as_str().unwrap();
-    let put = server.ask("PUT", &format!("/?short={short}&long=example.com")).send();
-    assert_eq!(put.status, 201, "{put:?}");
+    server.put(&format!("/?short={short}&long=example.com")).expect(201);
     assert_eq!(server.get(&format!("/{short}")).location(), Some("https://example.com/"));
 }
 
 #[test]
 fn in_replace_mode_a_link_that_is_made_on_the_page_is_everybodys() {
-    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
-    let server = lodge.start();
-    let made = server.ask("POST", "/links").browser().form("target=example.org&short=gg").send();
+    let server = Lodge::new().with("LODGE_LINKS_MODE", "replace").start();
+    let made = server.post("/links").browser().form("target=example.org&short=gg").send();
     assert_eq!((made.status, made.location()), (303, Some("/gg+")));
     assert_eq!(made.header("set-cookie"), None);
     let seen = server.ask("GET", "/gg+").browser().send();
@@ -62,48 +56,43 @@ fn in_replace_mode_a_link_that_is_made_on_the_page_is_everybodys() {
 
 #[test]
 fn links_that_have_owners_are_not_opened_to_everybody_by_a_setting() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     server.kill();
     let lodge = lodge.with("LODGE_LINKS_MODE", "replace");
     let refused = lodge.run(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"]);
     assert_ne!(refused.code, 0);
     assert!(refused.err.contains("links.mode is not the one"), "{}", refused.err);
-    let server = lodge.with("LODGE_LINKS_MODE", "claim").start();
-    assert_eq!(server.get("/gg").status, 307);
+    assert_eq!(lodge.with("LODGE_LINKS_MODE", "claim").start().get("/gg").status, 307);
 }
 
 #[test]
 fn in_claim_mode_nobody_overwrites_anothers_link() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
     let put = |key: &str, long: &str| {
-        server.ask("PUT", &format!("/?short=gg&long={long}")).bearer(key).send().status
+        server.put(&format!("/?short=gg&long={long}")).bearer(key).send().status
     };
     assert_eq!(put(&mine, "example.org"), 201);
     assert_eq!(put(&theirs, "evil.example"), 409);
     assert_eq!(put(&mine, "example.com"), 409, "not even its owner: PUT claims, PATCH changes");
     let wanted = json!({ "target": "evil.example", "short": "gg" });
-    assert_eq!(server.ask("POST", "/api/links").bearer(&theirs).json(&wanted).send().status, 409);
+    server.post("/api/links").bearer(&theirs).json(&wanted).expect(409);
     assert_eq!(server.get("/gg").location(), Some("https://example.org/"));
 }
 
 #[test]
 fn without_anonymous_creation_only_keys_create() {
-    let lodge = Lodge::new().with("LODGE_LINKS_ANONYMOUS_CREATION", "false");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_LINKS_ANONYMOUS_CREATION", "false").started();
     let key = lodge.key("me");
     let link = json!({ "target": "example.org" });
-    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 401);
-    assert_eq!(server.ask("POST", "/api/links").json(&link).send().status, 401);
+    server.put("/?short=gg&long=example.org").expect(401);
+    server.post("/api/links").json(&link).expect(401);
     let bulk = json!({ "links": [link] });
-    assert_eq!(server.ask("POST", "/api/bulk/links").json(&bulk).send().status, 401);
-    let form = server.ask("POST", "/links").form("target=example.org").send();
-    assert_eq!(form.status, 401);
-    let forged = server.ask("POST", "/api/links").bearer("manage_x").json(&link).send();
+    server.post("/api/bulk/links").json(&bulk).expect(401);
+    server.post("/links").form("target=example.org").expect(401);
+    let forged = server.post("/api/links").bearer("manage_x").json(&link).send();
     assert_eq!(forged.status, 401, "a manage key creates nothing");
     assert_eq!(server.links_stored(), 0);
-    assert_eq!(server.ask("POST", "/api/links").bearer(&key).json(&link).send().status, 201);
+    server.post("/api/links").bearer(&key).json(&link).expect(201);
 }

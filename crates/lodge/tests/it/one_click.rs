@@ -21,8 +21,7 @@ const CLIENTS: usize = 100;
 
 #[test]
 fn a_one_click_link_redirects_one_of_a_hundred_simultaneous_clients() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for short in ["once-1", "once-2", "once-3"] {
         server.create(&json!({ "target": "example.org", "short": short, "max_clicks": 1 }));
         let mut statuses = ask_at_once(server.address, short);
@@ -35,8 +34,7 @@ fn a_one_click_link_redirects_one_of_a_hundred_simultaneous_clients() {
 
 #[test]
 fn a_five_click_link_redirects_five_times() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "five", "max_clicks": 5 }));
     let statuses = ask_at_once(server.address, "five");
     assert_eq!(statuses.iter().filter(|status| **status == 307).count(), 5);

@@ -21,8 +21,7 @@ const GROWTH_BYTES_MAX: u64 = 64 << 20;
 #[test]
 fn connections_past_the_limit_are_refused_and_the_others_served() {
     const LIMIT: usize = 50;
-    let lodge = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", &LIMIT.to_string());
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", &LIMIT.to_string()).start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     eventually_true("its connection is closed", || server.metric("lodge_http_connections ") < 1.5);
 
@@ -58,8 +57,7 @@ fn connections_past_the_limit_are_refused_and_the_others_served() {
 
 #[test]
 fn two_gigabytes_of_body_are_refused_and_memory_stays_flat() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let before = server.memory_bytes();
     let declared = "Content-Length: 2000000000";
@@ -93,8 +91,7 @@ fn two_gigabytes_of_body_are_refused_and_memory_stays_flat() {
 
 #[test]
 fn bodies_that_stall_keep_no_room_from_the_others() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let stalled: Vec<Wire> = (0..100)
         .map(|number| {
             let length =
@@ -142,8 +139,7 @@ fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
 #[test]
 fn a_peer_that_asks_and_does_not_read_is_not_served_ahead() {
     const ASKED: usize = 500;
-    let lodge = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").start();
     let mut deaf = Wire::connect(server.address).unwrap();
     deaf.write(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED)).unwrap();
     let answered = || {
@@ -176,7 +172,7 @@ fn hashing_is_refused_past_its_queue_and_redirects_go_on() {
     server.create(&json!({ "target": "example.org", "short": "door", "password": "right" }));
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let statuses: Vec<u16> = thread::scope(|scope| {
-        let ask = || server.ask("POST", "/door").form("password=right").send();
+        let ask = || server.post("/door").form("password=right").send();
         let clients: Vec<_> = (0..40).map(|_| scope.spawn(ask)).collect();
         for _ in 0..20 {
             assert_eq!(server.get("/gg").status, 307);
@@ -198,7 +194,7 @@ fn a_board_that_is_read_too_much_refuses_that_and_other_apps_answer_all() {
     let lodge =
         board::lodge().with("LODGE_EMBEDDED_READERS", "1").with("LODGE_EMBEDDED_QUEUE_MAX", "4");
     let server = lodge.start();
-    let ada = board::member(&server, "ada");
+    let ada = server.member("ada");
     for number in 0..100 {
         board::posted(&server, &ada, &number.to_string(), &"all work and no play ".repeat(90));
     }

@@ -5,16 +5,12 @@ use serde_json::{Value, json};
 use crate::server::{Lodge, Server, eventually_true};
 
 fn create(server: &Server, key: &str, link: &Value) -> Value {
-    let answer = server.ask("POST", "/api/links").bearer(key).json(link).send();
-    assert_eq!(answer.status, 201, "{answer:?}");
-    answer.json()
+    server.post("/api/links").bearer(key).json(link).expect(201).json()
 }
 
 /// The shorts of one page, and the next one.
 fn list(server: &Server, key: &str, query: &str) -> (Vec<String>, Option<String>) {
-    let answer = server.ask("GET", &format!("/api/links?{query}")).bearer(key).send();
-    assert_eq!(answer.status, 200, "{query}: {answer:?}");
-    let page = answer.json();
+    let page = server.ask("GET", &format!("/api/links?{query}")).bearer(key).expect(200).json();
     let links = page["links"].as_array().unwrap().iter();
     let shorts = links.map(|link| link["short"].as_str().unwrap().to_owned()).collect();
     (shorts, page["next"].as_str().map(str::to_owned))
@@ -26,8 +22,7 @@ fn shorts(server: &Server, key: &str, query: &str) -> Vec<String> {
 
 #[test]
 fn a_list_is_complete_newest_first_page_by_page() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     let made: Vec<String> = (0..25).map(|number| format!("l{number:02}")).collect();
     for short in &made {
@@ -54,8 +49,7 @@ fn a_list_is_complete_newest_first_page_by_page() {
 
 #[test]
 fn a_list_can_be_narrowed_by_tag_prefix_and_words() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     for (short, target, tags) in [
         ("summer-1", "https://example.org/lifts/gondola", vec!["summer", "print"]),
@@ -80,17 +74,16 @@ fn a_list_can_be_narrowed_by_tag_prefix_and_words() {
     }
     let edit = json!({ "tags": ["autumn"], "target": "https://example.org/cabins" });
     let path = "/api/links/summer-1";
-    assert_eq!(server.ask("PATCH", path).bearer(&key).json(&edit).send().status, 200);
+    server.patch(path).bearer(&key).json(&edit).expect(200);
     assert_eq!(shorts(&server, &key, "tag=summer"), ["summer-2"]);
     assert_eq!(shorts(&server, &key, "tag=autumn&search=cabins"), ["summer-1"]);
-    assert_eq!(server.ask("DELETE", path).bearer(&key).send().status, 204);
+    server.delete(path).bearer(&key).expect(204);
     assert_eq!(shorts(&server, &key, "search=cabins"), [""; 0]);
 }
 
 #[test]
 fn nobody_sees_or_changes_what_is_not_theirs() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let (mine, theirs) = (lodge.key("me"), lodge.key("they"));
     let tags = json!(["private"]);
     let link = create(
@@ -105,7 +98,7 @@ fn nobody_sees_or_changes_what_is_not_theirs() {
     assert_eq!(shorts(&server, &theirs, "search=mine"), [""; 0]);
     assert_eq!(server.get("/api/links").status, 401);
     let manage_key = link["manage_key"].as_str().unwrap();
-    assert_eq!(server.ask("GET", "/api/links").bearer(manage_key).send().status, 401);
+    server.ask("GET", "/api/links").bearer(manage_key).expect(401);
 
     let public = server.get("/api/links/mine").json();
     for hidden in ["tags", "manage_key", "version", "clicks_used"] {
@@ -124,32 +117,30 @@ fn nobody_sees_or_changes_what_is_not_theirs() {
         for key in foreign {
             let ask = server.ask(method, path).bearer(key);
             let ask = if method == "PATCH" { ask.json(&edit) } else { ask };
-            assert_eq!(ask.send().status, 403, "{method} {path} {key}");
+            ask.expect(403);
         }
         for key in ["lodge_x", "x", ""] {
             let ask = server.ask(method, path).bearer(key);
             let ask = if method == "PATCH" { ask.json(&edit) } else { ask };
-            assert_eq!(ask.send().status, 401, "{method} {path} {key}");
+            ask.expect(401);
         }
         let ask = server.ask(method, path);
         let ask = if method == "PATCH" { ask.json(&edit) } else { ask };
         assert_eq!(ask.send().status, 401, "{method} {path} without a key");
     }
     for key in [other["manage_key"].as_str().unwrap(), "manage_x"] {
-        assert_eq!(server.ask("GET", "/api/links/mine").bearer(key).send().status, 403);
+        server.ask("GET", "/api/links/mine").bearer(key).expect(403);
     }
     assert_eq!(server.get("/mine").location(), Some("https://example.org/mine"));
-    assert_eq!(server.ask("DELETE", "/api/links/mine").bearer(&mine).send().status, 204);
+    server.delete("/api/links/mine").bearer(&mine).expect(204);
 }
 
 #[test]
 fn pages_open_only_to_those_whose_links_they_are() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let link = server
         .create(&json!({ "target": "https://secret.example/", "short": "mine", "max_clicks": 5 }));
-    let signed_out = server.ask("GET", "/links").browser().send();
-    assert_eq!(signed_out.leads(), (303, Some("/login?next=/links")));
+    server.ask("GET", "/links").browser().send().leads_to(303, "/login?next=/links");
     for path in ["/links/mine", "/links/mine/stats"] {
         let page = server.ask("GET", path).browser().send();
         assert!(!page.text().contains("secret.example"), "{path}");
@@ -157,32 +148,31 @@ fn pages_open_only_to_those_whose_links_they_are() {
     for (path, form) in
         [("/links/mine", "target=evil.example"), ("/links/mine/delete", "version=1")]
     {
-        assert_eq!(server.ask("POST", path).form(form).send().status, 403, "{path}");
+        server.post(path).form(form).expect(403);
     }
-    let wrong = server.ask("POST", "/links/mine/open").form("manage_key=manage_x").send();
+    let wrong = server.post("/links/mine/open").form("manage_key=manage_x").send();
     assert_eq!((wrong.status, wrong.header("set-cookie")), (403, None));
     let form = format!("manage_key={}", link["manage_key"].as_str().unwrap());
-    let right = server.ask("POST", "/links/mine/open").form(&form).send();
-    assert_eq!(right.leads(), (303, Some("/links/mine")));
+    let right = server.post("/links/mine/open").form(&form).send();
+    right.leads_to(303, "/links/mine");
     let cookie = right.header("set-cookie").unwrap();
     for part in ["HttpOnly", "SameSite=Strict", "Path=/links/mine"] {
         assert!(cookie.contains(part), "{cookie}");
     }
     let cookie = cookie.split(';').next().unwrap();
     let page = server.ask("GET", "/links/mine").header("Cookie", cookie).send();
-    assert!(page.text().contains("secret.example"));
-    let api = server.ask("DELETE", "/api/links/mine").header("Cookie", cookie).send();
+    page.says("secret.example");
+    let api = server.delete("/api/links/mine").header("Cookie", cookie).send();
     assert_eq!(api.status, 401, "cookies are for pages alone");
 }
 
 #[test]
 fn a_revoked_key_and_its_session_open_nothing_within_a_second() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     create(&server, &key, &json!({ "target": "example.org", "short": "mine" }));
-    let signed_in = server.ask("POST", "/login").form(&format!("api_key={key}")).send();
-    assert_eq!(signed_in.leads(), (303, Some("/links")));
+    let signed_in = server.post("/login").form(&format!("api_key={key}")).send();
+    signed_in.leads_to(303, "/links");
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let page = || server.ask("GET", "/links").header("Cookie", &cookie).send().status;
     let api = || server.ask("GET", "/api/links").bearer(&key).send().status;
@@ -192,10 +182,9 @@ fn a_revoked_key_and_its_session_open_nothing_within_a_second() {
     let began = std::time::Instant::now();
     eventually_true("the key opens nothing", || api() == 401 && page() == 303);
     assert!(began.elapsed().as_secs_f64() < 1.0, "{:?}", began.elapsed());
-    assert_eq!(server.ask("DELETE", "/api/links/mine").bearer(&key).send().status, 401);
+    server.delete("/api/links/mine").bearer(&key).expect(401);
     assert_eq!(server.get("/mine").status, 307, "its links stay");
-    server.kill();
-    let server = lodge.start();
-    assert_eq!(server.ask("GET", "/api/links").bearer(&key).send().status, 401);
+    let server = server.restart_after_kill();
+    server.ask("GET", "/api/links").bearer(&key).expect(401);
     assert!(lodge.admin(&["key", "list"]).contains("revoked"));
 }

@@ -35,8 +35,7 @@ fn everything(server: &Server) -> Vec<(String, Answer)> {
 
 #[test]
 fn every_answer_tells_browsers_to_trust_it_with_little() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     server.create(&json!({ "target": "example.org", "short": "door", "password": "x" }));
     for (path, answer) in everything(&server) {
@@ -65,17 +64,15 @@ fn every_answer_tells_browsers_to_trust_it_with_little() {
 
 #[test]
 fn a_site_on_tls_insists_on_it() {
-    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     assert!(server.get("/").header("strict-transport-security").is_some());
-    let made = server.ask("POST", "/links").form("target=example.org&short=gg").send();
+    let made = server.post("/links").form("target=example.org&short=gg").send();
     assert!(made.header("set-cookie").unwrap().ends_with("; Secure"), "{made:?}");
 }
 
 #[test]
 fn pages_ask_nothing_of_third_parties_and_weigh_little() {
-    let lodge = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_PUBLIC_URL", "https://go.example").start();
     server.create(&json!({ "target": "https://elsewhere.example/x", "short": "gg" }));
     for (path, answer) in everything(&server) {
         if answer.header("content-type") != Some("text/html; charset=utf-8") {
@@ -86,8 +83,7 @@ fn pages_ask_nothing_of_third_parties_and_weigh_little() {
         for (mark, end) in [("src=\"", '"'), ("<link rel=\"stylesheet\" href=\"", '"')] {
             for source in page.split(mark).skip(1).filter_map(|part| part.split(end).next()) {
                 assert!(source.starts_with("/assets/"), "{path}: {source}");
-                let file = server.get(source);
-                assert_eq!(file.status, 200, "{source}");
+                let file = server.get(source).expect(200);
                 assert_eq!(
                     file.header("cache-control"),
                     Some("public, max-age=31536000, immutable"),
@@ -105,35 +101,33 @@ fn pages_ask_nothing_of_third_parties_and_weigh_little() {
 
 #[test]
 fn a_link_is_made_changed_and_deleted_with_forms_alone() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let made = server.ask("POST", "/links").form("target=example.org&short=gg&tags=a,b").send();
-    assert_eq!(made.leads(), (303, Some("/links/gg")));
+    let server = Lodge::new().start();
+    let made = server.post("/links").form("target=example.org&short=gg&tags=a,b").send();
+    made.leads_to(303, "/links/gg");
     let cookie = made.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let with_key = |method: &str, path: &str| server.ask(method, path).header("Cookie", &cookie);
-    let page = with_key("GET", "/links/gg").send();
-    assert_eq!(page.status, 200);
+    let page = with_key("GET", "/links/gg").expect(200);
     assert!(page.text().contains("example.org") && page.text().contains("manage_"));
-    assert_eq!(with_key("GET", "/links/gg/stats").send().status, 200);
-    let edited = with_key("POST", "/links/gg").form("target=example.com&tags=&version=1").send();
-    assert_eq!(edited.leads(), (303, Some("/links/gg?saved")));
+    with_key("GET", "/links/gg/stats").expect(200);
+    with_key("POST", "/links/gg")
+        .form("target=example.com&tags=&version=1")
+        .send()
+        .leads_to(303, "/links/gg?saved");
     assert_eq!(server.get("/gg").location(), Some("https://example.com/"));
     let late = with_key("POST", "/links/gg").form("target=example.net&version=1").send();
     assert_eq!(late.status, 412, "somebody else was faster");
-    let deleted = with_key("POST", "/links/gg/delete").form("version=2").send();
-    assert_eq!(deleted.status, 200);
+    with_key("POST", "/links/gg/delete").form("version=2").expect(200);
     assert_eq!(server.get("/gg").status, 410);
 }
 
 #[test]
 fn a_form_that_is_sent_twice_does_one_thing() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let page = server.get("/new").text();
     let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap();
     let form = format!("target=example.org&form={}", rest.split('"').next().unwrap());
-    let first = server.ask("POST", "/links").form(&form).send();
-    let second = server.ask("POST", "/links").form(&form).send();
+    let first = server.post("/links").form(&form).send();
+    let second = server.post("/links").form(&form).send();
     assert_eq!((first.status, first.location()), (303, second.location()));
     assert_eq!(server.links_stored(), 1);
 }

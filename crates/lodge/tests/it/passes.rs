@@ -22,11 +22,11 @@ fn asked(server: &Server, method: &str, token: &str, skier: u32) -> Ask {
 }
 
 fn claim(server: &Server, token: &str, skier: u32, code: &str) -> Answer {
-    asked(server, "PUT", token, skier).json(&json!({ "code": code })).send()
+    asked(server, "PUT", token, skier).json(json!({ "code": code })).send()
 }
 
 fn hide(server: &Server, token: &str, skier: u32, hidden: bool) -> Answer {
-    asked(server, "PATCH", token, skier).json(&json!({ "hidden": hidden })).send()
+    asked(server, "PATCH", token, skier).json(json!({ "hidden": hidden })).send()
 }
 
 /// Number, and whether it is hidden.
@@ -47,20 +47,15 @@ fn leaders(server: &Server) -> Vec<(u64, u64)> {
 
 fn ride(server: &Server, skier: u32) {
     let path = format!("/skiers/1/seasons/2025/days/1/skiers/{skier}");
-    let answer = server.ask("POST", &path).json(&json!({ "time": 1, "liftID": skier }));
-    assert_eq!(answer.send().status, 201);
+    server.post(&path).json(json!({ "time": 1, "liftID": skier })).expect(201);
 }
 
 #[test]
 fn whoever_has_the_code_claims_the_number() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    made(&server, "eve");
-    let (ada, eve) = (token(&server, "ada"), token(&server, "eve"));
+    let (lodge, server) = lodge().started();
+    let [ada, eve] = server.members(["ada", "eve"]);
     let of_7 = code(&lodge, 7);
-    let claimed = claim(&server, &ada, 7, &of_7);
-    assert_eq!(claimed.status, 201, "{claimed:?}");
+    let claimed = claim(&server, &ada, 7, &of_7).expect(201);
     assert_eq!((&claimed.json()["skierID"], &claimed.json()["hidden"]), (&json!(7), &json!(false)));
     let typed = of_7.to_lowercase().replace('-', "").replace('0', "o").replace('1', "l");
     assert_eq!(claim(&server, &ada, 7, &typed).status, 200, "as people type it");
@@ -72,19 +67,19 @@ fn whoever_has_the_code_claims_the_number() {
     }
     assert_eq!(claim(&server, &eve, 100_001, &of_7).status, 400);
     assert_eq!(hide(&server, &eve, 7, true).status, 404);
-    assert_eq!(asked(&server, "DELETE", &eve, 7).send().status, 404);
+    asked(&server, "DELETE", &eve, 7).expect(404);
     assert_eq!((passes(&server, &ada), passes(&server, &eve)), (vec![(7, false)], Vec::new()));
 
     assert_eq!(hide(&server, &ada, 7, true).status, 200);
     assert_eq!(claim(&server, &eve, 7, &of_7).status, 201, "it is taken over");
     let now = (passes(&server, &ada), passes(&server, &eve));
     assert_eq!(now, (Vec::new(), vec![(7, true)]), "and stays hidden");
-    assert_eq!(asked(&server, "DELETE", &eve, 7).send().status, 204);
+    asked(&server, "DELETE", &eve, 7).expect(204);
     assert_eq!(passes(&server, &eve), []);
 
     let api_key = lodge.key("me");
     for nobody in ["", "session_x", &api_key] {
-        assert_eq!(server.ask("GET", "/api/me/passes").bearer(nobody).send().status, 401);
+        server.ask("GET", "/api/me/passes").bearer(nobody).expect(401);
         assert_eq!(claim(&server, nobody, 7, &of_7).status, 401, "{nobody}");
     }
     server.kill();
@@ -93,11 +88,8 @@ fn whoever_has_the_code_claims_the_number() {
 
 #[test]
 fn a_renewed_code_makes_the_older_one_void() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    made(&server, "eve");
-    let (ada, eve) = (token(&server, "ada"), token(&server, "eve"));
+    let (lodge, server) = lodge().started();
+    let [ada, eve] = server.members(["ada", "eve"]);
     let old = code(&lodge, 7);
     assert_eq!(claim(&server, &eve, 7, &old).status, 201);
     let renewed = lodge.admin(&["pass", "7", "--to", "8", "--renew"]);
@@ -143,8 +135,7 @@ fn passes_go_with_their_account_on(lodge: &Lodge, server: &Server, deletes_on: &
 
 #[test]
 fn passes_go_with_their_account() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     passes_go_with_their_account_on(&lodge, &server, &server);
 }
 
@@ -161,8 +152,7 @@ fn passes_go_with_an_account_that_was_deleted_meanwhile() {
     let tiers = Tiers::new().with("LODGE_APPS", "links,accounts,rides");
     let (tiers, _accounts, web) = tiers.start();
     let other = tiers.another_web().start();
-    made(&web, "ada");
-    let ada = token(&web, "ada");
+    let ada = web.member("ada");
     assert_eq!(claim(&web, &ada, 7, &code(&tiers.web, 7)).status, 201);
     web.kill();
     assert_eq!(deleted(&other, &ada), 204);
@@ -172,10 +162,8 @@ fn passes_go_with_an_account_that_was_deleted_meanwhile() {
 
 #[test]
 fn passes_are_in_the_export_of_what_is_kept() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let ada = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let export = || {
         let answer = server.ask("GET", "/api/me/export").bearer(&ada).send();
         answer.json()["passes"].clone()
@@ -188,10 +176,8 @@ fn passes_are_in_the_export_of_what_is_kept() {
 
 #[test]
 fn an_account_has_ten_passes_and_no_more() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let ada = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let printed = lodge.admin(&["pass", "1", "--to", "11"]);
     let codes: Vec<_> = printed.lines().map(|line| line.split_once(',').unwrap().1).collect();
     assert_eq!(codes.len(), 11);
@@ -199,7 +185,7 @@ fn an_account_has_ten_passes_and_no_more() {
         assert_eq!(claim(&server, &ada, skier, code).status, 201);
     }
     assert_eq!(claim(&server, &ada, 11, codes[10]).status, 409);
-    assert_eq!(asked(&server, "DELETE", &ada, 3).send().status, 204);
+    asked(&server, "DELETE", &ada, 3).expect(204);
     assert_eq!(claim(&server, &ada, 11, codes[10]).status, 201);
     let has: Vec<_> = passes(&server, &ada).into_iter().map(|(skier, _)| skier).collect();
     assert_eq!(has, [1, 2, 4, 5, 6, 7, 8, 9, 10, 11]);
@@ -207,8 +193,7 @@ fn an_account_has_ten_passes_and_no_more() {
 
 #[test]
 fn codes_are_printed_for_as_many_as_are_asked_for() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let printed = lodge.admin(&["pass", "99", "--to", "20100"]);
     let numbers: Vec<u32> =
         printed.lines().map(|line| line.split_once(',').unwrap().0.parse().unwrap()).collect();
@@ -223,10 +208,8 @@ fn codes_are_printed_for_as_many_as_are_asked_for() {
 
 #[test]
 fn a_hidden_skier_is_on_no_leaderboard() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let ada = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     for skier in 1..=4 {
         ride(&server, skier);
     }
@@ -241,20 +224,18 @@ fn a_hidden_skier_is_on_no_leaderboard() {
     assert_eq!(hide(&server, &ada, 4, false).status, 200);
     assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
     hide(&server, &ada, 4, true);
-    assert_eq!(asked(&server, "DELETE", &ada, 4).send().status, 204);
+    asked(&server, "DELETE", &ada, 4).expect(204);
     assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
 }
 
 #[test]
 fn codes_are_tried_so_often_a_minute() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5");
-    let server = lodge.start();
-    made(&server, "ada");
-    let ada = token(&server, "ada");
+    let (lodge, server) = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").started();
+    let ada = server.member("ada");
     let of_7 = code(&lodge, 7);
     let from = |address: &str, code: &str| {
-        let ask = asked(&server, "PUT", &ada, 7).header("X-Forwarded-For", address);
-        ask.json(&json!({ "code": code })).send()
+        let ask = asked(&server, "PUT", &ada, 7).from(address);
+        ask.json(json!({ "code": code })).send()
     };
     for _ in 0..5 {
         assert_eq!(from("198.51.100.1", "22222-22222").status, 403);
@@ -266,8 +247,7 @@ fn codes_are_tried_so_often_a_minute() {
 
 #[test]
 fn without_accounts_there_are_no_passes() {
-    let lodge = Lodge::new().with("LODGE_APPS", "links,rides");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_APPS", "links,rides").start();
     for path in ["/api/me/passes", "/rides/passes"] {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
@@ -275,24 +255,17 @@ fn without_accounts_there_are_no_passes() {
     assert!(paths["/api/rides"].is_object() && paths.get("/api/me/passes").is_none());
 }
 
-/// Signed in on a browser, by the session's cookie.
-fn on_page(server: &Server, token: &str, method: &str, path: &str) -> Ask {
-    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
-}
-
 #[test]
 fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let ada = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let ada = server.member("ada");
     let of_7 = code(&lodge, 7);
-    let post = |path: &str, form: &str| on_page(&server, &ada, "POST", path).form(form).send();
-    let shown = || on_page(&server, &ada, "GET", "/rides/passes").send().text();
+    let post = |path: &str, form: &str| server.on_page(&ada, "POST", path).form(form).send();
+    let shown = || server.on_page(&ada, "GET", "/rides/passes").send().text();
     assert!(shown().contains("No pass yet"));
     ride(&server, 9);
     for led_here in ["/account", "/rides"] {
-        let page = on_page(&server, &ada, "GET", led_here).send().text();
+        let page = server.on_page(&ada, "GET", led_here).send().text();
         assert!(page.contains("href=\"/rides/passes\""), "{led_here}: {page}");
     }
     let wrong = post("/rides/passes", "skierID=7&code=22222-22222");
@@ -311,7 +284,7 @@ fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
     assert_eq!(passes(&server, &ada), [(7, true)]);
     assert_eq!(post("/rides/passes/7", "action=show").leads(), back);
     assert_eq!(passes(&server, &ada), [(7, false)]);
-    let elsewhere = on_page(&server, &ada, "POST", "/rides/passes/7");
+    let elsewhere = server.on_page(&ada, "POST", "/rides/passes/7");
     let elsewhere = elsewhere.header("Sec-Fetch-Site", "cross-site").form("action=release").send();
     assert_eq!((elsewhere.status, passes(&server, &ada).len()), (403, 1));
     assert_eq!(post("/rides/passes/7", "action=release").leads(), back);
@@ -321,5 +294,5 @@ fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
     let sign_in = (303, Some("/login?next=/rides/passes"));
     assert_eq!(server.ask("GET", "/rides/passes").browser().send().leads(), sign_in);
     let form = format!("skierID=7&code={of_7}");
-    assert_eq!(server.ask("POST", "/rides/passes").browser().form(&form).send().leads(), sign_in);
+    assert_eq!(server.post("/rides/passes").browser().form(&form).send().leads(), sign_in);
 }

@@ -20,13 +20,12 @@ use crate::{
 };
 
 fn put(server: &Server, token: &str, upload: &[u8]) -> Answer {
-    server.ask("PUT", "/api/me/picture").bearer(token).body(upload).send()
+    server.put("/api/me/picture").bearer(token).body(upload).send()
 }
 
 /// Sets a picture; where it is, large and small.
 fn set(server: &Server, token: &str, upload: &[u8]) -> [String; 2] {
-    let answer = put(server, token, upload);
-    assert_eq!(answer.status, 200, "{answer:?}");
+    let answer = put(server, token, upload).expect(200);
     places(&answer.json())
 }
 
@@ -36,11 +35,6 @@ fn places(account: &Value) -> [String; 2] {
 
 fn statuses(server: &Server, places: &[String; 2]) -> [u16; 2] {
     [0, 1].map(|index| server.get(&places[index]).status)
-}
-
-/// A request of a browser on which somebody is signed in.
-fn on_page(server: &Server, token: &str, method: &str, path: &str) -> Ask {
-    server.ask(method, path).header("Cookie", &format!("lodge_session={token}")).browser()
 }
 
 /// A form with these fields, each of them a file.
@@ -54,7 +48,7 @@ fn form(server: &Server, token: &str, parts: &[(&str, &[u8])]) -> Ask {
     }
     body.extend(b"--x--\r\n");
     let kind = "multipart/form-data; boundary=x";
-    on_page(server, token, "POST", "/account/picture").header("Content-Type", kind).body(body)
+    server.on_page(token, "POST", "/account/picture").header("Content-Type", kind).body(body)
 }
 
 /// Files below a folder.
@@ -65,8 +59,7 @@ fn files_in(folder: &Path) -> usize {
 
 #[test]
 fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     assert_eq!(made(&server, "ada")["picture"], Value::Null);
     let token = token(&server, "ada");
     let first = set(&server, &token, &files::with_gps());
@@ -85,7 +78,7 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
         let one_of = format!("\"x\", W/{tag}");
         let again = server.ask("GET", place).header("If-None-Match", &one_of).send();
         assert_eq!((again.status, again.header("etag")), (304, Some(tag)));
-        assert_eq!(server.ask("HEAD", place).send().status, 200);
+        server.ask("HEAD", place).expect(200);
     }
     let me = || server.ask("GET", "/api/me").bearer(&token).send().json();
     assert_eq!(places(&me()), first);
@@ -99,7 +92,7 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
     assert_eq!((statuses(&server, &first), statuses(&server, &same)), ([404; 2], [200; 2]));
     let second = set(&server, &token, &files::jpeg());
     assert_eq!((statuses(&server, &same), statuses(&server, &second)), ([404; 2], [200; 2]));
-    let removed = server.ask("DELETE", "/api/me/picture").bearer(&token).send();
+    let removed = server.delete("/api/me/picture").bearer(&token).send();
     assert_eq!((removed.status, &me()["picture"]), (204, &Value::Null));
     assert_eq!(statuses(&server, &second), [404; 2]);
 
@@ -112,8 +105,7 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
 
 #[test]
 fn no_two_accounts_share_a_picture() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let server = lodge().start();
     let [adas, graces] = ["ada", "grace"].map(|name| {
         made(&server, name);
         token(&server, name)
@@ -127,24 +119,19 @@ fn no_two_accounts_share_a_picture() {
 
 #[test]
 fn an_acknowledged_picture_survives_a_crash() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().start();
+    let token = server.member("ada");
     let places = set(&server, &token, &files::jpeg());
     let before = server.get(&places[0]).body;
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     assert_eq!(server.get(&places[0]).body, before);
     assert_eq!(self::places(&server.get("/api/users/ada").json()), places);
 }
 
 #[test]
 fn pictures_whose_folder_is_away_are_not_taken_for_none() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let token = server.member("ada");
     let places = set(&server, &token, &files::jpeg());
     let (folder, aside) = (lodge.data().join("pictures"), lodge.data().join("aside"));
     fs::rename(&folder, &aside).unwrap();
@@ -165,16 +152,13 @@ const SERVER_BYTES: u64 = 40 << 20;
 
 #[test]
 fn hostile_files_are_refused_and_take_no_memory() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let token = server.member("ada");
     // What decoding any picture takes is taken from now on.
     let places = set(&server, &token, &files::jpeg());
     let before = server.memory_peak_bytes();
     for (name, upload) in files::hostile().into_iter().chain([files::greedy()]) {
-        let answer = put(&server, &token, &upload);
-        assert_eq!(answer.status, 400, "{name}: {answer:?}");
+        let answer = put(&server, &token, &upload).expect(400);
         let problem = answer.json();
         assert_eq!(problem["field"], "picture", "{name}");
         assert!(problem["detail"].as_str().unwrap().starts_with("picture: "), "{name}: {problem}");
@@ -223,14 +207,11 @@ fn decoded_within(kib: u32, upload: &[u8]) -> Output {
 
 #[test]
 fn the_largest_pictures_are_taken() {
-    let lodge = lodge().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "60");
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "60").start();
+    let token = server.member("ada");
     let before = server.memory_peak_bytes();
     for (name, upload) in files::largest() {
-        let answer = put(&server, &token, &upload);
-        assert_eq!(answer.status, 200, "{name}: {answer:?}");
+        put(&server, &token, &upload).expect(200);
     }
     let grown = server.memory_peak_bytes().saturating_sub(before);
     assert!(grown < 32 << 20, "they took {} KiB", grown >> 10);
@@ -238,10 +219,8 @@ fn the_largest_pictures_are_taken() {
 
 #[test]
 fn what_nobody_has_goes_and_what_somebody_has_or_is_new_stays() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let token = server.member("ada");
     let places = set(&server, &token, &files::jpeg());
     assert_eq!(server.stop(), Some(0));
     let folder = lodge.data().join("pictures");
@@ -272,19 +251,18 @@ fn what_nobody_has_goes_and_what_somebody_has_or_is_new_stays() {
 
 #[test]
 fn staff_take_a_picture_away_from_those_below_them() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     for name in ["ada", "max", "eve"] {
         made(&server, name);
     }
     lodge.admin(&["user", "role", "max", "moderator"]);
     let [ada, max, eve] = ["ada", "max", "eve"].map(|name| token(&server, name));
     let take = |token: &str, name: &str| {
-        let ask = on_page(&server, token, "POST", &format!("/admin/accounts/{name}"));
+        let ask = server.on_page(token, "POST", &format!("/admin/accounts/{name}"));
         ask.form("action=take_picture").send().status
     };
     let (adas, eves) = (set(&server, &ada, &files::jpeg()), set(&server, &eve, &files::jpeg()));
-    let page = on_page(&server, &max, "GET", "/admin/accounts/eve").send().text();
+    let page = server.on_page(&max, "GET", "/admin/accounts/eve").send().text();
     assert!(page.contains(&eves[0]) && page.contains("value=\"take_picture\""), "{page}");
     assert_eq!(take(&eve, "ada"), 403);
     assert_eq!(take(&max, "eve"), 303);
@@ -301,56 +279,45 @@ fn staff_take_a_picture_away_from_those_below_them() {
 
 #[test]
 fn a_picture_that_is_longer_than_the_settings_say_is_refused() {
-    let lodge = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100");
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start();
+    let token = server.member("ada");
     let of = |kib: usize| [files::jpeg(), vec![0; kib << 10]].concat();
     assert_eq!(put(&server, &token, &of(50)).status, 200);
     assert_eq!(put(&server, &token, &of(100)).status, 413);
-    let chunked = server.ask("PUT", "/api/me/picture").bearer(&token);
+    let chunked = server.put("/api/me/picture").bearer(&token);
     let chunk = format!("{:x}\r\n", 110 << 10).into_bytes();
     let body = [chunk, vec![0; 110 << 10], b"\r\n0\r\n\r\n".to_vec()].concat();
-    assert_eq!(chunked.header("Transfer-Encoding", "chunked").body(body).send().status, 413);
+    chunked.header("Transfer-Encoding", "chunked").body(body).expect(413);
 }
 
 #[test]
 fn nobody_sets_a_picture_without_being_signed_in() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     for method in ["PUT", "DELETE"] {
         let ask = || server.ask(method, "/api/me/picture").body(files::jpeg());
-        assert_eq!(ask().send().status, 401);
-        assert_eq!(ask().bearer("session_x").send().status, 401);
+        ask().expect(401);
+        ask().bearer("session_x").expect(401);
     }
     assert_eq!(files_in(&lodge.data().join("pictures")), 0);
 }
 
 #[test]
 fn whoever_is_not_signed_in_is_told_before_a_body_is_read() {
-    let lodge = lodge();
-    let server = lodge.start();
-    for ask in [
-        server.ask("PUT", "/api/me/picture").bearer("session_x"),
-        server.ask("PUT", "/api/me/picture"),
-    ] {
+    let server = lodge().start();
+    for ask in [server.put("/api/me/picture").bearer("session_x"), server.put("/api/me/picture")] {
         // Of which nothing comes.
-        let answer = ask.header("Content-Length", "4000000").send();
-        assert_eq!(answer.status, 401);
+        ask.header("Content-Length", "4000000").expect(401);
     }
-    let form = server.ask("POST", "/account/picture").browser();
-    let answer = form.header("Content-Length", "4000000").send();
-    assert_eq!(answer.leads(), (303, Some("/login?next=/account")));
+    let form = server.post("/account/picture").browser();
+    form.header("Content-Length", "4000000").send().leads_to(303, "/login?next=/account");
 }
 
 #[test]
 fn a_form_says_beside_the_file_what_is_wrong_with_it() {
-    let lodge = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100");
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start();
+    let token = server.member("ada");
     let send = |parts: &[(&str, &[u8])]| form(&server, &token, parts).send();
-    let hint = on_page(&server, &token, "GET", "/account").send().text();
+    let hint = server.on_page(&token, "GET", "/account").send().text();
     assert!(hint.contains("at most 100 KB") && hint.contains("data-bytes-max=\"102400\""));
 
     let refused = [
@@ -376,24 +343,21 @@ fn a_form_says_beside_the_file_what_is_wrong_with_it() {
         assert!(error.starts_with(&format!("The picture {said}<")), "{error}");
     }
     let foreign = form(&server, &token, &[("picture", &files::jpeg())]);
-    assert_eq!(foreign.header("Sec-Fetch-Site", "cross-site").send().status, 403);
+    foreign.header("Sec-Fetch-Site", "cross-site").expect(403);
     assert_eq!(server.get("/api/users/ada").json()["picture"], Value::Null);
-    let set = send(&[("picture", &files::jpeg())]);
-    assert_eq!(set.leads(), (303, Some("/account?saved")));
+    send(&[("picture", &files::jpeg())]).leads_to(303, "/account?saved");
     let places = places(&server.get("/api/users/ada").json());
     assert_eq!(statuses(&server, &places), [200; 2]);
-    let page = on_page(&server, &token, "GET", "/account").send().text();
+    let page = server.on_page(&token, "GET", "/account").send().text();
     assert!(page.contains(&places[0]));
-    let removed = on_page(&server, &token, "POST", "/account/picture/delete").send();
+    let removed = server.on_page(&token, "POST", "/account/picture/delete").send();
     assert_eq!((removed.status, statuses(&server, &places)), (303, [404; 2]));
 }
 
 #[test]
 fn when_too_many_wait_the_next_one_is_told_to_come_back() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let token = server.member("ada");
     let upload = files::large_png();
     let answers: Vec<Answer> = thread::scope(|scope| {
         let asks: Vec<_> = (0..24).map(|_| scope.spawn(|| put(&server, &token, &upload))).collect();
@@ -411,13 +375,10 @@ fn when_too_many_wait_the_next_one_is_told_to_come_back() {
 
 #[test]
 fn an_address_sends_so_many_pictures_a_minute() {
-    let lodge = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "3");
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "3").start();
+    let token = server.member("ada");
     let send = |address: &str| {
-        let ask = server.ask("PUT", "/api/me/picture").header("X-Forwarded-For", address);
-        ask.bearer(&token).body(files::jpeg()).send()
+        server.put("/api/me/picture").from(address).bearer(&token).body(files::jpeg()).send()
     };
     for _ in 0..3 {
         assert_eq!(send("192.0.2.1").status, 200);
@@ -429,10 +390,8 @@ fn an_address_sends_so_many_pictures_a_minute() {
 
 #[test]
 fn nothing_but_a_pictures_name_leads_to_a_file() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let server = lodge().start();
+    let token = server.member("ada");
     let [large, _] = set(&server, &token, &files::jpeg());
     let id = large.split('/').nth_back(1).unwrap();
     let odd = [
@@ -464,8 +423,7 @@ fn two_processes_that_answer_the_public_show_the_same_pictures() {
     let (tiers, accounts, web) = tiers.start();
     let another = tiers.another_web();
     let another = another.start();
-    made(&web, "ada");
-    let token = token(&web, "ada");
+    let token = web.member("ada");
     let places = set(&web, &token, &files::jpeg());
     assert_eq!(statuses(&another, &places), [200; 2]);
     assert_eq!(deleted(&another, &token), 204);

@@ -42,8 +42,7 @@ impl OpenIdProvider {
     /// Starts one, and a server whose people can sign in by it.
     pub(crate) fn with_server() -> (Self, Lodge, Server) {
         let provider = Self::start();
-        let lodge = provider.lodge();
-        let server = lodge.start();
+        let (lodge, server) = provider.lodge().started();
         (provider, lodge, server)
     }
 
@@ -127,8 +126,7 @@ impl OpenIdProvider {
 
 /// An installation with providers, whose settings name the file with the secret.
 pub(crate) fn with_providers(lodge: Lodge, settings: impl FnOnce(&Path) -> Value) -> Lodge {
-    let secret = lodge.file("client-secret");
-    fs::write(&secret, format!("{CLIENT_SECRET}\n")).unwrap();
+    let secret = lodge.write("client-secret", format!("{CLIENT_SECRET}\n"));
     let settings = inline(&settings(&secret));
     lodge.with("LODGE_ACCOUNTS_PROVIDERS", &settings)
 }
@@ -273,8 +271,7 @@ impl Browser {
 
     /// Sets out to a provider; where it leads.
     pub(crate) fn set_out(&mut self, server: &Server, provider: &str) -> Url {
-        let answer = self.open(server, &format!("/login/by/{provider}"));
-        assert_eq!(answer.status, 303, "{answer:?}");
+        let answer = self.open(server, &format!("/login/by/{provider}")).expect(303);
         answer.location().unwrap().parse().unwrap()
     }
 
@@ -292,10 +289,8 @@ impl Browser {
 
     /// Makes an account by a provider, under the name that it knows; the session's token.
     pub(crate) fn sign_up_by(&mut self, server: &Server, provider: &str, login: &str) -> String {
-        let answer = self.sign_in_by(server, provider, login);
-        assert_eq!(answer.leads(), (303, Some("/signup/name")), "{answer:?}");
-        let answer = self.submit(server, "/signup/name", &format!("username={login}"));
-        assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+        self.sign_in_by(server, provider, login).leads_to(303, "/signup/name");
+        self.submit(server, "/signup/name", &format!("username={login}")).leads_to(303, "/account");
         self.cookie(server, "lodge_session").unwrap().to_owned()
     }
 }

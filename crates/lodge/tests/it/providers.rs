@@ -56,8 +56,7 @@ pub(crate) fn ask_to_link(
 
 /// Begins to link, for whoever is signed in with the browser; where it leads.
 pub(crate) fn begin_to_link(server: &Server, browser: &mut Browser, provider: &str) -> url::Url {
-    let answer = ask_to_link(server, browser, provider, PASSWORD);
-    assert_eq!(answer.status, 303, "{answer:?}");
+    let answer = ask_to_link(server, browser, provider, PASSWORD).expect(303);
     answer.location().unwrap().parse().unwrap()
 }
 
@@ -80,19 +79,16 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
     for (way, login) in [("open", "grace"), ("plain", "mary"), ("posted", "joan")] {
         let mut browser = Browser::default();
         let answer = browser.sign_in_by(&server, way, login);
-        assert_eq!(answer.leads(), (303, Some("/signup/name")), "{way}: {answer:?}");
+        answer.leads_to(303, "/signup/name");
         assert!(browser.cookie(&server, "lodge_session").is_none(), "nobody is in yet");
         let page = browser.open(&server, "/signup/name").text();
         assert!(page.contains(&format!("value=\"{login}\"")), "it is suggested: {page}");
         for (typed, status) in [("taken", 409), ("a b", 400), ("", 400)] {
             let form = format!("username={}", typed.replace(' ', "+"));
-            let answer = browser.submit(&server, "/signup/name", &form);
-            assert_eq!(answer.status, status, "{typed}");
-            assert!(answer.text().contains("aria-invalid"), "{typed}");
+            browser.submit(&server, "/signup/name", &form).expect(status).says("aria-invalid");
         }
         let chosen = format!("username=Its-{login}");
-        let answer = browser.submit(&server, "/signup/name", &chosen);
-        assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+        browser.submit(&server, "/signup/name", &chosen).leads_to(303, "/account");
         let first = browser.cookie(&server, "lodge_session").unwrap().to_owned();
         assert_eq!(browser.submit(&server, "/signup/name", &chosen).status, 410, "it is used up");
         let me = with(&server, &first, "GET", "/api/me").json();
@@ -103,8 +99,7 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
         assert_eq!(sign_in(&server, &format!("its-{login}"), PASSWORD).status, 401);
 
         let mut elsewhere = Browser::default();
-        let answer = elsewhere.sign_in_by(&server, way, login);
-        assert_eq!(answer.leads(), (303, Some("/links")), "{answer:?}");
+        elsewhere.sign_in_by(&server, way, login).leads_to(303, "/links");
         let second = elsewhere.cookie(&server, "lodge_session").unwrap().to_owned();
         assert_ne!(first, second, "every sign-in has a token of its own");
         assert_eq!(name(&server, &second), format!("its-{login}"));
@@ -120,7 +115,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     // The provider says that this is everybody's address, and that it has verified it.
     let ada = json!({ "username": "ada", "password": PASSWORD, "email": "ada@example.org" });
-    assert_eq!(server.ask("POST", "/api/accounts").json(&ada).send().status, 201);
+    server.post("/api/accounts").json(&ada).expect(201);
     let adas = token(&server, "ada");
 
     let mut stranger = Browser::default();
@@ -130,7 +125,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
 
     let mut browser = Browser::signed_in(&server, &adas);
     let answer = link(&server, &mut browser, "open", "ada");
-    assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+    answer.leads_to(303, "/account");
     assert_eq!(issuers(&server, &adas), [provider.issuer.as_str()]);
     assert_eq!(events(&server, &adas)[0], "linked");
     assert!(opens(&server, &adas), "the session goes on");
@@ -150,9 +145,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
 #[test]
 fn only_the_session_that_asked_to_link_is_linked() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
-    made(&server, "ada");
-    made(&server, "mallory");
-    let (adas, mallorys) = (token(&server, "ada"), token(&server, "mallory"));
+    let [adas, mallorys] = server.members(["ada", "mallory"]);
     // Mallory begins, and has ada's browser bring the answer.
     let mut browser = Browser::signed_in(&server, &mallorys);
     let there = begin_to_link(&server, &mut browser, "open");
@@ -160,8 +153,7 @@ fn only_the_session_that_asked_to_link_is_linked() {
     let mut victim = browser.clone();
     for session in [&adas, "session_x", ""] {
         victim.set(&server, "lodge_session", session);
-        let answer = victim.clone().get(&back);
-        assert_eq!(answer.status, 403, "{answer:?}");
+        victim.clone().get(&back).expect(403);
     }
     let mut without_the_flow = Browser::signed_in(&server, &adas);
     assert_eq!(without_the_flow.get(&back).status, 403);
@@ -175,10 +167,10 @@ fn only_the_session_that_asked_to_link_is_linked() {
     assert_eq!(issuers(&server, &token(&server, "mallory")), [""; 0]);
 
     let from_elsewhere = server
-        .ask("POST", "/account/providers/open")
-        .header("Cookie", &format!("lodge_session={adas}"))
+        .post("/account/providers/open")
+        .session(&adas)
         .header("Sec-Fetch-Site", "cross-site");
-    assert_eq!(from_elsewhere.send().status, 403);
+    from_elsewhere.expect(403);
 }
 
 #[test]
@@ -197,13 +189,12 @@ fn the_last_way_into_an_account_is_not_taken_away() {
     assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let password = json!({ "new": PASSWORD });
-    let set = server.ask("PUT", "/api/me/password").bearer(&token).json(&password).send();
-    assert_eq!(set.status, 204, "{set:?}");
+    server.put("/api/me/password").bearer(&token).json(&password).expect(204);
     assert!(!opens(&server, &others));
     assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let answer = unlink_on_page(&server, &mut browser, &format!("{}/plain", provider.issuer));
-    assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+    answer.leads_to(303, "/account");
     assert!(opens(&server, &token) && !opens(&server, &others), "it may have begun by it");
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
     let answer = Browser::default().sign_in_by(&server, "open", "ada");
@@ -216,15 +207,13 @@ fn a_banned_or_deleted_account_is_opened_by_no_provider() {
     let token = Browser::default().sign_up_by(&server, "open", "ada");
     lodge.admin(&["user", "ban", "ada"]);
     let mut browser = Browser::default();
-    let answer = browser.sign_in_by(&server, "open", "ada");
-    assert_eq!(answer.status, 403);
-    assert!(answer.text().contains("banned"));
+    let answer = browser.sign_in_by(&server, "open", "ada").expect(403);
+    answer.says("banned");
     assert!(browser.cookie(&server, "lodge_session").is_none() && !opens(&server, &token));
     lodge.admin(&["user", "unban", "ada"]);
     assert_eq!(browser.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let token = browser.cookie(&server, "lodge_session").unwrap();
-    let deleted = server.ask("DELETE", "/api/me").bearer(token).json(&json!({})).send();
-    assert_eq!(deleted.status, 204);
+    server.delete("/api/me").bearer(token).json(json!({})).expect(204);
     let answer = Browser::default().sign_in_by(&server, "open", "ada");
     assert_eq!(answer.location(), Some("/signup/name"), "somebody new");
 }
@@ -237,17 +226,16 @@ fn where_only_administrators_make_accounts_no_provider_does() {
     let ticket = late.cookie(&server, "lodge_newcomer").unwrap().to_owned();
     Browser::default().sign_up_by(&server, "open", "ada");
     drop(server);
-    let lodge = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false");
-    let server = lodge.start();
+    let server = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false").start();
     let answer = Browser::default().sign_in_by(&server, "open", "grace");
     assert_eq!(answer.status, 403);
-    assert!(answer.text().contains("administrators"), "{}", answer.text());
+    answer.says("administrators");
     // Who began before it was closed is too late, too: the ticket is genuine, and of now.
     let mut late = Browser::default();
     late.set(&server, "lodge_newcomer", &ticket);
-    let answer = late.submit(&server, "/signup/name", "username=late");
-    assert_eq!(answer.status, 403);
-    assert!(answer.text().contains("That did not sign you in"), "{}", answer.text());
+    late.submit(&server, "/signup/name", "username=late")
+        .expect(403)
+        .says("That did not sign you in");
     assert_eq!(late.cookie(&server, "lodge_session"), None);
     assert_eq!(server.get("/api/users/late").status, 404);
     assert_eq!(Browser::default().sign_in_by(&server, "open", "ada").location(), Some("/links"));
@@ -318,8 +306,7 @@ fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
     // "//evil.example", as the cookie that nobody signs would have it.
     let changed = format!("{}.Ly9ldmlsLmV4YW1wbGU", kept.rsplit_once('.').unwrap().0);
     forger.set(&server, "lodge_newcomer", &changed);
-    let answer = forger.submit(&server, "/signup/name", "username=mallory");
-    assert_eq!(answer.leads(), (303, Some("/account")), "{answer:?}");
+    forger.submit(&server, "/signup/name", "username=mallory").leads_to(303, "/account");
 }
 
 #[test]
@@ -330,7 +317,7 @@ fn another_sites_page_sends_nobody_to_a_provider() {
     };
     for site in ["cross-site", "same-site"] {
         let answer = asked(site);
-        assert_eq!(answer.leads(), (303, Some("/login")), "{site}");
+        answer.leads_to(303, "/login");
         assert_eq!(answer.header("set-cookie"), None, "{site}");
     }
     for site in ["same-origin", "none"] {
@@ -349,8 +336,7 @@ fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
     }
     assert_eq!(depart("localhost:8080").status, 303);
     drop(server);
-    let lodge = lodge.with("LODGE_PUBLIC_URL", "https://go.example.org");
-    let server = lodge.start();
+    let server = lodge.with("LODGE_PUBLIC_URL", "https://go.example.org").start();
     let there = server.ask("GET", "/login/by/open").header("Host", "evil.example").send();
     let back = parameter(&there.location().unwrap().parse().unwrap(), "redirect_uri");
     assert!(back.starts_with("https://go.example.org/"), "{back}");
@@ -359,8 +345,7 @@ fn nobody_is_sent_back_to_where_their_browser_alone_says_that_this_is() {
 #[test]
 fn cookies_of_a_sign_in_by_a_provider_are_for_this_host_and_no_script() {
     let provider = OpenIdProvider::start();
-    let lodge = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org");
-    let server = lodge.start();
+    let server = provider.lodge().with("LODGE_PUBLIC_URL", "https://go.example.org").start();
     let answer = Browser::default().open(&server, "/login/by/open");
     let cookie = answer.header("set-cookie").unwrap();
     let (name, attributes) = cookie.split_once('=').unwrap();

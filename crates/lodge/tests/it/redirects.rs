@@ -17,14 +17,12 @@ fn total(server: &Server, link: &Value) -> Value {
 
 #[test]
 fn a_link_redirects_with_its_own_code_and_no_browser_keeps_the_answer() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for code in CODES {
         let short = format!("r{code}");
         server.create(&json!({ "target": "example.org", "short": short, "redirect": code }));
     }
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     for code in CODES {
         // From the store, and then from memory.
         for _ in 0..2 {
@@ -39,8 +37,7 @@ fn a_link_redirects_with_its_own_code_and_no_browser_keeps_the_answer() {
 
 #[test]
 fn head_answers_as_get_does_and_counts_nothing() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "gg", "redirect": 302 }));
     let says = |answer: &Answer| {
         let mut names: Vec<String> = answer
@@ -53,9 +50,9 @@ fn head_answers_as_get_does_and_counts_nothing() {
         (answer.status, names)
     };
     let head = server.ask("HEAD", "/gg").send();
-    assert_eq!(head.leads(), (302, Some("https://example.org/")));
+    head.leads_to(302, "https://example.org/");
     for _ in 0..10 {
-        assert_eq!(server.ask("HEAD", "/gg").send().status, 302);
+        server.ask("HEAD", "/gg").expect(302);
     }
     server.get("/gg+");
     server.get("/api/links/gg");
@@ -70,20 +67,18 @@ fn head_answers_as_get_does_and_counts_nothing() {
 
 #[test]
 fn the_preview_shows_where_a_link_leads_without_going_there() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "https://example.org/a?b=c", "short": "gg" }));
     let preview = server.get("/gg+");
     assert_eq!((preview.status, preview.location()), (200, None));
-    assert!(preview.text().contains("example.org"), "{}", preview.text());
+    preview.says("example.org");
     assert_eq!(server.stop(), Some(0));
     assert_eq!(total(&lodge.start(), &link), 0);
 }
 
 #[test]
 fn the_location_is_the_normalised_ascii_form() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for (given, location) in [
         ("http://bücher.example/straße?q=ü", "http://xn--bcher-kva.example/stra%C3%9Fe?q=%C3%BC"),
         ("HTTPS://EXAMPLE.org:443/A/../B", "https://example.org/B"),

@@ -71,8 +71,8 @@ fn import(tiers: &Tiers, web: &Server) {
         .unwrap();
     let lines = (0..ACCOUNTS).map(|number| format!("{},,,\"{hash}\",\n", name(number)));
     let head = "username,nickname,email,password_hash,role\n".to_owned();
-    let file = tiers.accounts.file("accounts.csv");
-    fs::write(&file, [head].into_iter().chain(lines).collect::<String>()).unwrap();
+    let file =
+        tiers.accounts.write("accounts.csv", [head].into_iter().chain(lines).collect::<String>());
     tiers.accounts.admin(&["user", "import", text(&file)]);
 }
 
@@ -95,12 +95,11 @@ fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -
     let (ask, done) = match (number % PASSWORDS_EVERY, number % 2) {
         (0, _) => {
             let wish = json!({ "current": PASSWORD, "new": "another in the fog" });
-            (web.ask("PUT", "/api/me/password").bearer(&token(web, &name)).json(&wish), 204)
+            (web.put("/api/me/password").bearer(&token(web, &name)).json(&wish), 204)
         }
-        (_, 0) => (web.ask("DELETE", "/api/me/sessions").bearer(&tokens[0]), 204),
+        (_, 0) => (web.delete("/api/me/sessions").bearer(&tokens[0]), 204),
         _ => {
-            let ask = web.ask("POST", &format!("/admin/accounts/{name}"));
-            let ask = ask.header("Cookie", &format!("lodge_session={staff}"));
+            let ask = web.post(&format!("/admin/accounts/{name}")).session(&staff);
             (ask.browser().form("action=ban"), 303)
         }
     };

@@ -11,12 +11,11 @@ use crate::{
 pub(crate) const DAY: &str = "/skiers/1/seasons/2025/days/3/skiers/7";
 
 pub(crate) fn ride(server: &Server, path: &str, time: u32, lift: u32) -> Answer {
-    server.ask("POST", path).json(&json!({ "time": time, "liftID": lift })).send()
+    server.post(path).json(json!({ "time": time, "liftID": lift })).send()
 }
 
 fn made(server: &Server, path: &str, time: u32, lift: u32) {
-    let answer = ride(server, path, time, lift);
-    assert_eq!(answer.status, 201, "{path}: {answer:?}");
+    ride(server, path, time, lift).expect(201);
 }
 
 /// What a refusal says, which is a message and nothing else.
@@ -29,8 +28,7 @@ pub(crate) fn message(answer: &Answer) -> String {
 
 #[test]
 fn rides_count_as_the_course_has_published_it() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     made(&server, DAY, 1, 10);
     made(&server, DAY, 60, 10);
     made(&server, DAY, 61, 20);
@@ -74,8 +72,7 @@ fn rides_count_as_the_course_has_published_it() {
 
 #[test]
 fn many_rides_are_summed_by_skier_lift_and_hour() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     made(&server, DAY, 1, 10);
     made(&server, DAY, 61, 10);
     made(&server, "/skiers/1/seasons/2025/days/3/skiers/8", 62, 40);
@@ -106,22 +103,18 @@ fn many_rides_are_summed_by_skier_lift_and_hour() {
 
 #[test]
 fn the_same_ride_under_the_same_key_counts_once_for_ever() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let send = |server: &Server, key: &str, lift: u32| {
-        let ask = server.ask("POST", DAY).once(key);
-        ask.json(&json!({ "time": 1, "liftID": lift })).send()
+        server.post(DAY).once(key).json(json!({ "time": 1, "liftID": lift })).send()
     };
     let first = send(&server, "gate 4: 17", 10);
     assert_eq!((first.status, first.json()), (201, json!({ "id": "gate 4: 17" })));
     assert_eq!(first.header("idempotency-replayed"), None);
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     let again = send(&server, "gate 4: 17", 10);
     assert_eq!((again.status, &again.body), (201, &first.body));
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
-    let other = send(&server, "gate 4: 17", 11);
-    assert_eq!(other.status, 400);
+    let other = send(&server, "gate 4: 17", 11).expect(400);
     assert!(message(&other).starts_with("Idempotency-Key: was given to another event"));
     assert_eq!(server.get(DAY).json(), json!(100));
 
@@ -132,16 +125,13 @@ fn the_same_ride_under_the_same_key_counts_once_for_ever() {
         let answer = send(&server, key, 10);
         assert!(answer.status == 400 && message(&answer).starts_with("Idempotency-Key"), "{key}");
     }
-    let twice =
-        server.ask("POST", DAY).once("a").once("b").json(&json!({ "time": 1, "liftID": 1 }));
-    assert_eq!(twice.send().status, 400);
+    server.post(DAY).once("a").once("b").json(json!({ "time": 1, "liftID": 1 })).expect(400);
     assert_eq!(server.get(DAY).json(), json!(300));
 }
 
 #[test]
 fn bad_input_is_400_and_named_with_what_would_be_right() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let good = r#"{"time":1,"liftID":1}"#;
     let (time, lift) = (
         "time: must be a whole number from 1 to 1440",
@@ -171,8 +161,7 @@ fn bad_input_is_400_and_named_with_what_would_be_right() {
         ("[1,1]", "must be a JSON object"),
         ("", "must be a JSON object"),
     ] {
-        let answer = server.ask("POST", DAY).header("Content-Type", "application/json");
-        let answer = answer.body(body).send();
+        let answer = server.post(DAY).header("Content-Type", "application/json").body(body).send();
         assert!(answer.status == 400 && message(&answer).contains(words), "{body}: {answer:?}");
     }
     let numbers =
@@ -190,14 +179,13 @@ fn bad_input_is_400_and_named_with_what_would_be_right() {
             let path = format!("{before}{number}{after}");
             let method = if path.contains("/skiers/7") { "POST" } else { "GET" };
             let ask = server.ask(method, &path).header("Content-Type", "application/json");
-            let answer = ask.body(if method == "POST" { good } else { "" }).send();
-            assert_eq!(answer.status, 400, "{path}: {answer:?}");
+            let answer = ask.body(if method == "POST" { good } else { "" }).expect(400);
             let said = message(&answer);
             assert!(said.starts_with(name) && said.contains("from 1 to"), "{path}: {said}");
         }
     }
     for kind in ["text/plain", "application/x-www-form-urlencoded", ""] {
-        let answer = server.ask("POST", DAY).header("Content-Type", kind).body(good).send();
+        let answer = server.post(DAY).header("Content-Type", kind).body(good).send();
         assert!(answer.status == 400 && message(&answer).starts_with("Content-Type"), "{kind}");
     }
     assert_eq!(server.get(DAY).status, 404, "nothing of it was kept");
@@ -205,8 +193,7 @@ fn bad_input_is_400_and_named_with_what_would_be_right() {
 
 #[test]
 fn whatever_goes_wrong_is_told_in_a_message() {
-    let lodge = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "2");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "2").start();
     let long = format!("{{\"time\":1,\"liftID\":1{}}}", " ".repeat(2000));
     for (method, path, body, status) in [
         ("PUT", DAY, "", 405),
@@ -223,12 +210,11 @@ fn whatever_goes_wrong_is_told_in_a_message() {
     ] {
         let ask = server.ask(method, path).header("Content-Type", "application/json").body(body);
         for ask in [ask.clone(), ask.browser()] {
-            let answer = ask.send();
-            assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+            let answer = ask.expect(status);
             assert!(!message(&answer).is_empty(), "{method} {path}");
         }
     }
-    let elsewhere = server.ask("POST", DAY).header("Sec-Fetch-Site", "cross-site").send();
+    let elsewhere = server.post(DAY).header("Sec-Fetch-Site", "cross-site").send();
     assert!(elsewhere.status == 403 && !message(&elsewhere).is_empty(), "{elsewhere:?}");
 
     let mut slow = Wire::connect(server.address).unwrap();
@@ -243,8 +229,7 @@ fn whatever_goes_wrong_is_told_in_a_message() {
 
 #[test]
 fn the_ledger_balances_and_outlives_the_process() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     assert_eq!(batch(&server, &[line("a", 7, 1), line("b", 7, 1)].concat()).0.status, 200);
     assert_eq!(batch(&server, &[line("b", 7, 1), line("c", 7, 99)].concat()).0.status, 400);
     assert_eq!(batch(&server, &line("a", 7, 2)).0.status, 400);
@@ -303,8 +288,7 @@ fn the_resorts_are_those_of_the_configuration() {
 
 #[test]
 fn rides_are_searched() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     with_a_season(&lodge, &server);
     let found = server.get("/api/rides/search?season=2025&by=resort&lift=2&time=1-60").json();
     assert_eq!(found["read_from"], "rides");
@@ -322,8 +306,7 @@ fn rides_are_searched() {
         "resort=3%2c4&lift=1%2C2&by=resort%2cday",
     ];
     let [first, others @ ..] = lists.map(|query| {
-        let found = server.get(&format!("/api/rides/search?season=2025&{query}"));
-        assert_eq!(found.status, 200, "{query}: {found:?}");
+        let found = server.get(&format!("/api/rides/search?season=2025&{query}")).expect(200);
         found.json()
     });
     assert_eq!(first["groups"].as_array().map(Vec::len), Some(6));
@@ -343,8 +326,7 @@ fn rides_are_searched() {
 
 #[test]
 fn an_export_tells_whoever_has_no_key_nothing_that_a_void_could_name() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     let gate = with_a_season(&lodge, &server);
     let exported = server.get("/api/rides/export.csv?season=2025");
     assert_eq!(exported.header("content-type"), Some("text/csv; charset=utf-8"));
@@ -393,15 +375,13 @@ fn with_a_season(lodge: &Lodge, server: &Server) -> String {
     let mut lines: Vec<_> = (0..3_000).map(line).collect();
     lines.push(r#"{"id":"=a void","void":"scan 0, \"gate\" 4"}"#.to_owned());
     let gate = lodge.gate("north", &[]);
-    let answer = batch_of(server, &lines.join("\n")).bearer(&gate).send();
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    batch_of(server, &lines.join("\n")).bearer(&gate).expect(200);
     gate
 }
 
 #[test]
 fn nobody_voids_a_ride_without_a_key() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     assert_eq!(batch(&server, &line("a", 7, 10)).0.status, 200);
     let void = "{\"id\":\"v\",\"void\":\"a\"}\n";
     let (answer, said) = batch(&server, void);
@@ -415,10 +395,9 @@ fn nobody_voids_a_ride_without_a_key() {
 
 #[test]
 fn a_season_is_listed_once_it_was_added_whether_or_not_somebody_rode() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let add = |server: &Server, resort: &str, body: &str| {
-        let ask = server.ask("POST", &format!("/resorts/{resort}/seasons"));
+        let ask = server.post(&format!("/resorts/{resort}/seasons"));
         ask.header("Content-Type", "application/json").body(body).send()
     };
     let seasons = |server: &Server| server.get("/resorts/1/seasons").json();
@@ -427,8 +406,7 @@ fn a_season_is_listed_once_it_was_added_whether_or_not_somebody_rode() {
         let answer = add(&server, "1", &json!({ "year": year }).to_string());
         assert_eq!((answer.status, answer.body.len()), (201, 0), "{answer:?}");
     }
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     assert_eq!(seasons(&server), json!({ "seasons": ["2019", "2025", "2030"] }));
     assert_eq!(server.get("/resorts/2/seasons").json(), json!({ "seasons": [] }));
     let page = server.ask("GET", "/rides/resorts/1").browser().send().text();
@@ -447,22 +425,20 @@ fn a_season_is_listed_once_it_was_added_whether_or_not_somebody_rode() {
         ("1", "2018", 400, "must be a JSON object"),
         ("1", &long, 413, "larger"),
     ] {
-        let answer = add(&server, resort, body);
-        assert_eq!(answer.status, status, "{body}: {answer:?}");
+        let answer = add(&server, resort, body).expect(status);
         assert!(message(&answer).contains(words), "{body}: {answer:?}");
     }
-    assert_eq!(server.ask("PUT", "/resorts/1/seasons").send().status, 405);
+    server.put("/resorts/1/seasons").expect(405);
 }
 
 #[test]
 fn seasons_are_added_by_whoever_may_send_rides_there() {
-    let lodge = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true").started();
     let gate = lodge.gate("north", &["--resort", "3"]);
     let add = |resort: u32, key: Option<&str>| {
-        let ask = server.ask("POST", &format!("/resorts/{resort}/seasons"));
+        let ask = server.post(&format!("/resorts/{resort}/seasons"));
         let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
-        let answer = ask.json(&json!({ "year": "2019" })).send();
+        let answer = ask.json(json!({ "year": "2019" })).send();
         assert!(answer.status == 201 || !message(&answer).is_empty(), "{answer:?}");
         answer.status
     };

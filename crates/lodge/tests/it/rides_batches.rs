@@ -12,8 +12,7 @@ use crate::{
 };
 
 pub(crate) fn batch_of(server: &Server, lines: &str) -> Ask {
-    let ask = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
-    ask.body(lines)
+    server.post("/api/rides").header("Content-Type", "application/x-ndjson").body(lines)
 }
 
 pub(crate) fn batch(server: &Server, lines: &str) -> (Answer, Vec<Value>) {
@@ -41,8 +40,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 
 #[test]
 fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let gate = lodge.gate("north", &[]);
     let batch =
         |server: &Server, lines: &str| answered(batch_of(server, lines).bearer(&gate).send());
@@ -82,8 +80,7 @@ fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
     assert_eq!(said[0], json!({ "line": 1, "status": 201, "id": "a" }));
     let wrong = json!({ "line": 3, "status": 400, "message": "liftID: must be a whole number from 1 to 40" });
     assert_eq!(said[1], wrong);
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     assert_eq!(server.get("/skiers/1/seasons/2025/days/3/skiers/8").json(), json!(40));
     assert_eq!(server.get(DAY).status, 404, "its only ride is void");
 
@@ -95,8 +92,7 @@ fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
 
 #[test]
 fn a_batch_may_be_packed() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let lines = |of: &str| {
         let lines = (0..2_000u32).map(|number| line(&format!("{of}{number}"), number + 1, 1));
         lines.collect::<String>().into_bytes()
@@ -109,7 +105,7 @@ fn a_batch_may_be_packed() {
             ("application/json-lines; charset=utf-8", 200),
             ("application/json", 200),
         ] {
-            let ask = server.ask("POST", "/api/rides").header("Content-Encoding", packing);
+            let ask = server.post("/api/rides").header("Content-Encoding", packing);
             let (answer, said) = answered(ask.header("Content-Type", kind).body(&*body).send());
             assert_eq!((answer.status, said.len()), (200, 2_000));
             assert!(said.iter().all(|line| line["status"] == status), "{packing} {kind}");
@@ -120,8 +116,7 @@ fn a_batch_may_be_packed() {
 
 #[test]
 fn a_batch_that_cannot_be_read_is_refused_whole() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let before = server.memory_peak_bytes();
     let good = line("a", 7, 10).into_bytes();
     let zeros = vec![b'\n'; 200 << 20];
@@ -141,9 +136,8 @@ fn a_batch_that_cannot_be_read_is_refused_whole() {
         ("identity", "application/x-ndjson", &too_many, 400),
         ("identity", "application/x-ndjson", &too_large, 413),
     ] {
-        let ask = server.ask("POST", "/api/rides").header("Content-Encoding", packing);
-        let answer = ask.header("Content-Type", kind).body(body).send();
-        assert_eq!(answer.status, status, "{packing} {kind}: {answer:?}");
+        let ask = server.post("/api/rides").header("Content-Encoding", packing);
+        let answer = ask.header("Content-Type", kind).body(body).expect(status);
         assert!(!message(&answer).is_empty());
     }
     let grown = server.memory_peak_bytes() - before;
@@ -154,11 +148,10 @@ fn a_batch_that_cannot_be_read_is_refused_whole() {
 
 #[test]
 fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let ride = line("", 7, 10).replace("\"id\":\"\",", "");
     let send = |server: &Server, key: &str, lines: &str| {
-        let ask = server.ask("POST", "/api/rides").once(key);
+        let ask = server.post("/api/rides").once(key);
         answered(ask.header("Content-Type", "application/x-ndjson").body(lines).send())
     };
     let statuses = |said: &[Value]| {
@@ -168,8 +161,7 @@ fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
     let (_, first) = send(&server, "day 3", &lines);
     assert_eq!(statuses(&first), [201, 201, 201, 201]);
     assert_eq!(first[2]["id"], "own");
-    server.kill();
-    let server = lodge.start();
+    let server = server.restart_after_kill();
     let (answer, again) = send(&server, "day 3", &lines);
     assert_eq!((answer.status, statuses(&again)), (200, vec![200; 4]));
     assert_eq!(answer.header("idempotency-replayed"), Some("true"));
@@ -184,7 +176,7 @@ fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
     );
     let long = "x".repeat(129);
     for key in ["", "ä", &long] {
-        let answer = server.ask("POST", "/api/rides").once(key).body(&*ride).send();
+        let answer = server.post("/api/rides").once(key).body(&*ride).send();
         assert!(answer.status == 400 && message(&answer).starts_with("Idempotency-Key"), "{key}");
     }
     assert_eq!(server.get(DAY).json(), json!(500));
@@ -192,13 +184,12 @@ fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
 
 #[test]
 fn of_another_body_under_a_key_that_was_used_nothing_is_kept() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let gates = ["north", "south"].map(|name| lodge.gate(name, &[]));
     let ride = line("", 7, 10).replace("\"id\":\"\",", "");
     let (first, own) = (ride.repeat(2), line("own", 7, 10));
     let ask = |body: &[u8]| {
-        let ask = server.ask("POST", "/api/rides").once("day 3").body(body);
+        let ask = server.post("/api/rides").once("day 3").body(body);
         ask.header("Content-Type", "application/x-ndjson")
     };
     let send = |body: &str| ask(body.as_bytes()).bearer(&gates[0]).send();
@@ -222,8 +213,7 @@ fn of_another_body_under_a_key_that_was_used_nothing_is_kept() {
 
 #[test]
 fn an_answer_is_not_as_long_as_what_it_refuses() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let line = format!("{{\"{}\":1}}\n", "\\u0001".repeat(165));
     let (answer, said) = batch(&server, &line.repeat(2_000));
     assert_eq!((answer.status, said.len()), (400, 2_000));
@@ -236,8 +226,7 @@ fn an_answer_is_not_as_long_as_what_it_refuses() {
 
 #[test]
 fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log() {
-    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100").start();
     let lines = |of: &str, count: u32| {
         (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
     };
@@ -246,12 +235,11 @@ fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log(
     let refused = ride(&server, DAY, 1, 1);
     let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!(refused.status == 503 && (2..=9).contains(&after), "{refused:?}");
-    let ask = server.ask("POST", "/api/rides").body(lines("b", 10));
-    let refused = ask.send();
+    let refused = server.post("/api/rides").body(lines("b", 10)).send();
     assert_eq!(refused.status, 503, "or not at all: {refused:?}");
     assert!(refused.header("retry-after").is_some() && !message(&refused).is_empty());
     assert_eq!(ride(&server, DAY, 0, 1).status, 400, "what is wrong is told whether there is room");
-    let too_many = server.ask("POST", "/api/rides").body(lines("c", 1_001)).send();
+    let too_many = server.post("/api/rides").body(lines("c", 1_001)).send();
     assert!(too_many.status == 400 && message(&too_many).contains("at most 1000 lines"));
     let since_start = &server.get("/api/rides/ledger").json()["since_start"];
     assert_eq!((&since_start["accepted"], &since_start["refused"]), (&json!(900), &json!(1_013)));
@@ -262,8 +250,7 @@ fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log(
 
 #[test]
 fn lines_that_are_wrong_keep_nobody_out() {
-    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100").start();
     let lines = |of: &str, count: u32| {
         (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
     };
@@ -286,8 +273,7 @@ fn lines_that_are_wrong_keep_nobody_out() {
 
 #[test]
 fn after_a_batch_the_others_are_let_in_again() {
-    let lodge = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "1000");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "1000").start();
     let lines: String = (0..300).map(|number| line(&format!("a{number}"), 7, 1)).collect();
     assert_eq!(batch(&server, &lines).0.status, 200);
     eventually_true("there is room again", || ride(&server, DAY, 1, 1).status == 201);
@@ -295,13 +281,9 @@ fn after_a_batch_the_others_are_let_in_again() {
 
 #[test]
 fn an_address_may_be_limited_where_it_has_no_gates_key() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_RIDES_PER_MINUTE", "5");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_LIMITS_RIDES_PER_MINUTE", "5").started();
     let key = lodge.admin(&["gate", "create", "north"]).trim().to_owned();
-    let from = |address: &str, lines: &str| {
-        let ask = server.ask("POST", "/api/rides").header("X-Forwarded-For", address);
-        ask.body(lines)
-    };
+    let from = |address: &str, lines: &str| server.post("/api/rides").from(address).body(lines);
     let lines = |of: &str, count: u32| {
         (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
     };
@@ -309,13 +291,13 @@ fn an_address_may_be_limited_where_it_has_no_gates_key() {
     assert!(too_many.status == 400 && message(&too_many).contains("at most 5 lines"));
     let wrong = from("192.0.2.1", &"nonsense\n".repeat(9));
     assert_eq!(answered(wrong.send()).1.len(), 9, "what is wrong takes no share");
-    assert_eq!(from("192.0.2.1", &lines("a", 4)).send().status, 200);
+    from("192.0.2.1", &lines("a", 4)).expect(200);
     let refused = from("192.0.2.1", &lines("b", 2)).send();
     assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
-    let one = || server.ask("POST", DAY).header("X-Forwarded-For", "192.0.2.1");
-    let one = || one().json(&json!({ "time": 1, "liftID": 1 })).send().status;
+    let one = || server.post(DAY).from("192.0.2.1");
+    let one = || one().json(json!({ "time": 1, "liftID": 1 })).send().status;
     assert_eq!([one(), one()], [201, 429]);
     assert_eq!(from("192.0.2.2", &lines("c", 5)).send().status, 200, "others have their own");
-    assert_eq!(from("192.0.2.1", &lines("d", 9)).bearer(&key).send().status, 200);
+    from("192.0.2.1", &lines("d", 9)).bearer(&key).expect(200);
     assert_eq!(batch(&server, &lines("e", 9)).0.status, 200, "this machine is not limited");
 }

@@ -92,7 +92,7 @@ fn new_id() -> String {
 impl Parcel {
     fn send(&self, server: &Server, key: Option<&str>, wire: &mut Wire) -> io::Result<Said> {
         let ask = |path: &str, once: &str| {
-            let ask = server.ask("POST", path).once(once);
+            let ask = server.post(path).once(once);
             key.map_or(ask.clone(), |key| ask.bearer(key))
         };
         match self {
@@ -100,7 +100,7 @@ impl Parcel {
                 let What::Ride { day, skier, lift } = event.what else { panic!("{event:?}") };
                 let path = format!("/skiers/3/seasons/2025/days/{day}/skiers/{skier}");
                 let ask = ask(&path, event.id.as_ref().unwrap());
-                let answer = ask.json(&json!({ "time": 100, "liftID": lift })).on(wire)?;
+                let answer = ask.json(json!({ "time": 100, "liftID": lift })).on(wire)?;
                 let known = answer.header("idempotency-replayed").is_some();
                 let (acknowledged, refused) = match answer.status {
                     201 => (vec![event.clone()], Vec::new()),

@@ -21,8 +21,8 @@ fn season(server: &Server) {
             )
             .unwrap();
         }
-        let ask = server.ask("POST", "/api/rides").header("Content-Type", "application/x-ndjson");
-        assert_eq!(ask.body(lines).send().status, 200);
+        let ask = server.post("/api/rides").header("Content-Type", "application/x-ndjson");
+        ask.body(lines).expect(200);
     }
 }
 
@@ -30,7 +30,7 @@ fn season(server: &Server) {
 fn export(server: &Server, from: &str) -> (Wire, Answer) {
     let mut wire = Wire::connect(server.address).unwrap();
     let ask = server.ask("GET", "/api/rides/export.csv?season=2025");
-    wire.write(&ask.header("X-Forwarded-For", from).bytes()).unwrap();
+    wire.write(&ask.from(from).bytes()).unwrap();
     let head = wire.read_head().unwrap();
     (wire, head)
 }
@@ -49,8 +49,7 @@ fn rest(mut wire: Wire) -> (usize, bool) {
 
 #[test]
 fn exports_have_their_places_and_others_are_told_to_come_back() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     season(&server);
     let refused = |from: &str| {
         let (_, head) = export(&server, from);

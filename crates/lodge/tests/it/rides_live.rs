@@ -9,8 +9,7 @@ use crate::{
 
 fn ride(server: &Server, resort: u16, day: u16, skier: u32) {
     let path = format!("/skiers/{resort}/seasons/2025/days/{day}/skiers/{skier}");
-    let answer = server.ask("POST", &path).json(&json!({ "time": 1, "liftID": 10 })).send();
-    assert_eq!(answer.status, 201, "{answer:?}");
+    server.post(&path).json(json!({ "time": 1, "liftID": 10 })).expect(201);
 }
 
 fn listen(server: &Server) -> (Wire, Answer) {
@@ -39,8 +38,7 @@ fn of(event: &Value, resort: u16) -> Value {
 
 #[test]
 fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     ride(&server, 1, 3, 7);
     let (mut first, head) = listen(&server);
     for (name, value) in [
@@ -71,8 +69,7 @@ fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
 
 #[test]
 fn nothing_is_told_twice() {
-    let lodge = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     ride(&server, 1, 3, 7);
     let (mut wire, _) = listen(&server);
     assert_eq!(next(&mut wire)["rides"], 1);
@@ -93,8 +90,7 @@ fn three_seconds(server: &Server) {
 
 #[test]
 fn a_stop_ends_the_streams_and_does_not_wait_for_them() {
-    let lodge = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600").start();
     let mut wires = [listen(&server).0, listen(&server).0];
     assert_eq!(server.stop(), Some(0));
     for wire in &mut wires {
@@ -105,8 +101,7 @@ fn a_stop_ends_the_streams_and_does_not_wait_for_them() {
 
 #[test]
 fn a_listener_that_goes_leaves_nothing_behind() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let open = || server.metric("lodge_http_streams");
     let wires: Vec<_> = (0..20).map(|_| listen(&server)).collect();
     eventually_true("all are there", || (open() - 20.0).abs() < 0.5);
@@ -118,11 +113,10 @@ fn a_listener_that_goes_leaves_nothing_behind() {
 
 #[test]
 fn listeners_leave_most_connections_to_others_and_an_address_leaves_places() {
-    let lodge = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "100");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "100").start();
     let from = |address: &str| {
         let mut wire = Wire::connect(server.address).unwrap();
-        let ask = server.ask("GET", "/api/rides/live").header("X-Forwarded-For", address);
+        let ask = server.ask("GET", "/api/rides/live").from(address);
         wire.write(&ask.bytes()).unwrap();
         let head = wire.read_head().unwrap();
         (wire, head)

@@ -9,14 +9,12 @@ use crate::{
 
 fn ride(server: &Server, [resort, season, day, skier]: [u32; 4], time: u16, lift: u16) {
     let path = format!("/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}");
-    let answer = server.ask("POST", &path).json(&json!({ "time": time, "liftID": lift })).send();
-    assert_eq!(answer.status, 201, "{answer:?}");
+    server.post(&path).json(json!({ "time": time, "liftID": lift })).expect(201);
 }
 
 /// Two seasons of two skiers at two resorts.
 fn ridden() -> (Lodge, Server) {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     for (on, time, lift) in [
         ([1, 2024, 9, 7], 500, 1),
         ([1, 2025, 2, 7], 500, 20),
@@ -31,8 +29,7 @@ fn ridden() -> (Lodge, Server) {
 }
 
 fn page(server: &Server, path: &str) -> String {
-    let answer = asked(server, path);
-    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    let answer = asked(server, path).expect(200);
     answer.text()
 }
 
@@ -61,19 +58,20 @@ fn run(server: &Server, example: &str) {
     let mut parts = command.split(" -H '");
     let url = parts.next().unwrap().strip_prefix("curl ").unwrap();
     let path = url.strip_prefix(&format!("http://{}", server.address)).unwrap();
-    let mut ask = server.ask("POST", path).body(body);
+    let mut ask = server.post(path).body(body);
     for header in parts {
         let (name, value) = header.strip_suffix('\'').unwrap().split_once(": ").unwrap();
         ask = ask.header(name, value);
     }
-    let sent = ask.send();
-    assert_eq!(sent.status, 201, "{example}: {sent:?}");
+    ask.expect(201);
 }
 
 #[test]
 fn where_keys_are_required_the_example_works_with_one() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides").with("LODGE_RIDES_KEYS_REQUIRED", "true");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new()
+        .with("LODGE_APPS", "rides")
+        .with("LODGE_RIDES_KEYS_REQUIRED", "true")
+        .started();
     let empty = page(&server, "/rides");
     has(&empty, &["<code>lodge admin gate create NAME</code>"]);
     let key = lodge.gate("north", &[]);
@@ -83,8 +81,7 @@ fn where_keys_are_required_the_example_works_with_one() {
 
 #[test]
 fn the_example_of_an_empty_mountain_works_as_it_is_copied() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_APPS", "rides").start();
     let empty = page(&server, "/");
     has(&empty, &["Nobody has ridden yet."]);
     assert!(!empty.contains("Bearer"), "nobody needs a key: {empty}");
@@ -169,8 +166,7 @@ fn leaders_are_asked_for_with_a_form() {
 #[test]
 fn a_skier_is_found_by_number() {
     let (_lodge, server) = ridden();
-    let found = server.ask("GET", "/rides/skiers?skier=+7+").browser().send();
-    assert_eq!(found.leads(), (303, Some("/rides/skiers/7")));
+    server.ask("GET", "/rides/skiers?skier=+7+").browser().send().leads_to(303, "/rides/skiers/7");
     let newest = page(&server, "/rides/skiers/7");
     has(
         &newest,
@@ -192,16 +188,13 @@ fn a_skier_is_found_by_number() {
 
 #[test]
 fn a_resort_that_is_configured_no_more_is_shown_by_its_number() {
-    let lodge = Lodge::new().with("LODGE_APPS", "rides");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     for resort in [1, 2] {
         ride(&server, [resort, 2025, 3, 7], 500, 10);
     }
     server.kill();
-    let file = lodge.file("lodge.toml");
-    std::fs::write(&file, "[rides]\nresorts = [{ id = 1, name = \"North\" }]\n").unwrap();
-    let lodge = lodge.with("LODGE_CONFIG", text(&file));
-    let server = lodge.start();
+    let file = lodge.write("lodge.toml", "[rides]\nresorts = [{ id = 1, name = \"North\" }]\n");
+    let server = lodge.with("LODGE_CONFIG", text(&file)).start();
     let link =
         "<th scope=\"row\"><a href=\"/rides/resorts/2?season=2025&amp;day=3\">Resort 2</a></th>";
     has(&page(&server, "/rides"), &[link, "Resort 2</span>"]);
@@ -240,8 +233,7 @@ fn a_page_that_cannot_be_says_why() {
         ("/rides/nothing", 404, "There is nothing here."),
         ("/rides/resorts/%FF", 404, "There is nothing here."),
     ] {
-        let answer = asked(&server, path);
-        assert_eq!(answer.status, status, "{path}");
+        let answer = asked(&server, path).expect(status);
         has(&answer.text(), &[said]);
     }
 }

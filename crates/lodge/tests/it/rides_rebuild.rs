@@ -8,10 +8,8 @@ const DAY: &str = "/skiers/3/seasons/2025/days/9/skiers/7";
 
 #[test]
 fn a_rebuild_exits_by_whether_anything_differed() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let ride = server.ask("POST", DAY).json(&json!({ "time": 1, "liftID": 4 })).send();
-    assert_eq!(ride.status, 201);
+    let (lodge, server) = Lodge::new().started();
+    server.post(DAY).json(json!({ "time": 1, "liftID": 4 })).expect(201);
     let rebuild = || lodge.run(&["admin", "rebuild", "rides"]);
     let right = rebuild();
     assert_eq!(

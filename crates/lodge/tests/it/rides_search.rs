@@ -11,18 +11,17 @@ const UNDER_WAY: &str = "lodge_http_streams{kind=\"search\"}";
 /// Asks, and reads nothing yet.
 fn begin(server: &Server, from: &str) -> Wire {
     let mut wire = Wire::connect(server.address).unwrap();
-    let ask = server.ask("GET", SEARCH).header("X-Forwarded-For", from);
+    let ask = server.ask("GET", SEARCH).from(from);
     wire.write(&ask.bytes()).unwrap();
     wire
 }
 
 #[test]
 fn searches_have_their_places_and_no_address_takes_all() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let ride = "/skiers/1/seasons/2025/days/1/skiers/7";
-    let ask = server.ask("POST", ride).header("Content-Type", "application/json");
-    assert_eq!(ask.body(r#"{"time":1,"liftID":1}"#).send().status, 201);
+    let ask = server.post(ride).header("Content-Type", "application/json");
+    ask.body(r#"{"time":1,"liftID":1}"#).expect(201);
     // A search by skiers has their newer sums written first, for which it waits now.
     let other = lodge.database();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();

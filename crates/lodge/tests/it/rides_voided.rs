@@ -9,8 +9,7 @@ const FAR_OFF: &str = "/skiers/3/seasons/9999/days/366/skiers/7";
 const OF_FAR_OFF: [&str; 6] = ["--season", "9999", "--resort", "3", "--day", "366"];
 
 fn send(server: &Server, path: &str, lift: u32) -> String {
-    let answer = server.ask("POST", path).json(&json!({ "time": 217, "liftID": lift })).send();
-    assert_eq!(answer.status, 201, "{answer:?}");
+    let answer = server.post(path).json(json!({ "time": 217, "liftID": lift })).expect(201);
     answer.json()["id"].as_str().unwrap().to_owned()
 }
 
@@ -26,8 +25,7 @@ fn stored(server: &Server) -> Value {
 
 #[test]
 fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let wrong = send(&server, FAR_OFF, 21);
     let right = send(&server, DAY, 1);
     assert!(server.get("/rides").text().contains("9999"), "it takes the front page");
@@ -56,8 +54,7 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
             (absent, "nobody sent an event of that id"),
             ("", "must be 1 to 128"),
         ] {
-            let ran = lodge.run(&["admin", "ride", "void", event]);
-            assert!(ran.code == 1 && ran.err.contains(why), "{running}: {event}: {ran:?}");
+            lodge.run(&["admin", "ride", "void", event]).fails(why);
         }
     };
     refusals("by the server");
@@ -72,13 +69,12 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
 
 #[test]
 fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let key = lodge.gate("north", &[]);
     let send = |once: &str, key: Option<&str>| {
-        let ask = server.ask("POST", FAR_OFF).once(once);
+        let ask = server.post(FAR_OFF).once(once);
         let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
-        assert_eq!(ask.json(&json!({ "time": 1, "liftID": 2 })).send().status, 201);
+        ask.json(json!({ "time": 1, "liftID": 2 })).expect(201);
     };
     send("scan 1", Some(&key));
     send("scan 2", None);
@@ -90,8 +86,7 @@ fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
         (&["scan 2", "--gate", "north"], "that gate sent no"),
         (&["scan 1", "--gate", "south"], "no gate of that name"),
     ] {
-        let ran = lodge.run(&[&["admin", "ride", "void"], arguments].concat());
-        assert!(ran.code == 1 && ran.err.contains(why), "{ran:?}");
+        lodge.run(&[&["admin", "ride", "void"], arguments].concat()).fails(why);
     }
     assert_eq!(server.get(FAR_OFF).json(), json!(40));
     lodge.admin(&["ride", "void", "scan 1", "--gate", "north"]);
@@ -100,14 +95,13 @@ fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
 
 #[test]
 fn all_events_of_a_day_are_found_however_many() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let line = |n: u32| {
         let (skier, lift) = (n % 9 + 1, n % 40 + 1);
         json!({ "id": format!("scan {n}"), "resortID": 3, "seasonID": "9999", "dayID": 366, "skierID": skier, "time": 1, "liftID": lift }).to_string()
     };
     let lines: Vec<_> = (0..2_500).map(line).collect();
-    assert_eq!(server.ask("POST", "/api/rides").body(lines.join("\n")).send().status, 200);
+    server.post("/api/rides").body(lines.join("\n")).expect(200);
     let ids: Vec<_> = find(&lodge, &[]).into_iter().map(|fields| fields[0].clone()).collect();
     let expected: Vec<_> = (0..2_500).map(|n| format!("scan {n}")).collect();
     assert_eq!(ids, expected);

@@ -35,15 +35,14 @@ fn look(server: &Server, short: &str) {
     assert_eq!(head.leads(), (200, None));
     says_nothing(&head, "HEAD");
     for guess in [TARGET, "https://elsewhere.example/"] {
-        let put = server.ask("PUT", &format!("/?short={short}&long={guess}")).send();
+        let put = server.put(&format!("/?short={short}&long={guess}")).send();
         assert_eq!(put.status, 409, "a guess is told nothing, right or wrong");
     }
 }
 
 #[test]
 fn looking_at_a_limited_link_neither_reveals_its_target_nor_uses_its_click() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let link = server.create(&json!({ "target": TARGET, "short": "once", "max_clicks": 1 }));
     look(&server, "once");
     let public = server.get("/api/links/once").json();
@@ -51,13 +50,12 @@ fn looking_at_a_limited_link_neither_reveals_its_target_nor_uses_its_click() {
     let manage_key = link["manage_key"].as_str().unwrap();
     let managed = server.ask("GET", "/api/links/once").bearer(manage_key).send().json();
     assert_eq!((&managed["target"], &managed["clicks_used"]), (&json!(TARGET), &json!(0)));
-    assert_eq!(server.get("/once").leads(), (307, Some(TARGET)));
+    server.get("/once").leads_to(307, TARGET);
 }
 
 #[test]
 fn a_password_link_shows_a_form_and_opens_to_the_right_password_alone() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     server.create(&json!({ "target": TARGET, "short": "door", "password": "sesame öffne" }));
     look(&server, "door");
     assert_eq!(server.get("/api/links/door").json()["has_password"], json!(true));
@@ -70,46 +68,40 @@ fn a_password_link_shows_a_form_and_opens_to_the_right_password_alone() {
     assert!(policy.contains("form-action 'self' http: https:"), "its answer leads away: {policy}");
 
     for wrong in ["password=sesame", "password=", &format!("password={}", "x".repeat(129))] {
-        let answer = server.ask("POST", "/door").form(wrong).send();
+        let answer = server.post("/door").form(wrong).send();
         let expected = if wrong == "password=sesame" { 403 } else { 400 };
         assert_eq!((answer.status, answer.location()), (expected, None), "{wrong}");
         assert!(answer.text().contains("<form"), "one may try again");
         says_nothing(&answer, wrong);
     }
-    let right = server.ask("POST", "/door").form("password=sesame+%C3%B6ffne").send();
-    assert_eq!(right.leads(), (303, Some(TARGET)));
+    let right = server.post("/door").form("password=sesame+%C3%B6ffne").send();
+    right.leads_to(303, TARGET);
     assert_eq!(right.header("cache-control"), Some("private, no-store"));
 }
 
 #[test]
 fn a_password_can_be_changed_and_taken_away() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let link = server.create(&json!({ "target": TARGET, "short": "door", "password": "old" }));
     let manage_key = link["manage_key"].as_str().unwrap();
     let change = |change: Value| {
-        server.ask("PATCH", "/api/links/door").bearer(manage_key).json(&change).send().status
+        server.patch("/api/links/door").bearer(manage_key).json(&change).send().status
     };
-    let open = |password: &str| {
-        server.ask("POST", "/door").form(&format!("password={password}")).send().status
-    };
+    let open =
+        |password: &str| server.post("/door").form(&format!("password={password}")).send().status;
     assert_eq!(open("old"), 303);
     assert_eq!(change(json!({ "password": "new" })), 200);
     assert_eq!((open("old"), open("new")), (403, 303));
     assert_eq!(change(json!({ "password": null })), 200);
-    assert_eq!(server.get("/door").leads(), (307, Some(TARGET)));
+    server.get("/door").leads_to(307, TARGET);
 }
 
 #[test]
 fn no_password_is_kept_or_logged_as_typed() {
-    let lodge = Lodge::new().with("LODGE_LOG_FILTER", "trace");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_LOG_FILTER", "trace").started();
     let link = server
         .create(&json!({ "target": TARGET, "short": "door", "password": "correct-horse-battery" }));
-    assert_eq!(
-        server.ask("POST", "/door").form("password=correct-horse-battery").send().status,
-        303
-    );
+    assert_eq!(server.post("/door").form("password=correct-horse-battery").send().status, 303);
     let log = server.log();
     assert!(!log.contains("correct-horse-battery"), "the log tells the password");
     assert!(!log.contains(link["manage_key"].as_str().unwrap()), "the log tells a manage key");

@@ -38,37 +38,32 @@ fn seed(lodge: &Lodge, tokens: &str) -> Ran {
 #[test]
 fn what_is_seeded_is_there_once_and_its_tokens_are_for_their_owner_alone() {
     let lodge = accounts();
-    let first = seed(&lodge, "tokens");
-    assert!(first.code == 0 && first.out.contains("300 accounts, 300 of them new"), "{first:?}");
+    seed(&lodge, "tokens").prints("300 accounts, 300 of them new");
     let file = lodge.file("tokens");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let tokens = fs::read_to_string(&file).unwrap();
     let again = seed(&lodge, "tokens");
     assert!(again.code == 1 && fs::read_to_string(&file).unwrap() == tokens, "{again:?}");
-    let more = seed(&lodge, "more");
-    assert!(more.code == 0 && more.out.contains("300 accounts, 0 of them new"), "{more:?}");
+    seed(&lodge, "more").prints("300 accounts, 0 of them new");
 
     let server = lodge.start();
     let name = |token: &str| {
-        let me = server.ask("GET", "/api/me").bearer(token).send();
-        assert_eq!(me.status, 200, "{me:?}");
+        let me = server.ask("GET", "/api/me").bearer(token).expect(200);
         me.json()["username"].as_str().unwrap().to_owned()
     };
     let names: HashSet<String> = tokens.lines().map(name).collect();
     assert_eq!(names.len(), SESSIONS, "each is of another account");
     let credentials =
         json!({ "username": names.iter().next(), "password": lodge_load::SEED_PASSWORD });
-    assert_eq!(server.ask("POST", "/api/session").json(&credentials).send().status, 200);
+    server.post("/api/session").json(&credentials).expect(200);
 }
 
 #[test]
 fn a_folder_with_peoples_accounts_is_not_seeded() {
-    let lodge = accounts();
-    let server = lodge.start();
+    let (lodge, server) = accounts().started();
     made(&server, "ada");
     server.stop();
-    let refused = seed(&lodge, "tokens");
-    assert!(refused.code == 1 && refused.err.contains("not seeded before"), "{refused:?}");
+    seed(&lodge, "tokens").fails("not seeded before");
     assert!(!lodge.file("tokens").exists());
     let server = lodge.start();
     assert_eq!(sign_in(&server, "bababababa", lodge_load::SEED_PASSWORD).status, 401);

@@ -24,8 +24,9 @@ use crate::client::{Answer, Ask};
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A data folder and its settings, over any number of starts.
+#[derive(Clone)]
 pub(crate) struct Lodge {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     settings: Vec<(String, String)>,
 }
 
@@ -52,14 +53,15 @@ pub(crate) struct Server {
     pub(crate) ops: SocketAddr,
     /// Its listener for the web tier, if it has one.
     pub(crate) wire: Option<SocketAddr>,
-    database: PathBuf,
     log: Arc<Mutex<Vec<String>>>,
+    /// The installation that it serves.
+    pub(crate) lodge: Lodge,
 }
 
 impl Lodge {
     /// An installation that nobody has started yet.
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), settings: Vec::new() }
+        Self { folder: Arc::new(tempfile::tempdir().unwrap()), settings: Vec::new() }
     }
 
     /// The same with a setting more, named as an environment variable.
@@ -79,9 +81,22 @@ impl Lodge {
         self.folder.path().join(name)
     }
 
+    /// Writes a file beside the data folder; its place.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let file = self.file(name);
+        std::fs::write(&file, content).unwrap();
+        file
+    }
+
     /// Starts the server and waits until it says that it is ready.
     pub(crate) fn start(&self) -> Server {
         self.start_at(([127, 0, 0, 1], 0).into())
+    }
+
+    /// The installation, and the server that was started on it.
+    pub(crate) fn started(self) -> (Self, Server) {
+        let server = self.start();
+        (self, server)
     }
 
     /// The same, on an address of its own choice.
@@ -98,7 +113,7 @@ impl Lodge {
         let [address, ops, wire] = wait_until_ready(&lines);
         // A process that does not answer the public has no public listener.
         let (address, ops) = (address.or(ops).unwrap(), ops.unwrap());
-        Server { process, address, ops, wire, database: self.data().join("lodge.db"), log }
+        Server { process, address, ops, wire, log, lodge: self.clone() }
     }
 
     /// Runs a command on the data folder to its end.
@@ -171,6 +186,20 @@ impl Lodge {
     }
 }
 
+impl Ran {
+    /// It must have failed, and said why.
+    #[track_caller]
+    pub(crate) fn fails(&self, why: &str) {
+        assert!(self.code == 1 && self.err.contains(why), "no {why:?} in {self:?}");
+    }
+
+    /// It must have done what it was to do, and printed this.
+    #[track_caller]
+    pub(crate) fn prints(&self, text: &str) {
+        assert!(self.code == 0 && self.out.contains(text), "no {text:?} in {self:?}");
+    }
+}
+
 /// Reads all that a process prints, however it ends.
 fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
@@ -216,9 +245,34 @@ impl Server {
         Ask::new(self.address, method, path)
     }
 
-    /// `GET` from the public listener.
+    /// A `POST` to be.
+    pub(crate) fn post(&self, path: &str) -> Ask {
+        self.ask("POST", path)
+    }
+
+    /// A `PUT` to be.
+    pub(crate) fn put(&self, path: &str) -> Ask {
+        self.ask("PUT", path)
+    }
+
+    /// A `PATCH` to be.
+    pub(crate) fn patch(&self, path: &str) -> Ask {
+        self.ask("PATCH", path)
+    }
+
+    /// A `DELETE` to be.
+    pub(crate) fn delete(&self, path: &str) -> Ask {
+        self.ask("DELETE", path)
+    }
+
+    /// `GET` from the public listener, sent at once.
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path).send()
+    }
+
+    /// What the browser of somebody who is signed in asks for.
+    pub(crate) fn on_page(&self, token: &str, method: &str, path: &str) -> Ask {
+        self.ask(method, path).session(token).browser()
     }
 
     /// `GET` from the listener for metrics and health.
@@ -228,15 +282,13 @@ impl Server {
 
     /// Creates a link through the JSON API; what came back.
     pub(crate) fn create(&self, link: &Value) -> Value {
-        let answer = self.ask("POST", "/api/links").json(link).send();
-        assert_eq!(answer.status, 201, "{link}: {answer:?}");
-        answer.json()
+        self.post("/api/links").json(link).expect(201).json()
     }
 
     /// Links in the database, whatever has become of them.
     pub(crate) fn links_stored(&self) -> usize {
-        let database =
-            Connection::open_with_flags(&self.database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let file = self.lodge.data().join("lodge.db");
+        let database = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
         let count: i64 =
             database.query_row("SELECT count(*) FROM links", [], |row| row.get(0)).unwrap();
         usize::try_from(count).unwrap()
@@ -294,6 +346,20 @@ impl Server {
     pub(crate) fn stop(self) -> Option<i32> {
         self.signal(Signal::TERM);
         self.wait()
+    }
+
+    /// Kills it with `kill -9`; the server that is started in its place.
+    pub(crate) fn restart_after_kill(self) -> Self {
+        let lodge = self.lodge.clone();
+        self.kill();
+        lodge.start()
+    }
+
+    /// Stops it, which it must do well; the server that is started in its place.
+    pub(crate) fn restart(self) -> Self {
+        let lodge = self.lodge.clone();
+        assert_eq!(self.stop(), Some(0));
+        lodge.start()
     }
 
     /// Waits for its end; the exit code.

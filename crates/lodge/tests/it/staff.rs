@@ -17,7 +17,7 @@ const HASHES: [&str; 2] = [
 
 fn reset(server: &Server, username: &str, code: &str, new: &str) -> u16 {
     let wish = json!({ "username": username, "code": code, "new": new });
-    server.ask("POST", "/api/password").json(&wish).send().status
+    server.post("/api/password").json(&wish).send().status
 }
 
 fn code(lodge: &Lodge, username: &str) -> String {
@@ -26,10 +26,8 @@ fn code(lodge: &Lodge, username: &str) -> String {
 
 #[test]
 fn a_banned_account_is_out_at_once_and_shows_it_only_to_its_owner() {
-    let lodge = lodge();
-    let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let (lodge, server) = lodge().started();
+    let token = server.member("ada");
     lodge.admin(&["user", "ban", "Ada"]);
     assert!(!opens(&server, &token));
     assert_eq!(sign_in(&server, "ada", "a guess").status, 401);
@@ -42,8 +40,7 @@ fn a_banned_account_is_out_at_once_and_shows_it_only_to_its_owner() {
 
 #[test]
 fn a_code_sets_a_new_password_once() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     made(&server, "ada");
     made(&server, "grace");
     let token = token(&server, "ada");
@@ -64,8 +61,7 @@ fn a_code_sets_a_new_password_once() {
 
 #[test]
 fn a_code_outlives_whatever_happens_to_the_password_beside_it() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     let file = lodge.file("people.csv");
     let lines = ["username,nickname,email,password_hash,role", &format!("ada,,,{},", HASHES[0])];
     fs::write(&file, lines.join("\n")).unwrap();
@@ -74,8 +70,7 @@ fn a_code_outlives_whatever_happens_to_the_password_beside_it() {
     // Which renews the hash.
     let token = token(&server, "ada");
     let change = json!({ "current": PASSWORD, "new": "another in the fog" });
-    let change = server.ask("PUT", "/api/me/password").bearer(&token).json(&change).send();
-    assert_eq!(change.status, 204);
+    server.put("/api/me/password").bearer(&token).json(&change).expect(204);
     assert_eq!(reset(&server, "ada", &code, "a third in the fog"), 204);
     assert_eq!(reset(&server, "ada", &code, "a fourth in the fog"), 403, "once");
     assert!(!opens(&server, &token));
@@ -83,8 +78,7 @@ fn a_code_outlives_whatever_happens_to_the_password_beside_it() {
 
 #[test]
 fn roles_are_given_while_the_server_runs_and_while_it_does_not() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     made(&server, "ada");
     let role = |server: &Server| server.get("/api/users/ada").json()["role"].clone();
     assert_eq!(role(&server), "member");
@@ -100,8 +94,7 @@ fn roles_are_given_while_the_server_runs_and_while_it_does_not() {
 
 #[test]
 fn a_list_of_accounts_is_narrowed_by_prefix() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     for name in ["ada", "adam", "grace"] {
         made(&server, name);
     }
@@ -127,15 +120,13 @@ fn a_file_of_people_names_columns_that_are_known() {
         ("nickname\nKim\n", "line 1 must name the columns"),
     ] {
         fs::write(&file, content).unwrap();
-        let ran = lodge.run(&["admin", "user", "import", text(&file)]);
-        assert!(ran.code == 1 && ran.err.contains(said), "{content:?}: {ran:?}");
+        lodge.run(&["admin", "user", "import", text(&file)]).fails(said);
     }
 }
 
 #[test]
 fn imported_people_sign_in_with_their_old_passwords() {
-    let lodge = lodge();
-    let server = lodge.start();
+    let (lodge, server) = lodge().started();
     made(&server, "taken");
     let file = lodge.file("people.csv");
     let [bcrypt, argon2] = HASHES;

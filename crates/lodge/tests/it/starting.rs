@@ -16,8 +16,7 @@ fn refused(ran: &Ran, code: i32, words: &[&str]) {
 
 #[test]
 fn a_second_process_on_the_same_folder_says_so_and_exits_2() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let folder = lodge.data();
     refused(&lodge.run(&SERVE), 2, &["in use by another process", text(&folder)]);
     assert_eq!(server.get("/").status, 200, "the first goes on");
@@ -75,8 +74,8 @@ fn the_command_line_goes_over_the_environment_and_that_over_the_file() {
     )
     .unwrap();
     let server = lodge.start();
-    assert_eq!(server.ask("PUT", "/?short=gg&long=example.org").send().status, 201);
-    assert_eq!(server.ask("PUT", "/?short=gg&long=example.com").send().status, 201);
+    server.put("/?short=gg&long=example.org").expect(201);
+    server.put("/?short=gg&long=example.com").expect(201);
     assert_eq!(server.links_stored(), 1, "in the folder of the command line");
     assert!(!lodge.file("elsewhere").exists() && !lodge.file("nowhere").exists());
 }

@@ -24,8 +24,7 @@ fn half_a_creation(server: &Server, body: &str) -> Wire {
 
 #[test]
 fn a_stop_lets_a_running_request_finish_and_begins_no_other() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let mut idle = Wire::connect(server.address).unwrap();
     assert_eq!(server.ask("GET", "/gg").on(&mut idle).unwrap().status, 307);
@@ -47,13 +46,11 @@ fn a_stop_lets_a_running_request_finish_and_begins_no_other() {
 
 #[test]
 fn a_stop_waits_no_longer_than_its_grace_time() {
-    let lodge = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "1").start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     assert_eq!(server.get("/gg").status, 307);
     let _running = half_a_creation(&server, "{\"target\": \"example.org\"}");
-    assert_eq!(server.stop(), Some(0));
-    let server = lodge.start();
+    let server = server.restart();
     let clicks = server.ask("GET", "/api/links/gg/clicks");
     let clicks = clicks.bearer(link["manage_key"].as_str().unwrap()).send();
     assert_eq!(clicks.json()["total"], 1, "and the clicks are stored all the same");
@@ -61,8 +58,7 @@ fn a_stop_waits_no_longer_than_its_grace_time() {
 
 #[test]
 fn a_second_signal_stops_at_once() {
-    let lodge = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600").start();
     let _running = half_a_creation(&server, "{\"target\": \"example.org\"}");
     server.signal(Signal::TERM);
     eventually_true("it is ready no more", || server.ops("/health/ready").status == 503);

@@ -34,8 +34,7 @@ pub(crate) struct Tiers {
 impl Tiers {
     pub(crate) fn new() -> Self {
         let accounts = Lodge::new();
-        let key = accounts.file("key");
-        fs::write(&key, [7; 32]).unwrap();
+        let key = accounts.write("key", [7; 32]);
         let settings = vec![
             ("LODGE_APPS", "links,accounts".to_owned()),
             ("LODGE_ACCOUNTS_KEY_FILE", text(&key).to_owned()),
@@ -87,11 +86,10 @@ pub(crate) fn with(lodge: Lodge, settings: &[(&str, String)]) -> Lodge {
 #[test]
 fn the_web_tier_has_accounts_without_having_their_database() {
     let (tiers, accounts, web) = Tiers::new().start();
-    made(&web, "ada");
-    let token = token(&web, "ada");
+    let token = web.member("ada");
     assert!(opens(&web, &token));
     let link = json!({ "target": "example.org", "short": "gg" });
-    assert_eq!(web.ask("POST", "/api/links").bearer(&token).json(&link).send().status, 201);
+    web.post("/api/links").bearer(&token).json(&link).expect(201);
     tiers.accounts.admin(&["user", "ban", "ada"]);
     eventually_true("the web tier has heard of it", || !opens(&web, &token));
     assert_eq!(sign_in(&web, "ada", PASSWORD).status, 403);
@@ -141,7 +139,7 @@ fn sign_up_until_it_fails(web: &Server, prefix: &str) -> Vec<String> {
     for number in 0.. {
         let name = format!("{prefix}-{number}");
         let account = json!({ "username": name, "password": PASSWORD });
-        match web.ask("POST", "/api/accounts").json(&account).send().status {
+        match web.post("/api/accounts").json(&account).send().status {
             201 => names.push(name),
             503 => break,
             status => panic!("{status}"),

@@ -37,8 +37,7 @@ fn drip_until_cut_off(mut stream: &TcpStream, drop: &[u8]) -> Duration {
 
 #[test]
 fn a_request_whose_head_does_not_end_is_cut_off() {
-    let lodge = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     for (start, drop) in [("GET /gg HTTP/1.1\r\nHost: x\r\nX-Slow: ", "a"), ("", "")] {
         let mut wire = Wire::connect(server.address).unwrap();
         wire.write(start.as_bytes()).unwrap();
@@ -50,8 +49,7 @@ fn a_request_whose_head_does_not_end_is_cut_off() {
 
 #[test]
 fn a_connection_that_idles_after_its_answer_is_cut_off() {
-    let lodge = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     let mut wire = Wire::connect(server.address).unwrap();
     assert_eq!(Ask::new(server.address, "GET", "/nobody").on(&mut wire).unwrap().status, 404);
     let lasted = drip_until_cut_off(wire.stream(), b"");
@@ -60,8 +58,7 @@ fn a_connection_that_idles_after_its_answer_is_cut_off() {
 
 #[test]
 fn a_body_that_does_not_end_is_given_up() {
-    let lodge = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").start();
     let mut wire = Wire::connect(server.address).unwrap();
     wire.write(b"POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{").unwrap();
     let answer = wire.read().unwrap();
@@ -75,8 +72,7 @@ fn a_long_body_has_the_time_that_it_takes_on_a_slow_line() {
     let lodge =
         Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").with("LODGE_APPS", "accounts");
     let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let token = server.member("ada");
     let mut wire = Wire::connect(server.address).unwrap();
     let head = format!(
         "PUT /api/me/picture HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
@@ -95,8 +91,7 @@ fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
     let lodge =
         Lodge::new().with("LODGE_APPS", "accounts").with("LODGE_HTTP_REQUEST_TIMEOUT_S", "4");
     let server = lodge.start();
-    made(&server, "ada");
-    let token = token(&server, "ada");
+    let token = server.member("ada");
     let begin = |address: &str| {
         let mut wire = Wire::connect(server.address).unwrap();
         let head = format!(
@@ -107,8 +102,7 @@ fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
         wire
     };
     let slow = [(); 3].map(|()| begin("192.0.2.1"));
-    let other = server.ask("PUT", "/api/me/picture").bearer(&token).body(b"x");
-    let other = other.header("X-Forwarded-For", "192.0.2.2").send();
+    let other = server.put("/api/me/picture").bearer(&token).body(b"x").from("192.0.2.2").send();
     assert_eq!(other.status, 400, "somebody else's is looked at");
     let mut answers = slow.map(|mut wire| wire.read().unwrap());
     answers.sort_by_key(|answer| answer.status);
@@ -132,8 +126,7 @@ fn open_connections(server: &Server) -> f64 {
 
 #[test]
 fn a_reader_that_takes_nothing_of_its_answer_is_cut_off() {
-    let lodge = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1");
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").started();
     let list = large_list(&lodge);
     let readers: Vec<Wire> = (0..5)
         .map(|_| {
@@ -156,8 +149,7 @@ fn a_reader_that_takes_nothing_of_its_answer_is_cut_off() {
 
 #[test]
 fn a_peer_that_asks_and_asks_and_reads_nothing_is_cut_off() {
-    let lodge = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").start();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let before = server.memory_bytes();
     let many = "GET /gg HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);

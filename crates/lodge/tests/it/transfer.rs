@@ -6,8 +6,7 @@ use crate::server::{Lodge, text};
 
 #[test]
 fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "https://example.org/?a=1,2&b=\"x\"", "short": "plain" }));
     server.create(&json!({ "target": "example.org", "short": "full", "redirect": 308,
         "tags": ["a", "b c"], "expires_at": "2099-01-31T12:00:00Z" }));
@@ -15,7 +14,7 @@ fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
     server.create(&json!({ "target": "example.org", "short": "door", "password": "sesame" }));
     let gone = server.create(&json!({ "target": "example.org", "short": "gone" }));
     let key = gone["manage_key"].as_str().unwrap();
-    assert_eq!(server.ask("DELETE", "/api/links/gone").bearer(key).send().status, 204);
+    server.delete("/api/links/gone").bearer(key).expect(204);
     assert_eq!(server.get("/few").status, 307);
     for _ in 0..5 {
         server.get("/plain");
@@ -43,14 +42,13 @@ fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
     assert_eq!(server.get("/full").status, 308);
     let statuses: Vec<u16> = (0..3).map(|_| server.get("/few").status).collect();
     assert_eq!(statuses, [307, 307, 410], "one of its three was used before");
-    assert_eq!(server.ask("POST", "/door").form("password=sesame").send().status, 303);
+    server.post("/door").form("password=sesame").expect(303);
     assert_eq!(server.get("/gone").status, 404);
 }
 
 #[test]
 fn an_export_overwrites_nothing_and_leaves_nothing_beside_it() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let (file, beside) = (lodge.file("links.csv"), lodge.file("links.unfinished"));
     for (path, content) in [(&file, "mine"), (&beside, "mine too")] {
@@ -71,11 +69,9 @@ fn an_export_overwrites_nothing_and_leaves_nothing_beside_it() {
 
 #[test]
 fn a_large_folder_is_exported_whole() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let rows = (0..2300).map(|row| format!("l{row},example.org/{row}\n"));
-    let file = lodge.file("in.csv");
-    std::fs::write(&file, format!("short,target\n{}", rows.collect::<String>())).unwrap();
+    let file = lodge.write("in.csv", format!("short,target\n{}", rows.collect::<String>()));
     assert!(
         lodge.admin(&["import", "--from", "lodge", text(&file)]).contains("2300 links imported")
     );
@@ -87,8 +83,7 @@ fn a_large_folder_is_exported_whole() {
 
 #[test]
 fn exports_of_other_shorteners_are_taken() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let key = lodge.key("me");
     for (source, csv, short) in [
         (
@@ -116,12 +111,11 @@ fn exports_of_other_shorteners_are_taken() {
             "bi",
         ),
     ] {
-        let file = lodge.file("theirs.csv");
-        std::fs::write(&file, csv).unwrap();
+        let file = lodge.write("theirs.csv", csv);
         let said = lodge.admin(&["import", "--from", source, "--key", "me", text(&file)]);
         assert!(said.contains("1 links imported"), "{source}: {said}");
         let target = format!("http://example.org/{source}");
-        assert_eq!(server.get(&format!("/{short}")).leads(), (307, Some(target.as_str())));
+        server.get(&format!("/{short}")).leads_to(307, &target);
         let link = server.ask("GET", &format!("/api/links/{short}")).bearer(&key).send().json();
         assert_eq!(link["created_at"], "2024-05-01T10:00:00Z", "{source}");
         let clicks = server.ask("GET", &format!("/api/links/{short}/clicks")).bearer(&key).send();
@@ -131,8 +125,7 @@ fn exports_of_other_shorteners_are_taken() {
 
 #[test]
 fn rows_that_cannot_be_are_named_and_the_others_taken() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "taken" }));
     let file = lodge.file("theirs.csv");
     std::fs::write(

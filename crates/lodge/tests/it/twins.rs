@@ -33,24 +33,21 @@ fn managed(server: &Server, link: &Value) -> (String, String) {
 
 #[test]
 fn a_deletion_that_is_sent_twice_at_once_is_answered_alike() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for _ in 0..ROUNDS {
         let (path, key) = managed(&server, &json!({ "target": "example.org" }));
-        let answers = twice(|| server.ask("DELETE", &path).bearer(&key).once("k").send());
+        let answers = twice(|| server.delete(&path).bearer(&key).once("k").send());
         assert_eq!(answers.map(|answer| answer.status), [204, 204]);
     }
 }
 
 #[test]
 fn a_new_manage_key_that_is_asked_for_twice_at_once_is_one() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for _ in 0..ROUNDS {
         let (path, key) = managed(&server, &json!({ "target": "example.org" }));
         let edit = json!({ "new_manage_key": true });
-        let [one, other] =
-            twice(|| server.ask("PATCH", &path).bearer(&key).once("k").json(&edit).send());
+        let [one, other] = twice(|| server.patch(&path).bearer(&key).once("k").json(&edit).send());
         assert_eq!((one.status, one.text()), (other.status, other.text()));
         assert_eq!(one.status, 200);
     }
@@ -58,15 +55,14 @@ fn a_new_manage_key_that_is_asked_for_twice_at_once_is_one() {
 
 #[test]
 fn a_repeated_bulk_is_answered_line_by_line_as_the_first_time() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_millis(1500);
     let links = json!({ "links": [
         { "target": "example.org/1", "expires_at": soon.to_string() },
         { "target": "javascript:x" },
         { "target": "example.org/2" },
     ] });
-    let post = || server.ask("POST", "/api/bulk/links").once("k").json(&links).send();
+    let post = || server.post("/api/bulk/links").once("k").json(&links).send();
     let first = post();
     assert_eq!((first.status, &first.json()["created"]), (200, &json!(2)));
     let short = first.json()["results"][0]["link"]["short"].as_str().unwrap().to_owned();
@@ -77,26 +73,24 @@ fn a_repeated_bulk_is_answered_line_by_line_as_the_first_time() {
 
 #[test]
 fn the_limit_of_creations_does_not_count_a_repetition() {
-    let lodge = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_LIMITS_CREATIONS_PER_MINUTE", "1").start();
     let post = || {
-        let ask = server.ask("POST", "/api/links").once("k").header("X-Forwarded-For", "192.0.2.1");
-        ask.json(&json!({ "target": "example.org" })).send().status
+        let ask = server.post("/api/links").once("k").from("192.0.2.1");
+        ask.json(json!({ "target": "example.org" })).send().status
     };
     assert_eq!([post(), post(), post()], [201, 201, 201]);
 }
 
 #[test]
 fn in_replace_mode_every_put_is_taken_and_the_senders_last_one_stays() {
-    let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace");
-    let server = lodge.start();
+    let server = Lodge::new().with("LODGE_LINKS_MODE", "replace").start();
     thread::scope(|scope| {
         for writer in 0..8 {
             let server = &server;
             scope.spawn(move || {
                 for number in 0..40 {
                     let path = format!("/?short=gg&long=example.org/{writer}/{number}");
-                    let status = server.ask("PUT", &path).send().status;
+                    let status = server.put(&path).send().status;
                     assert!(matches!(status, 200 | 201), "{status}");
                 }
             });
@@ -104,23 +98,22 @@ fn in_replace_mode_every_put_is_taken_and_the_senders_last_one_stays() {
     });
     for number in (0..40).rev() {
         let path = format!("/?short=mine&long=example.org/{number}");
-        assert_eq!(server.ask("PUT", &path).send().status, 201);
+        server.put(&path).expect(201);
         let to = format!("https://example.org/{number}");
-        assert_eq!(server.get("/mine").leads(), (307, Some(&*to)));
+        server.get("/mine").leads_to(307, &to);
     }
-    assert_eq!(server.ask("PUT", "/?short=mine&long=example.org/0").send().status, 200);
+    server.put("/?short=mine&long=example.org/0").expect(200);
 }
 
 #[test]
 fn a_put_tells_nobody_where_a_protected_link_leads() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let server = Lodge::new().start();
     for (short, link) in [
         ("secret", json!({ "target": "example.org/x", "short": "secret", "password": "p" })),
         ("few", json!({ "target": "example.org/x", "short": "few", "max_clicks": 5 })),
     ] {
         server.create(&link);
-        let put = |long: &str| server.ask("PUT", &format!("/?short={short}&long={long}")).send();
+        let put = |long: &str| server.put(&format!("/?short={short}&long={long}")).send();
         assert_eq!(put("example.org/x").status, 409);
         assert_eq!(put("example.org/x").text().len(), put("example.org/y").text().len());
     }
@@ -128,8 +121,7 @@ fn a_put_tells_nobody_where_a_protected_link_leads() {
 
 #[test]
 fn clicks_wait_in_memory_while_the_store_takes_none() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
+    let (lodge, server) = Lodge::new().started();
     let (path, key) = managed(&server, &json!({ "target": "example.org", "short": "busy" }));
     let database = lodge.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();

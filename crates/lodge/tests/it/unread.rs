@@ -6,10 +6,9 @@ use crate::server::{Lodge, text};
 
 #[test]
 fn a_command_whose_reader_has_gone_ends_without_a_word() {
-    let lodge = Lodge::new();
-    let server = lodge.start();
-    let ride = server.ask("POST", "/skiers/3/seasons/2025/days/1/skiers/7");
-    assert_eq!(ride.json(&json!({ "time": 1, "liftID": 1 })).send().status, 201);
+    let (lodge, server) = Lodge::new().started();
+    let ride = server.post("/skiers/3/seasons/2025/days/1/skiers/7");
+    ride.json(json!({ "time": 1, "liftID": 1 })).expect(201);
     lodge.key("me");
     lodge.gate("north", &[]);
     let file = lodge.file("links.csv");
