@@ -65,57 +65,37 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle> {
 }
 
 fn describe() {
-    // There from the start, so that an alert can tell none from unknown.
+    for (counter, what) in COUNTERS {
+        metrics::describe_counter!(counter, what);
+        // There from the start, so that an alert can tell none from unknown.
+        metrics::counter!(counter).increment(0);
+    }
     for counter in [
-        "lodge_accounts_cache_hits_total",
-        "lodge_accounts_cache_misses_total",
         "lodge_links_behind_refused_total",
-        "lodge_links_click_batches_failed_total",
-        "lodge_links_clicks_stored_total",
         "lodge_links_dead_letters_total",
         "lodge_links_stale_total",
-        "lodge_rides_limited_total",
-        "lodge_wire_connections_refused_total",
-        "lodge_wire_dials_failed_total",
-        "lodge_wire_hellos_failed_total",
-        "lodge_wire_strangers_dropped_total",
     ] {
         metrics::counter!(counter).increment(0);
     }
-    metrics::describe_counter!(
-        "lodge_http_requests_total",
-        "Requests, by method, route and status"
-    );
-    metrics::describe_histogram!(
-        instruments::LATENCY,
-        metrics::Unit::Seconds,
-        "From a request's head to its answer's, by method and route"
-    );
-    metrics::describe_gauge!("lodge_http_connections", "Open connections");
-    metrics::describe_gauge!("lodge_http_streams", "Open streams, by kind");
-    metrics::describe_counter!(
-        "lodge_http_connections_refused_total",
-        "Connections past the limit"
-    );
-    metrics::describe_gauge!(
-        "lodge_links_clicks_lost",
-        "Clicks dropped because the store took none for too long"
-    );
-    metrics::describe_counter!("lodge_links_clicks_stored_total", "Clicks stored");
-    metrics::describe_counter!(
-        "lodge_links_click_batches_failed_total",
-        "Click batches that the store did not take; they are sent again"
-    );
-    describe_accounts();
+    for (counter, what) in [
+        ("lodge_http_requests_total", "Requests, by method, route and status"),
+        ("lodge_http_connections_refused_total", "Connections past the limit"),
+        (RIDE_EVENTS, "Events about rides that were decided on, by what came of them"),
+    ] {
+        metrics::describe_counter!(counter, what);
+    }
+    for (gauge, what) in [
+        ("lodge_http_connections", "Open connections"),
+        ("lodge_http_streams", "Open streams, by kind"),
+        ("lodge_links_clicks_lost", "Clicks dropped because the store took none for too long"),
+        ("lodge_wire_connections", "Connections of the web tier"),
+    ] {
+        metrics::describe_gauge!(gauge, what);
+    }
+    for (latency, what) in LATENCIES {
+        metrics::describe_histogram!(latency, metrics::Unit::Seconds, what);
+    }
     count_rides(&Progress::default());
-    metrics::describe_counter!(
-        RIDE_EVENTS,
-        "Events about rides that were decided on, by what came of them"
-    );
-    metrics::describe_counter!(
-        "lodge_rides_limited_total",
-        "Events about rides past a limit; they are among the refused"
-    );
 }
 
 /// Events about rides, by outcome.
@@ -129,8 +109,25 @@ pub(crate) fn count_rides(progress: &Progress) {
     }
 }
 
-/// The sections of a request about accounts, each with its latency.
-pub(crate) const SECTIONS: [(&str, &str); 13] = [
+/// Counters without labels.
+const COUNTERS: [(&str, &str); 9] = [
+    ("lodge_links_clicks_stored_total", "Clicks stored"),
+    (
+        "lodge_links_click_batches_failed_total",
+        "Click batches that the store did not take; they are sent again",
+    ),
+    ("lodge_rides_limited_total", "Events about rides past a limit; they are among the refused"),
+    ("lodge_accounts_cache_hits_total", "Sessions that were found in memory"),
+    ("lodge_accounts_cache_misses_total", "Sessions that the accounts were asked for"),
+    ("lodge_wire_connections_refused_total", "Connections of the web tier past the limit"),
+    ("lodge_wire_dials_failed_total", "Dials of the accounts tier that came to nothing"),
+    ("lodge_wire_hellos_failed_total", "Connections whose key or certificate was not proved"),
+    ("lodge_wire_strangers_dropped_total", "Such connections closed for newer ones"),
+];
+
+/// The latencies: of whole requests, and of the sections of those about accounts.
+const LATENCIES: [(&str, &str); 14] = [
+    (instruments::LATENCY, "From a request's head to its answer's, by method and route"),
     (
         "lodge_wire_get_connection_seconds",
         "From a call to the connection that takes it, if any does",
@@ -148,20 +145,3 @@ pub(crate) const SECTIONS: [(&str, &str); 13] = [
     ("lodge_passwords_wait_seconds", "From a password to the thread that hashes it"),
     ("lodge_passwords_work_seconds", "The hashing of a password"),
 ];
-
-fn describe_accounts() {
-    for (histogram, what) in SECTIONS {
-        metrics::describe_histogram!(histogram, metrics::Unit::Seconds, what);
-    }
-    for (counter, what) in [
-        ("lodge_accounts_cache_hits_total", "Sessions that were found in memory"),
-        ("lodge_accounts_cache_misses_total", "Sessions that the accounts were asked for"),
-        ("lodge_wire_connections_refused_total", "Connections of the web tier past the limit"),
-        ("lodge_wire_dials_failed_total", "Dials of the accounts tier that came to nothing"),
-        ("lodge_wire_hellos_failed_total", "Connections whose key or certificate was not proved"),
-        ("lodge_wire_strangers_dropped_total", "Such connections closed for newer ones"),
-    ] {
-        metrics::describe_counter!(counter, what);
-    }
-    metrics::describe_gauge!("lodge_wire_connections", "Connections of the web tier");
-}

@@ -3,6 +3,7 @@
 use std::{net::TcpListener, process::ExitCode};
 
 use anyhow::Result;
+use lodge_domain::links::Blocklist;
 use lodge_sqlite::Inspected;
 
 use crate::{
@@ -18,13 +19,16 @@ pub(crate) fn run(options: &ConfigOptions) -> Result<ExitCode> {
         config.apps.iter().map(|app| format!("{app:?}").to_lowercase()).collect();
     say!("ok    configuration: apps {}, data {}", apps.join(", "), config.data.display());
     let (folder_is_good, server_runs) = check_folder(&config);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let good = [
         folder_is_good,
-        check_blocklist(&config),
-        check_servers(&config)?,
-        check_providers(&config)?,
-        check_tiers(&config, server_runs)?,
-        check_pictures(&config),
+        say_all(probe_blocklist(&config)),
+        say_all(runtime.block_on(wiring::probe(&config))),
+        !config.keeps_accounts() || say_all(runtime.block_on(wiring::probe_providers(&config))),
+        say_all(runtime.block_on(wiring::tiers::probe(&config))),
+        !wiring::tiers::is_server(&config)
+            || check_listener("accounts.listen", config.accounts.listen, server_runs),
+        say_all(wiring::probe_pictures(&config)),
         !is_web(&config) || check_listener("http.listen", config.http.listen, server_runs),
         check_listener("ops.listen", config.ops.listen, server_runs),
     ];
@@ -57,55 +61,19 @@ fn check_folder(config: &Config) -> (bool, bool) {
     (true, false)
 }
 
-fn check_blocklist(config: &Config) -> bool {
-    let blocklist = lodge_domain::links::Blocklist::default();
-    match wiring::reload_blocklist(&blocklist, &config.links.blocklist) {
-        Ok(()) if config.links.blocklist.as_os_str().is_empty() => true,
-        Ok(()) => {
-            say!("ok    links.blocklist: can be read");
-            true
-        }
-        Err(error) => {
-            say!("BAD   {error:#}");
-            false
-        }
-    }
-}
-
-fn check_servers(config: &Config) -> Result<bool> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(say_all(runtime.block_on(wiring::probe(config))))
-}
-
-/// Whether every provider can be asked, where it is this process that asks.
-fn check_providers(config: &Config) -> Result<bool> {
-    if !config.keeps_accounts() {
-        return Ok(true);
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(say_all(runtime.block_on(wiring::probe_providers(config))))
-}
-
-/// Whether the other tier of accounts can be asked, or ask, where it is another process.
-fn check_tiers(config: &Config, server_runs: bool) -> Result<bool> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let can_meet = say_all(runtime.block_on(wiring::tiers::probe(config)));
-    let listens = !wiring::tiers::is_server(config)
-        || check_listener("accounts.listen", config.accounts.listen, server_runs);
-    Ok(can_meet && listens)
+fn probe_blocklist(config: &Config) -> Option<Result<String>> {
+    let (blocklist, file) = (Blocklist::default(), &config.links.blocklist);
+    let read =
+        (!file.as_os_str().is_empty()).then(|| wiring::reload_blocklist(&blocklist, file))?;
+    Some(read.map(|()| "links.blocklist: can be read".to_owned()))
 }
 
 fn is_web(config: &Config) -> bool {
     config.roles.contains(&Role::Web)
 }
 
-/// Whether pictures can be kept.
-fn check_pictures(config: &Config) -> bool {
-    say_all(wiring::probe_pictures(config).into_iter().collect())
-}
-
 /// Says what came of probes; whether all were good.
-fn say_all(probes: Vec<Result<String>>) -> bool {
+fn say_all(probes: impl IntoIterator<Item = Result<String>>) -> bool {
     let mut all_good = true;
     for probed in probes {
         match probed {

@@ -50,6 +50,17 @@ impl Job {
         Self { name, until, is_vital: false, run: Box::new(|stop| Box::pin(run(stop))) }
     }
 
+    /// One that works on what others share.
+    fn on<S: Send + Sync + 'static, F: Future<Output = ()> + Send + 'static>(
+        shared: &Arc<S>,
+        name: &'static str,
+        until: Until,
+        run: impl FnOnce(Arc<S>, CancellationToken) -> F + Send + 'static,
+    ) -> Self {
+        let shared = Arc::clone(shared);
+        Self::new(name, until, |stop| run(shared, stop))
+    }
+
     fn vital(self) -> Self {
         Self { is_vital: true, ..self }
     }
@@ -63,54 +74,32 @@ pub(crate) fn all(
     hangups: Signal,
 ) -> Vec<Job> {
     use Until::{LastRequest, Stop};
-    let s = || Arc::clone(services);
-    let (follows, links, reserved) = (s(), Arc::clone(&services.links), wiring::reserved(config));
-    let blocklist = config.links.blocklist.clone();
+    let (reserved, blocklist) = (wiring::reserved(config), config.links.blocklist.clone());
     let mut jobs = vec![
-        Job::new("follow changes", LastRequest, |stop| async move {
-            let _ = stop.run_until_cancelled(follows.follow()).await;
+        Job::on(services, "follow changes", LastRequest, |services, stop| async move {
+            let _ = stop.run_until_cancelled(services.follow()).await;
         })
         // Without it no process hears what others change, and nothing that waits is stored.
         .vital(),
-        Job::new("store clicks", LastRequest, |stop| clicks::store(links, stop)),
+        Job::on(&services.links, "store clicks", LastRequest, clicks::store),
         Job::new("upkeep of metrics", LastRequest, |stop| upkeep(metrics, stop)),
-        Job::new("tidy", LastRequest, {
-            let services = s();
-            move |stop| tidying::tidy(services, reserved, stop)
+        Job::on(services, "tidy", LastRequest, move |services, stop| {
+            tidying::tidy(services, reserved, stop)
         }),
-        Job::new("reload the blocklist", LastRequest, {
-            let services = s();
-            |stop| reload::blocklist(hangups, blocklist, services, stop)
+        Job::on(services, "reload the blocklist", LastRequest, |services, stop| {
+            reload::blocklist(hangups, blocklist, services, stop)
         }),
+        Job::on(services, "sweep pictures", Stop, tidying::sweep_pictures),
+        Job::on(services, "release passes", Stop, people::release_passes),
+        Job::on(services, "update guests", Stop, people::update_guests),
+        Job::on(services, "deliver webhooks", Stop, hooks::deliver),
     ];
-    if let Some(rides) = services.rides.clone() {
-        jobs.push(Job::new("note refused rides", LastRequest, |stop| {
-            notes::refused_rides(rides, stop)
-        }));
+    if let Some(rides) = &services.rides {
+        jobs.push(Job::on(rides, "note refused rides", LastRequest, notes::refused_rides));
     }
-    if let Some(board) = services.board.clone() {
-        jobs.push(Job::new("note read messages", LastRequest, |stop| {
-            notes::read_messages(board, stop)
-        }));
+    if let Some(board) = &services.board {
+        jobs.push(Job::on(board, "note read messages", LastRequest, notes::read_messages));
     }
-    jobs.extend([
-        Job::new("sweep pictures", Stop, {
-            let services = s();
-            |stop| tidying::sweep_pictures(services, stop)
-        }),
-        Job::new("release passes", Stop, {
-            let services = s();
-            |stop| people::release_passes(services, stop)
-        }),
-        Job::new("update guests", Stop, {
-            let services = s();
-            |stop| people::update_guests(services, stop)
-        }),
-        Job::new("deliver webhooks", Stop, {
-            let services = s();
-            |stop| hooks::deliver(services, stop)
-        }),
-    ]);
     jobs
 }
 

@@ -79,6 +79,12 @@ pub(super) struct Who {
     username: String,
 }
 
+impl Who {
+    fn name(&self) -> Result<Username> {
+        Ok(Username::parse(&self.username)?)
+    }
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum RoleName {
     Member,
@@ -117,22 +123,20 @@ pub(super) fn carry_out(
             say!("{} is {} now", account.username, account.role.name());
         }
         UserOptions::Ban(who) => {
-            let username = Username::parse(&who.username)?;
-            let account = changed(administrator, UserCommand::Ban { username })?;
+            let account = changed(administrator, UserCommand::Ban { username: who.name()? })?;
             say!("{} is banned, and signed in nowhere", account.username);
         }
         UserOptions::Unban(who) => {
-            let username = Username::parse(&who.username)?;
-            let account = changed(administrator, UserCommand::Unban { username })?;
+            let account = changed(administrator, UserCommand::Unban { username: who.name()? })?;
             say!("{} is not banned any more", account.username);
         }
         UserOptions::PictureRemove(who) => {
-            let username = Username::parse(&who.username)?;
-            let account = changed(administrator, UserCommand::TakePicture { username })?;
+            let account =
+                changed(administrator, UserCommand::TakePicture { username: who.name()? })?;
             say!("{} has no picture any more", account.username);
         }
-        UserOptions::Events(who) => events(administrator, &who.username)?,
-        UserOptions::Reset(who) => reset(administrator, &who.username)?,
+        UserOptions::Events(who) => events(administrator, who.name()?)?,
+        UserOptions::Reset(who) => reset(administrator, who.name()?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -157,8 +161,7 @@ fn password() -> Result<Password> {
     Ok(Password::parse("password", typed)?)
 }
 
-fn reset(administrator: &mut Administrator, username: &str) -> Result<()> {
-    let username = Username::parse(username)?;
+fn reset(administrator: &mut Administrator, username: Username) -> Result<()> {
     let command = Command::User(UserCommand::Reset { username });
     let Outcome::ResetIssued { code } = administrator.carry_out(command)? else {
         bail!(OTHER_ANSWER)
@@ -167,8 +170,8 @@ fn reset(administrator: &mut Administrator, username: &str) -> Result<()> {
     Ok(())
 }
 
-fn events(administrator: &mut Administrator, username: &str) -> Result<()> {
-    let command = Command::User(UserCommand::Events { username: Username::parse(username)? });
+fn events(administrator: &mut Administrator, username: Username) -> Result<()> {
+    let command = Command::User(UserCommand::Events { username });
     let Outcome::UserEvents(events) = administrator.carry_out(command)? else {
         bail!(OTHER_ANSWER)
     };
