@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::{
     accounts::{PASSWORD, lodge, made, opens, sign_in, token},
-    client::{Answer, Ask},
-    server::{Lodge, Server},
+    client::{Answer, between},
+    server::{Lodge, Server, text},
 };
 
 const SIGN_IN: &str = "username=Ada&password=a+lift+in+the+fog";
@@ -155,10 +155,8 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
     assert_eq!(check("username", "ADA"), "This name is taken.");
     assert_eq!(check("username", "grace"), Value::Null);
     assert_eq!(check("password", "short"), "The password must be at least 8 characters.");
-    assert_eq!(
-        check("password", "password"),
-        "The password is one of the passwords that are tried first."
-    );
+    let common = "The password is one of the passwords that are tried first.";
+    assert_eq!(check("password", "password"), common);
     assert_eq!(check("new", "correct+horse"), Value::Null);
     assert_eq!(check("nickname", "Gr%E2%80%AEace").as_str().map(|_| ()), Some(()));
     assert_eq!(check("email", "grace").as_str().map(|_| ()), Some(()));
@@ -189,7 +187,7 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
 fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
     let server = lodge().start();
     let page = server.ask("GET", "/signup").browser().send().text();
-    let id = page.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let id = between(&page, "name=\"form\" value=\"", "\"").unwrap();
     let form = format!("form={id}&username=ada&password=a+lift+in+the+fog&nickname=&email=");
     for _ in 0..2 {
         let answer = server.post("/signup").form(&form).send();
@@ -210,8 +208,11 @@ fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
 #[test]
 fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
     let server = lodge().start();
-    let sign_in = server.ask("GET", "/login?next=/board/lobby").browser().send().text();
-    assert!(sign_in.contains("href=\"/signup?next=%2Fboard%2Flobby\""), "{sign_in}");
+    server
+        .ask("GET", "/login?next=/board/lobby")
+        .browser()
+        .send()
+        .says("href=\"/signup?next=%2Fboard%2Flobby\"");
     let page = server.ask("GET", "/signup?next=%2Fboard%2Flobby").browser().send().text();
     assert!(page.contains("name=\"next\" value=\"/board/lobby\""), "{page}");
     assert!(page.contains("href=\"/login?next=%2Fboard%2Flobby\""), "{page}");
@@ -288,15 +289,8 @@ fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
     assert!(!opens(&server, &eve));
     let listed = lodge.admin(&["user", "events", "Eve"]);
     let told: Vec<_> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
-    assert_eq!(
-        told,
-        [
-            "unbanned\tthe command line",
-            "banned\tmax",
-            "signed_in\tits owner",
-            "signed_up\tits owner"
-        ]
-    );
+    let owner = ["signed_in\tits owner", "signed_up\tits owner"];
+    assert_eq!(told, [&["unbanned\tthe command line", "banned\tmax"][..], &owner].concat());
     assert_eq!(lodge.run(&["admin", "user", "events", "nobody"]).code, 1);
 }
 
@@ -330,14 +324,8 @@ fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
     assert_eq!(set(code).status, 403, "once");
     assert_eq!(sign_in(&server, "eve", "another in the fog").status, 200);
     drop(server);
-    let noted: i64 = lodge
-        .database()
-        .query_row(
-            "SELECT count(*) FROM account_events WHERE kind = 'reset_issued' AND did > 0",
-            [],
-            |row| row.get(0),
-        )
-        .unwrap();
+    let noted: i64 =
+        lodge.query("SELECT count(*) FROM account_events WHERE kind = 'reset_issued' AND did > 0");
     assert_eq!(noted, 1, "who gave it out is noted");
 }
 
@@ -346,35 +334,21 @@ fn the_list_is_paged_and_searched_by_the_start_of_names() {
     let (lodge, server) = staffed();
     let ada = cookie(&server, "ada");
     let lines: Vec<String> = (0..120).map(|n| format!("guest{n:03},,,,")).collect();
-    let file = lodge.file("people.csv");
-    std::fs::write(
-        &file,
-        format!("username,nickname,email,password_hash,role\n{}\n", lines.join("\n")),
-    )
-    .unwrap();
-    lodge.admin(&["user", "import", crate::server::text(&file)]);
+    let lines = format!("username,nickname,email,password_hash,role\n{}\n", lines.join("\n"));
+    lodge.admin(&["user", "import", text(&lodge.write("people.csv", lines))]);
     let mut names = Vec::new();
     let mut path = "/admin/accounts?search=guest".to_owned();
     loop {
         let page = server.on_page(&ada, "GET", &path).send().text();
-        names.extend(
-            page.split("<a class=\"short\"")
-                .skip(1)
-                .map(|rest| rest.split('>').nth(1).unwrap().split('<').next().unwrap().to_owned()),
-        );
+        let rows = page.split("<a class=\"short\"").skip(1);
+        names.extend(rows.map(|rest| between(rest, ">", "<").unwrap().to_owned()));
         let Some(next) = page.split("rel=\"next\"").next().filter(|start| start.len() < page.len())
         else {
             break;
         };
-        path = next
-            .rsplit("href=\"")
-            .next()
-            .unwrap()
-            .split('"')
-            .next()
-            .unwrap()
-            .replace("&amp;", "&")
-            .replace("&#38;", "&");
+        let (_, link) = next.rsplit_once("href=\"").unwrap();
+        let (link, _) = link.split_once('"').unwrap();
+        path = link.replace("&amp;", "&").replace("&#38;", "&");
     }
     let expected: Vec<String> = (0..120).map(|n| format!("guest{n:03}")).collect();
     assert_eq!(names, expected);

@@ -1,11 +1,11 @@
 //! Accounts, over the JSON API.
 
-use std::{collections::BTreeMap, thread};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::{
-    client::Answer,
+    client::{Answer, each},
     server::{Lodge, Server},
 };
 
@@ -23,9 +23,7 @@ fn sign_up(server: &Server, account: &Value) -> Answer {
 
 /// Makes an account with [`PASSWORD`].
 pub(crate) fn made(server: &Server, username: &str) -> Value {
-    let answer =
-        sign_up(server, &json!({ "username": username, "password": PASSWORD })).expect(201);
-    answer.json()
+    sign_up(server, &json!({ "username": username, "password": PASSWORD })).expect(201).json()
 }
 
 pub(crate) fn sign_in(server: &Server, username: &str, password: &str) -> Answer {
@@ -35,8 +33,7 @@ pub(crate) fn sign_in(server: &Server, username: &str, password: &str) -> Answer
 
 /// Signs in with [`PASSWORD`]; the token.
 pub(crate) fn token(server: &Server, username: &str) -> String {
-    let answer = sign_in(server, username, PASSWORD).expect(200);
-    answer.json()["token"].as_str().unwrap().to_owned()
+    sign_in(server, username, PASSWORD).expect(200).json()["token"].as_str().unwrap().to_owned()
 }
 
 impl Server {
@@ -78,8 +75,7 @@ fn an_account_is_its_owners_from_sign_up_to_deletion() {
     let server = lodge().start();
     let account = json!({ "username": "Ada", "password": PASSWORD, "nickname": "Ada L. ♥",
         "email": "ada@example.org" });
-    let answer = sign_up(&server, &account).expect(201);
-    let account = answer.json();
+    let account = sign_up(&server, &account).expect(201).json();
     let seen = |account: &Value| {
         json!([account["username"], account["nickname"], account["email"], account["role"]])
     };
@@ -102,8 +98,7 @@ fn an_account_is_its_owners_from_sign_up_to_deletion() {
     assert!(export.header("content-disposition").unwrap().starts_with("attachment"));
     let export = export.json();
     assert_eq!(export["account"], edited);
-    let events = export["events"].as_array().unwrap().iter().map(|event| &event["what"]);
-    assert_eq!(events.collect::<Vec<_>>(), ["edited", "signed_in", "signed_up"]);
+    assert_eq!(each(&export["events"], "what"), ["edited", "signed_in", "signed_up"]);
 
     assert_eq!(deleted(&server, &token), 204);
     assert!(!opens(&server, &token));
@@ -130,8 +125,7 @@ fn what_cannot_be_is_refused_and_its_field_named() {
     ] {
         let mut account = good.clone();
         account[field] = json!(value);
-        let answer = sign_up(&server, &account);
-        assert_eq!((answer.status, &answer.json()["field"]), (400, &json!(field)), "{value:?}");
+        sign_up(&server, &account).is_about(400, field);
     }
     assert_eq!(sign_up(&server, &json!({ "username": "ada" })).status, 400);
     assert_eq!(
@@ -156,10 +150,8 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(first.json(), again.json());
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
-    let fingerprint = |lodge: &Lodge| -> Vec<u8> {
-        let sql = "SELECT fingerprint FROM outcomes WHERE app = 1";
-        lodge.database().query_row(sql, [], |row| row.get(0)).unwrap()
-    };
+    let fingerprint = "SELECT fingerprint FROM outcomes WHERE app = 1";
+    let fingerprint = |lodge: &Lodge| -> Vec<u8> { lodge.query(fingerprint) };
     let other_password = json!({ "username": "ada", "password": "another in the fog" });
     let lodge_2 = self::lodge();
     let server_2 = lodge_2.start();
@@ -183,10 +175,7 @@ fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
     assert_eq!((again.status, again.json()), (201, edited), "as it is now");
     assert_eq!(deleted(&server, &token), 204);
     ask().expect(410);
-    let outcome: String = lodge
-        .database()
-        .query_row("SELECT outcome FROM outcomes WHERE app = 1", [], |row| row.get(0))
-        .unwrap();
+    let outcome: String = lodge.query("SELECT outcome FROM outcomes WHERE app = 1");
     assert!(!outcome.to_lowercase().contains("ada"), "{outcome}");
 }
 
@@ -195,13 +184,9 @@ fn two_hundred_sign_ups_for_one_name_make_one_account() {
     let server = lodge().start();
     let account = json!({ "username": "ada", "password": PASSWORD });
     let mut statuses = BTreeMap::new();
-    thread::scope(|scope| {
-        let tries: Vec<_> =
-            (0..200).map(|_| scope.spawn(|| sign_up(&server, &account).status)).collect();
-        for one in tries {
-            *statuses.entry(one.join().unwrap()).or_insert(0) += 1;
-        }
-    });
+    for answer in server.post("/api/accounts").json(account).at_once(200) {
+        *statuses.entry(answer.status).or_insert(0) += 1;
+    }
     assert_eq!(statuses.get(&201), Some(&1), "{statuses:?}");
     assert!(statuses.keys().all(|status| matches!(status, 201 | 409 | 503)), "{statuses:?}");
 }
@@ -404,8 +389,7 @@ fn links_belong_to_whoever_was_signed_in() {
     create(&key, "keys");
     let shorts = |owner: &str, query: &str| {
         let page = with(&server, owner, "GET", &format!("/api/links{query}")).json();
-        let links = page["links"].as_array().unwrap().iter();
-        links.map(|link| link["short"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        each(&page["links"], "short")
     };
     for query in ["", "?tag=t", "?search=example"] {
         assert_eq!(shorts(&adas, query), ["adas"], "{query}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    client::Answer,
+    client::{Answer, each, holds},
     server::{Lodge, Server},
 };
 
@@ -26,14 +26,10 @@ fn creating_answers_with_the_link_where_it_is_and_its_key() {
     answer.leads_to(201, "/api/links/gg");
     assert_eq!(answer.header("etag"), Some("\"1\""));
     let link = answer.json();
-    assert_eq!(
-        json!([link["short"], link["short_url"], link["target"], link["redirect"], link["state"]]),
-        json!(["gg", "https://go.example/gg", "https://example.org/", 301, "live"])
-    );
-    assert_eq!(
-        json!([link["expires_at"], link["max_clicks"], link["clicks_used"], link["tags"]]),
-        json!(["2099-01-31T12:00:00Z", 7, 0, ["a", "b"]])
-    );
+    let wanted = json!({ "short": "gg", "short_url": "https://go.example/gg", "redirect": 301,
+        "target": "https://example.org/", "state": "live", "expires_at": "2099-01-31T12:00:00Z",
+        "max_clicks": 7, "clicks_used": 0, "tags": ["a", "b"] });
+    holds(&link, wanted);
     assert!(key(&link).starts_with("manage_"));
     let read = server.ask("GET", "/api/links/gg").bearer(key(&link)).send();
     let mut expected = link.clone();
@@ -64,22 +60,14 @@ fn patch_changes_what_it_names_and_null_takes_away() {
         server.patch("/api/links/gg").bearer(key(&link)).json(&change).expect(200).json()
     };
     let changed = patch(json!({ "redirect": 308 }));
-    assert_eq!(
-        json!([changed["redirect"], changed["target"], changed["tags"], changed["max_clicks"]]),
-        json!([308, "https://example.org/", ["a"], 5])
-    );
-    assert_eq!((&changed["version"], changed.get("manage_key")), (&json!(2), None));
+    let wanted = json!({ "redirect": 308, "target": "https://example.org/", "tags": ["a"],
+        "max_clicks": 5, "version": 2 });
+    holds(&changed, wanted);
+    assert_eq!(changed.get("manage_key"), None);
     let changed =
         patch(json!({ "expires_at": null, "max_clicks": null, "password": null, "tags": [] }));
-    assert_eq!(
-        json!([
-            changed["expires_at"],
-            changed["max_clicks"],
-            changed["has_password"],
-            changed["tags"]
-        ]),
-        json!([null, null, false, []])
-    );
+    let none = json!({ "expires_at": null, "max_clicks": null, "has_password": false, "tags": [] });
+    holds(&changed, none);
     assert_eq!(patch(json!({}))["target"], "https://example.org/");
     assert_eq!(server.get("/gg").status, 308);
 }
@@ -134,12 +122,11 @@ fn bulk_creation_answers_for_every_line() {
             { "target": "example.org" },
             5,
         ] }))
-        .expect(200);
-    let answer = answer.json();
+        .expect(200)
+        .json();
     assert_eq!((&answer["created"], &answer["refused"]), (&json!(2), &json!(4)));
-    let lines = answer["results"].as_array().unwrap();
-    let statuses: Vec<_> = lines.iter().map(|line| line["status"].as_u64().unwrap()).collect();
-    assert_eq!(statuses, [201, 400, 409, 400, 201, 400]);
+    let lines = &answer["results"];
+    assert_eq!(each(lines, "status"), [201, 400, 409, 400, 201, 400]);
     assert_eq!(lines[1]["field"], "target");
     assert!(lines[3]["detail"].as_str().unwrap().contains("colour"));
     assert_eq!(server.links_stored(), 2);

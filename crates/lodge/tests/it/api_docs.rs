@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     accounts::made,
-    client::{Answer, Wire},
+    client::Answer,
     rides::ride,
     rides_batches::answered,
     server::{Lodge, Server},
@@ -64,8 +64,7 @@ impl Command {
         for (name, value) in &self.headers {
             ask = ask.header(name, &value.replace("lodge_gate_…", key));
         }
-        let mut wire = Wire::connect(server.address).unwrap();
-        wire.write(&ask.bytes()).unwrap();
+        let mut wire = server.send_raw(&ask.bytes());
         let is_endless = self.url.ends_with("/live");
         if is_endless { wire.read_head().unwrap() } else { wire.read().unwrap() }
     }

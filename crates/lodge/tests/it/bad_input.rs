@@ -291,8 +291,7 @@ fn a_request_that_is_no_http_is_refused_and_the_connection_closed() {
         b"POST /api/links HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n",
     ] {
         let what = String::from_utf8_lossy(bytes).into_owned();
-        let mut wire = Wire::connect(server.address).unwrap();
-        wire.write(bytes).unwrap();
+        let mut wire = server.send_raw(bytes);
         wire.finish();
         // The server may close without a word; what it says must be a refusal.
         if let Ok(answer) = wire.read() {

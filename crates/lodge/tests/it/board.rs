@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     accounts,
-    client::{Answer, Ask},
+    client::{Answer, Ask, each, holds},
     server::{Lodge, Server, eventually_true},
 };
 
@@ -39,8 +39,7 @@ pub(crate) fn post(server: &Server, token: &str, client_id: &str, body: &str) ->
 
 /// The same, which must work; the message's id.
 pub(crate) fn posted(server: &Server, token: &str, client_id: &str, body: &str) -> String {
-    let answer = post(server, token, client_id, body).expect(201);
-    answer.json()["id"].as_str().unwrap().to_owned()
+    post(server, token, client_id, body).expect(201).json()["id"].as_str().unwrap().to_owned()
 }
 
 fn get(server: &Server, token: &str, path: &str) -> Value {
@@ -51,24 +50,22 @@ fn status(server: &Server, token: &str, method: &str, path: &str) -> u16 {
     ask(server, token, method, path).send().status
 }
 
-fn bodies(page: &Value) -> Vec<&Value> {
-    page["messages"].as_array().unwrap().iter().map(|message| &message["body"]).collect()
+fn bodies(page: &Value) -> Vec<Value> {
+    each(&page["messages"], "body")
 }
 
 #[test]
 fn a_message_is_stored_once_under_its_client_id() {
     let server = lodge().start();
     let [ada, bob] = server.members(["ada", "bob"]);
-    let first = post(&server, &ada, "one", " Fresh\r\nsnow! ").expect(201);
-    let event = first.json();
+    let event = post(&server, &ada, "one", " Fresh\r\nsnow! ").expect(201).json();
     assert_eq!((&event["kind"], &event["body"]), (&json!("message"), &json!("Fresh\nsnow!")));
     assert_eq!(event["author"], json!({ "username": "ada", "nickname": "ada" }));
     assert!(event.get("visibility").is_none() && event["at"].as_str().unwrap().ends_with('Z'));
 
     let again = post(&server, &ada, "one", "Fresh\nsnow!");
     assert_eq!((again.status, again.json()), (200, event.clone()));
-    let other = post(&server, &ada, "one", "Ice");
-    assert_eq!((other.status, &other.json()["field"]), (422, &json!("client_id")), "{other:?}");
+    post(&server, &ada, "one", "Ice").is_about(422, "client_id");
     assert_eq!(post(&server, &bob, "one", "Ice").status, 201, "another person's id is another");
     let page = get(&server, &ada, "/lobby/messages");
     assert_eq!(bodies(&page), ["Fresh\nsnow!", "Ice"]);
@@ -92,8 +89,7 @@ fn what_cannot_be_written_is_refused_by_name() {
         (json!({ "client_id": "a" }), "body"),
         (json!({ "client_id": "a", "body": "a", "boddy": "b" }), "body"),
     ] {
-        let answer = send(&message);
-        assert_eq!((answer.status, &answer.json()["field"]), (400, &json!(field)), "{answer:?}");
+        send(&message).is_about(400, field);
     }
     let answers_nothing = json!({ "client_id": "a", "body": "a", "reply_to": "7:1" });
     assert_eq!(send(&answers_nothing).status, 404);
@@ -133,9 +129,8 @@ fn events_are_numbered_without_a_gap_and_read_both_ways() {
         posted(&server, &ada, &number.to_string(), &format!("message {number}"));
     }
     let all = get(&server, &ada, "/lobby/events");
-    let ids: Vec<_> =
-        all["events"].as_array().unwrap().iter().map(|e| e["id"].as_str().unwrap()).collect();
-    let (origin, _) = ids[0].split_once(':').unwrap();
+    let ids = each(&all["events"], "id");
+    let (origin, _) = ids[0].as_str().unwrap().split_once(':').unwrap();
     assert_eq!(ids, (1..=25).map(|seq| format!("{origin}:{seq}")).collect::<Vec<_>>());
 
     let (mut read, mut cursor) = (Vec::new(), String::new());
@@ -170,8 +165,8 @@ fn events_are_numbered_without_a_gap_and_read_both_ways() {
     }
     let newest = get(&server, &ada, "/lobby/messages?limit=2");
     assert_eq!(
-        (bodies(&newest), &newest["more"]),
-        (vec![&json!("message 23"), &json!("message 24")], &json!(true))
+        json!([bodies(&newest), newest["more"]]),
+        json!([["message 23", "message 24"], true])
     );
     let before = newest["messages"][0]["id"].as_str().unwrap();
     let earlier = get(&server, &ada, &format!("/lobby/messages?limit=1&before={before}"));
@@ -231,10 +226,7 @@ fn what_is_hidden_or_deleted_is_told_to_nobody_who_may_not_read_it() {
     let events = get(&server, &bob, "/lobby/events");
     assert_eq!(events["events"].as_array().unwrap().len(), 5, "each keeps its place: {events}");
     assert_eq!(events["events"][0]["visibility"], "hidden");
-    assert_eq!(
-        (&events["events"][1]["visibility"], &events["events"][1]["body"]),
-        (&json!("deleted"), &Value::Null)
-    );
+    holds(&events["events"][1], json!({ "visibility": "deleted", "body": null }));
     assert_eq!(get(&server, &meg, &format!("/lobby/messages/{hidden}"))["body"], "secret three");
     assert_eq!(status(&server, &meg, "DELETE", &hide), 200);
     assert_eq!(get(&server, &bob, &format!("/lobby/messages/{hidden}"))["body"], "secret three");
@@ -260,10 +252,8 @@ fn signs_are_counted_and_reports_are_settled() {
     assert_eq!(status(&server, &bob, "GET", "/-/reports"), 403);
     let reports = get(&server, &meg, "/-/reports");
     let report = &reports["reports"][0];
-    assert_eq!(
-        (&report["reason"], &report["message"]["id"], &report["by"]["username"]),
-        (&json!("rude"), &json!(id), &json!("bob"))
-    );
+    assert_eq!(json!([report["reason"], report["message"]["id"]]), json!(["rude", id]));
+    assert_eq!(report["by"]["username"], "bob");
     let settle = format!("/-/reports/{}", report["id"]);
     assert_eq!(status(&server, &bob, "DELETE", &settle), 403);
     assert_eq!(status(&server, &meg, "DELETE", &settle), 204);
@@ -282,10 +272,8 @@ fn channels_are_made_by_staff_and_slow_mode_slows_members() {
     assert_eq!(make(&meg, "lift-7").status, 200, "it is there");
     assert_eq!(make(&meg, "lift 7").status, 400);
     let channels = get(&server, &ada, "");
-    assert_eq!(
-        (&channels["channels"][0]["channel"], &channels["channels"][1]["topic"]),
-        (&json!("lobby"), &json!("Up"))
-    );
+    let channels = &channels["channels"];
+    assert_eq!(json!([channels[0]["channel"], channels[1]["topic"]]), json!(["lobby", "Up"]));
 
     let slow = |token: &str, change: &Value| {
         ask(&server, token, "PATCH", "/lobby").json(change).send().status
@@ -294,8 +282,7 @@ fn channels_are_made_by_staff_and_slow_mode_slows_members() {
     assert_eq!(slow(&meg, &json!({ "slow_mode_s": 99_999 })), 400);
     assert_eq!(slow(&meg, &json!({ "slow_mode_s": 60 })), 200);
     posted(&server, &ada, "a", "one");
-    let soon = post(&server, &ada, "b", "two");
-    assert!(soon.status == 429 && soon.header("retry-after").is_some(), "{soon:?}");
+    post(&server, &ada, "b", "two").is_put_off(429);
     assert_eq!(post(&server, &ada, "a", "one").status, 200, "a repetition is none");
     posted(&server, &meg, "a", "one");
     posted(&server, &meg, "b", "two");
@@ -312,8 +299,7 @@ fn somebody_sends_so_much_a_minute_and_a_bot_ten_times_as_much() {
             .count()
     };
     assert_eq!(sent(&ada), 2);
-    let refused = post(&server, &ada, "z", "x");
-    assert!(refused.status == 429 && refused.header("retry-after").is_some(), "{refused:?}");
+    post(&server, &ada, "z", "x").is_put_off(429);
     assert_eq!(sent(&bob), 2, "others are not limited by it");
     assert!((20..22).contains(&sent(&bot)));
 }
@@ -330,12 +316,9 @@ fn bots_write_with_a_key_until_it_is_revoked() {
     assert_eq!(message["author"], author);
     assert_eq!(status(&server, &ada, "DELETE", &format!("/lobby/messages/{id}")), 403);
     assert_eq!(status(&server, &bot, "GET", "/-/reports"), 403, "a bot keeps no order");
-    assert_eq!(
-        server.ask("GET", "/api/links").bearer(&bot).send().status,
-        401,
-        "it opens nothing else"
-    );
-    assert!(lodge.admin(&["bot", "list"]).contains("Weather\t"));
+    // It opens nothing else.
+    server.ask("GET", "/api/links").bearer(&bot).expect(401);
+    lodge.run(&["admin", "bot", "list"]).prints("Weather\t");
     lodge.admin(&["bot", "revoke", "Weather"]);
     assert_eq!(post(&server, &bot, "b", "x").status, 401);
     lodge.run(&["admin", "bot", "revoke", "nobody"]).fails("no bot of that name");
@@ -390,12 +373,10 @@ fn unread_messages_are_counted_until_they_are_read() {
     assert_eq!(read(&get(&server, &bob, "/lobby/events")["cursor"]), 204);
     assert_eq!(read(&json!("x")), 400);
     let unread = get(&server, &bob, "/-/unread");
-    let counts =
-        unread["channels"].as_array().unwrap().iter().map(|of| of["messages"].as_u64().unwrap());
-    assert_eq!(counts.sum::<u64>(), 0, "{unread}");
+    assert!(each(&unread["channels"], "messages").iter().all(|count| *count == 0), "{unread}");
     let server = server.restart();
     let unread = get(&server, &bob, "/-/unread");
-    assert!(unread["channels"].as_array().unwrap().is_empty(), "it is noted at the end: {unread}");
+    assert_eq!(unread["channels"], json!([]), "it is noted at the end");
 }
 
 #[test]
@@ -427,11 +408,10 @@ fn what_is_refused_says_what_would_be_right() {
     let server = lodge().start();
     let ada = server.member("ada");
     for path in ["/lobby/messages?before=zz", "/lobby/events?before=zz"] {
-        let refused = ask(&server, &ada, "GET", path).send();
-        assert_eq!((refused.status, &refused.json()["field"]), (400, &json!("before")), "{path}");
+        ask(&server, &ada, "GET", path).send().is_about(400, "before");
     }
     let refused = server.ask("GET", "/board/lobby?before=zz").session(&ada).send();
-    assert_eq!((refused.status, &refused.json()["field"]), (400, &json!("before")), "{refused:?}");
+    refused.is_about(400, "before");
     for asked in
         [server.ask("GET", "/api/board"), server.ask("GET", "/api/board").bearer("nothing")]
     {

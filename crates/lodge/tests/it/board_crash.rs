@@ -34,8 +34,7 @@ fn load(lodge: &Lodge, at: SocketAddr, cut: &str, messages: u64) -> Ran {
 
 /// Messages that are stored.
 fn stored(lodge: &Lodge) -> u64 {
-    let count = "SELECT count(*) FROM board_messages";
-    lodge.database().query_row(count, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs()
+    lodge.query("SELECT count(*) FROM board_messages")
 }
 
 /// Kills the server so often while load is on it, and starts it again.

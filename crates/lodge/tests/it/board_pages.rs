@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    board::{ask, lodge, member, moderator, posted},
-    client::{Answer, Ask, Wire},
+    board::{ask, lodge, posted},
+    client::{Answer, between, each},
     server::{Lodge, Server, eventually_true},
 };
 
@@ -19,11 +19,6 @@ fn shown(server: &Server, token: &str, path: &str) -> String {
 fn send(server: &Server, token: &str, path: &str, form: &[(&str, &str)]) -> Answer {
     let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     server.on_page(token, "POST", path).form(&form).send()
-}
-
-/// What stands in a page between two texts.
-fn between<'a>(page: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    page.split_once(before)?.1.split_once(after).map(|(found, _)| found)
 }
 
 fn client_id(page: &str) -> &str {
@@ -64,8 +59,7 @@ fn a_form_that_is_sent_twice_is_one_message() {
     let (first, again) = (program("client_id=x&body=a"), program("client_id=x&body=a"));
     assert_eq!((first.status, again.status), (201, 200));
     assert_eq!(first.json(), again.json());
-    let wrong = program("client_id=y&body=");
-    assert_eq!((wrong.status, &wrong.json()["field"]), (400, &json!("body")));
+    program("client_id=y&body=").is_about(400, "body");
 }
 
 #[test]
@@ -280,9 +274,7 @@ fn whoever_is_not_signed_in_is_led_to_sign_in() {
     for path in ["/board/lobby", "/board/lobby/search", "/board/-/channels", "/board/lobby/m/7:1"] {
         server.ask("GET", path).browser().send().leads_to(303, &format!("/login?next={path}"));
     }
-    for path in ["/board/lobby/live", "/board/lobby/since"] {
-        assert_eq!(server.get(path).status, 401, "{path}");
-    }
+    server.get_each(401, &["/board/lobby/live", "/board/lobby/since"]);
 }
 
 #[test]
@@ -322,9 +314,8 @@ fn a_page_and_what_it_is_told_weigh_little() {
 
     let cursor = between(&page, "data-cursor=\"", "\"").unwrap();
     posted(&server, &ada, "last", text);
-    let mut wire = Wire::connect(server.address).unwrap();
     let path = format!("/board/lobby/live?after={cursor}");
-    wire.write(&server.on_page(&ada, "GET", &path).bytes()).unwrap();
+    let mut wire = server.send_raw(&server.on_page(&ada, "GET", &path).bytes());
     assert_eq!(wire.read_head().unwrap().status, 200);
     let mut told = String::new();
     let frame = loop {
@@ -360,7 +351,7 @@ fn whoever_takes_the_nickname_of_another_is_told_apart() {
     assert_eq!((role(0), role(1)), (Value::Null, json!("moderator")));
     shown(&server, &cleo, "/board");
     let people = ask(&server, &ada, "GET", "/lobby/people").send().json();
-    assert!(people["people"].as_array().unwrap().iter().any(|who| who["role"] == "moderator"));
+    assert!(each(&people["people"], "role").contains(&json!("moderator")), "{people}");
 
     lodge.admin(&["user", "role", "cleo", "member"]);
     eventually_true("what somebody is no more is not shown", || {
@@ -412,8 +403,7 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     assert_eq!(send(&server, &bob, &path, &[("action", "delete")]).status, 303, "it is theirs");
     assert!(save("lobby", "", "yes").text().contains("id=\"archived-error\""));
     let list = ask(&server, &bob, "GET", "").send().json();
-    let archived = list["channels"].as_array().unwrap().iter().map(|one| &one["archived"]);
-    assert_eq!(archived.collect::<Vec<_>>(), [&Value::Null, &json!(true)]);
+    assert_eq!(each(&list["channels"], "archived"), [Value::Null, json!(true)]);
 
     ask(&server, &cleo, "PATCH", "/season-24").json(json!({ "archived": false })).expect(200);
     ask(&server, &bob, "POST", "/season-24/messages").json(&another).expect(201);

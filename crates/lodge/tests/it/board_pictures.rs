@@ -1,44 +1,38 @@
 //! Pictures in messages: sent in one step, seen by whoever can read the message, and gone with it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::{fs, path::PathBuf, time::Duration};
 
 use lodge_contract::pictures::files;
 use serde_json::{Value, json};
 
 use crate::{
     accounts::deleted,
-    board::{ask, lodge, member, moderator},
+    board::{ask, lodge},
     client::{Answer, Ask},
+    pictures::{age, files_in},
     server::{Lodge, Server, eventually_true},
 };
 
 /// A form of texts and of one file.
 fn form(ask: Ask, texts: &[(&str, &str)], file: &[u8]) -> Ask {
-    let mut body = Vec::new();
-    for (name, text) in texts {
-        let part = format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
-        body.extend([part.as_bytes(), text.as_bytes(), b"\r\n"].concat());
-    }
-    let part = "--x\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"f\"\r\n\r\n"
-        .as_bytes();
-    body.extend([part, file, b"\r\n--x--\r\n"].concat());
-    ask.header("Content-Type", "multipart/form-data; boundary=x").body(body)
+    let texts = texts.iter().map(|(name, text)| (*name, None, text.as_bytes()));
+    ask.parts(&texts.chain([("picture", Some("f"), file)]).collect::<Vec<_>>())
 }
 
-/// Sends a message with a picture to the lobby.
-fn send(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Answer {
+/// A message with a picture to the lobby.
+fn letter(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Ask {
     let texts = [("client_id", client_id), ("body", body)];
-    form(ask(server, token, "POST", "/lobby/messages"), &texts, file).send()
+    form(ask(server, token, "POST", "/lobby/messages"), &texts, file)
+}
+
+/// Sends one.
+fn send(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Answer {
+    letter(server, token, client_id, body, file).send()
 }
 
 /// The same, which must work: the event.
 fn sent(server: &Server, token: &str, client_id: &str, body: &str) -> Value {
-    let answer = send(server, token, client_id, body, &files::with_gps()).expect(201);
-    answer.json()
+    letter(server, token, client_id, body, &files::with_gps()).expect(201).json()
 }
 
 /// Where an event's picture is, in both sizes.
@@ -52,16 +46,6 @@ fn statuses(server: &Server, token: &str, places: &[String; 2]) -> [u16; 2] {
 
 fn kept(lodge: &Lodge) -> Vec<PathBuf> {
     files_in(&lodge.data().join("message-pictures"))
-}
-
-fn files_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
-}
-
-fn age(file: &Path, hours: u64) {
-    let changed = SystemTime::now() - Duration::from_hours(hours);
-    fs::File::options().append(true).open(file).unwrap().set_modified(changed).unwrap();
 }
 
 #[test]
@@ -120,8 +104,7 @@ fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
         let again = send(&server, &ada, "one", "Look!", upload);
         assert_eq!((again.status, again.json()), (200, event.clone()));
     }
-    let other = send(&server, &ada, "one", "Look there!", &file);
-    assert_eq!((other.status, &other.json()["field"]), (422, &json!("client_id")));
+    send(&server, &ada, "one", "Look there!", &file).is_about(422, "client_id");
     assert_eq!(kept(&lodge).len(), 2);
     let server = server.restart_after_kill();
     assert_eq!(statuses(&server, &ada, &places(&event)), [200; 2], "also after a crash");
@@ -133,12 +116,7 @@ fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
 fn at_once_a_message_is_one_and_has_one_picture() {
     let (lodge, server) = lodge().started();
     let ada = server.member("ada");
-    let file = files::jpeg();
-    let answers: Vec<_> = std::thread::scope(|scope| {
-        let send = || send(&server, &ada, "one", "Look!", &file);
-        let asks: Vec<_> = (0..4).map(|_| scope.spawn(send)).collect();
-        asks.into_iter().map(|ask| ask.join().unwrap()).collect()
-    });
+    let answers = letter(&server, &ada, "one", "Look!", &files::jpeg()).at_once(4);
     assert!(answers.iter().all(|answer| matches!(answer.status, 200 | 201)), "{answers:?}");
     assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
     assert!(answers.iter().all(|answer| answer.json() == answers[0].json()));
@@ -163,8 +141,9 @@ fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
     assert_eq!(refused(&ada, "", b""), of(400, "body"), "there is nothing in it");
     assert_eq!(refused(&ada, "a\u{1b}", &good), of(400, "body"));
     assert_eq!(refused(&ada, &"a".repeat(40_000), b"<svg/>"), of(400, "form"));
-    let odd = form(ask(&server, &ada, "POST", "/lobby/messages"), &[("other", "x")], &good).send();
-    assert_eq!((odd.status, &odd.json()["field"]), (400, &json!("form")));
+    form(ask(&server, &ada, "POST", "/lobby/messages"), &[("other", "x")], &good)
+        .send()
+        .is_about(400, "form");
     let plain = ask(&server, &ada, "POST", "/lobby/messages").header("Content-Type", "text/plain");
     plain.body("a").expect(415);
     let answers = [("client_id", "one"), ("reply_to", "7:1")];
@@ -201,8 +180,7 @@ fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
     assert_eq!(send("long", &long).status, 201);
     assert_eq!(send("short", &files::one_pixel()).status, 201);
     for file in [long, files::one_pixel()] {
-        let refused = send("many", &file);
-        assert_eq!((refused.status, refused.header("retry-after").is_some()), (429, true));
+        send("many", &file).is_put_off(429);
     }
     for number in 0..5 {
         assert_eq!(send(&number.to_string(), b"").status, 201, "a form without a picture");
@@ -247,7 +225,7 @@ fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
     assert_eq!(server.stop(), Some(0));
     let of_message = kept(&lodge);
     for file in &of_message {
-        age(file, 10);
+        age(file, Duration::from_hours(10));
     }
     let left = |folder: &str, digit: &str, hours: u64| {
         let id = digit.repeat(64);
@@ -255,7 +233,7 @@ fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join(format!("{id}-320.jpg"));
         fs::write(&file, files::jpeg()).unwrap();
-        age(&file, hours);
+        age(&file, Duration::from_hours(hours));
         file
     };
     let (old, young) = (left("message-pictures", "a", 2), left("message-pictures", "b", 0));
@@ -285,6 +263,5 @@ fn pictures_of_who_has_left_go_and_their_words_stay() {
     let page = ask(&server, &bob, "GET", "/lobby/messages").send().json();
     let messages = page["messages"].as_array().unwrap();
     assert_eq!((&messages[0]["body"], messages[0].get("picture")), (&json!("Look!"), None));
-    let page = server.on_page(&bob, "GET", "/board").send().text();
-    assert!(page.contains("The picture of this message is gone."), "{page}");
+    server.on_page(&bob, "GET", "/board").send().says("The picture of this message is gone.");
 }

@@ -79,11 +79,12 @@ fn tiers_that_can_meet_are_good() {
     assert!(accounts.metric("lodge_wire_hellos_failed_total") < 1.0, "who checks was let in");
 }
 
-/// What a check says that fails.
-fn bad(lodge: &Lodge) -> String {
+/// A check must fail, and say this of what is bad.
+fn is_bad(lodge: &Lodge, words: &[&str]) {
     let ran = lodge.run(&FREE);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    ran.out.lines().filter(|line| line.starts_with("BAD   ")).collect::<Vec<_>>().join("\n")
+    let lines: Vec<_> = ran.out.lines().filter(|line| line.starts_with("BAD   ")).collect();
+    let said = lines.join("\n");
+    assert!(ran.code == 1 && words.iter().all(|word| said.contains(word)), "{words:?}: {ran:?}");
 }
 
 #[test]
@@ -92,17 +93,11 @@ fn a_web_process_that_is_not_let_in_is_told_why() {
     let web = tiers.another_web();
     let key = web.write("key", [8; 32]);
     let web = web.with("LODGE_ACCOUNTS_KEY_FILE", text(&key));
-    let said = bad(&web);
-    assert!(
-        said.contains("accounts.servers: 127.0.0.1:") && said.contains("not the key"),
-        "{said}"
-    );
+    is_bad(&web, &["accounts.servers: 127.0.0.1:", "not the key"]);
     fs::write(&key, [7; 31]).unwrap();
-    let said = bad(&web);
-    assert!(said.contains("accounts.key_file") && said.contains("shorter than 32"), "{said}");
+    is_bad(&web, &["accounts.key_file", "shorter than 32"]);
     accounts.stop();
-    let said = bad(&tiers.another_web());
-    assert!(said.contains("accounts.servers") && said.contains("refused"), "{said}");
+    is_bad(&tiers.another_web(), &["accounts.servers", "refused"]);
 }
 
 #[test]
@@ -110,17 +105,13 @@ fn certificates_that_do_not_fit_are_told() {
     let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
     let (tiers, _accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let theirs = tls(&strangers);
-    let said = bad(&with(tiers.another_web(), &theirs[1..2]));
-    assert!(
-        said.contains("accounts.servers") && said.contains("invalid peer certificate"),
-        "{said}"
+    is_bad(
+        &with(tiers.another_web(), &theirs[1..2]),
+        &["accounts.servers", "invalid peer certificate"],
     );
-    let said = bad(&with(tiers.another_web(), &theirs[2..]));
-    assert!(said.contains("accounts.servers") && said.contains("received fatal alert"), "{said}");
-    let said = bad(&with(tiers.another_web(), &theirs[2..3]));
-    assert!(said.contains("accounts.tls") && said.contains("key"), "{said}");
-    let said = bad(&with(tiers.accounts, &theirs[2..3]));
-    assert!(said.contains("accounts.tls") && said.contains("key"), "{said}");
+    is_bad(&with(tiers.another_web(), &theirs[2..]), &["accounts.servers", "received fatal alert"]);
+    is_bad(&with(tiers.another_web(), &theirs[2..3]), &["accounts.tls", "key"]);
+    is_bad(&with(tiers.accounts, &theirs[2..3]), &["accounts.tls", "key"]);
 }
 
 #[test]
@@ -129,19 +120,17 @@ fn a_certificate_that_has_ended_is_told() {
     let (tiers, _accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let both = folder.path().join("both.pem");
     fs::write(&both, fs::read_to_string(ours.root()).unwrap() + include_str!("ended.pem")).unwrap();
-    let said = bad(&tiers.another_web().with("LODGE_ACCOUNTS_CA_FILE", text(&both)));
-    assert!(
-        said.contains("accounts.ca_file") && said.contains("has ended on 2001-01-01"),
-        "{said}"
+    is_bad(
+        &tiers.another_web().with("LODGE_ACCOUNTS_CA_FILE", text(&both)),
+        &["accounts.ca_file", "has ended on 2001-01-01"],
     );
 }
 
 #[test]
 fn a_machine_that_trusts_nobody_is_told() {
     let lodge = Lodge::new();
-    let (key, none, pictures) = (lodge.file("key"), lodge.file("none.pem"), lodge.file("pictures"));
-    fs::write(&key, [7; 32]).unwrap();
-    fs::write(&none, "").unwrap();
+    let (key, none) = (lodge.write("key", [7; 32]), lodge.write("none.pem", ""));
+    let pictures = lodge.file("pictures");
     let lodge = lodge
         .with("LODGE_ROLES", "web")
         .with("LODGE_ACCOUNTS_SERVERS", "127.0.0.1:1")
@@ -149,8 +138,7 @@ fn a_machine_that_trusts_nobody_is_told() {
         .with("LODGE_ACCOUNTS_TLS", "true")
         .with("LODGE_ACCOUNTS_PICTURES", text(&pictures))
         .with("SSL_CERT_FILE", text(&none));
-    let said = bad(&lodge);
-    assert!(said.contains("without accounts.ca_file") && said.contains("no root"), "{said}");
+    is_bad(&lodge, &["without accounts.ca_file", "no root"]);
     let ran = lodge.run(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"]);
     assert!(ran.code != 0 && ran.err.contains("no root certificates"), "{ran:?}");
 }

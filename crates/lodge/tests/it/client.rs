@@ -5,6 +5,8 @@ use std::{
     fmt::Write as _,
     io::{self, BufRead, BufReader, Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
+    sync::Barrier,
+    thread,
     time::Duration,
 };
 
@@ -97,6 +99,19 @@ impl Ask {
         self.header("Content-Type", "application/x-www-form-urlencoded").body(body)
     }
 
+    /// With a form of several parts: of each its name, the name of the file that it is, and its content.
+    pub(crate) fn parts(self, parts: &[(&str, Option<&str>, &[u8])]) -> Self {
+        let mut body = Vec::new();
+        for (name, file, content) in parts {
+            let file = file.map_or_else(String::new, |file| format!("; filename=\"{file}\""));
+            let head =
+                format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+            body.extend([head.as_bytes(), content, b"\r\n"].concat());
+        }
+        body.extend(b"--x--\r\n");
+        self.header("Content-Type", "multipart/form-data; boundary=x").body(body)
+    }
+
     /// With a body of bytes.
     pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
@@ -137,6 +152,28 @@ impl Ask {
         self.send().expect(status)
     }
 
+    /// Sends it on a connection of its own; that, and no more than the head of the answer.
+    pub(crate) fn begin(&self) -> (Wire, Answer) {
+        let mut wire = Wire::connect(self.address).unwrap();
+        wire.write(&self.bytes()).unwrap();
+        let head = wire.read_head().unwrap();
+        (wire, head)
+    }
+
+    /// Sends it on so many connections at once, which are all open before.
+    pub(crate) fn at_once(&self, count: usize) -> Vec<Answer> {
+        let start = Barrier::new(count);
+        let send = || {
+            let mut wire = Wire::connect(self.address).unwrap();
+            start.wait();
+            self.on(&mut wire).unwrap()
+        };
+        thread::scope(|scope| {
+            let all: Vec<_> = (0..count).map(|_| scope.spawn(send)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        })
+    }
+
     /// Sends it on an open connection.
     pub(crate) fn on(&self, wire: &mut Wire) -> io::Result<Answer> {
         let bytes = self.bytes();
@@ -160,6 +197,20 @@ impl Answer {
     pub(crate) fn says(&self, text: &str) -> &Self {
         assert!(self.text().contains(text), "no {text:?} in {}\nto {}", self.text(), self.asked);
         self
+    }
+
+    /// It must have this status and say when to come again.
+    #[track_caller]
+    pub(crate) fn is_put_off(&self, status: u16) {
+        let tells = self.header("retry-after").is_some();
+        assert_eq!((self.status, tells), (status, true), "{self:?}");
+    }
+
+    /// It must have this status and name the field that is wrong.
+    #[track_caller]
+    pub(crate) fn is_about(&self, status: u16, field: &str) {
+        let named = self.json()["field"].clone();
+        assert_eq!((self.status, named.as_str()), (status, Some(field)), "{self:?}");
     }
 
     /// It must have this status and lead there.
@@ -192,6 +243,24 @@ impl Answer {
     /// Status and `Location`, to compare.
     pub(crate) fn leads(&self) -> (u16, Option<&str>) {
         (self.status, self.location())
+    }
+}
+
+/// What stands between two texts.
+pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    text.split_once(before)?.1.split_once(after).map(|(found, _)| found)
+}
+
+/// What each item of a list has under a name.
+pub(crate) fn each(list: &Value, name: &str) -> Vec<Value> {
+    list.as_array().unwrap().iter().map(|item| item[name].clone()).collect()
+}
+
+/// A JSON object must have at least these fields.
+#[track_caller]
+pub(crate) fn holds(found: &Value, wanted: impl Borrow<Value>) {
+    for (name, value) in wanted.borrow().as_object().unwrap() {
+        assert_eq!(&found[name], value, "{name} of {found}");
     }
 }
 

@@ -54,8 +54,7 @@ fn kills_under_a_hundred_writers_lose_no_acknowledged_link() {
     });
     assert!(server.links_stored() >= acknowledged.len());
     assert_eq!(server.stop(), Some(0));
-    let report: String =
-        lodge.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    let report: String = lodge.query("PRAGMA integrity_check");
     assert_eq!(report, "ok");
 }
 

@@ -176,7 +176,7 @@ fn assert_unavailable(server: &Server, path: &str, within: Duration) {
     let began = Instant::now();
     let answer = server.get(path);
     let took = began.elapsed();
-    assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true), "{path}");
+    answer.is_put_off(503);
     assert!(took < within, "{path}: {took:?}");
 }
 
@@ -244,7 +244,6 @@ fn a_provider_that_dies_in_the_middle_is_missed_politely() {
     let back = browser.there_and_back(&server, "open", "ada");
     let issuer = provider.issuer.clone();
     drop(provider);
-    let answer = browser.get(&back);
-    assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true), "{issuer}");
+    browser.get(&back).is_put_off(503);
     assert!(browser.cookie(&server, "lodge_session").is_none());
 }

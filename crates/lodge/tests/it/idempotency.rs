@@ -1,11 +1,9 @@
 //! The same Idempotency-Key does a thing once, and answers as it did then.
 
-use std::{net::SocketAddr, sync::Barrier, thread};
-
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Answer, Ask, Wire},
+    client::{Answer, each},
     server::{Lodge, Server},
 };
 
@@ -99,17 +97,11 @@ fn a_repeated_bulk_creation_is_answered_as_the_first_time() {
     ] });
     let bulk = |server: &Server| server.post("/api/bulk/links").once("b").json(&links).send();
     let first = bulk(&server);
-    let statuses: Vec<u64> =
-        first.json()["results"].as_array().unwrap().iter().map(status).collect();
-    assert_eq!(statuses, [400, 201, 400, 400, 201, 409]);
+    assert_eq!(each(&first.json()["results"], "status"), [400, 201, 400, 400, 201, 409]);
     same(&first, &bulk(&server));
     let server = server.restart_after_kill();
     same(&first, &bulk(&server));
     assert_eq!(server.links_stored(), 2);
-}
-
-fn status(line: &Value) -> u64 {
-    line["status"].as_u64().unwrap()
 }
 
 #[test]
@@ -146,7 +138,8 @@ fn a_form_that_replaces_the_key_and_is_sent_twice_leaves_its_owner_in() {
 fn a_hundred_simultaneous_creations_with_one_key_make_one_link() {
     const CLIENTS: usize = 100;
     let server = lodge().start();
-    let answers = at_once(server.address, CLIENTS, &json!({ "target": "example.org" }));
+    let link = json!({ "target": "example.org" });
+    let answers = server.post("/api/links").once("k").json(link).at_once(CLIENTS);
     let first = answers.iter().find(|answer| !is_replayed(answer)).unwrap();
     for answer in &answers {
         assert_eq!((answer.status, answer.text()), (201, first.text()));
@@ -200,17 +193,4 @@ fn a_key_that_is_no_key_is_refused_and_nothing_is_stored() {
     assert_eq!(server.links_stored(), 0);
     assert_eq!(post(&server, &"k".repeat(128), &link).status, 201);
     assert_eq!(post(&server, "all ~ printable! \"characters\"", &link).status, 201);
-}
-
-fn at_once(address: SocketAddr, clients: usize, link: &Value) -> Vec<Answer> {
-    let ready = Barrier::new(clients);
-    thread::scope(|scope| {
-        let ask = || {
-            let mut wire = Wire::connect(address).unwrap();
-            ready.wait();
-            Ask::new(address, "POST", "/api/links").once("k").json(link).on(&mut wire).unwrap()
-        };
-        let all: Vec<_> = (0..clients).map(|_| scope.spawn(ask)).collect();
-        all.into_iter().map(|client| client.join().unwrap()).collect()
-    })
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    accounts::{made, opens, token},
+    accounts::{opens, token},
     server::{Lodge, Server, eventually_true},
     tiers::Tiers,
 };

@@ -12,23 +12,20 @@ fn abs_http_1_0_put_works_whatever_its_body_and_type() {
         server.address
     );
     for expected in [201, 200] {
-        let mut wire = Wire::connect(server.address).unwrap();
-        wire.write(put.as_bytes()).unwrap();
+        let mut wire = server.send_raw(put.as_bytes());
         assert_eq!(wire.read().unwrap().status, expected);
         assert!(wire.read_to_end().unwrap().is_empty(), "HTTP/1.0 closes");
     }
-    let mut wire = Wire::connect(server.address).unwrap();
-    wire.write(b"GET /arnold HTTP/1.0\r\n\r\n").unwrap();
+    let mut wire = server.send_raw(b"GET /arnold HTTP/1.0\r\n\r\n");
     wire.read_head().unwrap().leads_to(307, "https://www.cs.toronto.edu/~arnold/");
 
     let body = "not json at all {{{";
-    let mut wire = Wire::connect(server.address).unwrap();
     let put = format!(
         "PUT /?short=body&long=example.org HTTP/1.0\r\nContent-Type: nonsense\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    wire.write(put.as_bytes()).unwrap();
+    let mut wire = server.send_raw(put.as_bytes());
     assert_eq!(wire.read().unwrap().status, 201);
 }
 
@@ -55,7 +52,6 @@ fn a_kept_alive_http_1_0_connection_takes_one_put_after_another() {
 #[test]
 fn pipelined_requests_are_answered_in_their_order() {
     let server = Lodge::new().start();
-    let mut wire = Wire::connect(server.address).unwrap();
     let requests: Vec<String> = (0..20)
         .map(|number| {
             format!(
@@ -64,7 +60,7 @@ fn pipelined_requests_are_answered_in_their_order() {
             )
         })
         .collect();
-    wire.write(requests.concat().as_bytes()).unwrap();
+    let mut wire = server.send_raw(requests.concat().as_bytes());
     for number in 0..20 {
         assert_eq!(wire.read().unwrap().status, 201);
         let location = format!("https://example.org/{number}");
@@ -84,9 +80,8 @@ fn a_long_that_was_not_encoded_is_taken_as_it_was_meant() {
         ("f", "bücher.example", "https://xn--bcher-kva.example/"),
         ("g", "asdf", "https://asdf/"),
     ] {
-        let mut wire = Wire::connect(server.address).unwrap();
         let put = format!("PUT /?short={short}&long={long} HTTP/1.1\r\nHost: x\r\n\r\n");
-        wire.write(put.as_bytes()).unwrap();
+        let mut wire = server.send_raw(put.as_bytes());
         assert_eq!(wire.read().unwrap().status, 201, "{long}");
         assert_eq!(server.get(&format!("/{short}")).location(), Some(location));
     }

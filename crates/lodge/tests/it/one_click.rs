@@ -1,11 +1,7 @@
 //! A click limit is exact: never more, whoever asks at once and whatever dies meanwhile.
 
 use std::{
-    net::SocketAddr,
-    sync::{
-        Barrier,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
@@ -13,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::{
-    client::{Ask, Wire},
+    client::Wire,
     server::{Lodge, Server},
 };
 
@@ -24,7 +20,7 @@ fn a_one_click_link_redirects_one_of_a_hundred_simultaneous_clients() {
     let server = Lodge::new().start();
     for short in ["once-1", "once-2", "once-3"] {
         server.create(&json!({ "target": "example.org", "short": short, "max_clicks": 1 }));
-        let mut statuses = ask_at_once(server.address, short);
+        let mut statuses = statuses(&server, short);
         statuses.sort_unstable();
         let expected: Vec<u16> =
             std::iter::once(307).chain(std::iter::repeat_n(410, CLIENTS - 1)).collect();
@@ -36,7 +32,7 @@ fn a_one_click_link_redirects_one_of_a_hundred_simultaneous_clients() {
 fn a_five_click_link_redirects_five_times() {
     let server = Lodge::new().start();
     server.create(&json!({ "target": "example.org", "short": "five", "max_clicks": 5 }));
-    let statuses = ask_at_once(server.address, "five");
+    let statuses = statuses(&server, "five");
     assert_eq!(statuses.iter().filter(|status| **status == 307).count(), 5);
     assert_eq!(statuses.iter().filter(|status| **status == 410).count(), CLIENTS - 5);
 }
@@ -66,7 +62,7 @@ fn a_one_click_link_never_redirects_twice_across_kill_9() {
         redirects_before_a_kill += sum(&counts);
         let server = lodge.start();
         for (short, count) in shorts.iter().zip(&counts) {
-            let after = ask_at_once(server.address, short);
+            let after = statuses(&server, short);
             let after = after.iter().filter(|status| **status == 307).count();
             let in_all = count.load(Ordering::SeqCst) + after;
             assert!(in_all <= 1, "{short} redirected {in_all} times");
@@ -79,18 +75,10 @@ fn sum(counts: &[AtomicUsize]) -> usize {
     counts.iter().map(|count| count.load(Ordering::SeqCst)).sum()
 }
 
-/// The answers to clients that all wait at their open connections for one starting shot.
-fn ask_at_once(address: SocketAddr, short: &str) -> Vec<u16> {
-    let ready = Barrier::new(CLIENTS);
-    thread::scope(|scope| {
-        let ask = || {
-            let mut wire = Wire::connect(address).unwrap();
-            ready.wait();
-            Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap().status
-        };
-        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(ask)).collect();
-        clients.into_iter().map(|client| client.join().unwrap()).collect()
-    })
+/// What comes of it when all follow a link at once.
+fn statuses(server: &Server, short: &str) -> Vec<u16> {
+    let answers = server.ask("GET", &format!("/{short}")).at_once(CLIENTS);
+    answers.into_iter().map(|answer| answer.status).collect()
 }
 
 /// Asks for every link until the server is gone, each client from another one on. Whose redirect is

@@ -99,9 +99,7 @@ fn bodies_that_stall_keep_no_room_from_the_others() {
             let head = format!(
                 "POST /api/bulk/links HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{length}\r\n\r\n1\r\n{{"
             );
-            let mut wire = Wire::connect(server.address).unwrap();
-            wire.write(head.as_bytes()).unwrap();
-            wire
+            server.send_raw(head.as_bytes())
         })
         .collect();
     eventually_true("all are there", || server.metric("lodge_http_connections ") > 99.5);
@@ -140,8 +138,7 @@ fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
 fn a_peer_that_asks_and_does_not_read_is_not_served_ahead() {
     const ASKED: usize = 500;
     let server = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").start();
-    let mut deaf = Wire::connect(server.address).unwrap();
-    deaf.write(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED)).unwrap();
+    let mut deaf = server.send_raw(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED));
     let answered = || {
         let series = "lodge_http_requests_total{method=\"GET\",route=\"/api/docs\",status=\"200\"}";
         server.metric(series)

@@ -2,21 +2,22 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Lodge, Server, eventually_true};
+use crate::{
+    client::each,
+    server::{Lodge, Server, eventually_true},
+};
 
 fn create(server: &Server, key: &str, link: &Value) -> Value {
     server.post("/api/links").bearer(key).json(link).expect(201).json()
 }
 
 /// The shorts of one page, and the next one.
-fn list(server: &Server, key: &str, query: &str) -> (Vec<String>, Option<String>) {
+fn list(server: &Server, key: &str, query: &str) -> (Vec<Value>, Option<String>) {
     let page = server.ask("GET", &format!("/api/links?{query}")).bearer(key).expect(200).json();
-    let links = page["links"].as_array().unwrap().iter();
-    let shorts = links.map(|link| link["short"].as_str().unwrap().to_owned()).collect();
-    (shorts, page["next"].as_str().map(str::to_owned))
+    (each(&page["links"], "short"), page["next"].as_str().map(str::to_owned))
 }
 
-fn shorts(server: &Server, key: &str, query: &str) -> Vec<String> {
+fn shorts(server: &Server, key: &str, query: &str) -> Vec<Value> {
     list(server, key, query).0
 }
 

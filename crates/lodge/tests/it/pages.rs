@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    client::Answer,
+    client::{Answer, between},
     server::{Lodge, Server},
 };
 
@@ -124,8 +124,8 @@ fn a_link_is_made_changed_and_deleted_with_forms_alone() {
 fn a_form_that_is_sent_twice_does_one_thing() {
     let server = Lodge::new().start();
     let page = server.get("/new").text();
-    let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap();
-    let form = format!("target=example.org&form={}", rest.split('"').next().unwrap());
+    let id = between(&page, "name=\"form\" value=\"", "\"").unwrap();
+    let form = format!("target=example.org&form={id}");
     let first = server.post("/links").form(&form).send();
     let second = server.post("/links").form(&form).send();
     assert_eq!((first.status, first.location()), (303, second.location()));

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::{
-    client::{Answer, Ask},
+    client::{Answer, Ask, between},
     installed::{INSTALL_DEADLINE, installed},
     server::{DEADLINE, Lodge, Process, Server},
 };
@@ -243,8 +242,8 @@ impl Browser {
                 page
             } else {
                 let text = page.text();
-                let action = between(&text, "action=\"", "\"");
-                let form = match between(&text, "name=\"prompt\" value=\"", "\"") {
+                let action = between(&text, "action=\"", "\"").unwrap();
+                let form = match between(&text, "name=\"prompt\" value=\"", "\"").unwrap() {
                     "login" => format!("prompt=login&login={login}&password=any"),
                     prompt => format!("prompt={prompt}"),
                 };
@@ -302,12 +301,6 @@ fn url_of(server: &Server, path: &str) -> Url {
 
 fn is_at(url: &Url, server: &Server) -> bool {
     url.port() == Some(server.address.port())
-}
-
-/// What stands between two texts.
-fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
-    let found = text.split_once(start).and_then(|(_, rest)| rest.split_once(end));
-    found.unwrap_or_else(|| panic!("no {start} in {text}")).0
 }
 
 /// The same URL with another value for one parameter, or without it.

@@ -9,7 +9,7 @@ use url::form_urlencoded;
 
 use crate::{
     accounts::{PASSWORD, made, opens, sign_in, token},
-    client::Answer,
+    client::{Answer, each, holds},
     provider::{Browser, CLIENT_SECRET, OpenIdProvider, parameter, with_providers},
     server::{Lodge, Server, eventually_true, text},
     tiers::Tiers,
@@ -24,10 +24,8 @@ fn name(server: &Server, token: &str) -> String {
 }
 
 /// By which issuers somebody's account is opened.
-pub(crate) fn issuers(server: &Server, token: &str) -> Vec<String> {
-    let linked = with(server, token, "GET", "/api/me/providers").json();
-    let linked = linked["linked"].as_array().unwrap().iter();
-    linked.map(|linked| linked["issuer"].as_str().unwrap().to_owned()).collect()
+pub(crate) fn issuers(server: &Server, token: &str) -> Vec<Value> {
+    each(&with(server, token, "GET", "/api/me/providers").json()["linked"], "issuer")
 }
 
 /// Unlinks on the account's page.
@@ -37,10 +35,8 @@ pub(crate) fn unlink_on_page(server: &Server, browser: &mut Browser, issuer: &st
 }
 
 /// What happened to somebody, newest first.
-fn events(server: &Server, token: &str) -> Vec<String> {
-    let export = with(server, token, "GET", "/api/me/export").json();
-    let events = export["events"].as_array().unwrap().iter();
-    events.map(|event| event["what"].as_str().unwrap().to_owned()).collect()
+fn events(server: &Server, token: &str) -> Vec<Value> {
+    each(&with(server, token, "GET", "/api/me/export").json()["events"], "what")
 }
 
 /// Asks to link, with a password; what is answered.
@@ -71,9 +67,7 @@ pub(crate) fn link(server: &Server, browser: &mut Browser, provider: &str, login
 fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let listed = server.get("/api/providers").json();
-    let names: Vec<_> =
-        listed["providers"].as_array().unwrap().iter().map(|p| p["name"].clone()).collect();
-    assert_eq!(names, ["open", "plain", "posted"]);
+    assert_eq!(each(&listed["providers"], "name"), ["open", "plain", "posted"]);
     made(&server, "taken");
 
     for (way, login) in [("open", "grace"), ("plain", "mary"), ("posted", "joan")] {
@@ -92,10 +86,8 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
         let first = browser.cookie(&server, "lodge_session").unwrap().to_owned();
         assert_eq!(browser.submit(&server, "/signup/name", &chosen).status, 410, "it is used up");
         let me = with(&server, &first, "GET", "/api/me").json();
-        assert_eq!(
-            (&me["username"], &me["has_password"], &me["email"]),
-            (&json!(format!("its-{login}")), &json!(false), &Value::Null)
-        );
+        let wanted = format!("its-{login}");
+        holds(&me, json!({ "username": wanted, "has_password": false, "email": null }));
         assert_eq!(sign_in(&server, &format!("its-{login}"), PASSWORD).status, 401);
 
         let mut elsewhere = Browser::default();
@@ -277,8 +269,9 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
 #[test]
 fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
-    let page = server.get("/login?next=/account?welcome%26x").text();
-    assert!(page.contains("/login/by/open?next=%2Faccount%3Fwelcome%26x\""), "{page}");
+    server
+        .get("/login?next=/account?welcome%26x")
+        .says("/login/by/open?next=%2Faccount%3Fwelcome%26x\"");
     let mut browser = Browser::default();
     let mut came_to = |next: &str| {
         let answer = browser.open(&server, &format!("/login/by/open?next={next}"));

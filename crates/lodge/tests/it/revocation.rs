@@ -1,7 +1,6 @@
 //! A session that has ended is dead everywhere within a second.
 
 use std::{
-    fs,
     sync::mpsc::{Receiver, channel},
     thread,
     time::{Duration, Instant},
@@ -64,11 +63,7 @@ fn name(number: usize) -> String {
 /// Accounts with the password of one that was made, for one hash.
 fn import(tiers: &Tiers, web: &Server) {
     made(web, "staff");
-    let hash: String = tiers
-        .accounts
-        .database()
-        .query_row("SELECT password FROM accounts", [], |row| row.get(0))
-        .unwrap();
+    let hash: String = tiers.accounts.query("SELECT password FROM accounts");
     let lines = (0..ACCOUNTS).map(|number| format!("{},,,\"{hash}\",\n", name(number)));
     let head = "username,nickname,email,password_hash,role\n".to_owned();
     let file =

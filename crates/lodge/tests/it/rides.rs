@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Answer, Wire},
+    client::Answer,
     rides_batches::{answered, batch, batch_of, line},
     server::{Lodge, Server, eventually_true},
 };
@@ -217,10 +217,8 @@ fn whatever_goes_wrong_is_told_in_a_message() {
     let elsewhere = server.post(DAY).header("Sec-Fetch-Site", "cross-site").send();
     assert!(elsewhere.status == 403 && !message(&elsewhere).is_empty(), "{elsewhere:?}");
 
-    let mut slow = Wire::connect(server.address).unwrap();
     let head = format!("POST {DAY} HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{{");
-    slow.write(head.as_bytes()).unwrap();
-    let late = slow.read().unwrap();
+    let late = server.send_raw(head.as_bytes()).read().unwrap();
     assert!(late.status == 408 && !message(&late).is_empty(), "{late:?}");
 
     let page = server.ask("GET", "/nothing").browser().send();
@@ -253,7 +251,6 @@ fn the_ledger_balances_and_outlives_the_process() {
 #[test]
 fn the_resorts_are_those_of_the_configuration() {
     let lodge = Lodge::new();
-    let file = lodge.file("lodge.toml");
     let toml = r#"
         [rides]
         seasons = [2024, 2026]
@@ -266,7 +263,7 @@ fn the_resorts_are_those_of_the_configuration() {
         id = 12
         name = "Away"
     "#;
-    std::fs::write(file, toml).unwrap();
+    lodge.write("lodge.toml", toml);
     let server = lodge.start();
     let expected = json!({ "resorts": [
         { "resortID": 3, "name": "Home", "lifts": [{ "liftID": 5, "name": "Front Side", "vertical": 520 }] },
@@ -306,8 +303,7 @@ fn rides_are_searched() {
         "resort=3%2c4&lift=1%2C2&by=resort%2cday",
     ];
     let [first, others @ ..] = lists.map(|query| {
-        let found = server.get(&format!("/api/rides/search?season=2025&{query}")).expect(200);
-        found.json()
+        server.get(&format!("/api/rides/search?season=2025&{query}")).expect(200).json()
     });
     assert_eq!(first["groups"].as_array().map(Vec::len), Some(6));
     assert!(others.iter().all(|other| *other == first), "{others:?}");

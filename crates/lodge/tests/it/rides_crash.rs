@@ -175,12 +175,7 @@ fn the_count_is_seen_to_be_wrong_where_the_server_does_not_know_events_again() {
     let senders = ride_through_kills(&lodge, 1);
     let events: Vec<_> = senders.iter().flat_map(|sender| &sender.acknowledged).collect();
     let wrong = miscounted(&lodge, &events);
-    let stored: usize = lodge
-        .database()
-        .query_row("SELECT count(*) FROM rides", [], |row| row.get::<_, i64>(0))
-        .unwrap()
-        .try_into()
-        .unwrap();
+    let stored: usize = lodge.query("SELECT count(*) FROM rides");
     assert!(stored > events.len(), "{stored} stored, {} acknowledged", events.len());
     assert!(wrong.iter().any(|wrong| wrong.starts_with("/skiers/")), "{wrong:?}");
 }

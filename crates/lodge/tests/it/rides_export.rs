@@ -28,11 +28,7 @@ fn season(server: &Server) {
 
 /// Asks for the season, and reads no more than the head of the answer.
 fn export(server: &Server, from: &str) -> (Wire, Answer) {
-    let mut wire = Wire::connect(server.address).unwrap();
-    let ask = server.ask("GET", "/api/rides/export.csv?season=2025");
-    wire.write(&ask.from(from).bytes()).unwrap();
-    let head = wire.read_head().unwrap();
-    (wire, head)
+    server.ask("GET", "/api/rides/export.csv?season=2025").from(from).begin()
 }
 
 /// What is left of an answer, and whether it came to its end.

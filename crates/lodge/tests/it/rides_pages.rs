@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    client::Answer,
+    client::{Answer, between},
     server::{Lodge, Server, text},
 };
 
@@ -29,8 +29,7 @@ fn ridden() -> (Lodge, Server) {
 }
 
 fn page(server: &Server, path: &str) -> String {
-    let answer = asked(server, path).expect(200);
-    answer.text()
+    asked(server, path).expect(200).text()
 }
 
 fn asked(server: &Server, path: &str) -> Answer {
@@ -47,8 +46,7 @@ fn has(page: &str, parts: &[&str]) {
 
 /// The command on the page.
 fn example(page: &str) -> String {
-    let (_, example) = page.split_once("<pre><code>").unwrap();
-    let example = example.split_once("</code>").unwrap().0;
+    let example = between(page, "<pre><code>", "</code>").unwrap();
     example.replace("&#39;", "'").replace("&#34;", "\"")
 }
 

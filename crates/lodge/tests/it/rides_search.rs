@@ -10,9 +10,8 @@ const UNDER_WAY: &str = "lodge_http_streams{kind=\"search\"}";
 
 /// Asks, and reads nothing yet.
 fn begin(server: &Server, from: &str) -> Wire {
-    let mut wire = Wire::connect(server.address).unwrap();
     let ask = server.ask("GET", SEARCH).from(from);
-    wire.write(&ask.bytes()).unwrap();
+    let mut wire = server.send_raw(&ask.bytes());
     wire
 }
 

@@ -13,12 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, types::FromSql};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::client::{Answer, Ask};
+use crate::client::{Answer, Ask, Wire};
 
 /// How long anything that is waited for may take.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -168,6 +168,11 @@ impl Lodge {
         Connection::open(self.data().join("lodge.db")).unwrap()
     }
 
+    /// The one value that a query of the database finds.
+    pub(crate) fn query<T: FromSql>(&self, sql: &str) -> T {
+        self.database().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lodge"));
         // A setting or a lodge.toml of whoever runs the tests is none of theirs.
@@ -268,6 +273,21 @@ impl Server {
     /// `GET` from the public listener, sent at once.
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path).send()
+    }
+
+    /// A connection on which these bytes were sent as they are.
+    pub(crate) fn send_raw(&self, bytes: &[u8]) -> Wire {
+        let mut wire = Wire::connect(self.address).unwrap();
+        wire.write(bytes).unwrap();
+        wire
+    }
+
+    /// `GET` of each path must have this status.
+    #[track_caller]
+    pub(crate) fn get_each(&self, status: u16, paths: &[&str]) {
+        for path in paths {
+            self.get(path).expect(status);
+        }
     }
 
     /// What the browser of somebody who is signed in asks for.

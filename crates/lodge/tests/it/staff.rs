@@ -1,7 +1,5 @@
 //! What whoever runs the server does with accounts.
 
-use std::fs;
-
 use serde_json::json;
 
 use crate::{
@@ -32,7 +30,7 @@ fn a_banned_account_is_out_at_once_and_shows_it_only_to_its_owner() {
     assert!(!opens(&server, &token));
     assert_eq!(sign_in(&server, "ada", "a guess").status, 401);
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 403);
-    assert!(lodge.admin(&["user", "list"]).contains("banned 20"));
+    lodge.run(&["admin", "user", "list"]).prints("banned 20");
     lodge.admin(&["user", "unban", "ada"]);
     assert!(!opens(&server, &token), "what has ended has ended");
     assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
@@ -62,10 +60,8 @@ fn a_code_sets_a_new_password_once() {
 #[test]
 fn a_code_outlives_whatever_happens_to_the_password_beside_it() {
     let (lodge, server) = lodge().started();
-    let file = lodge.file("people.csv");
     let lines = ["username,nickname,email,password_hash,role", &format!("ada,,,{},", HASHES[0])];
-    fs::write(&file, lines.join("\n")).unwrap();
-    lodge.admin(&["user", "import", text(&file)]);
+    lodge.admin(&["user", "import", text(&lodge.write("people.csv", lines.join("\n")))]);
     let code = code(&lodge, "ada");
     // Which renews the hash.
     let token = token(&server, "ada");
@@ -111,7 +107,6 @@ fn a_list_of_accounts_is_narrowed_by_prefix() {
 fn a_file_of_people_names_columns_that_are_known() {
     let lodge = lodge();
     let _server = lodge.start();
-    let file = lodge.file("people.csv");
     for (content, said) in [
         ("kim,Kim\n", "there is no column \"kim\""),
         ("", "line 1 must name the columns"),
@@ -119,7 +114,7 @@ fn a_file_of_people_names_columns_that_are_known() {
         ("username;nickname\nkim;Kim\n", "there is no column \"username;nickname\""),
         ("nickname\nKim\n", "line 1 must name the columns"),
     ] {
-        fs::write(&file, content).unwrap();
+        let file = lodge.write("people.csv", content);
         lodge.run(&["admin", "user", "import", text(&file)]).fails(said);
     }
 }
@@ -128,7 +123,6 @@ fn a_file_of_people_names_columns_that_are_known() {
 fn imported_people_sign_in_with_their_old_passwords() {
     let (lodge, server) = lodge().started();
     made(&server, "taken");
-    let file = lodge.file("people.csv");
     let [bcrypt, argon2] = HASHES;
     let lines = [
         "username,nickname,email,password_hash,role".to_owned(),
@@ -138,7 +132,7 @@ fn imported_people_sign_in_with_their_old_passwords() {
         "a b,,,,".to_owned(),
         "linus,,,not a hash,".to_owned(),
     ];
-    fs::write(&file, lines.join("\n")).unwrap();
+    let file = lodge.write("people.csv", lines.join("\n"));
     let ran = lodge.run(&["admin", "user", "import", text(&file)]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_eq!(ran.out.trim(), "2 accounts made, 1 names were taken, 2 lines not taken");
@@ -150,7 +144,7 @@ fn imported_people_sign_in_with_their_old_passwords() {
     let renewed = || -> u32 {
         let count =
             "SELECT count(*) FROM accounts WHERE password LIKE '$argon2id$v=19$m=19456,t=2,p=1$%'";
-        lodge.database().query_row(count, [], |row| row.get(0)).unwrap()
+        lodge.query(count)
     };
     assert_eq!(renewed(), 1, "that of the one who signed up");
     for name in ["ada", "grace"] {

@@ -38,7 +38,6 @@ fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
         assert!(!lodge.data().exists(), "nothing was opened before that");
     }
     let lodge = Lodge::new();
-    let file = lodge.file("lodge.toml");
     for (toml, words) in [
         ("[http]\nlistn = \"x\"", &["http.listn", "http.listen"][..]),
         ("[link]\nmode = \"claim\"", &["link.mode", "links.mode"]),
@@ -52,10 +51,10 @@ fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
         ("[log]\nfilter = \"a=b=c\"", &["log.filter"]),
         ("this is not TOML", &["is not TOML"]),
     ] {
-        std::fs::write(&file, toml).unwrap();
+        lodge.write("lodge.toml", toml);
         refused(&lodge.run(&SERVE), 78, words);
     }
-    std::fs::remove_file(&file).unwrap();
+    std::fs::remove_file(lodge.file("lodge.toml")).unwrap();
     let missing = ["serve", "--config", "missing.toml"];
     refused(&lodge.run(&missing), 78, &["missing.toml", "cannot be read"]);
     refused(
@@ -68,11 +67,8 @@ fn an_unknown_setting_is_refused_with_the_nearest_known_one() {
 #[test]
 fn the_command_line_goes_over_the_environment_and_that_over_the_file() {
     let lodge = Lodge::new().with("LODGE_LINKS_MODE", "replace").with("LODGE_DATA", "elsewhere");
-    std::fs::write(
-        lodge.file("lodge.toml"),
-        "data = \"nowhere\"\n[links]\nmode = \"claim\"\nreserved_days = 0\n",
-    )
-    .unwrap();
+    let toml = "data = \"nowhere\"\n[links]\nmode = \"claim\"\nreserved_days = 0\n";
+    lodge.write("lodge.toml", toml);
     let server = lodge.start();
     server.put("/?short=gg&long=example.org").expect(201);
     server.put("/?short=gg&long=example.com").expect(201);
@@ -105,8 +101,7 @@ fn a_database_that_is_not_lodges_is_refused_and_left_as_it_is() {
         .execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (5)")
         .unwrap();
     refused(&lodge.run(&SERVE), 1, &["not a database of Lodge's"]);
-    let theirs: i64 =
-        lodge.database().query_row("SELECT a FROM theirs", [], |row| row.get(0)).unwrap();
+    let theirs: i64 = lodge.query("SELECT a FROM theirs");
     assert_eq!(theirs, 5);
     let lodge = Lodge::new();
     std::fs::create_dir(lodge.data()).unwrap();

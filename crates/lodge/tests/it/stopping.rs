@@ -12,12 +12,11 @@ use crate::{
 
 /// A request whose handler runs and waits for the rest of the body.
 fn half_a_creation(server: &Server, body: &str) -> Wire {
-    let mut wire = Wire::connect(server.address).unwrap();
     let head = format!(
         "POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
         body.len()
     );
-    wire.write(head.as_bytes()).unwrap();
+    let mut wire = server.send_raw(head.as_bytes());
     assert_eq!(wire.read_head().unwrap().status, 100, "the handler asks for the body");
     wire
 }

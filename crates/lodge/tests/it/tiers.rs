@@ -1,7 +1,6 @@
 //! Accounts in a process of their own.
 
 use std::{
-    fs,
     net::{Ipv4Addr, SocketAddr},
     thread,
     time::Duration,
@@ -94,9 +93,7 @@ fn the_web_tier_has_accounts_without_having_their_database() {
     eventually_true("the web tier has heard of it", || !opens(&web, &token));
     assert_eq!(sign_in(&web, "ada", PASSWORD).status, 403);
     assert_eq!(sign_in(&web, "ada", "a guess").status, 401);
-    let count = |lodge: &Lodge| -> u32 {
-        lodge.database().query_row("SELECT count(*) FROM accounts", [], |row| row.get(0)).unwrap()
-    };
+    let count = |lodge: &Lodge| -> u32 { lodge.query("SELECT count(*) FROM accounts") };
     assert_eq!((count(&tiers.accounts), count(&tiers.web)), (1, 0));
     assert_eq!(accounts.get("/health/live").status, 200, "it answers operators alone");
 }
@@ -121,8 +118,7 @@ fn a_killed_accounts_process_loses_no_acknowledged_account_and_is_missed_politel
             writers.into_iter().map(|writer| writer.join().unwrap()).collect()
         });
         acknowledged.extend(writers.into_iter().flatten());
-        let answer = web.get("/api/users/nobody");
-        assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true));
+        web.get("/api/users/nobody").is_put_off(503);
         assert_eq!(web.get("/no-such-link").status, 404, "links go on");
         accounts = Some(tiers.accounts.start());
         eventually_true("the web tier is back", || web.get("/api/users/nobody").status == 404);
@@ -185,8 +181,7 @@ fn who_is_not_let_in_finds_out_why_in_the_log() {
     made(&web, "ada");
     let plain = tiers.another_web().with("LODGE_ACCOUNTS_TLS", "false");
     let plain = tls(&ours)[1..].iter().fold(plain, |lodge, (name, _)| lodge.with(name, "")).start();
-    let answer = plain.get("/api/users/ada");
-    assert_eq!((answer.status, answer.header("retry-after").is_some()), (503, true));
+    plain.get("/api/users/ada").is_put_off(503);
     eventually_true("it says why", || plain.log().contains("it speaks TLS only"));
     eventually_true("both say why", || accounts.log().contains("does not speak TLS"));
     let shown = tls(&strangers);

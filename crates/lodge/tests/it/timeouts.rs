@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    accounts::{made, token},
+    accounts::token,
     client::{Ask, Wire},
     server::{DEADLINE, Lodge, Server, eventually_true, text},
 };
@@ -39,8 +39,7 @@ fn drip_until_cut_off(mut stream: &TcpStream, drop: &[u8]) -> Duration {
 fn a_request_whose_head_does_not_end_is_cut_off() {
     let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     for (start, drop) in [("GET /gg HTTP/1.1\r\nHost: x\r\nX-Slow: ", "a"), ("", "")] {
-        let mut wire = Wire::connect(server.address).unwrap();
-        wire.write(start.as_bytes()).unwrap();
+        let mut wire = server.send_raw(start.as_bytes());
         let lasted = drip_until_cut_off(wire.stream(), drop.as_bytes());
         assert!(lasted > Duration::from_millis(700), "{lasted:?}");
         assert!(lasted < Duration::from_secs(8), "{lasted:?}");
@@ -59,8 +58,8 @@ fn a_connection_that_idles_after_its_answer_is_cut_off() {
 #[test]
 fn a_body_that_does_not_end_is_given_up() {
     let server = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").start();
-    let mut wire = Wire::connect(server.address).unwrap();
-    wire.write(b"POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{").unwrap();
+    let mut wire =
+        server.send_raw(b"POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{");
     let answer = wire.read().unwrap();
     assert_eq!(answer.status, 408, "{answer:?}");
     drip_until_cut_off(wire.stream(), b" ");
@@ -93,13 +92,11 @@ fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
     let server = lodge.start();
     let token = server.member("ada");
     let begin = |address: &str| {
-        let mut wire = Wire::connect(server.address).unwrap();
         let head = format!(
             "PUT /api/me/picture HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
              X-Forwarded-For: {address}\r\nContent-Length: 1000\r\n\r\n"
         );
-        wire.write(head.as_bytes()).unwrap();
-        wire
+        server.send_raw(head.as_bytes())
     };
     let slow = [(); 3].map(|()| begin("192.0.2.1"));
     let other = server.put("/api/me/picture").bearer(&token).body(b"x").from("192.0.2.2").send();
@@ -112,9 +109,8 @@ fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
 
 /// A key's list that no socket buffer holds: a thousand links with targets of 8 KB.
 fn large_list(lodge: &Lodge) -> Ask {
-    let file = lodge.file("large.csv");
     let rows = (0..1000).map(|row| format!("l{row},https://example.org/{}\n", "x".repeat(8000)));
-    std::fs::write(&file, format!("short,target\n{}", rows.collect::<String>())).unwrap();
+    let file = lodge.write("large.csv", format!("short,target\n{}", rows.collect::<String>()));
     let key = lodge.key("me");
     lodge.admin(&["import", "--from", "lodge", "--key", "me", text(&file)]);
     Ask::new(([127, 0, 0, 1], 1).into(), "GET", "/api/links?limit=1000").bearer(&key)
@@ -128,13 +124,7 @@ fn open_connections(server: &Server) -> f64 {
 fn a_reader_that_takes_nothing_of_its_answer_is_cut_off() {
     let (lodge, server) = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").started();
     let list = large_list(&lodge);
-    let readers: Vec<Wire> = (0..5)
-        .map(|_| {
-            let mut wire = Wire::connect(server.address).unwrap();
-            wire.write(&list.bytes()).unwrap();
-            wire
-        })
-        .collect();
+    let readers: Vec<Wire> = (0..5).map(|_| server.send_raw(&list.bytes())).collect();
     // The one that asks for the metrics is open, too.
     eventually_true("the readers are served", || open_connections(&server) > 5.5);
     eventually_true("the readers are cut off", || open_connections(&server) < 1.5);
@@ -142,8 +132,7 @@ fn a_reader_that_takes_nothing_of_its_answer_is_cut_off() {
         let whole = reader.read().is_ok_and(|answer| answer.body.len() > 8_000_000);
         assert!(!whole, "nothing was cut off");
     }
-    let mut wire = Wire::connect(server.address).unwrap();
-    wire.write(&list.bytes()).unwrap();
+    let mut wire = server.send_raw(&list.bytes());
     assert_eq!(wire.read().unwrap().json()["links"].as_array().unwrap().len(), 1000);
 }
 

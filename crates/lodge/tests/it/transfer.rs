@@ -21,7 +21,7 @@ fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
     }
     assert_eq!(server.stop(), Some(0));
     let file = lodge.file("links.csv");
-    assert!(lodge.admin(&["export", text(&file)]).contains("exported 4 links"));
+    lodge.run(&["admin", "export", text(&file)]).prints("exported 4 links");
 
     let exported = std::fs::read_to_string(&file).unwrap();
     for part in ["\"a,b c\"", "2099-01-31T12:00:00Z", ",308,", ",3,1,", "$argon2id$", ",5\n"] {
@@ -50,16 +50,12 @@ fn an_export_read_into_a_fresh_folder_gives_the_same_links() {
 fn an_export_overwrites_nothing_and_leaves_nothing_beside_it() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "gg" }));
-    let (file, beside) = (lodge.file("links.csv"), lodge.file("links.unfinished"));
-    for (path, content) in [(&file, "mine"), (&beside, "mine too")] {
-        std::fs::write(path, content).unwrap();
-    }
-    let ran = lodge.run(&["admin", "export", text(&file)]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("links.csv exists already"), "{}", ran.err);
+    let file = lodge.write("links.csv", "mine");
+    let beside = lodge.write("links.unfinished", "mine too");
+    lodge.run(&["admin", "export", text(&file)]).fails("links.csv exists already");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     std::fs::remove_file(&file).unwrap();
-    assert!(lodge.admin(&["export", text(&file)]).contains("exported 1 links"));
+    lodge.run(&["admin", "export", text(&file)]).prints("exported 1 links");
     assert!(std::fs::read_to_string(&file).unwrap().contains("https://example.org/"));
     assert_eq!(std::fs::read_to_string(&beside).unwrap(), "mine too");
     let names = std::fs::read_dir(file.parent().unwrap()).unwrap();
@@ -72,11 +68,9 @@ fn a_large_folder_is_exported_whole() {
     let (lodge, server) = Lodge::new().started();
     let rows = (0..2300).map(|row| format!("l{row},example.org/{row}\n"));
     let file = lodge.write("in.csv", format!("short,target\n{}", rows.collect::<String>()));
-    assert!(
-        lodge.admin(&["import", "--from", "lodge", text(&file)]).contains("2300 links imported")
-    );
+    lodge.run(&["admin", "import", "--from", "lodge", text(&file)]).prints("2300 links imported");
     let out = lodge.file("out.csv");
-    assert!(lodge.admin(&["export", text(&out)]).contains("exported 2300 links"));
+    lodge.run(&["admin", "export", text(&out)]).prints("exported 2300 links");
     assert_eq!(std::fs::read_to_string(&out).unwrap().lines().count(), 2301);
     assert_eq!(server.get("/l2299").location(), Some("https://example.org/2299"));
 }
@@ -127,13 +121,11 @@ fn exports_of_other_shorteners_are_taken() {
 fn rows_that_cannot_be_are_named_and_the_others_taken() {
     let (lodge, server) = Lodge::new().started();
     server.create(&json!({ "target": "example.org", "short": "taken" }));
-    let file = lodge.file("theirs.csv");
-    std::fs::write(
-        &file,
+    let file = lodge.write(
+        "theirs.csv",
         "keyword,url\ngood,example.org\nad/min,example.org\nbad,javascript:x\ntaken,example.com\n\
          links,example.org\nlast,example.org\n",
-    )
-    .unwrap();
+    );
     let ran = lodge.run(&["admin", "import", "--from", "yourls", text(&file)]);
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("2 links imported, 0 were there already, 4 not taken"), "{ran:?}");

@@ -1,29 +1,13 @@
 //! Requests that are sent twice at once, and answers that must not depend on what happened since.
 
-use std::{sync::Barrier, thread};
+use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::Answer,
-    server::{Lodge, Server, eventually_true},
-};
+use crate::server::{Lodge, Server, eventually_true};
 
 /// Pairs that are tried: a race is not won every time.
 const ROUNDS: usize = 30;
-
-/// Sends the same request from two threads at once.
-fn twice(send: impl Fn() -> Answer + Sync) -> [Answer; 2] {
-    let start = Barrier::new(2);
-    let one = || {
-        start.wait();
-        send()
-    };
-    thread::scope(|scope| {
-        let (first, second) = (scope.spawn(one), scope.spawn(one));
-        [first.join().unwrap(), second.join().unwrap()]
-    })
-}
 
 fn managed(server: &Server, link: &Value) -> (String, String) {
     let made = server.create(link);
@@ -36,8 +20,9 @@ fn a_deletion_that_is_sent_twice_at_once_is_answered_alike() {
     let server = Lodge::new().start();
     for _ in 0..ROUNDS {
         let (path, key) = managed(&server, &json!({ "target": "example.org" }));
-        let answers = twice(|| server.delete(&path).bearer(&key).once("k").send());
-        assert_eq!(answers.map(|answer| answer.status), [204, 204]);
+        for answer in server.delete(&path).bearer(&key).once("k").at_once(2) {
+            answer.expect(204);
+        }
     }
 }
 
@@ -47,9 +32,9 @@ fn a_new_manage_key_that_is_asked_for_twice_at_once_is_one() {
     for _ in 0..ROUNDS {
         let (path, key) = managed(&server, &json!({ "target": "example.org" }));
         let edit = json!({ "new_manage_key": true });
-        let [one, other] = twice(|| server.patch(&path).bearer(&key).once("k").json(&edit).send());
-        assert_eq!((one.status, one.text()), (other.status, other.text()));
-        assert_eq!(one.status, 200);
+        let answers = server.patch(&path).bearer(&key).once("k").json(&edit).at_once(2);
+        assert_eq!(answers[0].text(), answers[1].text());
+        assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
     }
 }
 
