@@ -16,20 +16,20 @@ with_scripts_and_without!(
 
 pub(crate) const PASSWORD: &str = "a lift in the fog";
 
-pub(crate) async fn sign_up(scene: &Scene, browser: &Browser, name: &str) {
-    browser.open(&format!("{}/signup", scene.origin())).await;
-    browser.fill("username", name).await;
-    browser.fill("password", PASSWORD).await;
-    browser.press("Make the account").await;
-    browser.sees("Welcome! Your account is ready.").await;
-}
+impl Browser {
+    /// Makes an account with [`PASSWORD`].
+    pub(crate) async fn sign_up(&self, name: &str) {
+        self.open("/signup").await;
+        self.fill_in(&[("username", name), ("password", PASSWORD)]).await;
+        self.press_for("Make the account", "Welcome! Your account is ready.").await;
+    }
 
-/// What comes of it is to be waited for.
-pub(crate) async fn sign_in(scene: &Scene, browser: &Browser, name: &str, password: &str) {
-    browser.open(&format!("{}/login", scene.origin())).await;
-    browser.fill("username", name).await;
-    browser.fill("password", password).await;
-    browser.press("Sign in").await;
+    /// What comes of it is to be waited for.
+    pub(crate) async fn sign_in(&self, name: &str, password: &str) {
+        self.open("/login").await;
+        self.fill_in(&[("username", name), ("password", password)]).await;
+        self.press("Sign in").await;
+    }
 }
 
 async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
@@ -38,13 +38,11 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     scene.open("/links").await;
     assert_eq!(browser.path().await, "/login?next=/links");
     browser.press("Make an account").await;
-    sign_up(&scene, browser, "Ada").await;
+    browser.sign_up("Ada").await;
     assert_eq!(browser.text("h1").await, "ada");
 
-    browser.fill("nickname", "Ada Løvelace ✨").await;
-    browser.fill("email", "ada@example.org").await;
-    browser.press("Save").await;
-    browser.sees("Saved.").await;
+    browser.fill_in(&[("nickname", "Ada Løvelace ✨"), ("email", "ada@example.org")]).await;
+    browser.press_for("Save", "Saved.").await;
     assert_eq!(browser.text("h1").await, "Ada Løvelace ✨");
 
     her_picture_is_shown_and_taken_away(&scene, scripts).await;
@@ -52,48 +50,37 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
     // What she makes is hers, on every browser.
     scene.make("slope", "/slope").await;
     let other = scene.somebody_else().await;
-    sign_in(&scene, &other, "ada", PASSWORD).await;
+    other.sign_in("ada", PASSWORD).await;
     other.sees("Made by Ada Løvelace ✨").await;
-    other.press("127.0.0.1").await;
-    other.sees("Your short link").await;
+    other.press_for("127.0.0.1", "Your short link").await;
 
     // A new password puts the other browser out.
     scene.open("/account").await;
     assert_eq!(browser.all(".places li").await.len(), 2);
-    browser.fill("current", PASSWORD).await;
-    browser.fill("new", "another in the fog").await;
-    browser.press("Change the password").await;
-    browser.sees("Your password is changed.").await;
+    browser.fill_in(&[("current", PASSWORD), ("new", "another in the fog")]).await;
+    browser.press_for("Change the password", "Your password is changed.").await;
     assert_eq!(browser.all(".places li").await.len(), 1);
-    until_it_closes(&other, &format!("{}/account", scene.origin())).await;
-    sign_in(&scene, &other, "ada", "another in the fog").await;
+    until_it_closes(&other, "/account").await;
+    other.sign_in("ada", "another in the fog").await;
     other.sees("Made by").await;
 
     // She ends that session, and then all.
     scene.open("/account").await;
-    browser.press("End").await;
-    browser.sees("That session has ended.").await;
-    browser.press("Sign out everywhere").await;
-    browser.sees("Sign in").await;
+    browser.press_for("End", "That session has ended.").await;
+    browser.press_for("Sign out everywhere", "Sign in").await;
     assert_eq!(browser.path().await, "/login");
-    sign_in(&scene, browser, "ada", "another in the fog").await;
+    browser.sign_in("ada", "another in the fog").await;
     browser.sees("Made by").await;
 
     scene.open("/account").await;
     browser.press("Delete this account").await;
-    browser.fill("confirm", "somebody").await;
-    browser.fill("delete-current", "another in the fog").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("Type the account's name to delete it.").await;
-    browser.fill("confirm", "ADA").await;
-    browser.fill("delete-current", "a guess").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("This is not your current password.").await;
-    browser.fill("confirm", "ADA").await;
-    browser.fill("delete-current", "another in the fog").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("The account is gone").await;
-    sign_in(&scene, browser, "ada", "another in the fog").await;
+    browser.fill_in(&[("confirm", "somebody"), ("delete-current", "another in the fog")]).await;
+    browser.press_for("Yes, delete it", "Type the account's name to delete it.").await;
+    browser.fill_in(&[("confirm", "ADA"), ("delete-current", "a guess")]).await;
+    browser.press_for("Yes, delete it", "This is not your current password.").await;
+    browser.fill_in(&[("confirm", "ADA"), ("delete-current", "another in the fog")]).await;
+    browser.press_for("Yes, delete it", "The account is gone").await;
+    browser.sign_in("ada", "another in the fog").await;
     browser.sees("The name or the password is wrong.").await;
     scene.end().await;
 }
@@ -101,56 +88,48 @@ async fn a_person_makes_an_account_uses_it_and_deletes_it(scripts: Scripts) {
 async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
     let browser = &scene.browser;
     assert!(!browser.is_shown("#preview").await);
-    attach(scene, "not-a-picture.jpg", b"<svg/>").await;
+    scene.attach("not-a-picture.jpg", b"<svg/>").await;
     browser.press("Use this picture").await;
     browser.one("#picture-error").await;
-    attach(scene, "too-long.jpg", &vec![0; 20 << 20]).await;
+    scene.attach("too-long.jpg", &vec![0; 20 << 20]).await;
     if scripts == Scripts::On {
         let said = "return document.getElementById('picture').validationMessage";
         browser.until(said, "This file is larger than 5 MB. Choose a smaller one.").await;
     } else {
-        browser.press("Use this picture").await;
-        browser.sees("The picture is larger than 5 MB; choose a smaller one.").await;
+        browser
+            .press_for("Use this picture", "The picture is larger than 5 MB; choose a smaller one.")
+            .await;
     }
-    attach(scene, "picture.jpg", &files::with_gps()).await;
+    scene.attach("picture.jpg", &files::with_gps()).await;
     if scripts == Scripts::On {
         // Before it is sent, the right way up.
         browser.until(PREVIEW_WIDTH, "480").await;
     }
-    browser.press("Use this picture").await;
-    browser.sees("Saved.").await;
+    browser.press_for("Use this picture", "Saved.").await;
     let path = browser.attribute("#preview", "src").await;
     assert!(path.starts_with("/-/pictures/"), "{path}");
     browser.until(PREVIEW_WIDTH, "256").await;
-    browser.press("Take the picture away").await;
-    browser.sees("Saved.").await;
+    browser.press_for("Take the picture away", "Saved.").await;
     assert!(!browser.is_shown("#preview").await);
 }
 
 /// How wide the picture is that is shown; 0 before it is there.
 const PREVIEW_WIDTH: &str = "return String(document.getElementById('preview').naturalWidth)";
 
-/// Chooses a file as a picture.
-async fn attach(scene: &Scene, name: &str, bytes: &[u8]) {
-    let file = scene.lodge.file(name);
-    std::fs::write(&file, bytes).unwrap();
-    scene.browser.attach("picture", &file).await;
-}
-
 /// Opens a page until it leads to signing in.
-async fn until_it_closes(browser: &Browser, url: &str) {
-    until(browser, url, async || browser.path().await.starts_with("/login")).await;
+async fn until_it_closes(browser: &Browser, path: &str) {
+    until(browser, path, async || browser.path().await.starts_with("/login")).await;
 }
 
 /// Opens a page until it is as it should be.
-async fn until(browser: &Browser, url: &str, is_so: impl AsyncFn() -> bool) {
+async fn until(browser: &Browser, path: &str, is_so: impl AsyncFn() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     loop {
-        browser.open(url).await;
+        browser.open(path).await;
         if is_so().await {
             return;
         }
-        assert!(Instant::now() < deadline, "not in time: {url}:\n{}", browser.page().await);
+        assert!(Instant::now() < deadline, "not in time: {path}:\n{}", browser.page().await);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -158,10 +137,9 @@ async fn until(browser: &Browser, url: &str, is_so: impl AsyncFn() -> bool) {
 async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
-    sign_up(&scene, &scene.somebody_else().await, "ada").await;
+    scene.somebody_else().await.sign_up("ada").await;
     scene.open("/signup").await;
-    browser.fill("username", "ADA").await;
-    browser.fill("password", "password").await;
+    browser.fill_in(&[("username", "ADA"), ("password", "password")]).await;
     if scripts == Scripts::On {
         // As it is typed.
         browser.sees("This name is taken.").await;
@@ -172,8 +150,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
             .await;
         browser.fill("username", "ADA").await;
     }
-    browser.press("Make the account").await;
-    browser.sees("That did not work yet.").await;
+    browser.press_for("Make the account", "That did not work yet.").await;
     let said = browser.text("#password-error").await;
     assert_eq!(said, "The password is one of the passwords that are tried first.");
     browser.fill("password", PASSWORD).await;
@@ -183,17 +160,16 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     assert_eq!(browser.value("username").await, "ADA", "what was typed stays");
     assert_eq!(browser.value("password").await, "", "but for the password");
 
-    sign_in(&scene, browser, "ada", "a guess").await;
+    browser.sign_in("ada", "a guess").await;
     let said = browser.text("#password-error").await;
     assert_eq!(said, "The name or the password is wrong.");
-    sign_in(&scene, browser, "nobody", "a guess").await;
+    browser.sign_in("nobody", "a guess").await;
     assert_eq!(browser.text("#password-error").await, said, "who is known does not show");
 
-    sign_in(&scene, browser, "ada", PASSWORD).await;
+    browser.sign_in("ada", PASSWORD).await;
     browser.sees("Made by").await;
     scene.open("/account").await;
-    browser.fill("current", "a guess").await;
-    browser.fill("new", "another in the fog").await;
+    browser.fill_in(&[("current", "a guess"), ("new", "another in the fog")]).await;
     browser.press("Change the password").await;
     assert_eq!(browser.text("#current-error").await, "This is not your current password.");
     browser.fill("email", "nowhere@").await;
@@ -209,35 +185,27 @@ async fn an_admin_finds_somebody_and_keeps_them_out(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     let eve = scene.somebody_else().await;
-    sign_up(&scene, &eve, "eve").await;
-    sign_up(&scene, browser, "ada").await;
+    eve.sign_up("eve").await;
+    browser.sign_up("ada").await;
     scene.lodge.admin(&["user", "role", "ada", "admin"]);
-    until(browser, &format!("{}/account", scene.origin()), async || {
-        browser.has("a[href='/admin/accounts']").await
-    })
-    .await;
+    until(browser, "/account", async || browser.has("a[href='/admin/accounts']").await).await;
     browser.press("All accounts").await;
     browser.fill("search", "EV").await;
     browser.press("Search").await;
     browser.one(".people li:only-child").await;
     browser.press("eve").await;
-    browser.press("Ban").await;
-    browser.sees("Done.").await;
-    until_it_closes(&eve, &format!("{}/account", scene.origin())).await;
-    sign_in(&scene, &eve, "eve", PASSWORD).await;
+    browser.press_for("Ban", "Done.").await;
+    until_it_closes(&eve, "/account").await;
+    eve.sign_in("eve", PASSWORD).await;
     eve.sees("This account is banned.").await;
 
     browser.press("Lift the ban").await;
-    browser.press("Make a code").await;
-    browser.sees("A one-time code").await;
+    browser.press_for("Make a code", "A one-time code").await;
     let code = browser.text(".secret code").await;
-    eve.open(&format!("{}/login/reset", scene.origin())).await;
-    eve.fill("username", "eve").await;
-    eve.fill("code", &code).await;
-    eve.fill("new", "another in the fog").await;
-    eve.press("Set the password").await;
-    eve.sees("Your new password is set.").await;
-    sign_in(&scene, &eve, "eve", "another in the fog").await;
+    eve.open("/login/reset").await;
+    eve.fill_in(&[("username", "eve"), ("code", &code), ("new", "another in the fog")]).await;
+    eve.press_for("Set the password", "Your new password is set.").await;
+    eve.sign_in("eve", "another in the fog").await;
     eve.sees("Made by").await;
     scene.end().await;
 }

@@ -8,12 +8,10 @@ async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) 
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.open("/").await;
-    browser.fill("target", &scene.target.url("/secret")).await;
-    browser.fill("short", "secret").await;
+    browser.fill_in(&[("target", &scene.target.url("/secret")), ("short", "secret")]).await;
     browser.press("More options").await;
     browser.fill("password", "open sesame").await;
-    browser.press("Make the link").await;
-    browser.sees("Your link is ready.").await;
+    browser.press_for("Make the link", "Your link is ready.").await;
 
     scene.open("/secret").await;
     assert_eq!(browser.text("h1").await, "This link asks for a password");
@@ -26,7 +24,6 @@ async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) 
 
     // Its policy must let this form, and no other, lead to another origin.
     browser.fill("password", "open sesame").await;
-    browser.press("Continue").await;
-    browser.sees(&arrived("/secret")).await;
+    browser.press_for("Continue", &arrived("/secret")).await;
     scene.end().await;
 }

@@ -4,7 +4,7 @@ use lodge_contract::pictures::files;
 use std::time::Instant;
 
 use crate::{
-    account::{PASSWORD, sign_in, sign_up},
+    account::PASSWORD,
     browser::Browser,
     engine::{Engine, Kind, Scripts},
     in_chromium, in_each_browser,
@@ -34,9 +34,8 @@ async fn two_people(kind: impl Into<Kind>) -> (Scene, Browser) {
 pub(crate) async fn two_people_in(scene: Scene) -> (Scene, Browser) {
     let other = scene.somebody_else().await;
     for (browser, name) in [(&scene.browser, "ada"), (&other, "bob")] {
-        sign_up(&scene, browser, name).await;
-        browser.press("Board").await;
-        browser.sees("#lobby").await;
+        browser.sign_up(name).await;
+        browser.press_for("Board", "#lobby").await;
         browser.ask("window.stays = 'same page'").await;
     }
     (scene, other)
@@ -97,11 +96,9 @@ async fn two_people_read_and_write(kind: Kind) {
     }
     browser.sees("A message by ada").await;
     browser.fill("body", "Fresh ice").await;
-    browser.press("Save").await;
-    browser.sees("Saved.").await;
+    browser.press_for("Save", "Saved.").await;
     browser.press("Delete this message").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("This message was deleted.").await;
+    browser.press_for("Yes, delete it", "This message was deleted.").await;
     if scripts == Scripts::Off {
         other.reload().await;
     }
@@ -127,9 +124,7 @@ async fn a_picture_is_seen(kind: Kind) {
     let Kind { scripts, .. } = kind;
     let (scene, other) = two_people(kind).await;
     let browser = &scene.browser;
-    let file = scene.lodge.file("picture.jpg");
-    std::fs::write(&file, files::jpeg()).unwrap();
-    browser.attach("picture", &file).await;
+    scene.attach("picture.jpg", &files::jpeg()).await;
     browser.press("Send").await;
     if scripts == Scripts::Off {
         browser.one("#messages .picture").await;
@@ -149,12 +144,10 @@ async fn a_picture_is_seen(kind: Kind) {
 async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
-    let file = scene.lodge.file("snow.jpg");
-    std::fs::write(&file, files::jpeg()).unwrap();
     browser
         .ask("window.heard = window.fetch; window.fetch = () => Promise.reject(new Error('no way out'))")
         .await;
-    browser.attach("picture", &file).await;
+    scene.attach("snow.jpg", &files::jpeg()).await;
     write(browser, "Look!").await;
     browser
         .sees("Waiting to be sent: the picture snow.jpg, which is kept while this page is open")
@@ -173,9 +166,7 @@ async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
 async fn what_is_no_picture_is_said_to_be_none_and_its_words_can_be_changed() {
     let (scene, _other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
-    let file = scene.lodge.file("picture.jpg");
-    std::fs::write(&file, b"<svg/>").unwrap();
-    browser.attach("picture", &file).await;
+    scene.attach("picture.jpg", b"<svg/>").await;
     write(browser, "Look!").await;
     browser.sees("must be a JPEG, PNG, WebP or GIF").await;
     browser.press("Change").await;
@@ -192,16 +183,14 @@ async fn who_comes_and_goes_and_what_they_are_called_is_told(engine: Engine) {
     browser.until(NAMES, "; ada,bob").await;
     write(&other, "Hello").await;
     browser.until(NAMES, "bob; ada,bob").await;
-    other.open(&format!("{}/account", scene.origin())).await;
+    other.open("/account").await;
     other.fill("nickname", "Robert").await;
-    other.press("Save").await;
-    other.sees("Saved.").await;
+    other.press_for("Save", "Saved.").await;
     browser.until(NAMES, "Robert; ada,Robert").await;
-    other.press("Sign out everywhere").await;
-    other.sees("Sign in").await;
+    other.press_for("Sign out everywhere", "Sign in").await;
     browser.sees("Robert @bob has left.").await;
     browser.until(NAMES, "Robert; ada").await;
-    sign_in(&scene, &other, "bob", PASSWORD).await;
+    other.sign_in("bob", PASSWORD).await;
     other.sees("Made by").await;
     other.press("Board").await;
     browser.sees("Robert @bob is here.").await;
@@ -212,11 +201,10 @@ async fn whoever_is_signed_out_is_told_so_and_led_to_sign_in(engine: Engine) {
     let (scene, _other) = two_people(engine).await;
     let browser = &scene.browser;
     let elsewhere = scene.somebody_else().await;
-    sign_in(&scene, &elsewhere, "ada", PASSWORD).await;
+    elsewhere.sign_in("ada", PASSWORD).await;
     elsewhere.sees("Made by ada").await;
-    elsewhere.open(&format!("{}/account", scene.origin())).await;
-    elsewhere.press("Sign out everywhere").await;
-    elsewhere.sees("Sign in").await;
+    elsewhere.open("/account").await;
+    elsewhere.press_for("Sign out everywhere", "Sign in").await;
     browser.sees("You are signed out").await;
     browser.press("Sign in").await;
     assert_eq!(browser.path().await, "/login?next=/board/lobby");
@@ -254,7 +242,7 @@ async fn nothing_is_lost_or_said_twice_when_the_server_is_killed(engine: Engine)
 /// Messages that are stored.
 pub(crate) fn stored(lodge: &Lodge) -> i64 {
     let count = "SELECT count(*) FROM board_messages";
-    lodge.database().query_row(count, [], |row| row.get(0)).unwrap()
+    lodge.query(count)
 }
 
 const WRITE_FIVE: &str = "
@@ -289,7 +277,7 @@ async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again(engine: Eng
 async fn what_is_too_long_is_said_as_one_types(engine: Engine) {
     let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
-    sign_up(&scene, browser, "ada").await;
+    browser.sign_up("ada").await;
     browser.press("Board").await;
     browser.ask("document.querySelector('#body').value = 'ä'.repeat(2000)").await;
     browser.one("#body").await.send_keys("b").await.unwrap();
@@ -331,8 +319,7 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     for _ in 0..2 {
         assert!(!other.has("#box .answers").await);
         open(&other).await;
-        other.press("Answer").await;
-        other.sees("You answer ada: Fresh snow").await;
+        other.press_for("Answer", "You answer ada: Fresh snow").await;
         other.press("Not an answer").await;
     }
     open(&other).await;
@@ -361,8 +348,7 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     }
     assert!(!browser.has(".change").await);
     open(browser).await;
-    browser.press("Delete").await;
-    browser.sees("Its text is gone for everybody then.").await;
+    browser.press_for("Delete", "Its text is gone for everybody then.").await;
     browser.press("No").await;
     browser.press("Delete").await;
     browser.press("Yes, delete it").await;
@@ -377,7 +363,7 @@ async fn full_board(messages: usize) -> Scene {
     let lodge = Lodge::new().with("LODGE_LIMITS_POSTS_PER_MINUTE", "0");
     let scene = Scene::begin_on(lodge, Scripts::On).await;
     let browser = &scene.browser;
-    sign_up(&scene, browser, "ada").await;
+    browser.sign_up("ada").await;
     browser.press("Board").await;
     let send = format!(
         "const send = async () => {{
@@ -391,7 +377,7 @@ async fn full_board(messages: usize) -> Scene {
     );
     browser.ask(&send).await;
     browser.until("return String(window.sent)", "all").await;
-    browser.open(&format!("{}/board", scene.origin())).await;
+    browser.open("/board").await;
     browser.ask("window.stays = 'same page'").await;
     scene
 }
@@ -432,17 +418,16 @@ async fn what_must_wait_is_sent_by_itself_and_whoever_is_banned_is_told() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
-    browser.open(&format!("{}/board/-/channels?channel=lobby", scene.origin())).await;
+    browser.open("/board/-/channels?channel=lobby").await;
     eventually_staff(&scene).await;
     browser.fill("slow_mode_s", "8").await;
-    browser.press("Save").await;
-    browser.sees("Saved.").await;
+    browser.press_for("Save", "Saved.").await;
     write(&other, "one").await;
     write(&other, "two").await;
     other.sees("Too soon after the last one: sent by itself in").await;
     other.until(SAID, "one,two; same page").await;
 
-    browser.open(&format!("{}/board/-/bans?username=bob", scene.origin())).await;
+    browser.open("/board/-/bans?username=bob").await;
     browser.press("Ban").await;
     other.sees("You are banned from this board").await;
     write(&other, "three").await;
@@ -464,13 +449,12 @@ async fn what_is_unread_elsewhere_is_counted_while_a_page_is_open() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
     scene.lodge.admin(&["user", "role", "ada", "moderator"]);
-    browser.open(&format!("{}/board/-/channels", scene.origin())).await;
+    browser.open("/board/-/channels").await;
     eventually_staff(&scene).await;
     browser.fill("channel", "lift-7").await;
-    browser.press("Save").await;
-    browser.sees("Saved.").await;
+    browser.press_for("Save", "Saved.").await;
     other.reload().await;
-    browser.open(&format!("{}/board/lift-7", scene.origin())).await;
+    browser.open("/board/lift-7").await;
     write(browser, "hello @bob").await;
     browser.until(SAID, "hello @bob; undefined").await;
     // As when somebody comes back to the page, which asks seldom by itself.

@@ -71,7 +71,7 @@ fn a_text_browser_signs_in_reads_pages_back_and_writes() {
         .enters()
         .prints(&older)
         .types("Qy");
-    fs::write(lodge.file("keys"), keys.0).unwrap();
+    lodge.write("keys", keys.0);
 
     let url = format!("http://{}/login?next=/board", server.address);
     let lynx = installed("lynx");

@@ -1,7 +1,6 @@
 //! The board behind a proxy that does with answers as it likes.
 
 use crate::{
-    account::sign_up,
     board::{SAID, SORTED, stored, two_people_in, write},
     board_tabs::{Program, busy},
     engine::Engine,
@@ -40,7 +39,7 @@ async fn people_chat_behind_a_proxy_that_holds_streams_back(engine: Engine) {
 async fn what_comes_by_stream_while_a_page_catches_up_is_there_once_and_in_order(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
-    sign_up(&scene, browser, "ada").await;
+    browser.sign_up("ada").await;
     let bob = Program::start(&scene.server, "bob");
     browser.press("Board").await;
     bob.write("0");
@@ -65,9 +64,8 @@ const LAST: &str = "return [...document.querySelectorAll('#messages .said')].at(
 async fn two_tabs_send_each_letter_once_whichever_is_closed(engine: Engine) {
     let scene = Scene::begin_behind_proxy(busy(), engine).await;
     let (browser, proxy) = (&scene.browser, scene.proxy());
-    sign_up(&scene, browser, "ada").await;
-    browser.press("Board").await;
-    browser.sees("#lobby").await;
+    browser.sign_up("ada").await;
+    browser.press_for("Board", "#lobby").await;
     let first = browser.new_tab().await;
     scene.open("/board").await;
     proxy.rule(&[("POST /board/lobby ", Fate::Cut)]);

@@ -12,7 +12,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    account::{PASSWORD, sign_in, sign_up},
+    account::PASSWORD,
     board::{SAID, SORTED, stored, two_people_in, write},
     client::Ask,
     engine::Engine,
@@ -47,8 +47,8 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) fn start(server: &Server, name: &str) -> Self {
         let person = json!({"username": name, "password": PASSWORD});
-        assert_eq!(server.ask("POST", "/api/accounts").json(&person).send().status, 201);
-        let session = server.ask("POST", "/api/session").json(&person).send().json();
+        server.post("/api/accounts").json(&person).expect(201);
+        let session = server.post("/api/session").json(&person).send().json();
         let token = session["token"].as_str().unwrap().to_owned();
         Self { server: server.address, token }
     }
@@ -57,15 +57,14 @@ impl Program {
     pub(crate) fn write(&self, body: &str) {
         let message = json!({"client_id": Uuid::new_v4(), "body": body});
         let path = "/api/board/lobby/messages";
-        let answer = Ask::new(self.server, "POST", path).bearer(&self.token).json(&message).send();
-        assert_eq!(answer.status, 201, "{answer:?}");
+        Ask::new(self.server, "POST", path).bearer(&self.token).json(&message).expect(201);
     }
 }
 
 async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engine: Engine) {
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
-    sign_up(&scene, browser, "ada").await;
+    browser.sign_up("ada").await;
     let bob = Program::start(&scene.server, "bob");
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
@@ -77,8 +76,7 @@ async fn a_tab_that_opens_or_goes_on_alone_while_messages_come_misses_none(engin
         });
         last.unwrap_or(LAST - 1)
     });
-    browser.press("Board").await;
-    browser.sees("bob").await;
+    browser.press_for("Board", "bob").await;
     let first = browser.new_tab().await;
     scene.open("/board").await;
     browser.sees("bob").await;
@@ -111,8 +109,7 @@ async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine
     write(browser, "a secret").await;
     other.until(SAID, "a secret; same page").await;
     other.one("#messages a[aria-label]").await.click().await.unwrap();
-    other.press("Answer").await;
-    other.sees("You answer ada: a secret").await;
+    other.press_for("Answer", "You answer ada: a secret").await;
     other.ask("window.stays = 'same page'").await;
     write(&other, "Indeed").await;
     browser.until(SAID, "a secret,Indeed; same page").await;
@@ -123,8 +120,7 @@ async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine
     scene.open("/board").await;
     browser.one("#messages [id] a[aria-label]").await.click().await.unwrap();
     browser.press("Delete").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("This message was deleted.").await;
+    browser.press_for("Yes, delete it", "This message was deleted.").await;
     browser.switch_to(here).await;
     for browser in [browser, &other] {
         browser.until(SAID, "Indeed; same page").await;
@@ -136,10 +132,9 @@ async fn what_is_taken_back_goes_from_every_page_and_every_answer(engine: Engine
 async fn older_messages_follow_on_those_that_a_long_day_has_left(engine: Engine) {
     let scene = Scene::begin_on(busy(), engine).await;
     let browser = &scene.browser;
-    sign_up(&scene, browser, "ada").await;
+    browser.sign_up("ada").await;
     let bob = Program::start(&scene.server, "bob");
-    browser.press("Board").await;
-    browser.sees("#lobby").await;
+    browser.press_for("Board", "#lobby").await;
     let count = 530;
     (0..count).for_each(|number| bob.write(&number.to_string()));
     browser.until(GAPS, &format!("none until {}", count - 1)).await;
@@ -180,18 +175,16 @@ const FILL: &str = "
 async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Engine) {
     let scene = Scene::begin(engine).await;
     let browser = &scene.browser;
-    sign_up(&scene, &scene.somebody_else().await, "bob").await;
-    sign_up(&scene, browser, "ada").await;
-    browser.press("Board").await;
-    browser.sees("#lobby").await;
+    scene.somebody_else().await.sign_up("bob").await;
+    browser.sign_up("ada").await;
+    browser.press_for("Board", "#lobby").await;
     browser.ask(HOLD).await;
     write(browser, "hers").await;
     browser.sees("Sending").await;
     let hers = browser.new_tab().await;
-    sign_in(&scene, browser, "bob", PASSWORD).await;
+    browser.sign_in("bob", PASSWORD).await;
     browser.sees("Made by bob").await;
-    browser.press("Board").await;
-    browser.sees("#lobby").await;
+    browser.press_for("Board", "#lobby").await;
     write(browser, "his").await;
     browser.until(SORTED, "his; 0; undefined").await;
     // Her page tries, is refused, and keeps what she wrote.
@@ -201,7 +194,7 @@ async fn what_somebody_wrote_is_not_sent_when_somebody_else_signs_in(engine: Eng
     browser.until("return String(window.answered)", "401").await;
     assert_eq!(stored(&scene.lodge), 1);
     browser.close_for(his).await;
-    sign_in(&scene, browser, "ada", PASSWORD).await;
+    browser.sign_in("ada", PASSWORD).await;
     browser.sees("Made by ada").await;
     browser.press("Board").await;
     browser.until(SORTED, "hers,his; 0; undefined").await;

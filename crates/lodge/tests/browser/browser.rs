@@ -43,32 +43,33 @@ const FOCUS: &str = "
 /// A browser with a profile of its own.
 pub(crate) struct Browser {
     client: Client,
+    origin: String,
     engine: Engine,
     log: RefCell<Log>,
     driver: Driver,
 }
 
 impl Browser {
-    /// Starts one, and sees that it runs scripts or does not.
-    pub(crate) async fn start(kind: impl Into<Kind>) -> Self {
-        let kind: Kind = kind.into();
+    /// Starts one that visits a site, and sees that it runs scripts or does not.
+    pub(crate) async fn start(kind: Kind, origin: &str) -> Self {
         let driver = Driver::start(kind.engine);
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(kind.capabilities(driver.profile.path()))
             .connect(&driver.url)
             .await
             .unwrap();
-        let browser = Self { client, engine: kind.engine, log: RefCell::default(), driver };
-        browser.open(PROBE).await;
+        client.goto(PROBE).await.unwrap();
+        let (origin, log) = (origin.to_owned(), RefCell::default());
+        let browser = Self { client, origin, engine: kind.engine, log, driver };
         assert_eq!(browser.text("p").await, format!("{:?}", kind.scripts), "scripts");
         browser.read_log().await;
         browser.log.take();
         browser
     }
 
-    /// Opens a page.
-    pub(crate) async fn open(&self, url: &str) {
-        self.client.goto(url).await.unwrap();
+    /// Opens a page of the site.
+    pub(crate) async fn open(&self, path: &str) {
+        self.client.goto(&format!("{}{path}", self.origin)).await.unwrap();
     }
 
     /// Opens the page once more.
@@ -162,6 +163,13 @@ impl Browser {
         input.send_keys(value).await.unwrap();
     }
 
+    /// Types into some fields, one after the other.
+    pub(crate) async fn fill_in(&self, fields: &[(&str, &str)]) {
+        for (field, value) in fields {
+            self.fill(field, value).await;
+        }
+    }
+
     /// Chooses a file.
     pub(crate) async fn attach(&self, field: &str, file: &Path) {
         self.one(&format!("#{field}")).await.send_keys(&file.display().to_string()).await.unwrap();
@@ -185,6 +193,12 @@ impl Browser {
             let is_gone = error.is_stale_element_reference();
             assert!(is_gone && Instant::now() < deadline, "{text:?} cannot be pressed: {error}");
         }
+    }
+
+    /// Clicks on it, and waits until the page says something.
+    pub(crate) async fn press_for(&self, text: &str, said: &str) {
+        self.press(text).await;
+        self.sees(said).await;
     }
 
     /// Clicks on it twice, as fast as a hand never does.

@@ -29,8 +29,7 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     let said = browser.text("#api_key-error").await;
     assert_eq!(said, "This API key is not known, or was revoked.");
     browser.fill("api_key", &key).await;
-    browser.press("Use the key").await;
-    browser.sees("Made with the key Ann's laptop").await;
+    browser.press_for("Use the key", "Made with the key Ann's laptop").await;
 
     let newest_first = |numbers: std::ops::RangeInclusive<usize>| names(numbers.rev());
     assert_eq!(shorts(browser).await, newest_first(26..=45));
@@ -61,13 +60,11 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     assert_eq!(shorts(browser).await, names([4, 2]), "the filter holds on the next page");
 
     // Their links open without a manage key.
-    browser.press("127.0.0.1").await;
-    browser.sees("Your short link").await;
+    browser.press_for("127.0.0.1", "Your short link").await;
     assert_eq!(browser.path().await, "/links/link-4");
 
     scene.open("/links").await;
-    browser.press("Sign out").await;
-    browser.sees("Long address,").await;
+    browser.press_for("Sign out", "Long address,").await;
     scene.open("/links").await;
     assert_eq!(browser.path().await, "/login?next=/links");
     scene.open("/links/link-4").await;

@@ -19,17 +19,15 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
     let browser = &scene.browser;
     scene.open("/").await;
     browser.fill("target", &scene.target.url("/a/long/path?with=more")).await;
-    browser.press("Make the link").await;
-    browser.sees("Your link is ready.").await;
+    browser.press_for("Make the link", "Your link is ready.").await;
     let home = browser.path().await;
-    assert!(browser.attribute("#url", "href").await.starts_with(&scene.origin()));
+    assert!(browser.attribute("#url", "href").await.starts_with(&scene.origin));
 
     browser.one("#url").await.click().await.unwrap();
     browser.sees(&arrived("/a/long/path?with=more")).await;
 
     scene.open(&home).await;
-    browser.press("Statistics").await;
-    browser.sees("Since it was made").await;
+    browser.press_for("Statistics", "Since it was made").await;
     reload_until(browser, "h1", "1 click").await;
     let chart = browser.attribute(".chart svg", "aria-labelledby").await;
     assert_eq!(chart, "chart-title chart-text", "those who do not see it are told of it");
@@ -40,8 +38,7 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
     let (_, _, width, height) = bars[0].rectangle().await.unwrap();
     assert!(width > 5.0 && height > 50.0, "the bar is to be seen: {width} × {height}");
 
-    browser.press("Hours").await;
-    browser.sees("The last 48 hours").await;
+    browser.press_for("Hours", "The last 48 hours").await;
     assert_eq!(browser.all(".chart .bar").await.len(), 1, "one hour has clicks");
     scene.end().await;
 }
@@ -71,8 +68,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     for (field, value) in typed {
         browser.fill(field, value).await;
     }
-    browser.press("Make the link").await;
-    browser.sees("That did not work yet.").await;
+    browser.press_for("Make the link", "That did not work yet.").await;
     for (field, value) in typed {
         message_is_beside(browser, field).await;
         assert_eq!(browser.value(field).await, value, "{field} stays as it was typed");
@@ -96,8 +92,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     assert_eq!(scene.server.links_stored(), 1);
 
     browser.fill("short", "free").await;
-    browser.press("Make the link").await;
-    browser.sees("Your link is ready.").await;
+    browser.press_for("Make the link", "Your link is ready.").await;
     browser.sees("(0 of at most 5 used)").await;
     assert_eq!(scene.server.links_stored(), 2);
     scene.end().await;

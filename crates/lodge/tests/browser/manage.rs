@@ -16,16 +16,14 @@ async fn an_edit_is_followed_at_once_and_a_deleted_link_says_so(scripts: Scripts
 
     scene.open("/links/mine").await;
     browser.fill("target", &scene.target.url("/after")).await;
-    browser.press("Save").await;
-    browser.sees("Saved. The change is in force now.").await;
+    browser.press_for("Save", "Saved. The change is in force now.").await;
     assert_eq!(browser.value("target").await, scene.target.url("/after"));
     scene.open("/mine").await;
     browser.sees(&arrived("/after")).await;
 
     scene.open("/links/mine").await;
     browser.press("Delete ").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("The link is gone").await;
+    browser.press_for("Yes, delete it", "The link is gone").await;
     scene.open("/mine").await;
     browser.sees("Error 410").await;
     let page = browser.text("main").await;
@@ -42,13 +40,13 @@ async fn only_a_browser_with_the_manage_key_can_manage_a_link(scripts: Scripts) 
 
     let other = scene.somebody_else().await;
     for page in ["/links/mine", "/links/mine/stats"] {
-        other.open(&format!("{}{page}", scene.origin())).await;
+        other.open(page).await;
         assert_eq!(other.text("h1").await, "Is this link yours?");
         assert!(!other.has("#target").await && !other.has(".chart").await, "{page}");
         let said = other.page().await;
         assert!(!said.contains(&scene.target.url("/mine")), "where it leads is not told: {said}");
     }
-    let edit = scene.server.ask("POST", "/links/mine").form("target=https%3A%2F%2Fexample.org");
+    let edit = scene.server.post("/links/mine").form("target=https%3A%2F%2Fexample.org");
     assert_eq!(edit.send().status, 403, "a form without the cookie changes nothing");
 
     other.fill("manage_key", &key.replace("manage_", "manage_A")).await;
@@ -56,12 +54,10 @@ async fn only_a_browser_with_the_manage_key_can_manage_a_link(scripts: Scripts) 
     assert_eq!(other.text("#manage_key-error").await, "This key does not open this link.");
 
     other.fill("manage_key", &key).await;
-    other.press("Open").await;
-    other.sees("Your short link").await;
+    other.press_for("Open", "Your short link").await;
     assert_eq!(other.path().await, "/links/mine");
     other.fill("target", &scene.target.url("/theirs")).await;
-    other.press("Save").await;
-    other.sees("Saved. The change is in force now.").await;
+    other.press_for("Save", "Saved. The change is in force now.").await;
     other.end().await;
 
     scene.open("/mine").await;

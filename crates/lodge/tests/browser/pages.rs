@@ -29,7 +29,7 @@ async fn every_page_fits_a_telephone_weighs_little_and_asks_nobody_else(scripts:
     let (mut wrong, mut pages) = (Vec::new(), 0);
     tour::every_page(&scene, async |name: &str| {
         browser.until("return document.readyState", "complete").await;
-        let found = [looks(browser, scripts).await, loads(browser, scripts, &scene.origin()).await];
+        let found = [looks(browser, scripts).await, loads(browser, scripts, &scene.origin).await];
         wrong.extend(found.concat().into_iter().map(|what| format!("{name}: {what}")));
         pages += 1;
     })

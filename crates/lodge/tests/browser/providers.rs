@@ -1,11 +1,7 @@
 //! Somebody who is known to a provider, on its pages and on Lodge's.
 
 use crate::{
-    account::{PASSWORD, sign_up},
-    browser::Browser,
-    engine::Scripts,
-    provider::OpenIdProvider,
-    scene::Scene,
+    account::PASSWORD, browser::Browser, engine::Scripts, provider::OpenIdProvider, scene::Scene,
     with_scripts_and_without,
 };
 
@@ -37,8 +33,7 @@ async fn a_newcomer_chooses_a_name_and_comes_again_by_the_provider(scripts: Scri
     assert_eq!(browser.text("h1").await, "amazing-grace");
     browser.sees("The only way in, until you set a password").await;
 
-    browser.press("Sign out").await;
-    browser.sees("Make the link").await;
+    browser.press_for("Sign out", "Make the link").await;
     scene.open("/login?next=/account").await;
     browser.press("Sign in with Open").await;
     // She is known there still, and asked again all the same.
@@ -52,7 +47,7 @@ async fn somebody_links_a_provider_to_their_account_and_unlinks_it(scripts: Scri
     let provider = OpenIdProvider::start();
     let scene = Scene::begin_on(provider.lodge(), scripts).await;
     let browser = &scene.browser;
-    sign_up(&scene, browser, "ada").await;
+    browser.sign_up("ada").await;
     browser.press("Link Open").await;
     browser.fill("link-open", PASSWORD).await;
     browser.one("[action='/account/providers/open'] button").await.click().await.unwrap();
@@ -61,7 +56,7 @@ async fn somebody_links_a_provider_to_their_account_and_unlinks_it(scripts: Scri
     browser.sees("since").await;
 
     let other = scene.somebody_else().await;
-    other.open(&format!("{}/login?next=/account", scene.origin())).await;
+    other.open("/login?next=/account").await;
     other.press("Sign in with Open").await;
     consent(&other, "augusta").await;
     other.one("#ways").await;

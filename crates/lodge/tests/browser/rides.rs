@@ -10,8 +10,7 @@ with_scripts_and_without!(the_mountain_leads_to_resorts_leaders_and_skiers);
 /// Lets somebody ride.
 pub(crate) fn ride(server: &Server, [resort, day, skier]: [u32; 3], time: u32, lift: u32) {
     let path = format!("/skiers/{resort}/seasons/2025/days/{day}/skiers/{skier}");
-    let ask = server.ask("POST", &path).json(json!({"time": time, "liftID": lift}));
-    assert_eq!(ask.send().status, 201);
+    server.post(&path).json(json!({"time": time, "liftID": lift})).expect(201);
 }
 
 async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
@@ -23,27 +22,22 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     ride(&scene.server, [1, 3, 7], 501, 20);
     ride(&scene.server, [1, 3, 8], 502, 30);
     scene.open("/").await;
-    browser.press("Rides").await;
-    browser.sees("The mountain on day 3").await;
-    browser.press("Mission Ridge").await;
-    browser.sees("2 rides; most by Lift 20: 1.").await;
+    browser.press_for("Rides", "The mountain on day 3").await;
+    browser.press_for("Mission Ridge", "2 rides; most by Lift 20: 1.").await;
     assert_eq!(browser.all("svg[role=img]").await.len(), 2);
-    browser.press("All leaders").await;
-    browser.sees("Mission Ridge, season 2025, day 3").await;
+    browser.press_for("All leaders", "Mission Ridge, season 2025, day 3").await;
     browser.fill("day", "").await;
-    browser.press("Show").await;
-    browser.sees("Mission Ridge, season 2025").await;
+    browser.press_for("Show", "Mission Ridge, season 2025").await;
     browser.press("8").await;
     assert_eq!(browser.text("h1").await, "Skier 8");
     browser.press("The mountain").await;
-    browser.press("Day 2").await;
-    browser.sees("The mountain on day 2").await;
+    browser.press_for("Day 2", "The mountain on day 2").await;
     browser.fill("skier", "none").await;
-    browser.press("Show the season").await;
-    browser.sees("The skier's number must be a whole number from 1 to 100000.").await;
+    browser
+        .press_for("Show the season", "The skier's number must be a whole number from 1 to 100000.")
+        .await;
     browser.fill("skier", "7").await;
-    browser.press("Show the season").await;
-    browser.sees("300 up; farthest on day 3: 200.").await;
+    browser.press_for("Show the season", "300 up; farthest on day 3: 200.").await;
     assert_eq!(browser.path().await, "/rides/skiers/7");
     scene.end().await;
 }
@@ -75,8 +69,7 @@ async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     assert!(!browser.is_shown("[data-newer]").await);
     ride(&scene.server, [2, 4, 9], 1, 20);
     browser.sees("A newer day has begun").await;
-    browser.press("A newer day has begun").await;
-    browser.sees("The mountain on day 4").await;
+    browser.press_for("A newer day has begun", "The mountain on day 4").await;
     scene.end().await;
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Scene {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) server: Server,
     pub(crate) lodge: Lodge,
+    /// Lodge's origin, as browsers know it.
+    pub(crate) origin: String,
     kind: Kind,
 }
 
@@ -29,16 +31,21 @@ impl Scene {
     /// On an installation that has settings of its own.
     pub(crate) async fn begin_on(lodge: Lodge, kind: impl Into<Kind>) -> Self {
         let server = lodge.start();
-        let target = Target::start();
-        let kind = kind.into();
-        Self { browser: Browser::start(kind).await, target, proxy: None, server, lodge, kind }
+        Self::with(lodge, server, None, kind.into()).await
     }
 
     /// The same, with a proxy before the server.
     pub(crate) async fn begin_behind_proxy(lodge: Lodge, kind: impl Into<Kind>) -> Self {
-        let mut scene = Self::begin_on(lodge, kind).await;
-        scene.proxy = Some(Proxy::start(scene.server.address));
-        scene
+        let server = lodge.start();
+        let proxy = Proxy::start(server.address);
+        Self::with(lodge, server, Some(proxy), kind.into()).await
+    }
+
+    async fn with(lodge: Lodge, server: Server, proxy: Option<Proxy>, kind: Kind) -> Self {
+        let address = proxy.as_ref().map_or(server.address, |proxy| proxy.address);
+        let origin = format!("http://{address}");
+        let (target, browser) = (Target::start().await, Browser::start(kind, &origin).await);
+        Self { browser, target, proxy, server, lodge, origin, kind }
     }
 
     /// The proxy that there is.
@@ -46,28 +53,26 @@ impl Scene {
         self.proxy.as_ref().unwrap()
     }
 
-    /// Lodge's origin.
-    pub(crate) fn origin(&self) -> String {
-        format!("http://{}", self.proxy.as_ref().map_or(self.server.address, |proxy| proxy.address))
-    }
-
     /// Opens one of Lodge's pages.
     pub(crate) async fn open(&self, path: &str) {
-        self.browser.open(&format!("{}{path}", self.origin())).await;
+        self.browser.open(path).await;
     }
 
     /// A browser of somebody else.
     pub(crate) async fn somebody_else(&self) -> Browser {
-        Browser::start(self.kind).await
+        Browser::start(self.kind, &self.origin).await
+    }
+
+    /// Chooses a file of this content as a picture.
+    pub(crate) async fn attach(&self, name: &str, content: &[u8]) {
+        self.browser.attach("picture", &self.lodge.write(name, content)).await;
     }
 
     /// Makes a link on the page, to a path of the target.
     pub(crate) async fn make(&self, short: &str, path: &str) {
         self.open("/").await;
-        self.browser.fill("target", &self.target.url(path)).await;
-        self.browser.fill("short", short).await;
-        self.browser.press("Make the link").await;
-        self.browser.sees("Your link is ready.").await;
+        self.browser.fill_in(&[("target", &self.target.url(path)), ("short", short)]).await;
+        self.browser.press_for("Make the link", "Your link is ready.").await;
     }
 
     /// Makes a link through the API, as the owner of a key, with more settings.
@@ -76,9 +81,8 @@ impl Scene {
         if let (Value::Object(link), Value::Object(more)) = (&mut link, more) {
             link.extend(more);
         }
-        let ask = self.server.ask("POST", "/api/links").json(&link);
-        let answer = key.map_or(ask.clone(), |key| ask.bearer(key)).send();
-        assert_eq!(answer.status, 201, "{link}: {answer:?}");
+        let ask = self.server.post("/api/links").json(&link);
+        key.map_or(ask.clone(), |key| ask.bearer(key)).expect(201);
     }
 
     /// Ends it well: the browser must have had nothing to complain about.

@@ -14,7 +14,7 @@ async fn the_copy_button_says_that_it_copied() {
     // Pasted where it can be read.
     scene.open("/").await;
     browser.paste("target").await;
-    assert_eq!(browser.value("target").await, format!("{}/copied", scene.origin()));
+    assert_eq!(browser.value("target").await, format!("{}/copied", scene.origin));
     scene.end().await;
 }
 

@@ -20,9 +20,8 @@ pub(crate) fn installation() -> Lodge {
         ]}),
         _ => json!({"id": id, "name": "A resort of some words"}),
     });
-    let file = lodge.file("lodge.toml");
     let rides = json!({"resorts": resorts.collect::<Vec<_>>()});
-    std::fs::write(&file, toml::to_string(&json!({"rides": rides})).unwrap()).unwrap();
+    let file = lodge.write("lodge.toml", toml::to_string(&json!({"rides": rides})).unwrap());
     lodge.with("LODGE_CONFIG", text(&file))
 }
 
@@ -60,19 +59,16 @@ async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
         browser.fill(field, value).await;
     }
     browser.fill("tags", &"x".repeat(200)).await;
-    browser.press("Make the link").await;
-    browser.sees("That did not work yet.").await;
+    browser.press_for("Make the link", "That did not work yet.").await;
     look("make a link, wrong").await;
     scene.make("gg", long).await;
     look("just made").await;
     browser.fill("target", "ftp://x").await;
-    browser.press("Save").await;
-    browser.sees("That did not work yet.").await;
+    browser.press_for("Save", "That did not work yet.").await;
     look("manage, wrong").await;
     scene.open("/links/gg").await;
     browser.fill("tags", "one, two").await;
-    browser.press("Save").await;
-    browser.sees("Saved.").await;
+    browser.press_for("Save", "Saved.").await;
     look("manage").await;
 }
 
@@ -111,8 +107,7 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/login").await;
     look("sign in").await;
-    browser.fill("username", "nobody").await;
-    browser.fill("password", "a guess").await;
+    browser.fill_in(&[("username", "nobody"), ("password", "a guess")]).await;
     browser.press("Sign in").await;
     browser.one("#password-error").await;
     look("sign in, wrong").await;
@@ -123,8 +118,7 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     browser.one("#api_key-error").await;
     look("sign in with a key, wrong").await;
     browser.fill("api_key", key).await;
-    browser.press("Use the key").await;
-    browser.sees("Made with the key").await;
+    browser.press_for("Use the key", "Made with the key").await;
     look("list").await;
     scene.open("/links?search=x&tag=nothing").await;
     look("list, nothing found").await;
@@ -136,8 +130,7 @@ async fn delete(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/links/gg").await;
     browser.press("Delete ").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("The link is gone").await;
+    browser.press_for("Yes, delete it", "The link is gone").await;
     look("deleted").await;
     scene.open("/gg").await;
     look("gone").await;
@@ -147,29 +140,26 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/signup").await;
     look("make an account").await;
-    browser.fill("username", "a b").await;
-    browser.fill("password", "password").await;
-    browser.press("Make the account").await;
-    browser.sees("That did not work yet.").await;
+    browser.fill_in(&[("username", "a b"), ("password", "password")]).await;
+    browser.press_for("Make the account", "That did not work yet.").await;
     look("make an account, wrong").await;
-    browser.fill("username", "a-name-of-as-many-characters30").await;
-    browser.fill("password", "a lift in the fog").await;
-    browser.press("Make the account").await;
-    browser.sees("Welcome!").await;
+    browser
+        .fill_in(&[
+            ("username", "a-name-of-as-many-characters30"),
+            ("password", "a lift in the fog"),
+        ])
+        .await;
+    browser.press_for("Make the account", "Welcome!").await;
     look("account, new").await;
     browser.fill("nickname", &"W".repeat(30)).await;
-    browser.press("Save").await;
-    browser.sees("Saved.").await;
+    browser.press_for("Save", "Saved.").await;
     look("account").await;
-    let picture = scene.lodge.file("picture.jpg");
-    std::fs::write(&picture, files::with_gps()).unwrap();
-    browser.attach("picture", &picture).await;
+    scene.attach("picture.jpg", &files::with_gps()).await;
     browser.press("Use this picture").await;
     browser.one("form[action='/account/picture/delete']").await;
     look("account, with a picture").await;
     browser.press("Delete this account").await;
-    browser.fill("confirm", "x").await;
-    browser.fill("delete-current", "x").await;
+    browser.fill_in(&[("confirm", "x"), ("delete-current", "x")]).await;
     browser.press("Yes, delete it").await;
     browser.one("#confirm-error").await;
     look("account, wrong").await;
@@ -182,24 +172,26 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
         let name = format!("{number:02}-{}", "w".repeat(27));
         let who =
             json!({"username": name, "password": "a lift in the fog", "nickname": "W".repeat(30)});
-        assert_eq!(scene.server.ask("POST", "/api/accounts").json(&who).send().status, 201);
+        scene.server.post("/api/accounts").json(&who).expect(201);
     }
     scene.open("/admin/accounts").await;
     look("accounts").await;
     browser.press("00-").await;
     look("somebody's account").await;
-    browser.press("Make a code").await;
-    browser.sees("A one-time code").await;
+    browser.press_for("Make a code", "A one-time code").await;
     look("a one-time code").await;
     scene.open("/admin/accounts?search=nobody").await;
     look("accounts, nobody found").await;
     board(scene, look).await;
     scene.open("/account").await;
     browser.press("Delete this account").await;
-    browser.fill("confirm", "a-name-of-as-many-characters30").await;
-    browser.fill("delete-current", "a lift in the fog").await;
-    browser.press("Yes, delete it").await;
-    browser.sees("The account is gone").await;
+    browser
+        .fill_in(&[
+            ("confirm", "a-name-of-as-many-characters30"),
+            ("delete-current", "a lift in the fog"),
+        ])
+        .await;
+    browser.press_for("Yes, delete it", "The account is gone").await;
     look("account, deleted").await;
 }
 
