@@ -31,7 +31,8 @@ pub const ELSEWHERE_TIMES_MAX: u64 = 8;
 const BCRYPT_BYTES: usize = 72;
 
 /// A password as typed: 1 to 128 characters. It is never printed.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
+#[debug("Password(…)")]
 #[serde(try_from = "String", into = "String")]
 pub struct Password(String);
 
@@ -63,21 +64,10 @@ impl Password {
     }
 }
 
-impl std::fmt::Debug for Password {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Password(…)")
-    }
-}
-
 /// A password's hash as a PHC string, salt and parameters included.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[debug("PasswordHash(…)")]
 pub struct PasswordHash(pub String);
-
-impl std::fmt::Debug for PasswordHash {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PasswordHash(…)")
-    }
-}
 
 impl PasswordHash {
     /// Takes a hash from elsewhere, by argon2id or bcrypt, if it can be verified, and that costs no more than

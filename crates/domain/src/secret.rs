@@ -9,7 +9,8 @@ use crate::Random;
 
 /// The secret of one installation, from which its manage keys and page sessions derive. It is kept
 /// in the data folder, is part of a backup, and is never printed.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("InstallationSecret(…)")]
 pub struct InstallationSecret([u8; 32]);
 
 impl InstallationSecret {
@@ -36,12 +37,6 @@ impl InstallationSecret {
     }
 }
 
-impl std::fmt::Debug for InstallationSecret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("InstallationSecret(…)")
-    }
-}
-
 /// A 256-bit random token with a prefix that says what it opens, as the caller carries it.
 pub fn random_token(prefix: &str, random: &dyn Random) -> String {
     let mut bytes = [0; 32];
@@ -60,7 +55,8 @@ pub fn token_digest(token: &str) -> [u8; 32] {
 }
 
 /// Text that opens something, or tells how to: no log prints it.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[debug("Hidden(…)")]
 #[serde(transparent)]
 pub struct Hidden(String);
 
@@ -74,11 +70,5 @@ impl Hidden {
 impl From<String> for Hidden {
     fn from(text: String) -> Self {
         Self(text)
-    }
-}
-
-impl std::fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Hidden(…)")
     }
 }

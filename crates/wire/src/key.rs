@@ -8,7 +8,8 @@ const BYTES_MIN: usize = 32;
 
 /// A secret of at least 32 bytes that both tiers have. It never crosses the network: each side proves
 /// that it has it.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("SharedKey(…)")]
 pub struct SharedKey(Vec<u8>);
 
 /// Which side proves something, so that one side's proof is of no use to the other.
@@ -51,12 +52,6 @@ impl SharedKey {
         mac.update(&challenges.server);
         mac.update(&challenges.client);
         mac
-    }
-}
-
-impl std::fmt::Debug for SharedKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SharedKey(…)")
     }
 }
 

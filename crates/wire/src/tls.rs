@@ -1,7 +1,7 @@
 //! TLS between the tiers. Both ends are ours, so it is 1.3 and nothing older, and no session is resumed: a
 //! certificate is looked at each time.
 
-use std::{fmt, io, net::Ipv4Addr, sync::Arc, time::Duration};
+use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use rustls::{
     CertificateError, ClientConfig, RootCertStore, ServerConfig,
@@ -69,14 +69,9 @@ impl Identity {
 }
 
 /// How a server speaks TLS. Clones share it.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("ServerTls(…)")]
 pub struct ServerTls(TlsAcceptor);
-
-impl fmt::Debug for ServerTls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerTls(…)")
-    }
-}
 
 impl ServerTls {
     /// Shows `identity`. With authorities, PEM, only clients that show a certificate by one of them come in.
@@ -131,14 +126,9 @@ async fn refuse_plain(stream: TcpStream) {
 }
 
 /// How a client speaks TLS. Clones share it.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("ClientTls(…)")]
 pub struct ClientTls(TlsConnector);
-
-impl fmt::Debug for ClientTls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientTls(…)")
-    }
-}
 
 impl ClientTls {
     /// Trusts servers that have a certificate by one of these authorities, PEM; without them, by one of the

@@ -20,7 +20,7 @@ pub const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 const TICKET_PREFIX: &str = "ticket_";
 
 /// How somebody is received who comes back from a provider.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Welcome {
     /// They have an account, and are let in.
@@ -28,9 +28,11 @@ pub enum Welcome {
         /// With this session.
         fresh: FreshSession,
         /// Where they wanted to go on when they left; nothing if they did not say.
+        #[debug(skip)]
         next: String,
     },
     /// They have none, and may make one.
+    #[debug("Newcomer(…)")]
     Newcomer {
         /// With this, for 15 minutes.
         ticket: String,
@@ -41,16 +43,6 @@ pub enum Welcome {
     },
     /// They were signed in, and it opens their account from now on.
     Linked,
-}
-
-impl std::fmt::Debug for Welcome {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::SignedIn { fresh, .. } => f.debug_tuple("SignedIn").field(fresh).finish(),
-            Self::Newcomer { .. } => f.write_str("Newcomer(…)"),
-            Self::Linked => f.write_str("Linked"),
-        }
-    }
 }
 
 /// An account that a newcomer wants.

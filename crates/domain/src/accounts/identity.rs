@@ -41,7 +41,8 @@ pub struct LinkedIdentity {
 }
 
 /// What is kept of a ticket, and sent from tier to tier: its SHA-256.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[debug("TicketDigest(…)")]
 #[serde(transparent)]
 pub struct TicketDigest(pub [u8; 32]);
 
@@ -49,12 +50,6 @@ impl TicketDigest {
     /// Of a ticket as its holder carries it.
     pub fn of(ticket: &str) -> Self {
         Self(secret::token_digest(ticket))
-    }
-}
-
-impl std::fmt::Debug for TicketDigest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TicketDigest(…)")
     }
 }
 

@@ -1,7 +1,5 @@
 //! Providers: services elsewhere that say who somebody is.
 
-use std::fmt;
-
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +44,8 @@ pub struct Provider {
 }
 
 /// What ties a provider's answer to one question, each part of 256 random bits.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[debug("Flow(…)")]
 pub struct Flow {
     /// Comes back with the answer: it is to the question of this very browser.
     pub state: String,
@@ -64,14 +63,9 @@ impl Flow {
     }
 }
 
-impl fmt::Debug for Flow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Flow(…)")
-    }
-}
-
 /// Somebody is sent to a provider.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
+#[debug("Departure(…)")]
 pub struct Departure {
     /// Where they go.
     pub url: String,
@@ -80,33 +74,26 @@ pub struct Departure {
     pub kept: String,
 }
 
-impl fmt::Debug for Departure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Departure(…)")
-    }
-}
-
 /// Somebody comes back from a provider.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 pub struct Arrival {
     /// From which, as it seems.
     pub provider: ProviderName,
     /// What their browser kept.
+    #[debug(skip)]
     pub kept: String,
     /// To which question they bring an answer.
+    #[debug(skip)]
     pub state: String,
     /// The answer: it can be changed for who they are, once.
+    #[debug(skip)]
     pub code: Option<String>,
     /// Why there is none.
+    #[debug(skip)]
     pub error: Option<String>,
     /// Who the provider says that it is, if it does (RFC 9207).
+    #[debug(skip)]
     pub issuer: Option<String>,
-}
-
-impl fmt::Debug for Arrival {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arrival").field("provider", &self.provider).finish_non_exhaustive()
-    }
 }
 
 /// A code is to be changed for who somebody is.

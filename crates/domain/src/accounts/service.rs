@@ -56,18 +56,13 @@ pub struct AccountsPorts {
 }
 
 /// A session that has just begun, with its token, the only time that it can be had.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 pub struct FreshSession {
     /// What its holder carries.
+    #[debug(skip)]
     pub token: String,
     /// Who is signed in by it.
     pub signed_in: SignedIn,
-}
-
-impl std::fmt::Debug for FreshSession {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FreshSession").field("signed_in", &self.signed_in).finish_non_exhaustive()
-    }
 }
 
 impl Accounts {

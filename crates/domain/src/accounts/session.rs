@@ -19,7 +19,8 @@ const AGENT_CHARS_MAX: usize = 200;
 pub struct SessionId(pub Uuid);
 
 /// What is kept of a session's token, and sent from tier to tier: its SHA-256.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[debug("SessionDigest(…)")]
 #[serde(transparent)]
 pub struct SessionDigest(pub [u8; 32]);
 
@@ -32,12 +33,6 @@ impl SessionDigest {
     /// The same, if it looks like the token of a session.
     pub fn of_token(text: &str) -> Option<Self> {
         text.starts_with(TOKEN_PREFIX).then(|| Self::of(text))
-    }
-}
-
-impl std::fmt::Debug for SessionDigest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SessionDigest(…)")
     }
 }
 

@@ -1,7 +1,5 @@
 //! What people write.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -18,6 +16,8 @@ const CLIENT_ID_MAX: usize = 64;
 parsed_text! {
     /// The text of a message as it was typed: 1 to 2,000 characters, something to be seen among them, and no controls but
     /// ends of lines and tabs; nothing at all only where a picture says everything.
+    #[derive(derive_more::Debug)]
+    #[debug("Body({} bytes)", self.0.len())]
     pub struct Body(Box<str>);
 }
 
@@ -64,12 +64,6 @@ impl Body {
 fn is_unwritable(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Body({} bytes)", self.0.len())
-    }
 }
 
 parsed_text! {

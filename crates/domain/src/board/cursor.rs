@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use super::{EventId, Origin, origin::pair};
 use crate::{Error, Result};
@@ -13,8 +13,7 @@ pub const CURSOR_BYTES_MAX: usize = 1024;
 /// What a reader has of a channel: of each origin everything up to a number. As text `origin:seq,…`, in the order of
 /// the origins. Origins that write no more fold into one entry, `0:ORIGIN`: everything of all that closed up to that
 /// one, as the store knows their order.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Default, SerializeDisplay, DeserializeFromStr)]
 pub struct Cursor {
     folded: Option<Origin>,
     seqs: BTreeMap<Origin, u64>,
@@ -126,19 +125,6 @@ impl FromStr for Cursor {
             }
         }
         Ok(cursor)
-    }
-}
-
-impl TryFrom<String> for Cursor {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Cursor> for String {
-    fn from(cursor: Cursor) -> Self {
-        cursor.to_string()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::{Error, Random, Result};
 
@@ -33,8 +34,9 @@ impl Origin {
 
 /// An event's name in its channel: `origin:seq`. The events of an origin in a channel are numbered from 1 on, without
 /// a gap, in the order in which they were stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr,
+)]
 pub struct EventId {
     /// Who wrote it.
     pub origin: Origin,
@@ -50,19 +52,6 @@ impl FromStr for EventId {
         let (origin, seq) = pair(text).ok_or_else(refused)?;
         let origin = Origin::new(origin).filter(|_| seq > 0).ok_or_else(refused)?;
         Ok(Self { origin, seq })
-    }
-}
-
-impl TryFrom<String> for EventId {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<EventId> for String {
-    fn from(id: EventId) -> Self {
-        id.to_string()
     }
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use sha2::{Digest, Sha256};
 
 use crate::{Error, Random, Result};
@@ -101,8 +101,10 @@ impl fmt::Debug for Picture {
 /// A picture's name: SHA-256 of a number drawn for this one upload, whose it is, and its bytes. What has a
 /// name never changes, and what had one never comes back: taking a picture away takes nothing else away, be
 /// it another account's or the same picture, set again.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    derive_more::Debug, Clone, Copy, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr,
+)]
+#[debug("PictureId({self})")]
 pub struct PictureId([u8; 32]);
 
 impl PictureId {
@@ -152,25 +154,6 @@ impl FromStr for PictureId {
 impl fmt::Display for PictureId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for PictureId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PictureId({self})")
-    }
-}
-
-impl TryFrom<String> for PictureId {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<PictureId> for String {
-    fn from(id: PictureId) -> Self {
-        id.to_string()
     }
 }
 

@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -14,8 +15,9 @@ use crate::{Error, Result};
 const LONGEST: usize = 128;
 
 /// What an event is called, by whoever sent it first. Kept for ever, so that it counts once for ever.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr,
+)]
 pub enum EventId {
     /// A UUID in its usual form, which takes less room; those that sort by time (version 7) are the
     /// quickest to store.
@@ -71,20 +73,6 @@ impl FromStr for EventId {
         let uuid =
             (text.len() == uuid::fmt::Hyphenated::LENGTH).then(|| Uuid::try_parse(text).ok());
         Ok(uuid.flatten().map_or_else(|| Self::Text(text.into()), Self::Uuid))
-    }
-}
-
-impl TryFrom<String> for EventId {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<EventId> for String {
-    fn from(id: EventId) -> Self {
-        id.to_string()
     }
 }
 

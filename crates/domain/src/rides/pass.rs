@@ -25,7 +25,8 @@ const CODE_LENGTH: usize = 10;
 
 /// A code as it is printed on a pass: two groups of five. Read with or without the hyphen, or with spaces or other
 /// dashes; in capitals or not, the letter O as 0, and I and L as 1.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(derive_more::Debug, Clone, PartialEq, Eq)]
+#[debug("PassCode(…)")]
 pub struct PassCode([u8; CODE_LENGTH]);
 
 impl fmt::Display for PassCode {
@@ -35,13 +36,6 @@ impl fmt::Display for PassCode {
             write!(f, "{hyphen}{}", char::from(*character))?;
         }
         Ok(())
-    }
-}
-
-/// It opens something: no log prints it.
-impl fmt::Debug for PassCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PassCode(…)")
     }
 }
 

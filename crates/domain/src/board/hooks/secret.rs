@@ -1,7 +1,5 @@
 //! By what receivers know that we sent something.
 
-use std::fmt;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -13,7 +11,8 @@ const PREFIX: &str = "whsec_";
 
 /// What a hook's deliveries are signed with, as Standard Webhooks (<https://www.standardwebhooks.com>) have it:
 /// 256 random bits, and one secret for each hook.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(derive_more::Debug, Clone, PartialEq, Eq)]
+#[debug("HookSecret(…)")]
 pub struct HookSecret([u8; 32]);
 
 impl HookSecret {
@@ -46,12 +45,6 @@ impl HookSecret {
         mac.update(format!("{id}.{timestamp_s}.").as_bytes());
         mac.update(body);
         format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
-    }
-}
-
-impl fmt::Debug for HookSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HookSecret(…)")
     }
 }
 
