@@ -49,12 +49,12 @@ fn again<T: Serialize + DeserializeOwned>(frame: &[u8]) {
 fn messages() -> Vec<Value> {
     let some = Bytes32([7; 32]);
     let greeting = Greeting {
-        versions: vec![1],
+        versions: vec![2],
         challenge: some,
         in_flight_max: 64,
         refused: Some(String::new()),
     };
-    let answered = Answered { version: 1, challenge: some, proof: some };
+    let answered = Answered { version: 2, challenge: some, proof: some };
     let calls = calls();
     let mut messages = vec![
         json!(greeting),
@@ -95,9 +95,9 @@ fn outcomes() -> Vec<Value> {
         json!({ "arrived": "linked" }),
     ];
     let replies = table("### Replies").into_iter().chain(arrived);
-    let replies = replies.map(|reply| json!({ "reply": reply }));
-    let refused = json!({ "kind": "too_many", "message": "x", "field": "x", "retry_after_ms": 9 });
-    replies.chain([json!({ "refused": refused })]).collect()
+    let replies = replies.map(|reply| json!({ "Ok": reply }));
+    let refused = json!({ "too_many": { "retry_after": { "secs": 9, "nanos": 0 } } });
+    replies.chain([json!({ "Err": refused })]).collect()
 }
 
 fn raw(value: &Value) -> Box<RawValue> {

@@ -3,14 +3,18 @@
 
 use std::{borrow::Cow, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 /// The result of anything that a rule or a port may refuse.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong on the other side of a port.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why something was not done. `Display` is what a caller may read.
-#[derive(Debug, thiserror::Error)]
+/// Why something was not done. `Display` is what a caller may read. Another process gets it without its causes, which
+/// are for the log here.
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Error {
     /// A value that cannot be taken; `field` names it as the caller does.
     #[error("{field}: {reason}")]
@@ -54,12 +58,22 @@ pub enum Error {
         /// How long to wait.
         retry_after: Duration,
         /// For the log alone.
+        #[serde(skip, default = "logged_elsewhere")]
         #[source]
         cause: Cause,
     },
     /// A defect of ours.
     #[error("something went wrong on our side")]
-    Internal(#[source] Cause),
+    Internal(
+        #[serde(skip, default = "logged_elsewhere")]
+        #[source]
+        Cause,
+    ),
+}
+
+/// The cause of an error that came from another process.
+fn logged_elsewhere() -> Cause {
+    "the process that this came from has logged the cause".into()
 }
 
 impl Error {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The version that is spoken here. Within a version, fields and calls are only ever added.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The server's first frame.
 #[derive(Debug, Serialize, Deserialize)]

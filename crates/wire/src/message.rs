@@ -1,7 +1,5 @@
 //! What is said once both sides know each other.
 
-use std::{borrow::Cow, fmt, time::Duration};
-
 use lodge_domain::{
     Error,
     accounts::{Call, Reply},
@@ -10,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// What a client says.
-#[derive(Serialize, Deserialize)]
+#[derive(derive_more::Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromClient {
     /// A call.
@@ -20,7 +18,8 @@ pub enum FromClient {
         /// How long the client will wait, in milliseconds. Past it nothing more is done.
         deadline_ms: u32,
         /// What is asked, read when its envelope has been: a call that a later version knows is refused
-        /// by its id, and the connection lives.
+        /// by its id, and the connection lives. It may hold a password.
+        #[debug(skip)]
         call: Box<RawValue>,
     },
     /// Nobody waits for this call's answer any more.
@@ -33,7 +32,7 @@ pub enum FromClient {
 }
 
 /// What a server says.
-#[derive(Serialize, Deserialize)]
+#[derive(derive_more::Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromServer {
     /// The answer to a call.
@@ -41,7 +40,8 @@ pub enum FromServer {
         /// Which.
         id: u64,
         /// What came of it, an `Outcome`, read when its envelope has been: one that a later version
-        /// gives fails its own call alone.
+        /// gives fails its own call alone. It may hold a token.
+        #[debug(skip)]
         outcome: Box<RawValue>,
     },
     /// I am.
@@ -50,71 +50,8 @@ pub enum FromServer {
     Closing,
 }
 
-// A call may hold a password, an answer a token: neither is printed as it was sent.
-impl fmt::Debug for FromClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Call { id, deadline_ms, .. } => {
-                write!(f, "Call {{ id: {id}, deadline_ms: {deadline_ms}, .. }}")
-            }
-            Self::Cancel { id } => write!(f, "Cancel {{ id: {id} }}"),
-            Self::Ping => f.write_str("Ping"),
-        }
-    }
-}
-
-impl fmt::Debug for FromServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Answer { id, .. } => write!(f, "Answer {{ id: {id}, .. }}"),
-            Self::Pong => f.write_str("Pong"),
-            Self::Closing => f.write_str("Closing"),
-        }
-    }
-}
-
-/// What came of a call.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It was done.
-    Reply(Box<Reply>),
-    /// It was not.
-    Refused(Refusal),
-}
-
-/// Why something was not done: an [`Error`] without what only the server's log may say.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Refusal {
-    kind: Kind,
-    /// What the caller may read.
-    #[serde(default)]
-    message: String,
-    /// The field that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    /// How long to wait.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    retry_after_ms: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    Invalid,
-    Unauthenticated,
-    Forbidden,
-    NotFound,
-    Gone,
-    Conflict,
-    Stale,
-    KeyReused,
-    TooMany,
-    Unavailable,
-    /// Also whatever a later version says.
-    #[serde(other)]
-    Internal,
-}
+/// What came of a call. An [`Error`] crosses without its causes, which are in the server's log.
+pub type Outcome = Result<Reply, Error>;
 
 /// What a request is that the client made before the server would have answered it.
 pub(crate) fn read_call(call: &RawValue) -> Result<Call, Error> {
@@ -122,93 +59,22 @@ pub(crate) fn read_call(call: &RawValue) -> Result<Call, Error> {
 }
 
 /// The answer to a call.
-pub(crate) fn answer(id: u64, outcome: Result<Reply, Error>) -> FromServer {
-    let written = to_raw_value(&Outcome::from(outcome));
+pub(crate) fn answer(id: u64, outcome: &Outcome) -> FromServer {
+    let written = to_raw_value(outcome);
     // Types of ours, whose keys are strings.
     let outcome = written.unwrap_or_else(|_| RawValue::NULL.to_owned());
     FromServer::Answer { id, outcome }
 }
 
 /// What came of a call, as the server wrote it.
-pub(crate) fn read_outcome(outcome: &RawValue) -> Result<Reply, Error> {
-    let read: Outcome = serde_json::from_str(outcome.get()).map_err(Error::internal)?;
-    read.into()
-}
-
-impl From<Result<Reply, Error>> for Outcome {
-    fn from(outcome: Result<Reply, Error>) -> Self {
-        match outcome {
-            Ok(reply) => Self::Reply(Box::new(reply)),
-            Err(error) => Self::Refused(error.into()),
-        }
-    }
-}
-
-impl From<Outcome> for Result<Reply, Error> {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Reply(reply) => Ok(*reply),
-            Outcome::Refused(refusal) => Err(refusal.into()),
-        }
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        let plain = |kind, message: Cow<'static, str>| Self {
-            kind,
-            message: message.into_owned(),
-            field: None,
-            retry_after_ms: None,
-        };
-        let later = |kind, after: Duration| Self {
-            retry_after_ms: Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
-            ..plain(kind, Cow::default())
-        };
-        match error {
-            Error::Invalid { field, reason } => {
-                Self { field: Some(field.into_owned()), ..plain(Kind::Invalid, reason) }
-            }
-            Error::Unauthenticated(why) => plain(Kind::Unauthenticated, why),
-            Error::Forbidden(why) => plain(Kind::Forbidden, why),
-            Error::NotFound(why) => plain(Kind::NotFound, why),
-            Error::Gone(why) => plain(Kind::Gone, why),
-            Error::Conflict(why) => plain(Kind::Conflict, why),
-            Error::Stale => plain(Kind::Stale, Cow::default()),
-            Error::KeyReused => plain(Kind::KeyReused, Cow::default()),
-            Error::TooMany { retry_after } => later(Kind::TooMany, retry_after),
-            Error::Unavailable { retry_after, .. } => later(Kind::Unavailable, retry_after),
-            Error::Internal(_) => plain(Kind::Internal, Cow::default()),
-        }
-    }
-}
-
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        let Refusal { kind, message, field, retry_after_ms } = refusal;
-        let message = Cow::from(message);
-        let retry_after = Duration::from_millis(retry_after_ms.unwrap_or(1_000));
-        match kind {
-            Kind::Invalid => Self::invalid(field.unwrap_or_default(), message),
-            Kind::Unauthenticated => Self::Unauthenticated(message),
-            Kind::Forbidden => Self::Forbidden(message),
-            Kind::NotFound => Self::NotFound(message),
-            Kind::Gone => Self::Gone(message),
-            Kind::Conflict => Self::Conflict(message),
-            Kind::Stale => Self::Stale,
-            Kind::KeyReused => Self::KeyReused,
-            Kind::TooMany => Self::TooMany { retry_after },
-            Kind::Unavailable => Self::Unavailable {
-                retry_after,
-                cause: "the accounts tier cannot do it now".into(),
-            },
-            Kind::Internal => Self::internal("the accounts tier failed; its log says how"),
-        }
-    }
+pub(crate) fn read_outcome(outcome: &RawValue) -> Outcome {
+    serde_json::from_str::<Outcome>(outcome.get()).map_err(Error::internal).flatten()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use lodge_domain::{
         accounts::{
             Edit, Email, ImportAccount, NewPassword, Own, SessionDigest, SignIn, SignUp, Username,
@@ -220,19 +86,15 @@ mod tests {
     use super::*;
 
     fn crossed(error: Error) -> Error {
-        let written = serde_json::to_vec(&Outcome::from(Err(error))).unwrap();
-        let read: Outcome = serde_json::from_slice(&written).unwrap();
-        match Result::from(read) {
-            Err(error) => error,
-            Ok(reply) => panic!("{reply:?}"),
-        }
+        let FromServer::Answer { outcome, .. } = answer(7, &Err(error)) else { unreachable!() };
+        read_outcome(&outcome).unwrap_err()
     }
 
     #[test]
     fn a_later_versions_kind_of_refusal_is_a_failure() {
-        let refusal = br#"{"refused":{"kind":"teapot","message":"short and stout","colour":1}}"#;
-        let outcome: Outcome = serde_json::from_slice(refusal).unwrap();
-        assert!(matches!(Result::from(outcome), Err(Error::Internal(_))));
+        let refused = r#"{"Err":{"teapot":{"message":"short and stout","colour":1}}}"#;
+        let refused = RawValue::from_string(refused.to_owned()).unwrap();
+        assert!(matches!(read_outcome(&refused), Err(Error::Internal(_))));
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Calls {
     async fn begin(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> Result<(), Broken> {
         if !self.start(id, deadline_ms, call) {
             let refused = Error::unavailable("too many calls are under way on this connection");
-            return self.say(&message::answer(id, Err(refused))).await;
+            return self.say(&message::answer(id, &Err(refused))).await;
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Calls {
         let finished = Arc::clone(&self.under_way);
         let task = tokio::spawn(async move {
             let outcome = answer(&*backend, &call, deadline).await;
-            let answer = written(&message::answer(id, outcome));
+            let answer = written(&message::answer(id, &outcome));
             // Before the answer, after which the client may ask anew.
             let call = finished.lock().remove(&id);
             if let Some(UnderWay { place, .. }) = call {
