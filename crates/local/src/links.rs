@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Error, Finish, Result, Tasks,
     links::{
-        Candidate, ChangeFeed, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
-        Replaced, Short, TakenClick,
+        Candidate, ChangeFeed, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome,
+        Refusal, Replaced, Short, TakenClick,
     },
 };
 use quick_cache::{Weighter, sync::Cache};
@@ -197,19 +197,8 @@ impl LinkStore for CachedLinks {
         self.flights.join(short, epoch, look_up).await
     }
 
-    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        match self.cache.get(short.as_str()) {
-            Some(link) => Ok(Some(link)),
-            None => self.store.find_lately(short).await,
-        }
-    }
-
-    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        self.cache.recall(&*self.store, short).await
-    }
-
-    fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
-        self.cache.get(short)
+    fn copies(&self) -> Option<&dyn LinkCopies> {
+        Some(self)
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
@@ -236,6 +225,24 @@ impl LinkStore for CachedLinks {
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
         self.store.page(after, limit).await
+    }
+}
+
+#[async_trait]
+impl LinkCopies for CachedLinks {
+    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.cache.get(short.as_str()) {
+            Some(link) => Ok(Some(link)),
+            None => self.store.find_lately(short).await,
+        }
+    }
+
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        self.cache.recall(&*self.store, short).await
+    }
+
+    fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
+        self.cache.get(short)
     }
 }
 

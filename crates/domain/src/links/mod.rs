@@ -24,8 +24,8 @@ pub use manage_key::{MANAGE_PREFIX, ManageKeys};
 pub use service::{Follow, Links, LinksPorts, LinksSettings, Mode, View};
 pub use short::Short;
 pub use store::{
-    Candidate, ChangeFeed, Claim, FEED_KEPT, LinkQuery, LinkStore, Outcome, Refusal, Replaced,
-    TakenClick,
+    Candidate, ChangeFeed, Claim, FEED_KEPT, LinkCopies, LinkQuery, LinkStore, Outcome, Refusal,
+    Replaced, TakenClick,
 };
 pub use succession::Replacement;
 pub use target::{Origin, Target};

@@ -172,25 +172,8 @@ pub trait LinkStore: Send + Sync {
     /// The link of that short, over or deleted too, while it is kept.
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>>;
 
-    /// The link of that short as it was read or written lately, if that is quicker to know than the
-    /// truth; else the truth. `None` says nothing.
-    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        self.find(short).await
-    }
-
-    /// The link of that short if a copy is at hand that is known to be current; the store is not asked.
-    async fn find_copy(&self, _short: &Short) -> Result<Option<Arc<Link>>> {
-        Ok(None)
-    }
-
-    /// What some part of the store remembers, out of date perhaps: for when [`Self::find`] cannot
-    /// answer. `None` says nothing.
-    async fn find_stale(&self, _short: &Short) -> Result<Option<Arc<Link>>> {
-        Ok(None)
-    }
-
-    /// The same as [`Self::find`], if it can be answered at once from this process's memory and is known to be current.
-    fn find_cached(&self, _short: &str) -> Option<Arc<Link>> {
+    /// What can be answered without asking all of the store, where that is so.
+    fn copies(&self) -> Option<&dyn LinkCopies> {
         None
     }
 
@@ -209,4 +192,50 @@ pub trait LinkStore: Send + Sync {
     /// Every link that is not deleted, in an order of the store's own that stays the same, those after
     /// `after`, at most `limit`; for export.
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>>;
+}
+
+/// A store that has copies of its links: in this process's memory, in another service, or on any one of its nodes.
+#[async_trait]
+pub trait LinkCopies: LinkStore {
+    /// The same as [`LinkStore::find`], if this process's memory has a copy that is known to be current.
+    fn find_cached(&self, _short: &str) -> Option<Arc<Link>> {
+        None
+    }
+
+    /// A copy that is known to be current; the store itself is not asked.
+    async fn find_copy(&self, _short: &Short) -> Result<Option<Arc<Link>>> {
+        Ok(None)
+    }
+
+    /// The link as it was read or written lately, if that is quicker to know than the truth; else the truth. `None`
+    /// says nothing.
+    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        self.find(short).await
+    }
+
+    /// A copy, out of date perhaps: for when [`LinkStore::find`] cannot answer. `None` says nothing.
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>>;
+}
+
+impl dyn LinkStore + '_ {
+    /// [`LinkCopies::find_cached`], where there are copies.
+    pub fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
+        self.copies()?.find_cached(short)
+    }
+
+    /// [`LinkCopies::find_lately`]; the truth, where there are no copies.
+    pub async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.copies() {
+            Some(copies) => copies.find_lately(short).await,
+            None => self.find(short).await,
+        }
+    }
+
+    /// [`LinkCopies::find_stale`], where there are copies.
+    pub async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.copies() {
+            Some(copies) => copies.find_stale(short).await,
+            None => Ok(None),
+        }
+    }
 }

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Clock, Done, Error, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced,
-        Replacement, Short, TakenClick,
+        Candidate, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
+        Replaced, Replacement, Short, TakenClick,
     },
 };
 use tokio::time::{sleep, timeout};
@@ -143,18 +143,8 @@ impl LinkStore for WriteBehind {
         }
     }
 
-    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        match self.held.find(short).await {
-            Ok(Held::Link(link) | Held::Stored(link)) => Ok(Some(link)),
-            _ => self.store.find_copy(short).await,
-        }
-    }
-
-    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        match self.held.find(short).await {
-            Ok(Held::Link(link) | Held::Stored(link)) => Ok(Some(link)),
-            _ => self.store.find_stale(short).await,
-        }
+    fn copies(&self) -> Option<&dyn LinkCopies> {
+        Some(self)
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
@@ -171,5 +161,25 @@ impl LinkStore for WriteBehind {
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
         self.store.page(after, limit).await
+    }
+}
+
+#[async_trait]
+impl LinkCopies for WriteBehind {
+    async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.held.find(short).await {
+            Ok(Held::Link(link) | Held::Stored(link)) => Ok(Some(link)),
+            _ => match self.store.copies() {
+                Some(copies) => copies.find_copy(short).await,
+                None => Ok(None),
+            },
+        }
+    }
+
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.held.find(short).await {
+            Ok(Held::Link(link) | Held::Stored(link)) => Ok(Some(link)),
+            _ => self.store.find_stale(short).await,
+        }
     }
 }

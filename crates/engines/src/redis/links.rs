@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
-        TakenClick,
+        Candidate, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
+        Replaced, Short, TakenClick,
     },
 };
 
@@ -78,19 +78,8 @@ impl LinkStore for RedisLinks {
         Ok(found)
     }
 
-    async fn find_copy(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        match self.shards.of(short).find(short).await {
-            Found::Copy(copy) => Ok(decoded(&copy, short)),
-            Found::Nothing(_) => Ok(None),
-        }
-    }
-
-    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let remembered = self.shards.of(short).remembered(short).await;
-        match remembered.and_then(|copy| decoded(&copy, short)) {
-            Some(link) => Ok(Some(link)),
-            None => self.store.find_stale(short).await,
-        }
+    fn copies(&self) -> Option<&dyn LinkCopies> {
+        Some(self)
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
@@ -110,6 +99,24 @@ impl LinkStore for RedisLinks {
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
         self.store.page(after, limit).await
+    }
+}
+
+#[async_trait]
+impl LinkCopies for RedisLinks {
+    async fn find_copy(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        match self.shards.of(short).find(short).await {
+            Found::Copy(copy) => Ok(decoded(&copy, short)),
+            Found::Nothing(_) => Ok(None),
+        }
+    }
+
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let remembered = self.shards.of(short).remembered(short).await;
+        match remembered.and_then(|copy| decoded(&copy, short)) {
+            Some(link) => Ok(Some(link)),
+            None => self.store.find_stale(short).await,
+        }
     }
 }
 

@@ -16,8 +16,8 @@ use lodge_domain::{
     Attempt, Done, Error, Result,
     keys::{ApiKey, KeyId, KeyStore},
     links::{
-        Candidate, Claim, ClickLimit, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
-        Replaced, Short, TakenClick,
+        Candidate, Claim, ClickLimit, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome,
+        Refusal, Replaced, Short, TakenClick,
     },
 };
 use lodge_local::{CachedKeys, CachedLinks};

@@ -13,8 +13,8 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt, Done, Error, Result,
     links::{
-        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
-        TakenClick,
+        Candidate, Claim, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome, Refusal,
+        Replaced, Short, TakenClick,
     },
 };
 use scylla::{SerializeRow, statement::prepared::PreparedStatement};
@@ -153,15 +153,8 @@ impl LinkStore for CassandraLinks {
         Ok(found?)
     }
 
-    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        let mut tries = 1;
-        loop {
-            match self.read(&self.session.statements.find_anywhere, short).await {
-                // Whoever is asked may itself ask one that is gone, until it knows better.
-                Err(Failure::Unknown(_)) if tries < ANYWHERE => tries += 1,
-                found => return Ok(found?),
-            }
-        }
+    fn copies(&self) -> Option<&dyn LinkCopies> {
+        Some(self)
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
@@ -180,6 +173,20 @@ impl LinkStore for CassandraLinks {
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
         self.all_after(after, limit).await
+    }
+}
+
+#[async_trait]
+impl LinkCopies for CassandraLinks {
+    async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let mut tries = 1;
+        loop {
+            match self.read(&self.session.statements.find_anywhere, short).await {
+                // Whoever is asked may itself ask one that is gone, until it knows better.
+                Err(Failure::Unknown(_)) if tries < ANYWHERE => tries += 1,
+                found => return Ok(found?),
+            }
+        }
     }
 }
 
