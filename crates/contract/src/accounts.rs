@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::{
     AccountsFixture,
-    samples::{at, attempt, fresh},
+    samples::{at, at_once, attempt, fresh},
 };
 
 /// A name that no other test has.
@@ -98,16 +98,11 @@ pub async fn an_account_is_found_by_its_name_and_its_number(fixture: &AccountsFi
 /// Promise: of many sign-ups for one name exactly one wins.
 pub async fn two_hundred_accounts_of_one_name_are_made_once(fixture: &AccountsFixture) {
     let name = fresh_name();
-    let tries: Vec<_> = (0..200)
-        .map(|_| {
-            let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
-            tokio::spawn(async move { store.add(account, None).await.unwrap().outcome })
-        })
-        .collect();
-    let mut made = Vec::new();
-    for one in tries {
-        made.extend(one.await.unwrap());
-    }
+    let tries = at_once(200, |_| {
+        let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
+        async move { store.add(account, None).await.unwrap().outcome }
+    });
+    let mut made: Vec<_> = tries.await.into_iter().flatten().collect();
     assert_eq!(made.len(), 1);
     let found = fixture.accounts.find(&name).await.unwrap();
     assert_eq!(found.map(|(account, _)| account), made.pop());
@@ -116,16 +111,13 @@ pub async fn two_hundred_accounts_of_one_name_are_made_once(fixture: &AccountsFi
 /// All are answered with the account that the first of them made.
 pub async fn concurrent_repetitions_of_a_sign_up_make_one_account(fixture: &AccountsFixture) {
     let (name, shared) = (fresh_name(), attempt(&fresh("key"), "body", 0));
-    let tries: Vec<_> = (0..50)
-        .map(|_| {
-            let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
-            let attempt = Some(shared.clone());
-            tokio::spawn(async move { store.add(account, attempt).await.unwrap() })
-        })
-        .collect();
+    let tries = at_once(50, |_| {
+        let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
+        let attempt = Some(shared.clone());
+        async move { store.add(account, attempt).await.unwrap() }
+    });
     let mut made = 0;
-    for one in tries {
-        let Done { outcome, replayed } = one.await.unwrap();
+    for Done { outcome, replayed } in tries.await {
         assert_eq!(outcome.map(|account| account.username), Some(name.clone()));
         made += u32::from(!replayed);
     }
@@ -245,7 +237,7 @@ pub async fn a_picture_is_set_where_it_is_known_which_one_goes(fixture: &Account
 /// Whoever is raised meanwhile is not whom the change was meant for.
 pub async fn a_change_is_made_where_the_role_is_the_one_it_rests_on(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
-    let account = made(store, &fresh_name()).await;
+    let account = fixture.somebody().await;
     let ban = async |had_role| {
         let change = AccountChange {
             banned_at: Some(Some(at(7))),
@@ -270,7 +262,7 @@ pub async fn pictures_that_are_somebodys_are_known(fixture: &AccountsFixture) {
         PictureId::stored([first, half].map(u128::to_be_bytes).concat().try_into().unwrap())
     };
     let (had, has, nobodys) = (name(1), name(2), name(3));
-    let account = made(store, &fresh_name()).await;
+    let account = fixture.somebody().await;
     for picture in [had, has] {
         let change = AccountChange { picture: Some(Some(picture)), ..AccountChange::default() };
         store.change(change, event(account.id, EventKind::PictureChanged, 1)).await.unwrap();
@@ -301,7 +293,7 @@ pub async fn a_deleted_account_leaves_its_name_alone(fixture: &AccountsFixture) 
 /// Newest first, with whoever did it.
 pub async fn what_happened_to_an_account_is_kept(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
-    let (account, staff) = (made(store, &fresh_name()).await, made(store, &fresh_name()).await);
+    let (account, staff) = (fixture.somebody().await, fixture.somebody().await);
     let ban = AccountChange { banned_at: Some(Some(at(4))), ..AccountChange::default() };
     let by_staff = Event { by: Actor::Staff(staff.id), ..event(account.id, EventKind::Banned, 4) };
     store.change(ban, by_staff.clone()).await.unwrap().unwrap();

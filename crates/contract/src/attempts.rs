@@ -3,38 +3,36 @@
 use std::sync::Arc;
 
 use lodge_domain::{
-    Done, Error,
-    links::{Claim, Outcome},
+    Attempt, Done, Error, Result,
+    links::{Claim, Link, Outcome},
     once::KEPT_SECONDS,
 };
 
 use crate::{
     Fixture,
-    samples::{RESERVED, attempt, change, changed, chosen, create, found, fresh, link, target},
+    samples::{
+        RESERVED, at_once, attempt, change, changed, chosen, create, found, fresh, link, target,
+    },
 };
+
+/// Claims a link's short in that attempt.
+async fn claim(fixture: &Fixture, link: Link, attempt: Attempt) -> Result<Done<Vec<Claim>>> {
+    fixture.links.claim(vec![chosen(link)], RESERVED, Some(attempt)).await
+}
 
 /// Even if the link has changed since.
 pub async fn a_repeated_claim_is_answered_as_the_first(fixture: &Fixture) {
     let key = fresh("key");
     let wanted = link(&fresh("once"));
     assert_eq!(fixture.links.recall(&attempt(&key, "body", 0)).await.unwrap(), None);
-    let first = fixture
-        .links
-        .claim(vec![chosen(wanted.clone())], RESERVED, Some(attempt(&key, "body", 0)))
-        .await
-        .unwrap();
+    let first = claim(fixture, wanted.clone(), attempt(&key, "body", 0)).await.unwrap();
     assert_eq!(first, Done::now(vec![Claim::Created(wanted.clone())]));
-    let now =
-        change(&*fixture.links, &wanted, |link| link.target = target("https://other.example/"))
-            .await;
+    let elsewhere = target("https://other.example/");
+    let now = change(&*fixture.links, &wanted, |link| link.target = elsewhere).await;
 
     // A repetition brings another candidate: ids and made-up shorts are new each time.
     let other = link(&fresh("twice"));
-    let again = fixture
-        .links
-        .claim(vec![chosen(other.clone())], RESERVED, Some(attempt(&key, "body", 5)))
-        .await
-        .unwrap();
+    let again = claim(fixture, other.clone(), attempt(&key, "body", 5)).await.unwrap();
     assert_eq!(again, Done { outcome: first.outcome.clone(), replayed: true });
     assert_eq!(fixture.links.find(&other.short).await.unwrap(), None);
     assert_eq!(found(&*fixture.links, &wanted.short).await, now);
@@ -45,12 +43,8 @@ pub async fn a_repeated_claim_is_answered_as_the_first(fixture: &Fixture) {
 
     let refused = fresh("key");
     for replayed in [false, true] {
-        let claim = fixture
-            .links
-            .claim(vec![chosen(link(&wanted.short))], RESERVED, Some(attempt(&refused, "", 0)))
-            .await
-            .unwrap();
-        assert_eq!(claim, Done { outcome: vec![Claim::Exists(now.clone())], replayed });
+        let claimed = claim(fixture, link(&wanted.short), attempt(&refused, "", 0)).await.unwrap();
+        assert_eq!(claimed, Done { outcome: vec![Claim::Exists(now.clone())], replayed });
     }
 }
 
@@ -70,21 +64,11 @@ pub async fn a_repeated_replacement_and_change_are_answered_as_the_first(fixture
 
     let key = fresh("key");
     let next = changed(&first.outcome.link, |link| link.key_version = 2);
-    let first = fixture
-        .links
-        .change(next.clone(), Some(attempt(&key, "change", 0)))
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(first, Done::now(next.clone()));
+    let store = async || fixture.links.change(next.clone(), Some(attempt(&key, "change", 0))).await;
+    assert_eq!(store().await.unwrap(), Some(Done::now(next.clone())));
     change(&*fixture.links, &next, |link| link.key_version = 3).await;
-    let again = fixture
-        .links
-        .change(next.clone(), Some(attempt(&key, "change", 0)))
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(again, Done { outcome: next.clone(), replayed: true });
+    let again = Done { outcome: next.clone(), replayed: true };
+    assert_eq!(store().await.unwrap(), Some(again));
     assert_eq!(found(&*fixture.links, &put.short).await.key_version, 3);
     assert_eq!(
         fixture.links.recall(&attempt(&key, "change", 0)).await.unwrap(),
@@ -95,20 +79,14 @@ pub async fn a_repeated_replacement_and_change_are_answered_as_the_first(fixture
 /// Those that come while the first runs wait for it.
 pub async fn concurrent_repetitions_write_once(fixture: &Fixture) {
     let key = fresh("key");
-    let tasks: Vec<_> = (0..20)
-        .map(|_| {
-            let (store, attempt) = (Arc::clone(&fixture.links), attempt(&key, "same", 0));
-            let wanted = link(&fresh("many"));
-            let short = wanted.short.clone();
-            tokio::spawn(async move {
-                (short, store.claim(vec![chosen(wanted)], RESERVED, Some(attempt)).await.unwrap())
-            })
-        })
-        .collect();
-    let mut outcomes = Vec::new();
-    let mut written = 0;
-    for task in tasks {
-        let (short, done) = task.await.unwrap();
+    let claims = at_once(20, |_| {
+        let (store, attempt) = (Arc::clone(&fixture.links), attempt(&key, "same", 0));
+        let wanted = link(&fresh("many"));
+        let short = wanted.short.clone();
+        async move { (short, store.claim(vec![chosen(wanted)], RESERVED, Some(attempt)).await.unwrap()) }
+    });
+    let (mut outcomes, mut written) = (Vec::new(), 0);
+    for (short, done) in claims.await {
         written += usize::from(fixture.links.find(&short).await.unwrap().is_some());
         outcomes.push(done);
     }
@@ -121,21 +99,16 @@ pub async fn concurrent_repetitions_write_once(fixture: &Fixture) {
 pub async fn a_key_with_another_request_is_refused(fixture: &Fixture) {
     let key = fresh("key");
     let first = link(&fresh("first"));
-    fixture
-        .links
-        .claim(vec![chosen(first.clone())], RESERVED, Some(attempt(&key, "one", 0)))
-        .await
-        .unwrap();
+    claim(fixture, first.clone(), attempt(&key, "one", 0)).await.unwrap();
     let other = link(&fresh("other"));
-    let reused = || Some(attempt(&key, "two", 0));
-    let claimed = fixture.links.claim(vec![chosen(other.clone())], RESERVED, reused()).await;
+    let reused = attempt(&key, "two", 0);
+    let claimed = claim(fixture, other.clone(), reused.clone()).await;
     assert!(matches!(claimed, Err(Error::KeyReused)));
-    assert!(matches!(fixture.links.replace(other.clone(), reused()).await, Err(Error::KeyReused)));
-    assert!(matches!(
-        fixture.links.change(changed(&first, |_| ()), reused()).await,
-        Err(Error::KeyReused)
-    ));
-    assert!(matches!(fixture.links.recall(&attempt(&key, "two", 0)).await, Err(Error::KeyReused)));
+    let replaced = fixture.links.replace(other.clone(), Some(reused.clone())).await;
+    assert!(matches!(replaced, Err(Error::KeyReused)));
+    let change = fixture.links.change(changed(&first, |_| ()), Some(reused.clone())).await;
+    assert!(matches!(change, Err(Error::KeyReused)));
+    assert!(matches!(fixture.links.recall(&reused).await, Err(Error::KeyReused)));
     // The same text to another kind of write is another request, too.
     let same_body = fixture.links.replace(other.clone(), Some(attempt(&key, "one", 0))).await;
     assert!(matches!(same_body, Err(Error::KeyReused)));
@@ -149,28 +122,23 @@ pub async fn a_refused_change_is_not_kept(fixture: &Fixture) {
     let first = create(&*fixture.links, link(&fresh("retry"))).await;
     let second = change(&*fixture.links, &first, |_| ()).await;
     let attempt = attempt(&key, "change", 0);
-    assert_eq!(
-        fixture.links.change(changed(&first, |_| ()), Some(attempt.clone())).await.unwrap(),
-        None
-    );
+    let refused = fixture.links.change(changed(&first, |_| ()), Some(attempt.clone())).await;
+    assert_eq!(refused.unwrap(), None);
     assert_eq!(fixture.links.recall(&attempt).await.unwrap(), None);
     let third = changed(&second, |_| ());
-    assert_eq!(
-        fixture.links.change(third.clone(), Some(attempt)).await.unwrap(),
-        Some(Done::now(third))
-    );
+    let stored = fixture.links.change(third.clone(), Some(attempt)).await.unwrap();
+    assert_eq!(stored, Some(Done::now(third)));
 }
 
 /// After that the key is free again.
 pub async fn an_outcome_is_kept_for_a_day(fixture: &Fixture) {
     let key = fresh("key");
-    let claim = async |body: &str, seconds| {
-        let candidate = chosen(link(&fresh("day")));
-        fixture.links.claim(vec![candidate], RESERVED, Some(attempt(&key, body, seconds))).await
+    let is_replayed = async |body: &str, seconds| {
+        claim(fixture, link(&fresh("day")), attempt(&key, body, seconds)).await.unwrap().replayed
     };
-    assert!(!claim("one", 0).await.unwrap().replayed);
-    assert!(claim("one", KEPT_SECONDS - 1).await.unwrap().replayed);
+    assert!(!is_replayed("one", 0).await);
+    assert!(is_replayed("one", KEPT_SECONDS - 1).await);
     assert_eq!(fixture.links.recall(&attempt(&key, "two", KEPT_SECONDS)).await.unwrap(), None);
-    assert!(!claim("two", KEPT_SECONDS).await.unwrap().replayed);
-    assert!(claim("two", KEPT_SECONDS + 1).await.unwrap().replayed);
+    assert!(!is_replayed("two", KEPT_SECONDS).await);
+    assert!(is_replayed("two", KEPT_SECONDS + 1).await);
 }

@@ -6,14 +6,13 @@ use lodge_domain::links::{ClickLimit, Link, RedirectCode, Tags, TakenClick};
 
 use crate::{
     Fixture,
-    samples::{at, change, changed, create, found, fresh, fresh_owner, link, target},
+    samples::{at, at_once, change, changed, create, found, fresh, fresh_owner, link, target},
 };
 
 /// Every part can change.
 pub async fn a_change_is_stored(fixture: &Fixture) {
-    let old =
-        create(&*fixture.links, Link { owner: Some(fresh_owner()), ..link(&fresh("change")) })
-            .await;
+    let owned = Link { owner: Some(fresh_owner()), ..link(&fresh("change")) };
+    let old = create(&*fixture.links, owned).await;
     let new = change(&*fixture.links, &old, |link| {
         link.target = target("https://other.example/");
         link.redirect = RedirectCode::Found;
@@ -42,32 +41,26 @@ pub async fn a_change_of_an_older_version_is_refused(fixture: &Fixture) {
     assert_eq!(fixture.links.change(too_new, None).await.unwrap(), None);
     let of_another = Link { id: link(&old.short).id, ..changed(&new, |_| ()) };
     assert_eq!(fixture.links.change(of_another, None).await.unwrap(), None);
-    assert_eq!(
-        fixture.links.change(changed(&link(&fresh("absent")), |_| ()), None).await.unwrap(),
-        None
-    );
+    let absent = changed(&link(&fresh("absent")), |_| ());
+    assert_eq!(fixture.links.change(absent, None).await.unwrap(), None);
     assert_eq!(found(&*fixture.links, &old.short).await, new);
 }
 
 /// Everybody who read, changed and was not refused has left a trace.
 pub async fn no_concurrent_change_is_lost(fixture: &Fixture) {
     let first = create(&*fixture.links, link(&fresh("counted"))).await;
-    let tasks: Vec<_> = (0..40)
-        .map(|_| {
-            let (store, short) = (Arc::clone(&fixture.links), first.short.clone());
-            tokio::spawn(async move {
-                loop {
-                    let next = changed(&found(&*store, &short).await, |link| link.key_version += 1);
-                    if store.change(next, None).await.unwrap().is_some() {
-                        return;
-                    }
+    at_once(40, |_| {
+        let (store, short) = (Arc::clone(&fixture.links), first.short.clone());
+        async move {
+            loop {
+                let next = changed(&found(&*store, &short).await, |link| link.key_version += 1);
+                if store.change(next, None).await.unwrap().is_some() {
+                    return;
                 }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
+            }
+        }
+    })
+    .await;
     let last = found(&*fixture.links, &first.short).await;
     assert_eq!((last.version, last.key_version), (41, 41));
 }
@@ -75,19 +68,18 @@ pub async fn no_concurrent_change_is_lost(fixture: &Fixture) {
 /// A change that was read before a click does not give the click back.
 pub async fn a_change_keeps_the_clicks_used(fixture: &Fixture) {
     let store = &*fixture.links;
-    let limited =
-        create(store, Link { click_limit: ClickLimit::new(2).ok(), ..link(&fresh("limited")) })
-            .await;
-    assert_eq!(store.take_click(&limited.short, limited.id, at(1)).await.unwrap(), TakenClick::Yes);
+    let limited = Link { click_limit: ClickLimit::new(2).ok(), ..link(&fresh("limited")) };
+    let limited = create(store, limited).await;
+    let take_click =
+        async |seconds| store.take_click(&limited.short, limited.id, at(seconds)).await.unwrap();
+    assert_eq!(take_click(1).await, TakenClick::Yes);
     let same = change(store, &limited, |link| link.target = target("https://other.example/")).await;
     assert_eq!(same.click_limit, Some(ClickLimit { max: 2, used: 1, exhausted_at: None }));
-    assert_eq!(store.take_click(&limited.short, limited.id, at(2)).await.unwrap(), TakenClick::Yes);
-    assert_eq!(store.take_click(&limited.short, limited.id, at(3)).await.unwrap(), TakenClick::No);
+    assert_eq!([take_click(2).await, take_click(3).await], [TakenClick::Yes, TakenClick::No]);
     let more = change(store, &same, |link| link.click_limit = ClickLimit::new(3).ok()).await;
     assert_eq!(more.click_limit, Some(ClickLimit { max: 3, used: 2, exhausted_at: None }));
     assert_eq!(found(store, &limited.short).await, more);
-    assert_eq!(store.take_click(&limited.short, limited.id, at(4)).await.unwrap(), TakenClick::Yes);
-    assert_eq!(store.take_click(&limited.short, limited.id, at(4)).await.unwrap(), TakenClick::No);
+    assert_eq!([take_click(4).await, take_click(4).await], [TakenClick::Yes, TakenClick::No]);
     let unlimited = change(store, &more, |link| link.click_limit = None).await;
     assert_eq!(found(store, &limited.short).await, unlimited);
     let limited_again =

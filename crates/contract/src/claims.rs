@@ -15,7 +15,8 @@ use uuid::Uuid;
 use crate::{
     Fixture,
     samples::{
-        BEGIN, RESERVED, at, change, chosen, claim, create, found, fresh, fresh_owner, link, target,
+        BEGIN, RESERVED, at, at_once, change, chosen, claim, create, found, fresh, fresh_owner,
+        link, target,
     },
 };
 
@@ -45,18 +46,15 @@ pub async fn a_claimed_link_is_found_with_all_its_parts(fixture: &Fixture) {
 /// One of many wins; all others are told who did.
 pub async fn a_hundred_claims_of_one_short_create_it_once(fixture: &Fixture) {
     let short = fresh("one");
-    let tasks: Vec<_> = (0..100)
-        .map(|number| {
-            let store = Arc::clone(&fixture.links);
-            let wanted =
-                Link { target: target(&format!("https://example.com/{number}")), ..link(&short) };
-            tokio::spawn(async move { claim(&*store, wanted).await })
-        })
-        .collect();
-    let mut created = Vec::new();
-    let mut holders = Vec::new();
-    for task in tasks {
-        match task.await.unwrap() {
+    let claims = at_once(100, |number| {
+        let store = Arc::clone(&fixture.links);
+        let target = target(&format!("https://example.com/{number}"));
+        let wanted = Link { target, ..link(&short) };
+        async move { claim(&*store, wanted).await }
+    });
+    let (mut created, mut holders) = (Vec::new(), Vec::new());
+    for claim in claims.await {
+        match claim {
             Claim::Created(link) => created.push(link),
             Claim::Exists(link) => holders.push(link),
             Claim::Refused(_) => {}
@@ -80,10 +78,8 @@ pub async fn spares_are_tried_in_their_order(fixture: &Fixture) {
     let (first, second, third, fourth) = (fresh("a"), fresh("b"), fresh("c"), fresh("d"));
     let holder = create(&*fixture.links, link(&first)).await;
     create(&*fixture.links, link(&second)).await;
-    let wanting = Candidate {
-        link: link(&first),
-        spares: vec![second.clone(), third.clone(), fourth.clone()],
-    };
+    let spares = vec![second.clone(), third.clone(), fourth.clone()];
+    let wanting = Candidate { link: link(&first), spares };
     let claims =
         fixture.links.claim(vec![Ok(wanting.clone())], RESERVED, None).await.unwrap().outcome;
     assert_eq!(claims, [Claim::Created(Link { short: third.clone(), ..wanting.link.clone() })]);
@@ -145,8 +141,8 @@ pub async fn a_short_is_reserved_until_its_link_is_forgotten(fixture: &Fixture) 
 
 /// Whoever gets a short anew gets none of its former clicks.
 pub async fn a_forgotten_link_goes_with_its_clicks(fixture: &Fixture) {
-    let old =
-        create(&*fixture.links, Link { expires_at: Some(at(10)), ..link(&fresh("old")) }).await;
+    let expiring = Link { expires_at: Some(at(10)), ..link(&fresh("old")) };
+    let old = create(&*fixture.links, expiring).await;
     let cell = ClickCell { link: old.id, hour: BEGIN.as_second() / 3600, device: Device::Mobile };
     let batch = ClickBatch {
         incarnation: Uuid::now_v7(),
@@ -157,9 +153,8 @@ pub async fn a_forgotten_link_goes_with_its_clicks(fixture: &Fixture) {
     fixture.clicks.add(Arc::new(batch)).await.unwrap();
     assert_eq!(fixture.clicks.report(old.id, Grouping::Referrer, BEGIN).await.unwrap().total, 5);
     let later = at(11 + RESERVED.as_secs());
-    let new =
-        create(&*fixture.links, Link { created_at: later, changed_at: later, ..link(&old.short) })
-            .await;
+    let new = Link { created_at: later, changed_at: later, ..link(&old.short) };
+    let new = create(&*fixture.links, new).await;
     for id in [old.id, new.id] {
         for by in [Grouping::Day, Grouping::Referrer] {
             let report = fixture.clicks.report(id, by, BEGIN).await.unwrap();
@@ -171,9 +166,8 @@ pub async fn a_forgotten_link_goes_with_its_clicks(fixture: &Fixture) {
 /// What is answered is what is kept.
 pub async fn parts_of_a_millisecond_are_not_kept(fixture: &Fixture) {
     let precise = at(60) + SignedDuration::from_nanos(1_234_567);
-    let claimed =
-        create(&*fixture.links, Link { expires_at: Some(precise), ..link(&fresh("precise")) })
-            .await;
+    let claimed = Link { expires_at: Some(precise), ..link(&fresh("precise")) };
+    let claimed = create(&*fixture.links, claimed).await;
     assert_eq!(claimed.expires_at, Some(at(60) + SignedDuration::from_millis(1)));
     assert_eq!(found(&*fixture.links, &claimed.short).await, claimed);
 }

@@ -9,7 +9,10 @@ use lodge_domain::links::{
 };
 use uuid::Uuid;
 
-use crate::{Fixture, samples::BEGIN};
+use crate::{
+    Fixture,
+    samples::{BEGIN, at_once},
+};
 
 const HOUR: i64 = 3_600;
 
@@ -48,15 +51,11 @@ pub async fn a_batch_counts_once(fixture: &Fixture) {
         fixture.clicks.add(batch(incarnation, number, link, 10)).await.unwrap();
         assert_eq!(total(fixture, link).await, expected);
     }
-    let again: Vec<_> = (0..10)
-        .map(|_| {
-            let (store, batch) = (Arc::clone(&fixture.clicks), batch(incarnation, 5, link, 10));
-            tokio::spawn(async move { store.add(batch).await.unwrap() })
-        })
-        .collect();
-    for task in again {
-        task.await.unwrap();
-    }
+    at_once(10, |_| {
+        let (store, batch) = (Arc::clone(&fixture.clicks), batch(incarnation, 5, link, 10));
+        async move { store.add(batch).await.unwrap() }
+    })
+    .await;
     assert_eq!(total(fixture, link).await, 50);
 }
 
@@ -109,17 +108,13 @@ pub async fn a_report_groups_clicks(fixture: &Fixture) {
     let from = |host: &str, count| ((link, Box::from(host)), count);
     let referrers = vec![from("b.example", 4), from("a.example", 4), from("c.example", 6)];
     let incarnation = Uuid::now_v7();
-    fixture
-        .clicks
-        .add(Arc::new(ClickBatch { incarnation, number: 1, clicks, referrers }))
-        .await
-        .unwrap();
+    let batch = ClickBatch { incarnation, number: 1, clicks, referrers };
+    fixture.clicks.add(Arc::new(batch)).await.unwrap();
 
     let lines = |lines: &[(&str, u64)]| -> Vec<ClickLine> {
-        lines
-            .iter()
-            .map(|(key, clicks)| ClickLine { key: (*key).to_owned(), clicks: *clicks })
-            .collect()
+        let line =
+            |(key, clicks): &(&str, u64)| ClickLine { key: (*key).to_owned(), clicks: *clicks };
+        lines.iter().map(line).collect()
     };
     let report = async |by, since: Timestamp| {
         let ClickReport { total, bots, lines } =

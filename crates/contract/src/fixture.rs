@@ -3,12 +3,14 @@
 use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
-    accounts::{AccountStore, IdentityStore, PictureStore, SessionStore},
+    accounts::{Account, AccountStore, IdentityStore, PictureStore, SessionStore},
     board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
 };
+
+use crate::accounts::{fresh_name, made};
 
 /// The accounts' stores under test.
 pub struct AccountsFixture {
@@ -20,6 +22,13 @@ pub struct AccountsFixture {
     pub identities: Arc<dyn IdentityStore>,
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
+}
+
+impl AccountsFixture {
+    /// An account whose name no other test has.
+    pub async fn somebody(&self) -> Account {
+        made(&*self.accounts, &fresh_name()).await
+    }
 }
 
 /// The store of pictures under test.

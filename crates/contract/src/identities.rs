@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     AccountsFixture,
     accounts::{event, fresh_name, hash, made, new},
-    samples::at,
+    samples::{at, at_once},
     sessions::begun,
 };
 
@@ -122,18 +122,13 @@ pub async fn of_many_who_redeem_one_ticket_one_makes_an_account(fixture: &Accoun
     let identity = somebody(ISSUER);
     let ticket = ticket(&identity);
     fixture.identities.issue(ticket.clone()).await.unwrap();
-    let tries: Vec<_> = (0..20)
-        .map(|_| {
-            let (store, digest) = (Arc::clone(&fixture.identities), ticket.digest);
-            let account = without_password(&fresh_name(), 1);
-            tokio::spawn(async move { store.redeem(digest, account).await.unwrap() })
-        })
-        .collect();
-    let mut made = 0;
-    for one in tries {
-        made += u32::from(matches!(one.await.unwrap(), Redeemed::Made(_)));
-    }
-    assert_eq!(made, 1);
+    let tries = at_once(20, |_| {
+        let (store, digest) = (Arc::clone(&fixture.identities), ticket.digest);
+        let account = without_password(&fresh_name(), 1);
+        async move { store.redeem(digest, account).await.unwrap() }
+    });
+    let tries = tries.await;
+    assert_eq!(tries.iter().filter(|came| matches!(came, Redeemed::Made(_))).count(), 1);
 }
 
 /// To the second.
@@ -182,7 +177,7 @@ pub async fn linking_and_redeeming_at_once_leave_an_identity_with_one_account(
     fixture: &AccountsFixture,
 ) {
     for _ in 0..10 {
-        let (identity, account) = (somebody(ISSUER), made(&*fixture.accounts, &fresh_name()).await);
+        let (identity, account) = (somebody(ISSUER), fixture.somebody().await);
         let (session, ticket) = (begun(fixture, &account).await, ticket(&identity));
         fixture.identities.issue(ticket.clone()).await.unwrap();
         let (store, of) = (Arc::clone(&fixture.identities), identity.clone());
@@ -200,10 +195,7 @@ pub async fn linking_and_redeeming_at_once_leave_an_identity_with_one_account(
 
 /// And an account is opened by one of each issuer.
 pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
-    let (one, other) = (
-        made(&*fixture.accounts, &fresh_name()).await,
-        made(&*fixture.accounts, &fresh_name()).await,
-    );
+    let (one, other) = (fixture.somebody().await, fixture.somebody().await);
     let (one, other) = (begun(fixture, &one).await, begun(fixture, &other).await);
     let identity = somebody(ISSUER);
     let late = ticket(&identity);
@@ -226,18 +218,15 @@ pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
 
 /// Between its question and the provider's answer somebody may have signed out.
 pub async fn nobody_links_whose_session_has_ended(fixture: &AccountsFixture) {
-    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let account = fixture.somebody().await;
     let (stays, ended) = (begun(fixture, &account).await, begun(fixture, &account).await);
     assert!(fixture.sessions.end(account.id, ended.session.id, at(4)).await.unwrap());
     let identity = somebody(ISSUER);
     assert_eq!(link(fixture, &ended, &identity).await, Linked::NoSession);
-    let foreign = begun(fixture, &made(&*fixture.accounts, &fresh_name()).await).await;
-    let of_another = fixture.identities.link(
-        identity.clone(),
-        foreign.session.id,
-        event(account.id, EventKind::Linked, 5),
-    );
-    assert_eq!(of_another.await.unwrap(), Linked::NoSession);
+    let foreign = begun(fixture, &fixture.somebody().await).await;
+    let of_mine = event(account.id, EventKind::Linked, 5);
+    let of_another = fixture.identities.link(identity.clone(), foreign.session.id, of_mine).await;
+    assert_eq!(of_another.unwrap(), Linked::NoSession);
     let nobodys = event(account.id, EventKind::Linked, 3600);
     let expired = fixture.identities.link(identity.clone(), stays.session.id, nobodys).await;
     assert_eq!(expired.unwrap(), Linked::NoSession);
@@ -247,7 +236,7 @@ pub async fn nobody_links_whose_session_has_ended(fixture: &AccountsFixture) {
 
 /// They may have begun by it.
 pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
-    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let account = fixture.somebody().await;
     let (stays, ends) = (begun(fixture, &account).await, begun(fixture, &account).await);
     let identity = somebody(ISSUER);
     assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::NotLinked);
@@ -268,7 +257,7 @@ pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
 pub async fn a_sign_in_that_began_before_an_unlink_begins_nothing_after_it(
     fixture: &AccountsFixture,
 ) {
-    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let account = fixture.somebody().await;
     let stays = begun(fixture, &account).await;
     let (early, late) = (begun_by_provider(&stays), begun_by_provider(&stays));
     assert_eq!(link(fixture, &stays, &somebody(ISSUER)).await, Linked::Done);
@@ -285,20 +274,15 @@ pub async fn of_two_ways_that_go_at_once_one_stays(fixture: &AccountsFixture) {
         let account = opened_by(fixture, &somebody(ISSUER)).await;
         let session = begun(fixture, &account).await;
         assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
-        let tries = [ISSUER, OTHER_ISSUER].map(|issuer| {
-            let (store, id) = (Arc::clone(&fixture.identities), account.id);
-            let wish = Unlink {
-                issuer: issuer.to_owned(),
-                kept: session.session.id,
-                issuers: [ISSUER, OTHER_ISSUER].map(str::to_owned).to_vec(),
-            };
-            let event = event(id, EventKind::Unlinked, 6);
-            tokio::spawn(async move { store.unlink(wish, event).await.unwrap() })
+        let issuers = [ISSUER, OTHER_ISSUER].map(str::to_owned);
+        let outcomes = at_once(2, |which| {
+            let store = Arc::clone(&fixture.identities);
+            let (issuer, kept) = (issuers[which].clone(), session.session.id);
+            let wish = Unlink { issuer, kept, issuers: issuers.to_vec() };
+            let event = event(account.id, EventKind::Unlinked, 6);
+            async move { store.unlink(wish, event).await.unwrap() }
         });
-        let mut outcomes = Vec::new();
-        for one in tries {
-            outcomes.push(one.await.unwrap());
-        }
+        let outcomes = outcomes.await;
         let done = outcomes.iter().filter(|outcome| **outcome == Unlinked::Done).count();
         assert!(done == 1 && outcomes.contains(&Unlinked::OnlyWay), "{outcomes:?}");
         assert_eq!(fixture.identities.list(account.id).await.unwrap().len(), 1);
@@ -324,9 +308,8 @@ pub async fn the_only_way_in_stays(fixture: &AccountsFixture) {
 pub async fn a_deleted_account_leaves_its_identities_to_others(fixture: &AccountsFixture) {
     let identity = somebody(ISSUER);
     let account = opened_by(fixture, &identity).await;
-    assert!(
-        fixture.accounts.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap().is_some()
-    );
+    let deleted = event(account.id, EventKind::Deleted, 2);
+    assert!(fixture.accounts.remove(deleted).await.unwrap().is_some());
     assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
     assert_eq!(fixture.identities.list(account.id).await.unwrap(), []);
     let again = opened_by(fixture, &identity).await;
@@ -358,7 +341,7 @@ pub async fn a_recovered_account_is_opened_by_no_provider(fixture: &AccountsFixt
 
 /// For its owner, who may find that it was not they.
 pub async fn what_a_session_began_by_is_noted(fixture: &AccountsFixture) {
-    let account = made(&*fixture.accounts, &fresh_name()).await;
+    let account = fixture.somebody().await;
     let by_provider = begun_by_provider(&begun(fixture, &account).await);
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
     assert!(fixture.sessions.begin(by_provider).await.unwrap());

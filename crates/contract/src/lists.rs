@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use lodge_domain::links::{Link, LinkId, LinkQuery, LinkStore, Owner, Short, Tags};
+use lodge_domain::links::{Link, LinkId, LinkQuery, LinkStore, Owner, Tags};
 
 use crate::{
     Fixture,
-    samples::{RESERVED, at, change, chosen, create, fresh, fresh_owner, link, target},
+    samples::{RESERVED, all_pages, at, change, chosen, create, fresh, fresh_owner, link, target},
 };
 
 fn all_of(owner: Owner) -> LinkQuery {
@@ -28,11 +28,8 @@ pub async fn a_list_is_paged_newest_first_while_links_are_added(fixture: &Fixtur
     expected.reverse();
     let mut seen: Vec<LinkId> = Vec::new();
     loop {
-        let page = fixture
-            .links
-            .list(LinkQuery { after: seen.last().copied(), limit: 4, ..all_of(owner) })
-            .await
-            .unwrap();
+        let query = LinkQuery { after: seen.last().copied(), limit: 4, ..all_of(owner) };
+        let page = fixture.links.list(query).await.unwrap();
         assert!(page.len() <= 4);
         if page.is_empty() {
             break;
@@ -46,9 +43,9 @@ pub async fn a_list_is_paged_newest_first_while_links_are_added(fixture: &Fixtur
 /// Not another's, and not an anonymous one.
 pub async fn a_list_is_the_owners_alone(fixture: &Fixture) {
     let (mine, yours) = (fresh_owner(), fresh_owner());
-    let link_of_mine =
-        create(&*fixture.links, Link { owner: Some(mine), ..link(&fresh("mine")) }).await;
-    create(&*fixture.links, Link { owner: Some(yours), ..link(&fresh("yours")) }).await;
+    let of = |owner, name| Link { owner: Some(owner), ..link(&fresh(name)) };
+    let link_of_mine = create(&*fixture.links, of(mine, "mine")).await;
+    create(&*fixture.links, of(yours, "yours")).await;
     create(&*fixture.links, link(&fresh("nobodys"))).await;
     assert_eq!(fixture.links.list(all_of(mine)).await.unwrap(), [Arc::new(link_of_mine)]);
     assert_eq!(fixture.links.list(all_of(fresh_owner())).await.unwrap(), []);
@@ -144,11 +141,8 @@ pub async fn a_search_takes_its_words_literally(fixture: &Fixture) {
     }
     let owner = fresh_owner();
     let url = "https://example.com/100%25_done?q=a\"b*c(d)&x='y'\\z^NEAR-AND";
-    let odd = create(
-        &*fixture.links,
-        Link { owner: Some(owner), target: target(url), ..link(&fresh("odd")) },
-    )
-    .await;
+    let odd = Link { owner: Some(owner), target: target(url), ..link(&fresh("odd")) };
+    let odd = create(&*fixture.links, odd).await;
     create(&*fixture.links, Link { owner: Some(owner), ..link(&fresh("plain")) }).await;
     let found_by = async |words: &str| {
         shorts(&*fixture.links, LinkQuery { search: Some(words.to_owned()), ..all_of(owner) }).await
@@ -190,20 +184,11 @@ pub async fn an_export_pages_through_every_link(fixture: &Fixture) {
             expected.insert(made.short);
         }
     }
-    let mut after: Option<Short> = None;
-    let mut walked = BTreeSet::new();
-    let mut seen = BTreeSet::new();
-    loop {
-        let page = fixture.links.page(after.clone(), 5).await.unwrap();
-        let Some(last) = page.last() else { break };
-        assert!(page.len() <= 5);
-        assert!(page.iter().all(|link| walked.insert(link.short.clone())), "twice");
-        after = Some(last.short.clone());
-        seen.extend(
-            page.iter()
-                .filter(|link| expected.contains(&link.short) || link.deleted_at.is_some())
-                .map(|link| link.short.clone()),
-        );
-    }
+    let page = async |after| fixture.links.page(after, 5).await.unwrap();
+    let all = all_pages(5, page, |link| link.short.clone()).await;
+    let shorts: BTreeSet<_> = all.iter().map(|link| &link.short).collect();
+    assert_eq!(shorts.len(), all.len(), "twice");
+    let is_ours = |link: &&Arc<Link>| expected.contains(&link.short) || link.deleted_at.is_some();
+    let seen: BTreeSet<_> = all.iter().filter(is_ours).map(|link| link.short.clone()).collect();
     assert_eq!(seen, expected);
 }

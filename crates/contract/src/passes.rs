@@ -12,7 +12,10 @@ use lodge_domain::{
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::{RidesFixture, samples::at};
+use crate::{
+    RidesFixture,
+    samples::{all_pages, at},
+};
 
 fn fresh_account() -> AccountId {
     AccountId(rand::random_range(1..i64::MAX))
@@ -86,13 +89,8 @@ pub async fn all_who_have_passes_are_told(fixture: &RidesFixture) {
     }
     fixture.passes.release_all(accounts[1]).await.unwrap();
     let left = [accounts[0], accounts[2], accounts[3], accounts[4]];
-    let (mut told, mut last) = (Vec::new(), None);
-    loop {
-        let page = fixture.passes.holders(last, 2).await.unwrap();
-        assert!(page.len() <= 2);
-        let Some(end) = page.last().copied() else { break };
-        (last, told) = (Some(end), [told, page].concat());
-    }
+    let page = async |last| fixture.passes.holders(last, 2).await.unwrap();
+    let mut told = all_pages(2, page, |account| *account).await;
     assert!(told.is_sorted_by(|one, next| one < next), "{told:?}");
     told.retain(|account| accounts.contains(account));
     assert_eq!(told, left);

@@ -11,7 +11,7 @@ use proptest::{
 
 use crate::{
     Fixture,
-    samples::{at, found, fresh, link, target},
+    samples::{at, at_once, found, fresh, link, target},
 };
 
 /// Sequences that are tried.
@@ -82,16 +82,12 @@ pub async fn a_put_says_whether_it_was_already_so(fixture: &Fixture) {
 /// Order does not matter among `PUT`s at the same time either.
 pub async fn concurrent_puts_end_at_the_newest(fixture: &Fixture) {
     let short = fresh("race");
-    let tasks: Vec<_> = (0..100)
-        .map(|number: i64| {
-            let store = Arc::clone(&fixture.links);
-            let wanted = replacement(&link(&short), number * 37 % 100, 0);
-            tokio::spawn(async move { store.replace(wanted, None).await.unwrap() })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
+    at_once(100, |number| {
+        let store = Arc::clone(&fixture.links);
+        let wanted = replacement(&link(&short), i64::try_from(number * 37 % 100).unwrap(), 0);
+        async move { store.replace(wanted, None).await.unwrap() }
+    })
+    .await;
     assert_eq!(found(&*fixture.links, &short).await.changed_at, at(99));
 }
 

@@ -11,6 +11,7 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use crate::{
     RidesFixture,
     rides::{Model, event, first_day, new_season, ride, ride_of, void},
+    samples::all_pages,
 };
 
 /// Whatever it is filtered and grouped by, with skiers counted and without.
@@ -131,14 +132,8 @@ pub async fn a_season_is_exported_whole_in_pages(fixture: &RidesFixture) {
     events.push(void(&events[0]));
     fixture.log.record(events.clone()).await.unwrap();
     for resort in [None, Some(ResortId(2))] {
-        let (mut exported, mut after) = (Vec::new(), None);
-        loop {
-            let page = fixture.search.page(season, resort, after, 7).await.unwrap();
-            assert!(page.len() <= 7);
-            let Some(last) = page.last() else { break };
-            after = Some(last.place);
-            exported.extend(page);
-        }
+        let page = async |after| fixture.search.page(season, resort, after, 7).await.unwrap();
+        let exported = all_pages(7, page, |stored| stored.place).await;
         assert!(exported.is_sorted_by_key(|stored| (stored.ride.on.resort, stored.ride.on.day)));
         let ids: BTreeSet<_> = exported.iter().map(|stored| stored.id.clone()).collect();
         let expected: BTreeSet<_> = events
@@ -165,15 +160,9 @@ pub async fn events_are_found_by_their_day_and_by_their_id(fixture: &RidesFixtur
         |events: &[RideEvent]| -> Vec<_> { events.iter().map(|event| event.id.clone()).collect() };
     let sevens: Vec<_> = [0, 2, 4, 6, 8, 9].into_iter().map(|n: usize| events[n].clone()).collect();
     for (skier, expected) in [(None, ids(&events)), (Some(SkierId(7)), ids(&sevens))] {
-        let (mut found, mut after) = (Vec::new(), None);
-        loop {
-            let page = fixture.search.on_day(on, skier, after, 4).await.unwrap();
-            assert!(page.len() <= 4);
-            let Some(last) = page.last() else { break };
-            after = Some(last.place);
-            found.extend(page.into_iter().map(|stored| stored.id));
-        }
-        assert_eq!(found, expected);
+        let page = async |after| fixture.search.on_day(on, skier, after, 4).await.unwrap();
+        let found = all_pages(4, page, |stored| stored.place).await;
+        assert_eq!(found.into_iter().map(|stored| stored.id).collect::<Vec<_>>(), expected);
     }
     let find = |gate, of: &RideEvent| fixture.search.event(gate, of.id.clone());
     let (first, taken_back) = (&events[0], &events[9]);

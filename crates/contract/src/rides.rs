@@ -13,7 +13,10 @@ use lodge_domain::rides::{
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use uuid::Uuid;
 
-use crate::{RidesFixture, samples::BEGIN};
+use crate::{
+    RidesFixture,
+    samples::{BEGIN, at_once},
+};
 
 const RESORT: ResortId = ResortId(3);
 
@@ -67,15 +70,14 @@ pub async fn an_event_is_stored_once(fixture: &RidesFixture) {
 }
 
 pub(crate) fn first_day(event: &RideEvent) -> ResortDay {
-    let What::Ride(ride) = &event.what else { panic!("not a ride") };
-    ride.on
+    ride_of(event).on
 }
 
 /// A vertical is the table's, not the sender's: if the table has changed since, a repetition is one still.
 pub async fn a_repetition_is_known_though_the_lift_has_changed(fixture: &RidesFixture) {
     let first = event(ride(new_season(), 1, 7, 100, 4));
     assert_eq!(record(fixture, &first).await, Recorded::Stored);
-    let What::Ride(ride) = first.what else { panic!("not a ride") };
+    let ride = ride_of(&first);
     let again = RideEvent { what: What::Ride(Ride { vertical: 5_000, ..ride }), ..first.clone() };
     assert_eq!(record(fixture, &again).await, Recorded::Duplicate);
     let tally = fixture.tallies.skier_day(SkierId(7), ride.on).await.unwrap();
@@ -164,24 +166,19 @@ pub async fn concurrent_repetitions_count_once(fixture: &RidesFixture) {
     let season = new_season();
     let events: Arc<Vec<_>> =
         Arc::new((0..200).map(|n| event(ride(season, 1, n % 50 + 1, 100, 4))).collect());
-    let senders: Vec<_> = (0..8)
-        .map(|sender| {
-            let (log, events) = (Arc::clone(&fixture.log), Arc::clone(&events));
-            tokio::spawn(async move {
-                let mut stored = 0;
-                for n in 0..events.len() {
-                    let event = events[(n + sender * 25) % events.len()].clone();
-                    stored +=
-                        usize::from(log.record(vec![event]).await.unwrap()[0] == Recorded::Stored);
-                }
-                stored
-            })
-        })
-        .collect();
-    let mut stored = 0;
-    for sender in senders {
-        stored += sender.await.unwrap();
-    }
+    let stored = at_once(8, |sender| {
+        let (log, events) = (Arc::clone(&fixture.log), Arc::clone(&events));
+        async move {
+            let mut stored = 0;
+            for n in 0..events.len() {
+                let event = events[(n + sender * 25) % events.len()].clone();
+                stored +=
+                    usize::from(log.record(vec![event]).await.unwrap()[0] == Recorded::Stored);
+            }
+            stored
+        }
+    });
+    let stored: usize = stored.await.into_iter().sum();
     assert_eq!((stored, rides_of_season(fixture, season).await), (200, 200));
 }
 
@@ -278,9 +275,8 @@ async fn compare(fixture: &RidesFixture, model: &Model, season: Season) {
     for skier in (1..12).map(SkierId) {
         let mut season_days = Vec::new();
         for day in (1..4).map(Day) {
-            let tally = Model::tally(
-                model.of(|ride| ride.skier == skier && ride.on.day == day).into_iter(),
-            );
+            let rides = model.of(|ride| ride.skier == skier && ride.on.day == day);
+            let tally = Model::tally(rides.into_iter());
             if tally.rides > 0 {
                 season_days.push(SkierDay { resort: RESORT, day, tally });
             }
@@ -295,22 +291,15 @@ async fn compare(fixture: &RidesFixture, model: &Model, season: Season) {
 }
 
 fn breakdown(rides: &[&Ride]) -> Breakdown {
-    let (mut lifts, mut hours) =
-        (BTreeMap::<_, Vec<&Ride>>::new(), BTreeMap::<_, Vec<&Ride>>::new());
-    for ride in rides {
-        lifts.entry(ride.lift).or_default().push(ride);
-        hours.entry(ride.minute.hour()).or_default().push(ride);
-    }
-    let tally = |rides: Vec<&Ride>| Model::tally(rides.into_iter());
+    let of =
+        |is: &dyn Fn(&Ride) -> bool| Model::tally(rides.iter().copied().filter(|ride| is(ride)));
+    let lifts: BTreeSet<_> = rides.iter().map(|ride| ride.lift).collect();
+    let hours: BTreeSet<_> = rides.iter().map(|ride| ride.minute.hour()).collect();
+    let of_lift = |lift| LiftTally { lift, tally: of(&|ride| ride.lift == lift) };
+    let of_hour = |hour| HourTally { hour, tally: of(&|ride| ride.minute.hour() == hour) };
     Breakdown {
-        lifts: lifts
-            .into_iter()
-            .map(|(lift, rides)| LiftTally { lift, tally: tally(rides) })
-            .collect(),
-        hours: hours
-            .into_iter()
-            .map(|(hour, rides)| HourTally { hour, tally: tally(rides) })
-            .collect(),
+        lifts: lifts.into_iter().map(of_lift).collect(),
+        hours: hours.into_iter().map(of_hour).collect(),
     }
 }
 
@@ -326,9 +315,9 @@ pub async fn the_leaders_are_right_when_many_fall(fixture: &RidesFixture) {
         fixture.log.record(rides.to_vec()).await.unwrap();
     }
     let mut places: Vec<_> = rides.iter().collect();
-    places.sort_by_key(|event| match &event.what {
-        What::Ride(ride) => (std::cmp::Reverse(ride.vertical), ride.skier),
-        What::Void(_) => panic!("not a ride"),
+    places.sort_by_key(|event| {
+        let ride = ride_of(event);
+        (std::cmp::Reverse(ride.vertical), ride.skier)
     });
     let on = ResortDay { season, resort: RESORT, day: Day(1) };
     for places in places.chunks(600) {

@@ -61,6 +61,35 @@ pub fn target(url: &str) -> Target {
     Target::parse(url).unwrap()
 }
 
+/// What comes of this many tasks that run at the same time.
+pub(crate) async fn at_once<T>(count: usize, task: impl FnMut(usize) -> T) -> Vec<T::Output>
+where
+    T: Future<Output: Send + 'static> + Send + 'static,
+{
+    let tasks: Vec<_> = (0..count).map(task).map(tokio::spawn).collect();
+    let mut outcomes = Vec::with_capacity(count);
+    for task in tasks {
+        outcomes.push(task.await.unwrap());
+    }
+    outcomes
+}
+
+/// All pages, each of at most `limit` and asked for by the place of the last before it.
+pub(crate) async fn all_pages<T, P>(
+    limit: usize,
+    page: impl AsyncFn(Option<P>) -> Vec<T>,
+    place: impl Fn(&T) -> P,
+) -> Vec<T> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = page(after).await;
+        assert!(page.len() <= limit);
+        let Some(last) = page.last() else { return all };
+        after = Some(place(last));
+        all.extend(page);
+    }
+}
+
 /// What a caller does who chose the link's short.
 pub fn chosen(link: Link) -> Result<Candidate, Refusal> {
     Ok(Candidate { link, spares: Vec::new() })
@@ -82,7 +111,7 @@ pub async fn claim(store: &dyn LinkStore, link: Link) -> Claim {
 pub async fn create(store: &dyn LinkStore, link: Link) -> Link {
     match claim(store, link).await {
         Claim::Created(link) => link,
-        other => panic_taken(&other),
+        other => panic!("not created, but {other:?}"),
     }
 }
 
@@ -103,11 +132,4 @@ pub async fn change(store: &dyn LinkStore, link: &Link, apply: impl FnOnce(&mut 
 /// The link that has the short.
 pub async fn found(store: &dyn LinkStore, short: &Short) -> Link {
     (*store.find(short).await.unwrap().unwrap()).clone()
-}
-
-fn panic_taken(other: &Claim) -> ! {
-    #[expect(clippy::panic, reason = "the test has failed")]
-    {
-        panic!("not created, but {other:?}")
-    }
 }
