@@ -35,10 +35,12 @@ pub mod ride_searches;
 pub mod rides;
 pub mod samples;
 pub mod sessions;
+mod watched;
 
 pub use self::fixture::{
     AccountsFixture, BoardFixture, Fixture, KeysFixture, PicturesFixture, RidesFixture,
 };
+pub use self::watched::Watched;
 
 /// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`].
 #[macro_export]

@@ -9,7 +9,7 @@ use lapin::{
     types::FieldTable,
 };
 use lodge_contract::{
-    Fixture,
+    Fixture, Watched,
     samples::{at, fresh, link, target},
 };
 use lodge_domain::{
@@ -29,7 +29,6 @@ use crate::{
     muffled::Muffled,
     redis::{redis, within, within_a_second},
     testbed::{flush, layout},
-    watched::Watched,
 };
 
 const KEYSPACE: &str = "lodge_contract_behind";
@@ -229,7 +228,7 @@ async fn a_link_that_the_queue_does_not_confirm_is_stored_before_it_is_acknowled
 async fn what_a_worker_had_in_hand_when_it_ended_another_stores() {
     let name = fresh_name();
     let (mut first, mut second) = (Process::start(&name).await, Process::start(&name).await);
-    let watched = Arc::new(Watched::new(Arc::clone(&first.store)));
+    let watched = Watched::new(Arc::clone(&first.store));
     let _never = watched.hold_next_replacement();
     first.drain_into(Arc::clone(&watched) as Arc<dyn LinkStore>);
     let link = link(&fresh("in-hand"));

@@ -10,4 +10,3 @@ mod own_redis;
 mod redis;
 mod testbed;
 mod tls;
-mod watched;

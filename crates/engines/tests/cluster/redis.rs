@@ -6,7 +6,7 @@ use std::{
 };
 
 use lodge_contract::{
-    Fixture,
+    Fixture, Watched,
     samples::{change, create, fresh, link, target},
 };
 use lodge_domain::links::{ChangeFeed, ClickLimit, Link, LinkStore, Short};
@@ -19,7 +19,6 @@ use crate::{
     cassandra::connect,
     own_redis::OwnRedis,
     testbed::{flush, layout},
-    watched::Watched,
 };
 
 const KEYSPACE: &str = "lodge_contract_redis";
@@ -50,7 +49,7 @@ impl Process {
     /// One that hears of changes when the feed is asked.
     async fn unheard(redis: &Redis) -> (Self, Arc<dyn ChangeFeed>) {
         let (store, feed) = connect(KEYSPACE).await.links();
-        let store = Arc::new(Watched::new(store));
+        let store = Watched::new(store);
         let (links, feed) = redis.before((Arc::clone(&store) as Arc<dyn LinkStore>, feed));
         let (mut followers, kept) = (JoinSet::new(), Arc::clone(&feed));
         followers.spawn(async move { kept.keep().await });

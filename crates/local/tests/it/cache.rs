@@ -1,24 +1,23 @@
 //! What is in the cache is what the store has.
 
 use std::{
-    collections::VecDeque,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use lodge_contract::samples::{at, change, changed, chosen, create, fresh, link, target};
+use lodge_contract::{
+    Watched,
+    samples::{at, change, changed, chosen, create, fresh, link, target},
+};
 use lodge_domain::{
-    Attempt, Done, Error, Result,
+    Error, Result,
     keys::{ApiKey, KeyId, KeyStore},
-    links::{
-        Candidate, Claim, ClickLimit, Link, LinkCopies, LinkId, LinkQuery, LinkStore, Outcome,
-        Refusal, Replaced, Short, TakenClick,
-    },
+    links::{ClickLimit, Link, LinkCopies as _, LinkStore as _, Short, TakenClick},
 };
 use lodge_local::{CachedKeys, CachedLinks};
 use parking_lot::Mutex;
@@ -30,95 +29,15 @@ use crate::support::{open, until};
 /// Room for a few dozen links.
 const SMALL: u64 = 40_000;
 
-/// A store whose answers can be held back after the store has given them.
-struct Slow {
-    store: Arc<dyn LinkStore>,
-    held: Mutex<VecDeque<oneshot::Receiver<()>>>,
-    finds: AtomicUsize,
-    loses_answers: AtomicBool,
-}
-
-impl Slow {
-    fn new(store: Arc<dyn LinkStore>) -> Arc<Self> {
-        Arc::new(Self {
-            store,
-            held: Mutex::default(),
-            finds: AtomicUsize::new(0),
-            loses_answers: AtomicBool::new(false),
-        })
-    }
-
-    /// The next answer waits for the returned sender.
-    fn hold_next(&self) -> oneshot::Sender<()> {
-        let (release, held) = oneshot::channel();
-        self.held.lock().push_back(held);
-        release
-    }
-
-    async fn answer<T>(&self, answer: Result<T>) -> Result<T> {
-        let held = self.held.lock().pop_front();
-        if let Some(held) = held {
-            drop(held.await);
-        }
-        if self.loses_answers.load(Ordering::SeqCst) {
-            Err(Error::unavailable("the answer was lost"))
-        } else {
-            answer
-        }
-    }
-
-    fn finds(&self) -> usize {
-        self.finds.load(Ordering::SeqCst)
-    }
-}
-
-#[async_trait]
-impl LinkStore for Slow {
-    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
-        self.store.recall(attempt).await
-    }
-    async fn claim(
-        &self,
-        candidates: Vec<Result<Candidate, Refusal>>,
-        reserved: SignedDuration,
-        attempt: Option<Attempt>,
-    ) -> Result<Done<Vec<Claim>>> {
-        let answer = self.store.claim(candidates, reserved, attempt).await;
-        self.answer(answer).await
-    }
-    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
-        let answer = self.store.replace(link, attempt).await;
-        self.answer(answer).await
-    }
-    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
-        self.finds.fetch_add(1, Ordering::SeqCst);
-        let answer = self.store.find(short).await;
-        self.answer(answer).await
-    }
-    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
-        let answer = self.store.change(link, attempt).await;
-        self.answer(answer).await
-    }
-    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
-        self.store.take_click(short, id, at).await
-    }
-    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
-        self.store.list(query).await
-    }
-    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
-        self.store.page(after, limit).await
-    }
-}
-
 struct Stores {
-    slow: Arc<Slow>,
+    slow: Arc<Watched>,
     cached: Arc<CachedLinks>,
     _folder: TempDir,
 }
 
 fn stores(capacity_bytes: u64) -> Stores {
     let (engine, folder) = open();
-    let slow = Slow::new(engine.links());
+    let slow = Watched::new(engine.links());
     let cached = Arc::new(CachedLinks::new(slow.clone(), capacity_bytes));
     Stores { slow, cached, _folder: folder }
 }
@@ -154,11 +73,11 @@ async fn a_slow_lookup_never_brings_back_what_a_write_has_replaced() {
     let first = create(&*cached, link(&fresh("slow"))).await;
     evict(&cached, &first.short).await;
 
-    let release = slow.hold_next();
-    let finds = slow.finds();
+    let release = slow.hold_next_answer();
+    let finds = slow.lookups();
     let late = spawn_find(&cached, &first.short);
-    until("the lookup has begun", async || slow.finds() > finds).await;
-    let held_is_taken = async || slow.held.lock().is_empty();
+    until("the lookup has begun", async || slow.lookups() > finds).await;
+    let held_is_taken = async || slow.holds_all();
     until("the lookup has been answered, and the answer held back", held_is_taken).await;
 
     let second =
@@ -182,16 +101,16 @@ async fn of_two_writes_answered_in_the_wrong_order_the_newer_stays() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let first = create(&*cached, link(&fresh("order"))).await;
     let second = changed(&first, |link| link.key_version = 2);
-    let release = slow.hold_next();
+    let release = slow.hold_next_answer();
     let late = tokio::spawn({
         let (cached, second) = (Arc::clone(&cached), second.clone());
         async move { cached.change(second, None).await.unwrap() }
     });
     until("the second version is stored", async || {
-        slow.store.find(&first.short).await.unwrap().as_deref() == Some(&second)
+        slow.store().find(&first.short).await.unwrap().as_deref() == Some(&second)
     })
     .await;
-    until("its answer is held back", async || slow.held.lock().is_empty()).await;
+    until("its answer is held back", async || slow.holds_all()).await;
     // From here on each click counts, so that the link may not be cached.
     let third = change(&*cached, &second, |link| link.click_limit = ClickLimit::new(5).ok()).await;
     release.send(()).unwrap();
@@ -209,14 +128,14 @@ async fn a_write_with_an_unknown_outcome_empties_its_place() {
     for replace in [false, true] {
         assert!(cached.find(&first.short).await.unwrap().is_some());
         assert!(cached.find_cached(first.short.as_str()).is_some());
-        slow.loses_answers.store(true, Ordering::SeqCst);
+        slow.lose_answers(true);
         let outcome = if replace {
             cached.replace(put.clone(), None).await.map(|_| ())
         } else {
             cached.change(second.clone(), None).await.map(|_| ())
         };
         assert!(matches!(outcome, Err(Error::Unavailable { .. })));
-        slow.loses_answers.store(false, Ordering::SeqCst);
+        slow.lose_answers(false);
         assert_eq!(cached.find_cached(first.short.as_str()), None);
         let found = cached.find(&first.short).await.unwrap().unwrap();
         assert_eq!(found.version, if replace { 3 } else { 2 });
@@ -227,14 +146,14 @@ async fn a_write_with_an_unknown_outcome_empties_its_place() {
 async fn a_write_whose_caller_has_gone_still_reaches_the_cache() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let first = create(&*cached, link(&fresh("gone"))).await;
-    let release = slow.hold_next();
+    let release = slow.hold_next_answer();
     let second = changed(&first, |link| link.key_version = 2);
     let asked = tokio::spawn({
         let (cached, second) = (Arc::clone(&cached), second.clone());
         async move { cached.change(second, None).await }
     });
     until("the change is stored", async || {
-        slow.store.find(&first.short).await.unwrap().as_deref() == Some(&second)
+        slow.store().find(&first.short).await.unwrap().as_deref() == Some(&second)
     })
     .await;
     asked.abort();
@@ -250,41 +169,40 @@ async fn a_write_whose_caller_has_gone_still_reaches_the_cache() {
 async fn concurrent_misses_of_one_short_share_one_lookup() {
     let Stores { slow, cached, _folder } = stores(SMALL);
     let absent = fresh("absent");
-    let present = create(&*slow.store, link(&fresh("present"))).await;
+    let present = create(slow.store(), link(&fresh("present"))).await;
     for (short, expected) in [(&present.short, true), (&absent, false)] {
-        let release = slow.hold_next();
-        let before = slow.finds();
+        let release = slow.hold_next_answer();
+        let before = slow.lookups();
         let waiting: Vec<_> = (0..50).map(|_| spawn_find(&cached, short)).collect();
-        until("the answer is held back", async || slow.held.lock().is_empty()).await;
+        until("the answer is held back", async || slow.holds_all()).await;
         release.send(()).unwrap();
         for find in waiting {
             assert_eq!(find.await.unwrap().is_some(), expected);
         }
-        assert_eq!(slow.finds() - before, 1);
+        assert_eq!(slow.lookups() - before, 1);
     }
     // What was absent a moment ago is looked for again.
-    let before = slow.finds();
+    let before = slow.lookups();
     assert_eq!(cached.find(&absent).await.unwrap(), None);
-    assert_eq!(slow.finds() - before, 1);
-    let claimed = create(&*slow.store, link(&absent)).await;
+    assert_eq!(slow.lookups() - before, 1);
+    let claimed = create(slow.store(), link(&absent)).await;
     assert_eq!(cached.find(&absent).await.unwrap().as_deref(), Some(&claimed));
 }
 
 #[tokio::test]
 async fn a_lookup_goes_on_for_others_when_the_first_has_gone() {
     let Stores { slow, cached, _folder } = stores(SMALL);
-    let present = create(&*slow.store, link(&fresh("present"))).await;
-    let release = slow.hold_next();
+    let present = create(slow.store(), link(&fresh("present"))).await;
+    let release = slow.hold_next_answer();
     let first = spawn_find(&cached, &present.short);
-    until("the answer is held back", async || slow.finds() == 1 && slow.held.lock().is_empty())
-        .await;
+    until("the answer is held back", async || slow.lookups() == 1 && slow.holds_all()).await;
     let second = spawn_find(&cached, &present.short);
     tokio::task::yield_now().await;
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
     release.send(()).unwrap();
     assert_eq!(second.await.unwrap().as_deref(), Some(&present));
-    assert_eq!(slow.finds(), 1);
+    assert_eq!(slow.lookups(), 1);
 }
 
 #[tokio::test]
@@ -293,13 +211,10 @@ async fn lookups_past_the_bound_are_refused() {
     let mut held = Vec::new();
     let mut waiting = Vec::new();
     for _ in 0..1_024 {
-        held.push(slow.hold_next());
+        held.push(slow.hold_next_answer());
         waiting.push(spawn_find(&cached, &fresh("absent")));
     }
-    until("all answers are held back", async || {
-        slow.finds() == 1_024 && slow.held.lock().is_empty()
-    })
-    .await;
+    until("all answers are held back", async || slow.lookups() == 1_024 && slow.holds_all()).await;
     assert!(matches!(cached.find(&fresh("one-more")).await, Err(Error::Unavailable { .. })));
     drop(held);
     for find in waiting {
@@ -317,7 +232,7 @@ async fn a_limited_link_is_never_cached() {
         assert!(cached.find(&limited.short).await.unwrap().is_some());
         assert_eq!(cached.find_cached(limited.short.as_str()), None);
     }
-    assert_eq!(slow.finds(), 2);
+    assert_eq!(slow.lookups(), 2);
     assert_eq!(
         cached.take_click(&limited.short, limited.id, at(1)).await.unwrap(),
         TakenClick::Yes

@@ -1,0 +1,145 @@
+//! A store under observation.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use lodge_domain::{
+    Attempt, Done, Error, Result,
+    links::{
+        Candidate, Claim, Link, LinkId, LinkQuery, LinkStore, Outcome, Refusal, Replaced, Short,
+        TakenClick,
+    },
+};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+/// A store that counts how often it is asked for a link and told to replace one. Its answers can be held back after it
+/// has given them, or lost, and replacements before they begin.
+pub struct Watched {
+    store: Arc<dyn LinkStore>,
+    lookups: AtomicUsize,
+    replacements: AtomicUsize,
+    held_answers: Holds,
+    held_replacements: Holds,
+    loses_answers: AtomicBool,
+}
+
+type Holds = Mutex<VecDeque<oneshot::Receiver<()>>>;
+
+impl Watched {
+    /// Watches `store`.
+    pub fn new(store: Arc<dyn LinkStore>) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            lookups: AtomicUsize::new(0),
+            replacements: AtomicUsize::new(0),
+            held_answers: Holds::default(),
+            held_replacements: Holds::default(),
+            loses_answers: AtomicBool::new(false),
+        })
+    }
+
+    /// The store, unwatched.
+    pub fn store(&self) -> &dyn LinkStore {
+        &*self.store
+    }
+
+    /// The next answer to a lookup or a write waits for the returned sender, behind those that wait already.
+    pub fn hold_next_answer(&self) -> oneshot::Sender<()> {
+        hold_next(&self.held_answers)
+    }
+
+    /// Whether every answer that was to be held back has been given.
+    pub fn holds_all(&self) -> bool {
+        self.held_answers.lock().is_empty()
+    }
+
+    /// The next replacement waits for the returned sender before it begins.
+    pub fn hold_next_replacement(&self) -> oneshot::Sender<()> {
+        hold_next(&self.held_replacements)
+    }
+
+    /// Whether answers are lost from now on.
+    pub fn lose_answers(&self, are_lost: bool) {
+        self.loses_answers.store(are_lost, Ordering::SeqCst);
+    }
+
+    /// Lookups so far.
+    pub fn lookups(&self) -> usize {
+        self.lookups.load(Ordering::SeqCst)
+    }
+
+    /// Replacements so far.
+    pub fn replacements(&self) -> usize {
+        self.replacements.load(Ordering::SeqCst)
+    }
+
+    async fn answer<T>(&self, answer: Result<T>) -> Result<T> {
+        wait(&self.held_answers).await;
+        if self.loses_answers.load(Ordering::SeqCst) {
+            return Err(Error::unavailable("the answer was lost"));
+        }
+        answer
+    }
+}
+
+fn hold_next(holds: &Holds) -> oneshot::Sender<()> {
+    let (release, held) = oneshot::channel();
+    holds.lock().push_back(held);
+    release
+}
+
+async fn wait(holds: &Holds) {
+    let held = holds.lock().pop_front();
+    if let Some(held) = held {
+        // A sender that is dropped releases it, too.
+        drop(held.await);
+    }
+}
+
+#[async_trait]
+impl LinkStore for Watched {
+    async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
+        self.store.recall(attempt).await
+    }
+    async fn claim(
+        &self,
+        candidates: Vec<Result<Candidate, Refusal>>,
+        reserved: SignedDuration,
+        attempt: Option<Attempt>,
+    ) -> Result<Done<Vec<Claim>>> {
+        let answer = self.store.claim(candidates, reserved, attempt).await;
+        self.answer(answer).await
+    }
+    async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>> {
+        self.replacements.fetch_add(1, Ordering::SeqCst);
+        wait(&self.held_replacements).await;
+        let answer = self.store.replace(link, attempt).await;
+        self.answer(answer).await
+    }
+    async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
+        let answer = self.store.find(short).await;
+        self.lookups.fetch_add(1, Ordering::SeqCst);
+        self.answer(answer).await
+    }
+    async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
+        let answer = self.store.change(link, attempt).await;
+        self.answer(answer).await
+    }
+    async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
+        self.store.take_click(short, id, at).await
+    }
+    async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
+        self.store.list(query).await
+    }
+    async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
+        self.store.page(after, limit).await
+    }
+}
