@@ -76,6 +76,16 @@ impl Rides {
         }
     }
 
+    /// Reads sums of rides.
+    pub fn tallies(&self) -> &dyn RideTallies {
+        &*self.tallies
+    }
+
+    /// Searches rides, and exports them.
+    pub fn search(&self) -> &dyn RideSearch {
+        &*self.search
+    }
+
     /// Who sends rides.
     pub fn gates(&self) -> &Gates {
         &self.gates

@@ -1,8 +1,8 @@
 //! What people look at: a resort's day, who leads, a skier's season.
 
 use super::{
-    Breakdown, Day, DayTally, Leader, MountainDay, ResortDay, ResortId, RidePlace, RideQuery,
-    Rides, RidesFound, Season, SeasonVertical, SkierDay, SkierId, Span, StoredRide, Tally,
+    Breakdown, Day, DayTally, Leader, MountainDay, ResortDay, ResortId, Rides, Season,
+    SeasonVertical, SkierDay, SkierId, Span,
 };
 use crate::Result;
 
@@ -92,65 +92,6 @@ impl Rides {
         days.retain(|day| day.tally.rides > 0);
         let view = (!days.is_empty()).then_some(SkierView { season, days });
         Ok((seasons, view))
-    }
-
-    /// Events of a season, at one resort if that is named, those after `after`, at most `limit`.
-    pub async fn season_page(
-        &self,
-        season: Season,
-        resort: Option<ResortId>,
-        after: Option<RidePlace>,
-        limit: usize,
-    ) -> Result<Vec<StoredRide>> {
-        self.search.page(season, resort, after, limit).await
-    }
-
-    /// Groups of rides; [`Error::Unavailable`](crate::Error::Unavailable) if that takes too long.
-    pub async fn search(&self, query: RideQuery) -> Result<RidesFound> {
-        self.search.search(query).await
-    }
-
-    /// Events of a day, of one skier if that is named, in the order in which they came: those after `after`, at most
-    /// `limit`.
-    pub async fn events_on(
-        &self,
-        on: ResortDay,
-        skier: Option<SkierId>,
-        after: Option<RidePlace>,
-        limit: usize,
-    ) -> Result<Vec<StoredRide>> {
-        self.search.on_day(on, skier, after, limit).await
-    }
-
-    /// How much was ridden on a day or in a season.
-    pub async fn total(&self, span: Span) -> Result<DayTally> {
-        self.tallies.total(span).await
-    }
-
-    /// A day at a resort by lift and by hour.
-    pub async fn breakdown(&self, on: ResortDay) -> Result<Breakdown> {
-        self.tallies.breakdown(on).await
-    }
-
-    /// Who went farthest up, farthest first, at most `limit`.
-    pub async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>> {
-        self.tallies.leaders(span, limit).await
-    }
-
-    /// A skier's rides on a day, if there are any.
-    pub async fn skier_day(&self, skier: SkierId, on: ResortDay) -> Result<Option<Tally>> {
-        self.tallies.skier_day(skier, on).await
-    }
-
-    /// How far up a skier went in each season, oldest first; only at these resorts and in these seasons, if any are
-    /// named.
-    pub async fn skier_seasons(
-        &self,
-        skier: SkierId,
-        resorts: Vec<ResortId>,
-        seasons: Vec<Season>,
-    ) -> Result<Vec<SeasonVertical>> {
-        self.tallies.skier_seasons(skier, resorts, seasons).await
     }
 
     /// How many events are stored: whatever changes any sum raises it.

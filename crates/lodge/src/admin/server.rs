@@ -217,7 +217,7 @@ async fn carry_out_for_rides(
             Outcome::GateCreated { gate, token: token.into() }
         }
         RidesCommand::FindEvents { on, skier, after } => {
-            Outcome::RideEvents(rides.events_on(on, skier, after, EVENTS_MAX).await?)
+            Outcome::RideEvents(rides.search().on_day(on, skier, after, EVENTS_MAX).await?)
         }
         RidesCommand::VoidRide { event, gate } => {
             let gate = match gate {

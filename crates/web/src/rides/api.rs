@@ -33,7 +33,7 @@ pub(super) async fn resorts(State(app): State<RidesApp>) -> HttpResult {
     responses((status = 200, body = LeadersJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let (span, limit) = query::leaders(uri.query(), app.rides.mountain())?;
-    let leaders = app.rides.leaders(span, limit).await?;
+    let leaders = app.rides.tallies().leaders(span, limit).await?;
     let leaders = leaders.into_iter().enumerate().map(LeaderJson::at).collect();
     Ok(Json(LeadersJson { leaders }).into_response())
 }
@@ -44,7 +44,7 @@ pub(super) async fn leaderboard(State(app): State<RidesApp>, uri: Uri) -> HttpRe
     responses((status = 200, body = LiftsJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let on = query::day(uri.query(), app.rides.mountain())?;
-    let lifts = app.rides.breakdown(on).await?.lifts;
+    let lifts = app.rides.tallies().breakdown(on).await?.lifts;
     Ok(Json(LiftsJson { lifts: lifts.into_iter().map(Into::into).collect() }).into_response())
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn lifts(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     responses((status = 200, body = HoursJson), (status = 400, description = "A parameter cannot be; the answer says which")))]
 pub(super) async fn hours(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let on = query::day(uri.query(), app.rides.mountain())?;
-    let hours = app.rides.breakdown(on).await?.hours;
+    let hours = app.rides.tallies().breakdown(on).await?.hours;
     Ok(Json(HoursJson { hours: hours.into_iter().map(Into::into).collect() }).into_response())
 }
 

@@ -106,7 +106,7 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
 pub(super) async fn resort_day(State(app): State<RidesApp>, uri: Uri) -> HttpResult {
     let [resort, season, day] = number::in_path(uri.path());
     let on = app.rides.mountain().resort_day(resort, season, day)?;
-    let total = app.rides.total(Span::from(on)).await?;
+    let total = app.rides.tallies().total(Span::from(on)).await?;
     let time = app.rides.mountain().resort_name(on.resort);
     Ok(Json(ResortDayJson { time, skiers: total.skiers }).into_response())
 }
@@ -120,7 +120,7 @@ pub(super) async fn skier_day(State(app): State<RidesApp>, uri: Uri) -> HttpResu
     let [resort, season, day, skier] = number::in_path(uri.path());
     let on = app.rides.mountain().resort_day(resort, season, day)?;
     let skier = app.rides.mountain().skier(skier)?;
-    let tally = app.rides.skier_day(skier, on).await?;
+    let tally = app.rides.tallies().skier_day(skier, on).await?;
     let tally = tally.ok_or(Error::not_found("this skier has no ride on that day"))?;
     Ok(Json(tally.vertical).into_response())
 }
@@ -137,7 +137,7 @@ pub(super) async fn vertical(State(app): State<RidesApp>, uri: Uri) -> HttpResul
     let choice = Choice::parse(uri.query(), app.rides.mountain())?;
     let is_chosen = choice.is_some();
     let Choice { resorts, seasons } = choice.unwrap_or_default();
-    let seasons = app.rides.skier_seasons(skier, resorts, seasons).await?;
+    let seasons = app.rides.tallies().skier_seasons(skier, resorts, seasons).await?;
     if seasons.is_empty() {
         return Err(Error::not_found("this skier has no such ride").into());
     }

@@ -110,7 +110,7 @@ struct Page {
 impl Export {
     /// The next page, if there is one.
     async fn page(&self, after: Option<RidePlace>) -> Result<Option<Page>> {
-        let events = self.app.rides.season_page(self.season, self.resort, after, PAGE).await?;
+        let events = self.app.rides.search().page(self.season, self.resort, after, PAGE).await?;
         let Some(last) = events.last().map(|event| event.place) else { return Ok(None) };
         let mut csv = csv::Writer::from_writer(Vec::new());
         for event in &events {

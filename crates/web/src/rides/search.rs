@@ -40,7 +40,7 @@ pub(super) async fn search(State(app): State<RidesApp>, asked: Asked, uri: Uri) 
     let query = parse(uri.query(), app.rides.mountain())?;
     let _place = app.searches.place(asked.client)?;
     let by = query.by.clone();
-    let found = app.rides.search(query).await?;
+    let found = app.rides.search().search(query).await?;
     Ok(Json(FoundJson::of(&by, &found)).into_response())
 }
 
