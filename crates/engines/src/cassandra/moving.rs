@@ -141,7 +141,7 @@ impl ReadBack for Moving {
     }
 
     async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<Link>> {
-        patiently(|| async { self.links.all_kept_after(after.as_ref(), limit).await }).await
+        patiently(|| async { self.links.walk(after.as_ref(), limit, |_| true).await }).await
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Link>> {

@@ -91,19 +91,24 @@ impl Link {
                 .await?
                 .await
         };
-        match timeout(CONFIRM, published).await {
-            Ok(Ok(Confirmation::Ack(None))) => Ok(()),
-            Ok(Ok(Confirmation::Ack(Some(_)))) => Err(Error::unavailable("no queue takes it")),
-            Ok(Ok(_)) => Err(Error::unavailable("the queue has refused it")),
-            Ok(Err(error)) => {
-                self.give_up();
-                Err(Error::unavailable(error))
-            }
-            Err(_) => {
-                self.give_up();
-                Err(Error::unavailable("a confirm stayed away"))
-            }
+        match self.answered(published, "a confirm stayed away").await? {
+            Confirmation::Ack(None) => Ok(()),
+            Confirmation::Ack(Some(_)) => Err(Error::unavailable("no queue takes it")),
+            _ => Err(Error::unavailable("the queue has refused it")),
         }
+    }
+
+    /// Waits for an answer; without one the connection is given up.
+    async fn answered<T>(
+        &self,
+        answer: impl Future<Output = lapin::Result<T>>,
+        late: &'static str,
+    ) -> Result<T> {
+        let answer = match timeout(CONFIRM, answer).await {
+            Ok(answer) => answer.map_err(Error::unavailable),
+            Err(_) => Err(Error::unavailable(late)),
+        };
+        answer.inspect_err(|_| self.give_up())
     }
 
     /// How many messages wait.
@@ -111,17 +116,8 @@ impl Link {
         let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
         let declared =
             self.looker.queue_declare(self.queue.clone(), options, FieldTable::default());
-        match timeout(CONFIRM, declared).await {
-            Ok(Ok(queue)) => Ok(u64::from(queue.message_count())),
-            Ok(Err(error)) => {
-                self.give_up();
-                Err(Error::unavailable(error))
-            }
-            Err(_) => {
-                self.give_up();
-                Err(Error::unavailable("RabbitMQ does not answer in time"))
-            }
-        }
+        let queue = self.answered(declared, "RabbitMQ does not answer in time").await?;
+        Ok(u64::from(queue.message_count()))
     }
 
     /// Begins to receive, on a channel of its own.

@@ -45,14 +45,15 @@ impl CassandraLinks {
         Ok(link.filter(|link| link.id.0 == id && link.deleted_at.is_none()))
     }
 
-    /// Every link that is not deleted, in the order of their hashes.
-    pub(super) async fn all_after(
+    /// Links that are wanted, in the order of their hashes, those after `after`.
+    pub(in crate::cassandra) async fn walk(
         &self,
-        after: Option<Short>,
+        after: Option<&Short>,
         limit: usize,
-    ) -> Result<Vec<Arc<Link>>> {
+        is_wanted: impl Fn(&Link) -> bool,
+    ) -> Result<Vec<Link>> {
         let statements = &self.session.statements;
-        let rows = match &after {
+        let rows = match after {
             Some(short) => self.session.rows(&statements.page, (short.as_str(),)).await?,
             None => self.session.rows(&statements.first_page, ()).await?,
         };
@@ -60,8 +61,7 @@ impl CassandraLinks {
         let links = rows
             .map_err(Failure::from)
             .and_then(|row| future::ready(row.link()))
-            .try_filter(|link| future::ready(link.deleted_at.is_none()))
-            .map_ok(Arc::new)
+            .try_filter(|link| future::ready(is_wanted(link)))
             .take(limit);
         Ok(links.try_collect().await?)
     }

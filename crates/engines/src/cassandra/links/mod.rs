@@ -172,7 +172,8 @@ impl LinkStore for CassandraLinks {
     }
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
-        self.all_after(after, limit).await
+        let links = self.walk(after.as_ref(), limit, |link| link.deleted_at.is_none()).await?;
+        Ok(links.into_iter().map(Arc::new).collect())
     }
 }
 

@@ -1,10 +1,9 @@
 //! Links that are put as they are.
 
-use std::pin::pin;
+use std::sync::Arc;
 
-use futures_util::{StreamExt as _, TryStreamExt as _, future};
 use lodge_domain::{
-    Error, Result,
+    Result,
     links::{Link, Mode, Short},
 };
 use uuid::Uuid;
@@ -44,26 +43,9 @@ impl CassandraLinks {
         Ok(self.current(&Short::stored(row.short.clone())).await?.map(drop))
     }
 
-    /// Every link, over and deleted ones too, in the order of their hashes.
-    pub(in crate::cassandra) async fn all_kept_after(
-        &self,
-        after: Option<&Short>,
-        limit: usize,
-    ) -> Result<Vec<Link>> {
-        let statements = &self.session.statements;
-        let rows = match after {
-            Some(short) => self.session.rows(&statements.page, (short.as_str(),)).await?,
-            None => self.session.rows(&statements.first_page, ()).await?,
-        };
-        let rows = pin!(rows.rows_stream::<LinkRow>().map_err(Error::internal)?);
-        let links = rows.map_err(Failure::from).and_then(|row| future::ready(row.link()));
-        Ok(links.take(limit).try_collect().await?)
-    }
-
     /// The link of that short.
     pub(in crate::cassandra) async fn kept(&self, short: &Short) -> Result<Option<Link>> {
-        let find = &self.session.statements.find;
-        let row: Option<LinkRow> = self.session.first(find, (short.as_str(),)).await?;
-        Ok(row.map(LinkRow::link).transpose()?)
+        let found = self.read(&self.session.statements.find, short).await?;
+        Ok(found.map(Arc::unwrap_or_clone))
     }
 }
