@@ -103,37 +103,31 @@ impl Discovery {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tokio::{
-        io::{AsyncReadExt as _, AsyncWriteExt as _},
-        net::TcpListener,
-    };
+    use tokio::{io::AsyncReadExt as _, net::TcpListener};
     use url::Url;
 
     use super::*;
+    use crate::web::tests::answering;
 
     /// What comes of asking a provider that has these endpoints, of those that can be missing.
     async fn described(endpoints: &[&str]) -> Result<Arc<CoreProviderMetadata>> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let issuer = format!("http://{}", listener.local_addr().unwrap());
-        let mut said = json!({
-            "issuer": issuer, "authorization_endpoint": format!("{issuer}/auth"),
-            "jwks_uri": format!("{issuer}/jwks"), "response_types_supported": ["code"],
-            "subject_types_supported": ["public"], "keys": [],
-            "id_token_signing_alg_values_supported": ["RS256"],
-        });
-        for name in endpoints {
-            said[*name] = json!(format!("{issuer}/{name}"));
-        }
-        let body = said.to_string();
-        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json";
-        let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let _ = stream.read(&mut [0; 4096]).await;
-                let _ = stream.write_all(answer.as_bytes()).await;
+        let answer = |issuer: &str| {
+            let mut said = json!({
+                "issuer": issuer, "authorization_endpoint": format!("{issuer}/auth"),
+                "jwks_uri": format!("{issuer}/jwks"), "response_types_supported": ["code"],
+                "subject_types_supported": ["public"], "keys": [],
+                "id_token_signing_alg_values_supported": ["RS256"],
+            });
+            for name in endpoints {
+                said[*name] = json!(format!("{issuer}/{name}"));
             }
-        });
-        let web = Web::new().unwrap().of(&Url::parse(&issuer).unwrap());
+            let body = said.to_string();
+            let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json";
+            format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+        };
+        let url = answering(answer).await;
+        let issuer = url.as_str().trim_end_matches('/').to_owned();
+        let web = Web::new().unwrap().of(&url);
         Discovery::new(IssuerUrl::new(issuer).unwrap(), web).get().await
     }
 

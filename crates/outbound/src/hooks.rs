@@ -1,7 +1,7 @@
 //! Webhooks: events of the board, sent wherever an admin said, and nowhere that is not everybody's.
 
 use std::{
-    fmt, io,
+    io,
     net::SocketAddr,
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use http::{HeaderName, HeaderValue, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnector;
 use hyper_util::{
     client::legacy::{
         Client,
@@ -69,15 +69,8 @@ pub struct HookSender {
 }
 
 fn client(roots: RootCertStore, private_allowed: bool) -> Result<HookClient> {
-    let mut tcp = HttpConnector::new_with_resolver(Resolver { private_allowed });
-    tcp.enforce_http(false);
-    tcp.set_connect_timeout(Some(CONNECT_PATIENCE));
-    tcp.set_nodelay(true);
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(web::tls(roots)?)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(tcp);
+    let tcp = HttpConnector::new_with_resolver(Resolver { private_allowed });
+    let connector = web::connector(tcp, roots, CONNECT_PATIENCE)?;
     Ok(Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
@@ -208,14 +201,6 @@ impl Service<Name> for Resolver {
             Ok(may_be.into_iter())
         }
         .boxed()
-    }
-}
-
-impl fmt::Debug for HookSender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HookSender")
-            .field("private_allowed", &self.private_allowed)
-            .finish_non_exhaustive()
     }
 }
 

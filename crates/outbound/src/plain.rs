@@ -154,24 +154,15 @@ fn text(known: &Value, field: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tokio::{
-        io::{AsyncReadExt as _, AsyncWriteExt as _},
-        net::TcpListener,
-    };
 
     use super::*;
+    use crate::web::tests::answering;
 
     /// What comes of asking who somebody is, where that is answered so.
     async fn known_as(status: &str, known: &Value) -> Result<Value> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/me", listener.local_addr().unwrap());
         let body = known.to_string();
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        tokio::spawn(async move {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let _ = stream.read(&mut [0; 4096]).await;
-            let _ = stream.write_all(answer.as_bytes()).await;
-        });
+        let url = format!("{}me", answering(|_| answer.into_bytes()).await);
         let endpoints = PlainEndpoints {
             authorization_url: url.clone(),
             token_url: url.clone(),

@@ -69,15 +69,7 @@ impl Web {
 
     pub(crate) fn trusting(roots: RootCertStore) -> Result<Self> {
         let has_roots = !roots.is_empty();
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_connect_timeout(Some(CONNECT_PATIENCE));
-        tcp.set_nodelay(true);
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls(roots)?)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
+        let connector = connector(HttpConnector::new(), roots, CONNECT_PATIENCE)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
@@ -131,13 +123,22 @@ pub(crate) fn native_roots() -> RootCertStore {
     roots
 }
 
-/// TLS towards whomever these authorities vouch for.
-pub(crate) fn tls(roots: RootCertStore) -> Result<ClientConfig> {
-    Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+/// Connects within `patience`, and over TLS to whomever these authorities vouch for.
+pub(crate) fn connector<R>(
+    mut tcp: HttpConnector<R>,
+    roots: RootCertStore,
+    patience: Duration,
+) -> Result<HttpsConnector<HttpConnector<R>>> {
+    tcp.enforce_http(false);
+    tcp.set_connect_timeout(Some(patience));
+    tcp.set_nodelay(true);
+    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(Error::internal)?
         .with_root_certificates(roots)
-        .with_no_client_auth())
+        .with_no_client_auth();
+    let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    Ok(connector.enable_http1().wrap_connector(tcp))
 }
 
 /// Whether a URL can name a provider, or a part of one: https, or http on this very machine.
@@ -187,15 +188,23 @@ pub(crate) mod tests {
 
     use super::*;
 
+    /// Where somebody on this machine answers so.
+    pub(crate) async fn answering(answer: impl FnOnce(&str) -> Vec<u8>) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let answer = answer(&origin);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(&answer).await;
+            }
+        });
+        Url::parse(&origin).unwrap()
+    }
+
     /// What comes of asking somebody on this machine who answers so.
     async fn asked(answer: Vec<u8>) -> Result<HttpResponse, Unanswered> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-        tokio::spawn(async move {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let _ = stream.read(&mut [0; 4096]).await;
-            let _ = stream.write_all(&answer).await;
-        });
+        let url = answering(|_| answer).await;
         let request = Request::get(url.as_str()).body(Vec::new()).unwrap();
         Web::new().unwrap().of(&url).ask(request).await
     }
