@@ -10,6 +10,11 @@ macro_rules! parsed_text {
         $visibility struct $name(Box<str>);
 
         impl $name {
+            /// One that a store has kept. It was parsed when it came in, by the rules and the Unicode of then.
+            pub fn stored(text: String) -> Self {
+                Self(text.into())
+            }
+
             /// As text.
             pub fn as_str(&self) -> &str {
                 &self.0

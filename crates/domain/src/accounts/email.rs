@@ -19,11 +19,6 @@ impl Email {
             Err(_) => Err(Error::invalid("email", "must be an address such as ada@example.org")),
         }
     }
-
-    /// An address that the store has kept.
-    pub fn stored(text: String) -> Self {
-        Self(text.into())
-    }
 }
 
 #[cfg(test)]

@@ -32,11 +32,6 @@ impl Nickname {
         }
         Ok(Self(typed.into()))
     }
-
-    /// A nickname that the store has kept.
-    pub fn stored(text: String) -> Self {
-        Self(text.into())
-    }
 }
 
 impl From<&Username> for Nickname {

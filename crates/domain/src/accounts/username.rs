@@ -52,11 +52,6 @@ impl Username {
         let typed = typed.trim();
         enforced(typed).unwrap_or_else(|| typed.to_owned())
     }
-
-    /// A name that the store has kept; it was parsed when it came in, by the Unicode of then.
-    pub fn stored(text: String) -> Self {
-        Self(text.into())
-    }
 }
 
 /// What the profile makes of a text; nothing of one that cannot be a name.

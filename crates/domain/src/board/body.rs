@@ -49,11 +49,6 @@ impl Body {
         Ok(Self(text.into()))
     }
 
-    /// One that a store has kept.
-    pub fn stored(text: String) -> Self {
-        Self(text.into())
-    }
-
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -80,12 +80,6 @@ impl Short {
             }
         }
     }
-
-    /// A short that the store has kept; it was parsed when it came in, before a later release reserved
-    /// further names.
-    pub fn stored(text: String) -> Self {
-        Self(text.into())
-    }
 }
 
 /// One letter, each as likely as the other: bytes past the last multiple of 57 are drawn again.

@@ -48,11 +48,6 @@ impl HookUrl {
         }
         Ok(Self(url.as_str().into()))
     }
-
-    /// One that a store has kept.
-    pub fn stored(text: String) -> Self {
-        Self(text.into())
-    }
 }
 
 /// How it goes with a hook.
