@@ -11,7 +11,7 @@ use lodge_domain::{
 };
 use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey};
 
-use crate::support::{Server, ask, ask_at_once, is_unavailable, key, until, wait};
+use crate::support::{Server, ask, ask_at_once, is_unavailable, key, until, wait, wait_apart};
 
 #[tokio::test]
 async fn many_calls_share_a_connection_and_each_gets_its_own_answer() {
@@ -25,10 +25,7 @@ async fn many_calls_share_a_connection_and_each_gets_its_own_answer() {
 async fn a_slow_call_holds_up_no_other() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = Arc::new(server.pool(1));
-    let slow = tokio::spawn({
-        let pool = Arc::clone(&pool);
-        async move { wait(&*pool).await }
-    });
+    let slow = wait_apart(&pool);
     until("the slow one is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
     assert_eq!(ask(&*pool, "ada").await.unwrap(), "ada");
     server.echo.leaves.add_permits(1);
@@ -73,10 +70,7 @@ async fn a_caller_that_gave_up_costs_the_server_nothing_more() {
     assert!(is_unavailable(&wait(&*pool).await), "too late");
     until("it is given up", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
 
-    let cancelled = tokio::spawn({
-        let pool = Arc::clone(&pool);
-        async move { wait(&*pool).await }
-    });
+    let cancelled = wait_apart(&pool);
     until("it is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
     cancelled.abort();
     until("it is given up", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;

@@ -17,7 +17,7 @@ use tokio::{net::TcpStream, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    Server, ask, ask_at_once, deafened, is_unavailable, key, said_by, until, wait,
+    Server, ask, ask_at_once, deafened, is_unavailable, key, said_by, until, wait, wait_apart,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -89,12 +89,7 @@ async fn past_its_bounds_a_pool_refuses_at_once() {
     let server = Server::start(ServerOptions::new(key()));
     let options = PoolOptions { in_flight_max: 2, waiting_max: 1, ..server.pool_options(1) };
     let pool = Arc::new(Pool::start(options));
-    let calls: Vec<_> = (0..3)
-        .map(|_| {
-            let pool = Arc::clone(&pool);
-            tokio::spawn(async move { wait(&*pool).await })
-        })
-        .collect();
+    let calls: Vec<_> = (0..3).map(|_| wait_apart(&pool)).collect();
     until("two are under way", || server.echo.under_way.load(Ordering::SeqCst) == 2).await;
     assert!(is_unavailable(&ask(&*pool, "ada").await));
     server.echo.leaves.add_permits(3);
@@ -139,12 +134,7 @@ async fn twenty_times_as_many_failures_as_places_take_none_away() {
     until("nothing is under way", || server.echo.under_way.load(Ordering::SeqCst) == 0).await;
     assert_eq!(pool.connected(), PLACES / 2);
     server.echo.leaves.add_permits(PLACES);
-    let calls: Vec<_> = (0..PLACES)
-        .map(|_| {
-            let pool = Arc::clone(&pool);
-            tokio::spawn(async move { wait(&*pool).await })
-        })
-        .collect();
+    let calls: Vec<_> = (0..PLACES).map(|_| wait_apart(&pool)).collect();
     for call in calls {
         assert!(call.await.unwrap().is_ok(), "every place is there");
     }

@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::{Server, ask, is_unavailable, key, until, wait};
+use crate::support::{Server, ask, is_unavailable, key, until, wait_apart};
 
 #[tokio::test]
 async fn a_pool_works_again_by_itself_after_a_crash() {
@@ -36,10 +36,7 @@ async fn a_pool_works_again_by_itself_after_a_crash() {
 async fn a_server_that_stops_answers_what_it_was_asked() {
     let server = Server::start(ServerOptions::new(key()));
     let pool = Arc::new(server.pool(1));
-    let asked = tokio::spawn({
-        let pool = Arc::clone(&pool);
-        async move { wait(&*pool).await }
-    });
+    let asked = wait_apart(&pool);
     until("it is under way", || server.echo.under_way.load(Ordering::SeqCst) == 1).await;
     server.begin_to_stop();
     server.echo.leaves.add_permits(1);

@@ -233,6 +233,12 @@ pub(crate) async fn wait(backend: &dyn Backend) -> Result<Reply> {
     backend.call(Call::Who(SessionDigest::of("session"))).await
 }
 
+/// The same in a task of its own.
+pub(crate) fn wait_apart(pool: &Arc<Pool>) -> JoinHandle<Result<Reply>> {
+    let pool = Arc::clone(pool);
+    tokio::spawn(async move { wait(&*pool).await })
+}
+
 /// Waits for something that must come true within ten seconds.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
