@@ -10,17 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::{
     accounts::app::AccountsApp,
     answers::private,
-    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::errors::FormErrors,
-    request::{self, Asked},
+    request::{Asked, FormBody},
 };
 
 /// A field as far as it is typed.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Typed {
+pub(super) struct Typed {
     field: String,
     value: String,
     /// The name that a password is for.
@@ -37,14 +36,13 @@ struct Said {
 pub(super) async fn check(
     State(app): State<AccountsApp>,
     asked: Asked,
-    Whole(body): Whole,
+    FormBody(typed): FormBody<Typed>,
 ) -> HttpResult {
     limits::take(app.checks.as_ref(), asked.client)?;
-    let typed: Typed = request::form(&body)?;
     let problem = match looked_at(&app, typed).await {
         Ok(()) => None,
         Err(error @ (Error::Invalid { .. } | Error::Conflict(_))) => {
-            let (errors, _) = FormErrors::from_error(error, "username");
+            let errors = FormErrors::of_refusal(error, "username")?;
             errors.fields.into_iter().next().map(|(_, text)| text)
         }
         Err(error) => return Err(error.into()),
