@@ -12,6 +12,7 @@ mod imports;
 mod mutations;
 mod nightly;
 mod process;
+mod results;
 mod system;
 mod test;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    results::Counted,
+    record::Counted,
     rows::{Promise, Writes},
     workload::{EDIT, KNOWN, MAKE, NEW, REPEAT},
 };

@@ -5,13 +5,17 @@
 mod check;
 mod fault;
 mod judge;
-mod results;
+mod record;
 mod rows;
 mod run;
 mod table;
 mod workload;
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
@@ -19,11 +23,11 @@ use lodge_testbed::{Cluster, Kind, Member};
 use rand::{SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 use self::{
-    results::{Record, Results},
+    record::Record,
     rows::{FIXED, ROTATING, ROWS, Row},
 };
 use crate::{
-    cluster, process,
+    cluster, process, results,
     system::{self, FOR_CLUSTERS},
 };
 
@@ -47,26 +51,24 @@ pub(crate) struct Options {
 
 /// Runs the rows on a cluster of their own.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let results = Results::at(process::root().join("target/faults/results.jsonl"));
-    let commit = process::commit()?;
-    // Two trees that differ from a commit may differ from each other.
-    ensure!(!(options.resume && commit.ends_with('+')), "--resume needs a clean work tree");
-    let runs = runs(options, &results, &commit)?;
+    let file = results::file("faults");
+    let commit = results::commit(options.resume)?;
+    let runs = runs(options, &file, &commit)?;
     if runs.is_empty() {
-        return write_table(&results);
+        return write_table(&file);
     }
     system::provide(FOR_CLUSTERS)?;
     let lodge = match &options.lodge {
         Some(lodge) => lodge.canonicalize()?,
         None => cluster::built_lodge()?,
     };
-    let kept = options.lodge.is_none().then_some(&results);
+    let kept = options.lodge.is_none().then_some(file.as_path());
     cluster::with_own(lodge, |cluster| run_on(cluster, &runs, &commit, kept))
 }
 
 /// The rows with their seeds, but those that this commit has passed already.
-fn runs(options: &Options, results: &Results, commit: &str) -> Result<Vec<(&'static Row, u64)>> {
-    let done = if options.resume { results.read()? } else { Vec::new() };
+fn runs(options: &Options, file: &Path, commit: &str) -> Result<Vec<(&'static Row, u64)>> {
+    let done: Vec<Record> = if options.resume { results::read(file)? } else { Vec::new() };
     let is_done = |row: &Row, seed: u64| {
         done.iter().any(|kept| {
             kept.broken.is_empty()
@@ -81,15 +83,15 @@ fn runs(options: &Options, results: &Results, commit: &str) -> Result<Vec<(&'sta
     Ok(left)
 }
 
-fn write_table(results: &Results) -> Result<()> {
-    table::write(&process::root().join("docs/failure-modes.md"), &results.read()?)
+fn write_table(file: &Path) -> Result<()> {
+    table::write(&process::root().join("docs/failure-modes.md"), &results::read(file)?)
 }
 
 fn run_on(
     cluster: &Cluster,
     runs: &[(&'static Row, u64)],
     commit: &str,
-    results: Option<&Results>,
+    file: Option<&Path>,
 ) -> Result<()> {
     let mut broken = Vec::new();
     for runs in runs.chunk_by(|(one, _), (next, _)| one.deployment == next.deployment) {
@@ -102,9 +104,9 @@ fn run_on(
             if record.as_ref().is_none_or(|record| !record.broken.is_empty()) {
                 broken.push(row.name);
             }
-            if let (Some(record), Some(results)) = (&record, results) {
-                results.keep(record)?;
-                write_table(results)?;
+            if let (Some(record), Some(file)) = (record, file) {
+                results::keep(file, record, Record::replaces)?;
+                write_table(file)?;
             }
         }
     }

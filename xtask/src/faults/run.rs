@@ -14,7 +14,7 @@ use super::{
     check,
     fault::Scene,
     judge,
-    results::{Counted, Record},
+    record::{Counted, Record},
     rows::Row,
     workload::{Common, Workload},
 };

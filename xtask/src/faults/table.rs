@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, path::Path};
 use anyhow::{Context as _, Result};
 
 use super::{
-    results::Record,
+    record::Record,
     rows::{ROWS, Row},
     workload::{EDIT, KNOWN, MAKE, NEW, REPEAT},
 };

@@ -1,17 +1,16 @@
 //! `cargo xtask nightly`: what takes hours because it repeats for depth.
 
-mod results;
 mod table;
 
-use std::{env, process::Command, time::Instant};
+use std::{env, path::Path, process::Command, time::Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use lodge_testbed::{DEPTH, NIGHTLY};
+use serde::{Deserialize, Serialize};
 
-use self::results::{Record, Results};
 use crate::{
-    process,
+    process, results,
     system::{self, FOR_CLUSTERS, FOR_NIGHTLY, FOR_TESTS},
 };
 
@@ -70,12 +69,21 @@ const STEPS: [Step; 5] = [
     },
 ];
 
+/// The last run of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    step: String,
+    commit: String,
+    /// The day on which it began, UTC.
+    day: String,
+    took_s: u64,
+    has_passed: bool,
+}
+
 /// Runs the steps, each to its end, and keeps the result of each at once.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let results = Results::at(process::root().join("target/nightly/results.jsonl"));
-    let commit = process::commit()?;
-    // Two trees that differ from a commit may differ from each other.
-    ensure!(!(options.resume && commit.ends_with('+')), "--resume needs a clean work tree");
+    let file = results::file("nightly");
+    let commit = results::commit(options.resume)?;
     system::provide(FOR_TESTS)?;
     system::provide(FOR_CLUSTERS)?;
     system::provide(FOR_NIGHTLY)?;
@@ -85,7 +93,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if !options.only.is_empty() && !options.only.iter().any(|only| only == step.name) {
             continue;
         }
-        if options.resume && results.has_passed(step.name, &commit)? {
+        if options.resume && has_passed(&file, step.name, &commit)? {
             println!("── {}: passed on {commit} before", step.name);
             continue;
         }
@@ -93,11 +101,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if !record.has_passed {
             failed.push(step.name);
         }
-        results.keep(record)?;
-        table::write(&process::root().join("docs/nightly.md"), &STEPS, &results.read()?)?;
+        results::keep(&file, record, Record::replaces)?;
+        table::write(&process::root().join("docs/nightly.md"), &STEPS, &results::read(&file)?)?;
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
+}
+
+/// Whether the last run of a step was on this commit, and passed.
+fn has_passed(file: &Path, step: &str, commit: &str) -> Result<bool> {
+    let is_it = |kept: &Record| kept.step == step && kept.commit == commit && kept.has_passed;
+    Ok(results::read(file)?.iter().any(is_it))
+}
+
+impl Record {
+    /// Whether this is a later run of the same step.
+    fn replaces(&self, kept: &Self) -> bool {
+        self.step == kept.step
+    }
 }
 
 impl Step {
@@ -119,5 +140,37 @@ impl Step {
             took_s: began.elapsed().as_secs(),
             has_passed: status.success(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_step_is_left_out_where_its_last_run_passed_on_the_commit() {
+        let folder = std::env::temp_dir().join(format!("nightly-{}", std::process::id()));
+        let file = folder.join("results.jsonl");
+        let has_passed = |step, commit| has_passed(&file, step, commit).unwrap();
+        let record = |step: &str, commit: &str, has_passed| Record {
+            step: step.to_owned(),
+            commit: commit.to_owned(),
+            day: "2026-01-01".to_owned(),
+            took_s: 7,
+            has_passed,
+        };
+        let keep = |record| results::keep(&file, record, Record::replaces).unwrap();
+        assert!(!has_passed("fuzz", "a"));
+        keep(record("fuzz", "a", true));
+        keep(record("faults", "a", false));
+        assert!(has_passed("fuzz", "a"));
+        assert!(!has_passed("fuzz", "b"));
+        assert!(!has_passed("faults", "a"));
+        keep(record("fuzz", "b", false));
+        assert_eq!(results::read::<Record>(&file).unwrap().len(), 2);
+        assert!(!has_passed("fuzz", "a"));
+        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::Result;
 
-use super::{Step, results::Record};
+use super::{Record, Step};
 
 const HEAD: &str = "\
 # Nightly
