@@ -1,12 +1,19 @@
 //! Running other programs.
 
 use std::{
+    ffi::OsStr,
+    iter,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long a program may take to end before it is killed.
+const LAST: Duration = Duration::from_secs(15);
 
 /// The workspace's folder.
 pub(crate) fn root() -> PathBuf {
@@ -23,26 +30,30 @@ pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)
         .current_dir(root())
         .status();
     let status = status.with_context(|| format!("{program} cannot be run"))?;
-    if !status.success() {
-        bail!("{program} {} failed", arguments.join(" "));
-    }
+    ensure!(status.success(), "{program} {} failed", arguments.join(" "));
     println!("── done in {} s", began.elapsed().as_secs());
     Ok(())
 }
 
-/// Runs a program and returns what it printed.
+/// Runs a program in the workspace's folder and returns what it printed.
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Result<String> {
-    let output =
-        command(program).args(arguments).current_dir(root()).stderr(Stdio::inherit()).output();
-    let output = output.with_context(|| format!("{program} cannot be run"))?;
-    if !output.status.success() {
-        bail!(
-            "{program} {} failed: {}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&output.stdout)
-        );
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    printed(command(program).args(arguments).current_dir(root()))
+}
+
+/// Runs a command and returns what it printed.
+pub(crate) fn printed(command: &mut Command) -> Result<String> {
+    let name = line(command);
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("{name} cannot be run"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(output.status.success(), "{name} failed: {text}");
+    Ok(text)
+}
+
+/// A command as it would be typed.
+fn line(command: &Command) -> String {
+    let words = iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
 /// The last commit that changed anything but documents, with a plus if the work tree differs from it.
@@ -70,46 +81,67 @@ fn command(program: &str) -> Command {
 }
 
 /// A program that runs until this is dropped.
-pub(crate) struct Running(Child);
+pub(crate) struct Running {
+    child: Child,
+    name: String,
+}
 
 impl Running {
     /// Starts it.
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
-        let name = format!("{command:?}");
-        Ok(Self(command.spawn().with_context(|| format!("{name} cannot be started"))?))
+        let name = line(command);
+        let child = command.spawn().with_context(|| format!("{name} cannot be started"))?;
+        Ok(Self { child, name })
     }
 
     /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
-        self.0.id()
+        self.child.id()
     }
 
-    /// Asks it to end, and waits at most `patience`.
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// Waits until it ends by itself, at most `patience`, and fails unless it ends well.
+    pub(crate) fn succeed(mut self, patience: Duration) -> Result<()> {
+        let status = self.end(patience)?;
+        ensure!(status.success(), "{} did not end well: {status}", self.name);
+        Ok(())
+    }
+
+    /// Asks it to end, waits at most `patience`, and fails unless it ends well.
     pub(crate) fn terminate(mut self, patience: Duration) -> Result<()> {
-        self.ask_to_end(patience)
+        self.ask_to_end()?;
+        self.succeed(patience)
     }
 
-    fn ask_to_end(&mut self, patience: Duration) -> Result<()> {
-        output("kill", &["-TERM", &self.pid().to_string()])?;
-        let deadline = Instant::now() + patience;
-        while self.0.try_wait()?.is_none() {
-            if Instant::now() > deadline {
-                bail!("process {} did not end in {patience:?}", self.pid());
-            }
-            std::thread::sleep(Duration::from_millis(10));
+    fn ask_to_end(&mut self) -> Result<()> {
+        if !self.has_ended()? {
+            kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         }
         Ok(())
+    }
+
+    fn end(&mut self, patience: Duration) -> Result<ExitStatus> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            ensure!(Instant::now() < deadline, "{} did not end in {patience:?}", self.name);
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         // Asked first: a master that is killed leaves its workers behind, and they keep its port.
-        if matches!(self.0.try_wait(), Ok(None))
-            && self.ask_to_end(Duration::from_secs(15)).is_err()
-        {
-            let _ = self.0.kill();
+        if self.ask_to_end().and_then(|()| self.end(LAST)).is_err() {
+            let _ = self.child.kill();
         }
-        let _ = self.0.wait();
+        let _ = self.child.wait();
     }
 }
