@@ -72,7 +72,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test(options) => test::run(&options),
         Command::Nightly(options) => nightly::run(&options),
         Command::Imports => imports::run(),
-        Command::Bench(bench) => bench::run(&bench),
+        Command::Bench(bench) => bench::run(bench),
         Command::Cluster(command) => cluster::run(&command),
         Command::Faults(options) => faults::run(&options),
         Command::Mutations => mutations::run(),

@@ -1,20 +1,73 @@
-//! How often and how long most benches run.
+//! How often and how long a bench runs, and which of its parts.
 
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Alternating runs of each server.
-    #[arg(long, default_value_t = 5)]
-    pub(super) runs: usize,
-    /// Seconds a run.
-    #[arg(long, default_value_t = 8)]
+    /// Runs of each; they alternate where two servers are compared.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) runs: u32,
+    /// Seconds of each run.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) seconds: u32,
-    /// Links in the memory measurement.
-    #[arg(long, default_value_t = 1_000_000)]
-    pub(super) links: u32,
-    /// Only the part of this name: for links hot, random, open-loop, creation, clicks, memory, overload,
-    /// seeds; for the cluster hot, paths, creation, stampede, drain.
+    /// To see that it works: one short run of each on little data. Its figures mean nothing.
     #[arg(long)]
-    pub(super) only: Option<String>,
+    pub(super) quick: bool,
+    /// Only these parts, with commas between.
+    #[arg(long, value_delimiter = ',', value_name = "PART")]
+    only: Vec<String>,
+}
+
+/// A part of a bench, by its name.
+pub(super) type Part<'a> = (&'a str, &'a dyn Fn() -> Result<()>);
+
+impl Options {
+    /// Makes the runs few and short if they are to be quick; returns whether they are.
+    pub(super) fn settle(&mut self) -> bool {
+        if self.quick {
+            (self.runs, self.seconds) = (1, 2);
+        }
+        self.quick
+    }
+
+    /// So many, or those of a quick run.
+    pub(super) fn or_quick<T>(&self, many: T, quick: T) -> T {
+        if self.quick { quick } else { many }
+    }
+
+    /// What each run comes to; runs are counted from 1.
+    pub(super) fn each_run<T>(&self, run: impl FnMut(u32) -> Result<T>) -> Result<Vec<T>> {
+        (1..=self.runs).map(run).collect()
+    }
+
+    /// Runs every part, or those that are asked for; the others also when one fails.
+    pub(super) fn run(&self, parts: &[Part<'_>]) -> Result<()> {
+        let is_part = |only: &&String| parts.iter().any(|(name, _)| name == only);
+        if let Some(only) = self.only.iter().find(|only| !is_part(only)) {
+            let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
+            bail!("there is no part {only}; there are {}", names.join(", "));
+        }
+        let is_wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|o| o == name);
+        let mut failed = Vec::new();
+        for (name, part) in parts.iter().filter(|(name, _)| is_wanted(name)) {
+            println!("\n## {name}");
+            let began = Instant::now();
+            if let Err(error) = part() {
+                eprintln!("the part {name}: {error:?}");
+                failed.push(*name);
+            }
+            println!("\n({name}: {:.0} s)", began.elapsed().as_secs_f64());
+        }
+        ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+        Ok(())
+    }
+
+    /// Fails where a bar is not kept; in a quick run none is looked at.
+    pub(super) fn bar(&self, bar: &str, is_kept: bool) -> Result<()> {
+        ensure!(self.quick || is_kept, "the bar is not kept: {bar}");
+        Ok(())
+    }
 }

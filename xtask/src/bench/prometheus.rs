@@ -1,9 +1,15 @@
-//! Latency histograms as processes tell them to Prometheus, in its text format.
+//! Metrics as processes tell them to Prometheus, in its text format.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Add as _};
 
 /// What the name of each line of a histogram ends with.
 const BUCKET: &str = "_bucket";
+
+/// The sum of the metrics whose lines begin so; nothing if there are none.
+pub(crate) fn sum(metrics: &str, line_start: &str) -> Option<f64> {
+    let lines = metrics.lines().filter(|line| line.starts_with(line_start));
+    lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).reduce(f64::add)
+}
 
 /// Histograms by name, whatever their labels.
 #[derive(Debug, Default, Clone)]

@@ -6,6 +6,9 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
+/// The name of a script's file.
+pub(crate) const SCRIPT: &str = "script.lua";
+
 /// What a run of wrk came to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {

@@ -1,36 +1,14 @@
 //! `GET /api/me` with tokens.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
+use anyhow::Result;
+
+use super::{AccountsOptions, start, with_seeded};
+use crate::bench::{
+    figures::{columns, median, table},
+    lodge::{Lodge, Scratch, local},
+    nginx::{self, Beside, Nginx},
+    tiers::Tiers,
 };
-
-use anyhow::{Result, ensure};
-
-use super::{
-    AccountsOptions,
-    seeded::{self, Seeded},
-    settings, start,
-};
-use crate::{
-    bench::{
-        beside::{self, Beside},
-        links::{load, number, script, wait_until},
-        median,
-        servers::{self, LODGE, Scratch},
-    },
-    process::Running,
-};
-
-/// Where the accounts tier listens.
-const WIRE: &str = "127.0.0.1:18071";
-
-/// Connections of the load generator in an open loop.
-const CONNECTIONS: &str = "64";
-
-/// Connections that sign in: more than hash, fewer than may wait.
-const SIGN_IN_CONNECTIONS: &str = "16";
 
 /// How many have signed in.
 const SIGNED_IN: &str =
@@ -38,7 +16,7 @@ const SIGNED_IN: &str =
 
 /// Picks one of the tokens at random; the same for both servers. Requests are made before the start, so
 /// that wrk spends little on them.
-pub(in crate::bench) const TOKENS: &str = "local requests = {}\n\
+const TOKENS: &str = "local requests = {}\n\
     function init(args)\n\
       math.randomseed(os.time())\n\
       for token in io.lines('TOKENS') do\n\
@@ -51,26 +29,26 @@ pub(in crate::bench) const TOKENS: &str = "local requests = {}\n\
 
 /// One process at 4,000/s, and two at 2,000/s.
 pub(super) fn open_loop(options: &AccountsOptions) -> Result<()> {
-    let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
-    println!(
-        "\n| GET /api/me, open loop, {} sessions | p50, ms | p99, ms (bar 4) | runs' p99 | from memory |",
-        options.sessions
-    );
-    println!("| --- | --- | --- | --- | --- |");
-    {
-        let _lodge = start(&scratch, &seeded)?;
-        row(options, "one process, 4,000/s", &reads(options, &scratch, &seeded, "4000")?)?;
-    }
-    let _tiers = start_tiers(&scratch, &seeded.data)?;
-    row(options, "two processes, 2,000/s", &reads(options, &scratch, &seeded, "2000")?)
+    table([
+        &format!("GET /api/me, open loop, {} sessions", options.sessions),
+        "p50, ms",
+        "p99, ms (bar 4)",
+        "runs' p99",
+        "from memory",
+    ]);
+    let one = start(options)?;
+    row(options, "one process, 4,000/s", &one, 4_000)?;
+    one.terminate()?;
+    let lodge = with_seeded(options)?;
+    let web = Lodge::new(&Scratch::new()?).with("LODGE_APPS", "accounts");
+    let tiers = Tiers::start(lodge.at(local(18_071), local(18_091)), web)?;
+    row(options, "two processes, 2,000/s", &tiers.web, 2_000)
 }
 
-/// One row of a process's whole life.
-fn row(options: &AccountsOptions, name: &str, runs: &[[f64; 2]]) -> Result<()> {
-    let p99: Vec<f64> = runs.iter().map(|run| run[1]).collect();
-    let p50: Vec<f64> = runs.iter().map(|run| run[0]).collect();
-    let count =
-        |name: &str| servers::counter(&format!("lodge_accounts_cache_{name}_seconds_count"));
+/// One row of a process's whole life; each run draws other sessions.
+fn row(options: &AccountsOptions, name: &str, lodge: &Lodge, rate: u32) -> Result<()> {
+    let [p50, p99] = columns(&options.common.each_run(|run| read(options, lodge, rate, run))?);
+    let count = |name: &str| lodge.counter(&format!("lodge_accounts_cache_{name}_seconds_count"));
     let (hits, misses) = (count("hit").unwrap_or_default(), count("miss")?);
     println!(
         "| {name} | {:.2} | {:.2} | {p99:.2?} | {hits} of {} |",
@@ -78,122 +56,78 @@ fn row(options: &AccountsOptions, name: &str, runs: &[[f64; 2]]) -> Result<()> {
         median(&p99),
         hits + misses
     );
-    options.bar("p99 < 4 ms", median(&p99) < 4.0)
+    options.common.bar("p99 < 4 ms", median(&p99) < 4.0)
 }
 
-/// The p50 and p99 of each run, in ms.
-fn reads(
-    options: &AccountsOptions,
-    scratch: &Scratch,
-    seeded: &Seeded,
-    rate: &str,
-) -> Result<Vec<[f64; 2]>> {
-    (0..options.runs).map(|run| read(options, scratch, seeded, rate, run)).collect()
+/// The p50 and p99 of a run, in ms.
+fn read(options: &AccountsOptions, lodge: &Lodge, rate: u32, seed: u32) -> Result<[f64; 2]> {
+    let seconds = options.common.seconds;
+    lodge
+        .load(&format!(
+            "accounts-get --tokens tokens --rate {rate} --connections 64 --seed {seed} --duration {seconds}s"
+        ))?
+        .without_errors("/total/all")?
+        .numbers(["/total/all/latency_ms/median", "/total/all/latency_ms/p99"])
 }
 
-/// One run; each draws other sessions.
-fn read(
-    options: &AccountsOptions,
-    scratch: &Scratch,
-    seeded: &Seeded,
-    rate: &str,
-    run: usize,
-) -> Result<[f64; 2]> {
-    let (tokens, run) = (seeded.tokens.display().to_string(), (run + 1).to_string());
-    let get = ["accounts-get", "--tokens", &tokens, "--rate", rate, "--connections", CONNECTIONS];
-    let get = [&get[..], &["--seed", &run]].concat();
-    let report = load(scratch, &options.of_load(), &get)?;
-    ensure!(number(&report, "/total/all/errors")? == 0.0, "errors: {}", report["total"]["all"]);
-    Ok([
-        number(&report, "/total/all/latency_ms/median")?,
-        number(&report, "/total/all/latency_ms/p99")?,
-    ])
-}
-
-/// A process that keeps the accounts and one that answers the public.
-fn start_tiers(scratch: &Scratch, data: &Path) -> Result<[Running; 2]> {
-    let key = scratch.path("key");
-    fs::write(&key, [7; 32])?;
-    let mut settings = settings();
-    settings.push(("LODGE_ACCOUNTS_KEY_FILE", key.display().to_string()));
-    let accounts = servers::start_accounts(data, WIRE, &settings)?;
-    settings.push(("LODGE_ROLES", "web".to_owned()));
-    settings.push(("LODGE_ACCOUNTS_SERVERS", WIRE.to_owned()));
-    settings.push(("LODGE_ACCOUNTS_PICTURES", scratch.path("pictures").display().to_string()));
-    let web = servers::start_lodge_with(scratch, "web", &settings)?;
-    wait_until("the two tiers answer", || {
-        servers::get(LODGE, "/api/users/nobody").is_ok_and(|answer| answer.contains(" 404 "))
-    })?;
-    // The one that asks ends first.
-    Ok([web, accounts])
+/// A script for wrk that reads with the tokens in the folder of a Lodge.
+pub(in crate::bench) fn script(lodge: &Lodge) -> String {
+    TOKENS.replace("TOKENS", &lodge.path("tokens"))
 }
 
 /// As many reads as nginx and Lodge can answer.
 pub(super) fn saturation(options: &AccountsOptions) -> Result<()> {
-    let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
-    let nginx = servers::start_nginx_with(&scratch, "return 200")?;
-    let lodge = start(&scratch, &seeded)?;
-    let script = script(&scratch, &TOKENS.replace("TOKENS", &seeded.tokens.display().to_string()))?;
-    let beside = beside::alternate(&nginx, &lodge, &options.of_load(), Some(&script), "/api/me")?;
-    println!(
-        "\n| GET /api/me, wrk -t2 -c100, {} sessions at random | a second | µs CPU each |",
-        options.sessions
-    );
-    println!("| --- | --- | --- |");
+    let scratch = Scratch::new()?;
+    let nginx = Nginx::start(&scratch, "return 200")?;
+    let lodge = start(options)?;
+    let script = script(&lodge);
+    let beside = nginx::alternate(&nginx, &lodge, &options.common, Some(&script), "/api/me")?;
+    table([
+        &format!("GET /api/me, wrk -t2 -c100, {} sessions at random", options.sessions),
+        "a second",
+        "µs CPU each",
+    ]);
     let Beside { lodge, nginx } = &beside;
     for (name, side) in [("Lodge", lodge), ("nginx, `return 200`", nginx)] {
         println!("| {name} | {:.0} | {:.2} |", median(&side.per_second), median(&side.cpu_us));
     }
     let ratios = beside.ratios();
     println!("| ratio (bar 0.25) | {:.3}; runs {ratios:.3?} | |", median(&ratios));
-    options.bar("a quarter of nginx", median(&ratios) >= 0.25)
+    options.common.bar("a quarter of nginx", median(&ratios) >= 0.25)
 }
 
-/// Reads at 4,000/s while nobody signs in, and while as many do as can.
+/// Reads at 4,000/s while nobody signs in, and while as many do as can, on more connections than hash and
+/// fewer than may wait.
 pub(super) fn busy(options: &AccountsOptions) -> Result<()> {
-    let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
-    let _lodge = start(&scratch, &seeded)?;
+    let mut lodge = start(options)?;
+    let sign_in = format!("accounts-sign-in --users {} --connections 16", options.users);
     let (mut idle, mut busy, mut signed_in) = (vec![], vec![], vec![]);
-    for run in 0..options.runs {
-        idle.push(read(options, &scratch, &seeded, "4000", 2 * run)?);
-        let sign_ins = start_sign_ins(options)?;
-        let before = servers::counter(SIGNED_IN)?;
-        busy.push(read(options, &scratch, &seeded, "4000", 2 * run + 1)?);
-        signed_in.push((servers::counter(SIGNED_IN)? - before) / u64::from(options.seconds));
+    for run in 0..options.common.runs {
+        idle.push(read(options, &lodge, 4_000, 2 * run + 1)?);
+        let before = lodge.counter(SIGNED_IN).unwrap_or_default();
+        let sign_ins = lodge.start_load(&sign_in)?;
+        lodge.wait_until("somebody signs in", |lodge| {
+            lodge.counter(SIGNED_IN).is_ok_and(|count| count > before)
+        })?;
+        let before = lodge.counter(SIGNED_IN)?;
+        busy.push(read(options, &lodge, 4_000, 2 * run + 2)?);
+        let meanwhile = lodge.counter(SIGNED_IN)? - before;
+        signed_in.push(meanwhile / u64::from(options.common.seconds));
         drop(sign_ins);
     }
-    println!("\n| GET /api/me, 4,000/s, open loop | p50, ms | p99, ms | runs' p99 |");
-    println!("| --- | --- | --- | --- |");
-    let of = |runs: &[[f64; 2]], column: usize| -> Vec<f64> {
-        runs.iter().map(|run| run[column]).collect()
-    };
+    table(["GET /api/me, 4,000/s, open loop", "p50, ms", "p99, ms", "runs' p99"]);
+    let mut medians = Vec::new();
     for (name, runs) in [("nobody signs in", &idle), ("sign-ins on 16 connections", &busy)] {
-        let (p50, p99) = (of(runs, 0), of(runs, 1));
+        let [p50, p99] = columns(runs);
         println!("| {name} | {:.2} | {:.2} | {p99:.2?} |", median(&p50), median(&p99));
+        medians.push(median(&p99));
     }
     println!("meanwhile {signed_in:?} signed in a second");
-    let p99 = |runs: &[[f64; 2]]| median(&of(runs, 1));
-    let (times, more) = (p99(&busy) / p99(&idle), p99(&busy) - p99(&idle));
+    let (times, more) = (medians[1] / medians[0], medians[1] - medians[0]);
     println!(
         "p99 {times:.2} times that of idle, {more:.2} ms more (bar: twice, or less than 2 ms more)"
     );
-    options
-        .bar("at least 85 sign in a second meanwhile", signed_in.iter().all(|&many| many >= 85))?;
-    options.bar("p99 beside sign-ins", times <= 2.0 || more < 2.0)
-}
-
-/// As many sign-ins as can be, until this is dropped.
-fn start_sign_ins(options: &AccountsOptions) -> Result<Running> {
-    let (users, url) = (options.users.to_string(), format!("http://{LODGE}"));
-    let mut command = Command::new(servers::lodge_binary());
-    command
-        .args(["load", "accounts-sign-in", "--url", &url, "--users", &users])
-        .args(["--connections", SIGN_IN_CONNECTIONS, "--duration", "1h"])
-        .stdout(Stdio::null());
-    let running = Running::start(&mut command)?;
-    let before = servers::counter(SIGNED_IN).unwrap_or_default();
-    wait_until("somebody signs in", || {
-        servers::counter(SIGNED_IN).is_ok_and(|count| count > before)
-    })?;
-    Ok(running)
+    let enough = signed_in.iter().all(|&many| many >= 85);
+    options.common.bar("at least 85 sign in a second meanwhile", enough)?;
+    options.common.bar("p99 beside sign-ins", times <= 2.0 || more < 2.0)
 }

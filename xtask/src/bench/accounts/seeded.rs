@@ -5,54 +5,37 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, Result};
 
 use super::AccountsOptions;
-use crate::{bench::servers, process};
+use crate::{
+    bench::lodge::{Lodge, binary},
+    process,
+};
 
-/// A data folder, and the tokens of its sessions.
-pub(super) struct Seeded {
-    pub(super) data: PathBuf,
-    pub(super) tokens: PathBuf,
-    /// What was said when it was made, its size among it.
-    pub(super) said: String,
-}
+/// What was said of the folder when it was made, its size among it.
+const SAID: &str = "said.txt";
 
-/// The folder of this size; made if it is not there. What was broken off is made anew. Remove
-/// `target/bench` after some weeks: sessions last 30 days.
-pub(super) fn folder(options: &AccountsOptions) -> Result<Seeded> {
+/// The folder of this size, with the data folder `data` and the sessions' tokens in `tokens`; made if it is not
+/// there. What was broken off is made anew. Remove `target/bench` after some weeks: sessions last 30 days.
+pub(super) fn folder(options: &AccountsOptions) -> Result<PathBuf> {
     let name = format!("accounts-{}-{}", options.users, options.sessions);
     let folder = process::root().join("target/bench").join(name);
-    let (data, tokens) = (folder.join("data"), folder.join("tokens"));
-    let note = folder.join("said.txt");
-    if let Ok(said) = fs::read_to_string(&note) {
-        return Ok(Seeded { data, tokens, said });
+    let note = folder.join(SAID);
+    if note.exists() {
+        return Ok(folder);
     }
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
     fs::create_dir_all(&folder)?;
     println!("making {} accounts in {}", options.users, folder.display());
-    let said = process::output(
-        &servers::lodge_binary().display().to_string(),
-        &[
-            "load",
-            "accounts-seed",
-            "--users",
-            &options.users.to_string(),
-            "--sessions",
-            &options.sessions.to_string(),
-            "--tokens",
-            &tokens.display().to_string(),
-            "--data",
-            &data.display().to_string(),
-        ],
-    )?;
-    fs::write(&note, &said).with_context(|| format!("{} cannot be written", note.display()))?;
-    Ok(Seeded { data, tokens, said })
+    let said = Lodge::of(&binary(), folder.clone()).seed(options.users, options.sessions)?;
+    fs::write(&note, said).with_context(|| format!("{} cannot be written", note.display()))?;
+    Ok(folder)
 }
 
 /// Bytes on disk, as they were when the folder was made.
 pub(super) fn size(options: &AccountsOptions) -> Result<()> {
-    let seeded = folder(options)?;
+    let said = fs::read_to_string(folder(options)?.join(SAID))?;
     println!("the folder, when it was made (a seed's estimate: 220 bytes for each account):");
-    print!("{}", seeded.said);
+    print!("{said}");
     Ok(())
 }

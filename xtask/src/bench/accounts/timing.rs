@@ -1,24 +1,19 @@
 //! What a sign-in tells by its time: where in the table a name stands, and what kind of account it is.
 
-use std::{fmt::Write as _, fs, time::Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use lodge_load::{SEED_PASSWORD, seeded_name};
 use rand::seq::SliceRandom;
 use serde_json::json;
 
-use super::{
-    AccountsOptions,
-    seeded::{self, Seeded},
-    start,
-};
+use super::{AccountsOptions, start};
 use crate::{
     bench::{
-        median,
-        servers::{self, LODGE, Scratch},
+        figures::{median, range, table},
+        lodge::Lodge,
     },
     http::Http,
-    process,
 };
 
 /// Nobody's.
@@ -39,18 +34,18 @@ struct Kind {
 }
 
 /// Sends a name and a password; the status of what is answered, when all of it is here.
-fn post(http: &Http, path: &str, username: &str, password: &str) -> Result<u16> {
+fn post(lodge: &Lodge, http: &Http, path: &str, username: &str, password: &str) -> Result<u16> {
     let body = json!({ "username": username, "password": password });
-    let answer = http.send_json("POST", LODGE.parse()?, path, &[], &body);
+    let answer = http.send_json("POST", lodge.address(), path, &[], &body);
     Ok(answer.with_context(|| format!("no answer to {username} at {path}"))?.status)
 }
 
 /// Sign-ins of every kind in turn, in another order each time, on one connection; the times of each kind,
 /// in ms.
-fn interleaved(kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>>> {
+fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>>> {
     let http = Http::keeping();
     // Connects, before the clock is looked at.
-    http.send("GET", LODGE.parse()?, "/login").context("no answer")?;
+    http.send("GET", lodge.address(), "/login").context("no answer")?;
     let mut times = vec![Vec::new(); kinds.len()];
     let mut order: Vec<usize> = (0..kinds.len()).collect();
     for number in 0..usize::try_from(tries)? {
@@ -58,7 +53,8 @@ fn interleaved(kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>>> {
         for &kind in &order {
             let Kind { what, names, password, status } = &kinds[kind];
             let began = Instant::now();
-            let answered = post(&http, "/api/session", &names[number % names.len()], password)?;
+            let name = &names[number % names.len()];
+            let answered = post(lodge, &http, "/api/session", name, password)?;
             times[kind].push(began.elapsed().as_secs_f64() * 1e3);
             ensure!(answered == *status, "{what}: {answered}");
         }
@@ -69,8 +65,7 @@ fn interleaved(kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>>> {
 /// The first, the middle and the last of all, and nobody; then those whose page of the index was not read
 /// just before.
 pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
-    let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
-    let _lodge = start(&scratch, &seeded)?;
+    let lodge = start(options)?;
     let tries = TRIES.min(options.names);
     let (first, middle, last) = (0, options.users / 2, options.users - 1);
     let places = [("the first", first), ("the middle", middle), ("the last", last)];
@@ -85,13 +80,13 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
     let others = others.map(|(what, names)| Kind { what, names, password: WRONG, status: 401 });
     let wrong: Vec<Kind> = known(WRONG, 401).into_iter().chain(others).collect();
     let right = known(SEED_PASSWORD, 200);
-    let wrong_ms = interleaved(&wrong, tries)?;
-    let right_ms = interleaved(&right, tries)?;
-    println!(
-        "\n| sign-in among {}, medians of {tries} | wrong password, ms | right password, ms |",
-        options.users
-    );
-    println!("| --- | --- | --- |");
+    let wrong_ms = interleaved(&lodge, &wrong, tries)?;
+    let right_ms = interleaved(&lodge, &right, tries)?;
+    table([
+        &format!("sign-in among {}, medians of {tries}", options.users),
+        "wrong password, ms",
+        "right password, ms",
+    ]);
     for (place, kind) in wrong.iter().enumerate() {
         let right = right_ms.get(place).map_or("–".to_owned(), |ms| format!("{:.3}", median(ms)));
         println!("| {} | {:.3} | {right} |", kind.what, median(&wrong_ms[place]));
@@ -99,9 +94,9 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
     // Those whose page was read just before, and then the others.
     let of_one_kind = |kinds: &[Vec<f64>]| {
         let medians: Vec<f64> = kinds.iter().map(|ms| median(ms)).collect();
-        spread(&medians) < APART_MS
+        apart(&medians) < APART_MS
     };
-    options.bar(
+    options.common.bar(
         "a sign-in costs the same wherever its name stands",
         of_one_kind(&wrong_ms[..4]) && of_one_kind(&wrong_ms[4..]) && of_one_kind(&right_ms),
     )
@@ -109,23 +104,19 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
 
 /// Known and unknown names, banned accounts, and those without a password.
 pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
-    let (seeded, scratch) = (seeded::folder(options)?, Scratch::new()?);
-    let _lodge = start(&scratch, &seeded)?;
+    let lodge = start(options)?;
     let numbers = 0..options.names;
     let kinds = [
         ("a known name, a wrong password", numbers.map(seeded_name).collect()),
         ("an unknown name", unknown(options)),
-        ("a banned account", banned(options, &seeded)?),
-        ("an account without a password", without_password(options, &seeded, &scratch)?),
+        ("a banned account", banned(options, &lodge)?),
+        ("an account without a password", without_password(options, &lodge)?),
     ]
     .map(|(what, names)| Kind { what, names, password: WRONG, status: 401 });
-    let first = interleaved(&kinds, options.names)?;
-    let second = interleaved(&kinds, options.names)?;
-    println!(
-        "\n| {} sign-ins over as many names, in ms | median | of another run | apart | p90 of both |",
-        options.names
-    );
-    println!("| --- | --- | --- | --- | --- |");
+    let first = interleaved(&lodge, &kinds, options.names)?;
+    let second = interleaved(&lodge, &kinds, options.names)?;
+    let what = format!("{} sign-ins over as many names, in ms", options.names);
+    table([&what, "median", "of another run", "apart", "p90 of both"]);
     let (mut noise, mut medians) = (0.0_f64, Vec::new());
     for (place, kind) in kinds.iter().enumerate() {
         let (one, other) = (median(&first[place]), median(&second[place]));
@@ -135,17 +126,17 @@ pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
         noise = noise.max(apart);
         medians.push(median(&both));
     }
-    let apart = spread(&medians);
+    let apart = apart(&medians);
     println!(
         "kinds are {apart:.3} ms apart (medians of both runs together); two runs of one kind up to {noise:.3} ms (bar: the first less than the second, and less than {APART_MS} however noisy the machine is)"
     );
-    options.bar("the time of a sign-in tells nothing", apart < noise.min(APART_MS))
+    options.common.bar("the time of a sign-in tells nothing", apart < noise.min(APART_MS))
 }
 
-/// How far the largest is from the least; of at least one.
-fn spread(values: &[f64]) -> f64 {
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most - values.iter().copied().fold(f64::INFINITY, f64::min)
+/// How far the largest is from the least.
+fn apart(values: &[f64]) -> f64 {
+    let (least, most) = range(values);
+    most - least
 }
 
 /// What nine of ten are not above; of at least one.
@@ -161,37 +152,22 @@ fn unknown(options: &AccountsOptions) -> Vec<String> {
 }
 
 /// Accounts with a password, banned; made the first time.
-fn banned(options: &AccountsOptions, seeded: &Seeded) -> Result<Vec<String>> {
+fn banned(options: &AccountsOptions, lodge: &Lodge) -> Result<Vec<String>> {
     let http = Http::new();
     let names: Vec<String> = (0..options.names).map(|number| format!("banned-{number}")).collect();
     for name in &names {
-        let status = post(&http, "/api/accounts", name, SEED_PASSWORD)?;
+        let status = post(lodge, &http, "/api/accounts", name, SEED_PASSWORD)?;
         ensure!(matches!(status, 201 | 409), "{name} was not made: {status}");
-        admin(seeded, &["user", "ban", name])?;
+        lodge.admin(&format!("user ban {name}"))?;
     }
     Ok(names)
 }
 
 /// Accounts that only a provider opens; made the first time.
-fn without_password(
-    options: &AccountsOptions,
-    seeded: &Seeded,
-    scratch: &Scratch,
-) -> Result<Vec<String>> {
+fn without_password(options: &AccountsOptions, lodge: &Lodge) -> Result<Vec<String>> {
     let names: Vec<String> =
         (0..options.names).map(|number| format!("provided-{number}")).collect();
-    let mut text = String::from("username\n");
-    for name in &names {
-        writeln!(text, "{name}")?;
-    }
-    let file = scratch.path("provided.csv");
-    fs::write(&file, text)?;
-    admin(seeded, &["user", "import", &file.display().to_string()])?;
+    lodge.write("provided.csv", &format!("username\n{}\n", names.join("\n")))?;
+    lodge.admin("user import provided.csv")?;
     Ok(names)
-}
-
-fn admin(seeded: &Seeded, arguments: &[&str]) -> Result<()> {
-    let data = seeded.data.display().to_string();
-    let program = servers::lodge_binary().display().to_string();
-    process::output(&program, &[&["admin", "--data", &data], arguments].concat()).map(drop)
 }

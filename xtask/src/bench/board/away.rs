@@ -8,9 +8,8 @@ use serde_json::Value;
 use super::{
     BoardOptions, Budget,
     growth::{Asker, write},
-    spread,
 };
-use crate::bench::servers::Scratch;
+use crate::bench::figures::{spread, table};
 
 /// Messages that were written meanwhile.
 const MISSED: u64 = 10_000;
@@ -24,11 +23,11 @@ struct Came {
     longest_ms: f64,
 }
 
-pub(super) fn catch_up(options: &BoardOptions, scratch: &Scratch, asker: &Asker) -> Result<()> {
+pub(super) fn catch_up(options: &BoardOptions, asker: &Asker<'_>) -> Result<()> {
     let newest = asker.get("/api/board/lobby/events?tail=1")?;
     let cursor = newest.text("cursor").context("the events have no cursor")?;
-    let missed = write(options, scratch, if options.quick { MISSED / 20 } else { MISSED })?;
-    let rows = Budget::minutes(BUDGET).runs(options.runs, || {
+    let missed = write(options, asker.lodge, options.common.or_quick(MISSED, MISSED / 20))?;
+    let rows = Budget::minutes(BUDGET).runs(options.common.runs, || {
         let after = |path: &str| format!("{path}?after={cursor}");
         Ok([
             checked(page_by_page(asker, &cursor)?, missed)?,
@@ -37,14 +36,11 @@ pub(super) fn catch_up(options: &BoardOptions, scratch: &Scratch, asker: &Asker)
         ])
     })?;
     println!(
-        "\nSomebody was away while {missed} messages were written in that channel, and gets all of"
+        "\nSomebody was away while {missed} messages were written in that channel, and gets all of\n\
+         them: each came once, in the order of their numbers. Times are from the first request to\n\
+         the last event. Figures: the median of the runs (the least to the most)."
     );
-    println!(
-        "them: each came once, in the order of their numbers. Times are from the first request to"
-    );
-    println!("the last event. Figures: the median of the runs (the least to the most).");
-    println!("\n| {missed} messages | all of them, ms | the longest page, ms |");
-    println!("| --- | --- | --- |");
+    table([&format!("{missed} messages"), "all of them, ms", "the longest page, ms"]);
     let ways = ["events?after=, 500 a page", "the API's stream", "the page's stream, as HTML"];
     for (place, way) in ways.iter().enumerate() {
         let all =
@@ -55,7 +51,7 @@ pub(super) fn catch_up(options: &BoardOptions, scratch: &Scratch, asker: &Asker)
     Ok(())
 }
 
-fn page_by_page(asker: &Asker, cursor: &str) -> Result<Came> {
+fn page_by_page(asker: &Asker<'_>, cursor: &str) -> Result<Came> {
     let (mut cursor, mut pages, mut longest_ms) = (cursor.to_owned(), Vec::new(), 0.0_f64);
     let began = Instant::now();
     loop {
@@ -75,11 +71,11 @@ fn page_by_page(asker: &Asker, cursor: &str) -> Result<Came> {
     Ok(Came { events, took_ms, longest_ms })
 }
 
-fn streamed(asker: &Asker, path: &str, wanted: u64) -> Result<Came> {
+fn streamed(asker: &Asker<'_>, path: &str, wanted: u64) -> Result<Came> {
     let (mut events, mut has_id) = (Vec::new(), false);
     let (name, value) = asker.signed_in(path);
     let began = Instant::now();
-    let told = asker.http.lines(asker.at, path, (name, &value), |line| {
+    let told = asker.http.lines(asker.lodge.address(), path, (name, &value), |line| {
         // What has no id is about who is here.
         if line.starts_with("id: ") {
             has_id = true;

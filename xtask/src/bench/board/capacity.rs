@@ -2,13 +2,11 @@
 
 use anyhow::{Result, bail};
 
-use super::{BoardOptions, Budget, spread, start, tokens};
-use crate::{
-    bench::{
-        links::{load_to_its_end, number},
-        servers::{self, Scratch},
-    },
-    process::Running,
+use super::{BoardOptions, Budget, start};
+use crate::bench::{
+    figures::{spread, table},
+    lodge::{Scratch, Server},
+    usage::cpu_us,
 };
 
 /// In time is this p99 from when a post was due until the last stream has it, in ms.
@@ -36,7 +34,7 @@ struct Tried {
 pub(super) fn capacity(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
     let budget = Budget::minutes(SEARCH);
     let lodge = start(scratch)?;
-    let attempt = |rate| attempt(options, scratch, &lodge, rate);
+    let attempt = |rate| attempt(options, &lodge, rate);
     // What else goes on here may spoil one: too much is what is so twice.
     let holds = |rate| anyhow::Ok(attempt(rate)?.holds || attempt(rate)?.holds);
     explain(options);
@@ -88,7 +86,9 @@ fn steady(
     while rate >= RATE_FIRST && !budget.is_over() {
         println!("\nonce more, {rate} posts/s:");
         let mut runs = Vec::new();
-        while runs.len() < options.runs as usize && runs.iter().all(|tried: &Tried| tried.holds) {
+        while runs.len() < options.common.runs as usize
+            && runs.iter().all(|tried: &Tried| tried.holds)
+        {
             runs.push(attempt(rate)?);
         }
         if runs.iter().all(|tried| tried.holds) {
@@ -101,36 +101,34 @@ fn steady(
 
 fn explain(options: &BoardOptions) {
     println!(
-        "\nHow many posts a second all {} streams (the API's) have in time: p99 from",
+        "\nHow many posts a second all {} streams (the API's) have in time: p99 from\n\
+         when a post was due until the last stream had it is at most {IN_TIME_MS} ms, and no post is\n\
+         given up (after 3 s, or 2 s of trying again). The rate doubles until it is too much\n\
+         twice; then what lies between is tried. Cores: CPU of the server (opening the streams\n\
+         too) and of the load generator, which share this machine.",
         options.streams
     );
-    println!(
-        "when a post was due until the last stream had it is at most {IN_TIME_MS} ms, and no post is"
-    );
-    println!("given up (after 3 s, or 2 s of trying again). The rate doubles until it is too much");
-    println!(
-        "twice; then what lies between is tried. Cores: CPU of the server (opening the streams"
-    );
-    println!("too) and of the load generator, which share this machine.");
-    println!(
-        "\n| posts/s | p99 to the answer, ms | p99 to the last stream, ms | events/s, all streams | server, cores | generator, cores | in time |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    table([
+        "posts/s",
+        "p99 to the answer, ms",
+        "p99 to the last stream, ms",
+        "events/s, all streams",
+        "server, cores",
+        "generator, cores",
+        "in time",
+    ]);
 }
 
-fn attempt(options: &BoardOptions, scratch: &Scratch, lodge: &Running, rate: f64) -> Result<Tried> {
-    let duration = format!("{}s", options.seconds.min(SECONDS_MAX));
-    let (users, rate_text) = (options.streams.to_string(), rate.to_string());
-    let tokens = tokens(scratch);
-    let load = ["board", "--users", &users, "--tokens", &tokens, "--rate", &rate_text];
+fn attempt(options: &BoardOptions, lodge: &Server, rate: f64) -> Result<Tried> {
+    let (users, seconds) = (options.streams, options.common.seconds.min(SECONDS_MAX));
+    let load = format!("board --users {users} --tokens tokens --rate {rate} --duration {seconds}s");
     // Who is five seconds behind is not in time; posts wait for the server, not for a connection; and
     // a rate that is too much is told soon.
-    let most = ["--catch-up", "5s", "--connections", "400", "--patience", "2s", "--timeout", "3s"];
-    let more = [&["--duration", &duration][..], &most].concat();
-    let before_us = servers::cpu_us(lodge.pid())?;
-    let report = load_to_its_end(scratch, &[&load[..], &more[..]].concat())?;
-    let server_s = (servers::cpu_us(lodge.pid())? - before_us) / 1e6;
-    let figure = |pointer: &str| number(&report, pointer);
+    let most = "--catch-up 5s --connections 400 --patience 2s --timeout 3s";
+    let before_us = cpu_us(lodge.pid())?;
+    let report = lodge.load(&format!("{load} {most}"))?;
+    let server_s = (cpu_us(lodge.pid())? - before_us) / 1e6;
+    let figure = |pointer: &str| report.number(pointer);
     let (elapsed_s, last_ms) = (figure("/elapsed_s")?, figure("/until_last_ms/p99")?);
     let is_everywhere = figure("/until_last_ms/count")? >= figure("/messages/acknowledged")?;
     let holds = figure("/posts/errors")? == 0.0 && is_everywhere && last_ms <= IN_TIME_MS;

@@ -1,19 +1,15 @@
 //! What a question costs when a channel has a million messages, and when it has ten thousand.
 
-use std::{
-    net::SocketAddr,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::{BoardOptions, Budget, away, spread, start, token, tokens};
+use super::{BoardOptions, Budget, away, start, token};
 use crate::{
     bench::{
-        links::load_to_its_end,
-        median,
-        servers::{LODGE, Scratch},
+        figures::{median, range, spread, table},
+        lodge::{Lodge, Scratch},
     },
     http::{Answer, Http},
 };
@@ -38,17 +34,17 @@ const PAGE_MS: f64 = 200.0;
 const SEARCH_MS: f64 = 100.0;
 
 /// Whoever asks.
-pub(super) struct Asker {
+pub(super) struct Asker<'a> {
+    pub(super) lodge: &'a Lodge,
     pub(super) http: Http,
-    pub(super) at: SocketAddr,
-    pub(super) token: String,
+    token: String,
 }
 
-impl Asker {
+impl Asker<'_> {
     /// The answer to a GET, of the API or of a page.
     pub(super) fn get(&self, path: &str) -> Result<Answer> {
         let (name, value) = self.signed_in(path);
-        let answer = self.http.ask("GET", self.at, path, &[(name, &value)], None);
+        let answer = self.http.ask("GET", self.lodge.address(), path, &[(name, &value)], None);
         let answer = answer.with_context(|| format!("no answer to {path}"))?;
         ensure!(answer.status == 200, "{path}: {answer:?}");
         Ok(answer)
@@ -80,34 +76,24 @@ struct Asked {
 }
 
 pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
-    let _lodge = start(scratch)?;
-    let asker = Asker { http: Http::keeping(), at: LODGE.parse()?, token: token(scratch)? };
-    let few = asked(options, scratch, &asker, (0, FEW))?;
-    let many = asked(options, scratch, &asker, (few.0, options.messages))?;
+    let lodge = start(scratch)?;
+    let asker = Asker { lodge: &lodge, http: Http::keeping(), token: token(&lodge)? };
+    let few = asked(options, &asker, (0, FEW))?;
+    let many = asked(options, &asker, (few.0, options.messages))?;
     println!(
-        "\nHow long an answer takes when its channel has {} messages, and when it has {}. All",
-        few.0, many.0
-    );
-    println!(
-        "were written by HTTP: {} accounts, each posting one after the other. Times are those",
-        options.users(WRITERS)
-    );
-    println!(
-        "of a client on this machine that keeps its connection, so they hold more than the server's"
-    );
-    println!(
-        "own; what is asked for has been asked for before. A run asks {TIMES} times (for {} s at most),",
+        "\nHow long an answer takes when its channel has {} messages, and when it has {}. All\n\
+         were written by HTTP: {} accounts, each posting one after the other. Times are those\n\
+         of a client on this machine that keeps its connection, so they hold more than the server's\n\
+         own; what is asked for has been asked for before. A run asks {TIMES} times (for {} s at most),\n\
+         and its figure is its median; in the table: the median of the runs (the least to the most),\n\
+         and the longest of all answers. The bar is for the latter column's median.",
+        few.0,
+        many.0,
+        options.users(WRITERS),
         RUN_MAX.as_secs()
     );
-    println!(
-        "and its figure is its median; in the table: the median of the runs (the least to the most),"
-    );
-    println!("and the longest of all answers. The bar is for the latter column's median.");
-    println!(
-        "\n| what, ms | {} messages | longest | {} messages | longest | bar | kept unless NO |",
-        few.0, many.0
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let [small, grown] = [few.0, many.0].map(|messages| format!("{messages} messages"));
+    table(["what, ms", &small, "longest", &grown, "longest", "bar", "kept unless NO"]);
     for (few, many) in few.1.iter().zip(&many.1) {
         println!(
             "| {} | {} | {:.2} | {} | {:.2} | {} | {} |",
@@ -120,9 +106,9 @@ pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
             if many.keeps_its_bar() { "" } else { "NO" }
         );
     }
-    away::catch_up(options, scratch, &asker)?;
+    away::catch_up(options, &asker)?;
     ensure!(many.0 >= options.messages, "a channel of {} messages keeps no bar", many.0);
-    ensure!(options.quick || many.1.iter().all(Asked::keeps_its_bar), "a bar was not kept");
+    ensure!(options.common.quick || many.1.iter().all(Asked::keeps_its_bar), "a bar was not kept");
     Ok(())
 }
 
@@ -137,15 +123,14 @@ struct Rare {
 /// Has the channel grow, and asks; how many messages it has, and what questions cost then.
 fn asked(
     options: &BoardOptions,
-    scratch: &Scratch,
-    asker: &Asker,
+    asker: &Asker<'_>,
     (from, to): (u64, u64),
 ) -> Result<(u64, Vec<Asked>)> {
     let (began, writing) = (Instant::now(), Budget::minutes(WRITING));
     let (mut written, mut rare) = (from, Vec::new());
     let at_once = AT_ONCE.min(to.saturating_sub(from).div_ceil(4));
     while written < to && !writing.is_over() {
-        written += write(options, scratch, (to - written).min(at_once))?;
+        written += write(options, asker.lodge, (to - written).min(at_once))?;
         rare.push(Rare::post(asker, written)?);
         written += 1;
     }
@@ -168,7 +153,7 @@ fn asked(
         let answer = asker.get(&one.question.path)?;
         ensure!(answer.body.contains(&one.question.holds), "{}: {answer:?}", one.question.path);
     }
-    budget.runs(options.runs, || all.iter_mut().try_for_each(|one| one.ask(asker)))?;
+    budget.runs(options.common.runs, || all.iter_mut().try_for_each(|one| one.ask(asker)))?;
     Ok((written, all))
 }
 
@@ -179,7 +164,7 @@ impl Asked {
     }
 
     /// One run.
-    fn ask(&mut self, asker: &Asker) -> Result<()> {
+    fn ask(&mut self, asker: &Asker<'_>) -> Result<()> {
         let (mut times, run) = (Vec::with_capacity(TIMES), Instant::now());
         while times.is_empty() || (times.len() < TIMES && run.elapsed() < RUN_MAX) {
             let began = Instant::now();
@@ -187,7 +172,7 @@ impl Asked {
             times.push(began.elapsed().as_secs_f64() * 1e3);
         }
         self.medians.push(median(&times));
-        self.longest = times.into_iter().fold(self.longest, f64::max);
+        self.longest = self.longest.max(range(&times).1);
         Ok(())
     }
 }
@@ -225,12 +210,13 @@ fn questions(middle: &Rare) -> Vec<Question> {
 
 impl Rare {
     /// Posts one behind so many others.
-    fn post(asker: &Asker, place: u64) -> Result<Self> {
+    fn post(asker: &Asker<'_>, place: u64) -> Result<Self> {
         let word = format!("{RARE}{place}");
         let body = json!({ "client_id": word, "body": format!("seen: one {word}, in bloom") });
         let path = "/api/board/lobby/messages";
         let (name, value) = asker.signed_in(path);
-        let posted = asker.http.send_json("POST", asker.at, path, &[(name, &value)], &body);
+        let at = asker.lodge.address();
+        let posted = asker.http.send_json("POST", at, path, &[(name, &value)], &body);
         let posted = posted.context("no answer to a rare message")?;
         ensure!(posted.status == 201, "a rare message: {posted:?}");
         let id = posted.text("id").context("a rare message has no id")?;
@@ -239,14 +225,13 @@ impl Rare {
 }
 
 /// Posts of all writers, each one after the other, about so many; how many they were. Nobody listens.
-pub(super) fn write(options: &BoardOptions, scratch: &Scratch, messages: u64) -> Result<u64> {
+pub(super) fn write(options: &BoardOptions, lodge: &Lodge, messages: u64) -> Result<u64> {
     let writers = options.users(WRITERS);
     let each = messages.div_ceil(u64::from(writers)).max(1);
-    let (users, text, tokens) = (writers.to_string(), each.to_string(), tokens(scratch));
-    let load = ["board", "--users", &users, "--messages", &text, "--tokens", &tokens];
-    let report = load_to_its_end(scratch, &[&load[..], &["--streams-per-user", "0"]].concat())?;
+    let load = format!("board --users {writers} --messages {each} --tokens tokens");
+    let report = lodge.load(&format!("{load} --streams-per-user 0"))?;
     let wanted = each * u64::from(writers);
-    let all = report.pointer("/messages/acknowledged") == Some(&wanted.into());
+    let all = report.0.pointer("/messages/acknowledged") == Some(&wanted.into());
     ensure!(all, "not all of {wanted} messages were acknowledged");
     Ok(wanted)
 }

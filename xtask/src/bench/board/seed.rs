@@ -1,12 +1,11 @@
 //! The seed's own tests: as many users as its pages had, and as many clients as its databases.
 
 use anyhow::Result;
-use serde_json::Value;
 
-use super::{BoardOptions, Budget, spread, start, tokens};
+use super::{BoardOptions, Budget, start};
 use crate::bench::{
-    links::{load_to_its_end, number},
-    servers::Scratch,
+    figures::{columns, spread, table},
+    lodge::Scratch,
 };
 
 /// Users, and the messages of each, one after the other. The seed does not say how much each of its 10, 100
@@ -29,62 +28,42 @@ const FIGURES: [&str; 6] = [
 
 /// Every account listens while it posts, and each run is proved.
 pub(super) fn users(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
-    let _lodge = start(scratch)?;
+    let lodge = start(scratch)?;
+    let run = |&(users, messages): &(u32, u32)| {
+        let load = format!("board --users {} --messages {messages}", options.users(users));
+        let prove = "--tokens tokens --verify --catch-up 2m";
+        lodge.load(&format!("{load} {prove}"))?.numbers(FIGURES)
+    };
     // Row by row in each round: what changes on this machine meanwhile changes for all rows.
-    let rounds = Budget::minutes(BUDGET).runs(options.runs, || {
-        USERS.iter().map(|row| run(options, scratch, *row)).collect::<Result<Vec<_>>>()
-    })?;
-    explain();
+    let rounds = Budget::minutes(BUDGET)
+        .runs(options.common.runs, || USERS.iter().map(run).collect::<Result<Vec<_>>>())?;
     println!(
-        "\n| users × messages | posts/s, all users | mean to the answer, ms | median, ms | p99, ms | longest, ms | p99 to the last stream, ms |"
+        "\nEach user posts one message after the other as soon as the last is answered, and has a\n\
+         stream open, which gets everybody's; each run is verified. To the answer: what a user waits\n\
+         for. To the last stream: until all users had it; a closed loop posts as fast as it can, so\n\
+         streams may be behind. Figures: the median of the runs (the least to the most)."
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    table([
+        "users × messages",
+        "posts/s, all users",
+        "mean to the answer, ms",
+        "median, ms",
+        "p99, ms",
+        "longest, ms",
+        "p99 to the last stream, ms",
+    ]);
     for (row, (users, messages)) in USERS.iter().enumerate() {
-        print!("| {} × {messages} |", options.users(*users));
-        for figure in FIGURES {
-            let of = |round: &Vec<Value>| number(&round[row], figure);
-            print!(" {} |", spread(&rounds.iter().map(of).collect::<Result<Vec<_>>>()?));
-        }
-        println!();
+        let runs: Vec<_> = rounds.iter().map(|round| round[row]).collect();
+        let figures = columns(&runs).map(|figure| spread(&figure)).join(" | ");
+        println!("| {} × {messages} | {figures} |", options.users(*users));
     }
     println!(
-        "\nThe seed's own figures are of MySQL by itself, asked by mysqlslap from 50 to 350 clients,"
-    );
-    println!(
-        "each one query 100 times: no web server, no page, nobody who listens. A query took 23.43 s"
-    );
-    println!(
-        "on average on one database with 15,000 of them in all, and 2.6 s on three in a ring with"
-    );
-    println!(
-        "35,000. With 250 clients × 100 queries on each of the three, their copies differed for less"
-    );
-    println!(
-        "than 10 s. 10, 100 and 500 users are those of its pages under JMeter, of which it has plots"
-    );
-    println!(
-        "and no figures. Other machines, and another way of asking: no factor follows from it."
+        "\nThe seed's own figures are of MySQL by itself, asked by mysqlslap from 50 to 350 clients,\n\
+         each one query 100 times: no web server, no page, nobody who listens. A query took 23.43 s\n\
+         on average on one database with 15,000 of them in all, and 2.6 s on three in a ring with\n\
+         35,000. With 250 clients × 100 queries on each of the three, their copies differed for less\n\
+         than 10 s. 10, 100 and 500 users are those of its pages under JMeter, of which it has plots\n\
+         and no figures. Other machines, and another way of asking: no factor follows from it."
     );
     Ok(())
-}
-
-fn explain() {
-    println!(
-        "\nEach user posts one message after the other as soon as the last is answered, and has a"
-    );
-    println!(
-        "stream open, which gets everybody's; each run is verified. To the answer: what a user waits"
-    );
-    println!(
-        "for. To the last stream: until all users had it; a closed loop posts as fast as it can, so"
-    );
-    println!("streams may be behind. Figures: the median of the runs (the least to the most).");
-}
-
-fn run(options: &BoardOptions, scratch: &Scratch, (users, messages): (u32, u32)) -> Result<Value> {
-    let (users, messages) = (options.users(users).to_string(), messages.to_string());
-    let tokens = tokens(scratch);
-    let load = ["board", "--users", &users, "--messages", &messages, "--tokens", &tokens];
-    let prove = ["--verify", "--catch-up", "2m"];
-    load_to_its_end(scratch, &[&load[..], &prove].concat())
 }

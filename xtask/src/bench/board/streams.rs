@@ -5,14 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use anyhow::{Context, Result};
 
-use super::{BoardOptions, Budget, GRACE, spread, start, tokens};
+use super::{BoardOptions, Budget, start};
 use crate::bench::{
-    links::{load_to_its_end, number},
-    median,
-    servers::{self, Scratch},
+    figures::{columns, median, spread, table},
+    lodge::{Report, Scratch, Server},
+    usage::{cpu_us, resident_mb},
 };
 
 /// Posts a second.
@@ -36,7 +35,7 @@ struct Look {
 
 impl Look {
     fn at(pid: u32) -> Result<Self> {
-        let (resident_mb, cpu_us) = (servers::resident_mb(pid)?, servers::cpu_us(pid)?);
+        let (resident_mb, cpu_us) = (resident_mb(pid)?, cpu_us(pid)?);
         Ok(Self { at: Instant::now(), resident_mb, cpu_us })
     }
 }
@@ -58,85 +57,71 @@ const ROWS: [(&str, Option<f64>); 8] = [
 
 /// Each run is proved: no stream lost, repeated or reordered anything.
 pub(super) fn posts(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
-    let (mut api, mut pages) = (Vec::new(), Vec::new());
     // In turn: what changes on this machine meanwhile changes for both.
-    Budget::minutes(BUDGET).runs(options.runs, || {
-        api.push(run(options, scratch, &[])?);
-        pages.push(run(options, scratch, &["--pages"])?);
-        Ok(())
+    let runs = Budget::minutes(BUDGET).runs(options.common.runs, || {
+        Ok([run(options, scratch, "")?, run(options, scratch, "--pages")?])
     })?;
-    let (streams, seconds) = (options.streams, options.seconds);
+    let [api, pages] = [0, 1].map(|kind| {
+        let runs: Vec<Figures> = runs.iter().map(|run| run[kind]).collect();
+        columns(&runs)
+    });
+    let (streams, seconds) = (options.streams, options.common.seconds);
     println!(
-        "\n{RATE} posts a second for {seconds} s to {streams} open streams, each of an account"
+        "\n{RATE} posts a second for {seconds} s to {streams} open streams, each of an account\n\
+         of its own; a server started anew for each run, and each run verified: every stream\n\
+         had every acknowledged message once, in order. Times count from when a post was due.\n\
+         Memory is what comes on top of what the server has after {WARM_UP_RATE} posts/s for 5 s.\n\
+         To the last stream: until all {streams} had it. Pages' streams bring each message's\n\
+         HTML, the API's its text. Figures: the median of the runs (the least to the most)."
     );
-    println!("of its own; a server started anew for each run, and each run verified: every stream");
-    println!(
-        "had every acknowledged message once, in order. Times count from when a post was due."
-    );
-    println!(
-        "Memory is what comes on top of what the server has after {WARM_UP_RATE} posts/s for 5 s."
-    );
-    println!("To the last stream: until all {streams} had it. Pages' streams bring each message's");
-    println!("HTML, the API's its text. Figures: the median of the runs (the least to the most).");
-    println!("\n| {RATE} posts/s, {streams} streams | the API's streams | pages' streams | bar |");
-    println!("| --- | --- | --- | --- |");
+    let what = format!("{RATE} posts/s, {streams} streams");
+    table([&what, "the API's streams", "pages' streams", "bar"]);
     let mut missed = Vec::new();
-    for (place, (name, bar)) in ROWS.into_iter().enumerate() {
-        let [api, pages] = [&api, &pages]
-            .map(|runs| runs.iter().map(|run: &Figures| run[place]).collect::<Vec<_>>());
+    for ((name, bar), (api, pages)) in ROWS.into_iter().zip(api.iter().zip(&pages)) {
         let text = bar.map_or(String::new(), |bar| format!("{bar:.0}"));
-        println!("| {name} | {} | {} | {text} |", spread(&api), spread(&pages));
-        if bar.is_some_and(|bar| median(&api) >= bar || median(&pages) >= bar) {
+        println!("| {name} | {} | {} | {text} |", spread(api), spread(pages));
+        if bar.is_some_and(|bar| median(api) >= bar || median(pages) >= bar) {
             missed.push(name);
         }
     }
-    ensure!(options.quick || missed.is_empty(), "not kept: {}", missed.join("; "));
-    Ok(())
+    options.common.bar(&missed.join("; "), missed.is_empty())
 }
 
-fn run(options: &BoardOptions, scratch: &Scratch, kind: &[&str]) -> Result<Figures> {
-    let (users, duration) = (options.streams.to_string(), format!("{}s", options.seconds));
-    let tokens = tokens(scratch);
-    let load = ["board", "--users", &users, "--tokens", &tokens];
-    let pace = ["--verify", "--rate", RATE, "--duration", &duration];
+fn run(options: &BoardOptions, scratch: &Scratch, kind: &str) -> Result<Figures> {
+    let load = format!("board --users {} --tokens tokens", options.streams);
     // A process of its own for each run: one that has held streams keeps the room that they took.
     let lodge = start(scratch)?;
-    warm_up(scratch, &load)?;
+    // Posts without a stream: what a server takes for these, whoever listens, it has taken then.
+    lodge.load(&format!("{load} --streams-per-user 0 --rate {WARM_UP_RATE} --duration 5s"))?;
     let before = Look::at(lodge.pid())?;
-    let (report, looks) =
-        watched(scratch, lodge.pid(), options.streams, &[&load[..], &pace, kind].concat())?;
-    lodge.terminate(GRACE)?;
+    let seconds = options.common.seconds;
+    let posts = format!("{load} --verify --rate {RATE} --duration {seconds}s {kind}");
+    let (report, looks) = watched(&lodge, options.streams, &posts)?;
+    lodge.terminate()?;
     let (open, end) = looks.first().zip(looks.last()).context("the streams were never all open")?;
     let streams = f64::from(options.streams);
     let each_kb = |look: &Look| (look.resident_mb - before.resident_mb) * 1e3 / streams;
     let elapsed_us = (end.at - open.at).as_secs_f64() * 1e6;
     Ok([
-        number(&report, "/posts/latency_ms/p99")?,
-        number(&report, "/each_stream_ms/p99")?,
-        number(&report, "/until_last_ms/p99")?,
+        report.number("/posts/latency_ms/p99")?,
+        report.number("/each_stream_ms/p99")?,
+        report.number("/until_last_ms/p99")?,
         before.resident_mb,
         each_kb(open),
         each_kb(end),
         (end.cpu_us - open.cpu_us) / elapsed_us.max(1.0),
-        number(&report, "/client_cpu_s")? / number(&report, "/elapsed_s")?,
+        report.number("/client_cpu_s")? / report.number("/elapsed_s")?,
     ])
 }
 
-/// Posts without a stream: what a server takes for these, whoever listens, it has taken then.
-fn warm_up(scratch: &Scratch, load: &[&str]) -> Result<()> {
-    let posts = ["--streams-per-user", "0", "--rate", WARM_UP_RATE, "--duration", "5s"];
-    load_to_its_end(scratch, &[load, &posts].concat())?;
-    Ok(())
-}
-
 /// Runs a load, and looks at the server as long as all streams are open.
-fn watched(scratch: &Scratch, pid: u32, streams: u32, load: &[&str]) -> Result<(Value, Vec<Look>)> {
+fn watched(lodge: &Server, streams: u32, load: &str) -> Result<(Report, Vec<Look>)> {
     thread::scope(|scope| {
-        let running = scope.spawn(|| load_to_its_end(scratch, load));
+        let running = scope.spawn(|| lodge.load(load));
         let mut looks = Vec::new();
         while !running.is_finished() {
-            if servers::gauges(OPEN)? >= f64::from(streams) {
-                looks.push(Look::at(pid)?);
+            if lodge.metric(OPEN)?.unwrap_or_default() >= f64::from(streams) {
+                looks.push(Look::at(lodge.pid())?);
             }
             thread::sleep(LOOK_EVERY);
         }

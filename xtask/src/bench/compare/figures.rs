@@ -1,6 +1,6 @@
 //! What the runs of both binaries came to.
 
-use crate::bench::median::{median, spread};
+use crate::bench::figures::{median, spread};
 
 /// The most CPU time that a request may take, and the least throughput, as shares of the old binary's.
 const CPU_MAX: f64 = 1.03;

@@ -12,10 +12,17 @@ use clap::Args;
 
 use self::{
     figures::Figures,
-    server::{Binary, Side},
+    server::Binary,
     workloads::{Run, WORKLOADS, Workload},
 };
-use crate::system::{self, FOR_BENCHES};
+use crate::{
+    bench::figures::table,
+    system::{self, FOR_BENCHES},
+};
+
+/// The first of two ports on which each binary listens.
+const OLD_PORT: u16 = 18_060;
+const NEW_PORT: u16 = 18_062;
 
 #[derive(Args)]
 pub(crate) struct CompareOptions {
@@ -44,13 +51,14 @@ pub(crate) fn run(options: &CompareOptions) -> Result<()> {
     let is_wanted =
         |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
     let mut missed = Vec::new();
-    println!("| workload | figure | old: median (least to most) | new | new/old | limit | |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let of_old = "old: median (least to most)";
+    table(["workload", "figure", of_old, "new", "new/old", "limit", ""]);
     for workload in WORKLOADS.iter().filter(|workload| is_wanted(workload.name)) {
-        let binaries = [
-            Binary { side: Side::Old, lodge: &old, generator: &new },
-            Binary { side: Side::New, lodge: &new, generator: &new },
-        ];
+        let binaries = [(&old, OLD_PORT), (&new, NEW_PORT)].map(|(lodge, port)| Binary {
+            lodge,
+            generator: &new,
+            port,
+        });
         let figures = alternate(workload, binaries, options).context(workload.name)?;
         if !figures.print(workload.name) {
             missed.push(workload.name);

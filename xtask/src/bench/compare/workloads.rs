@@ -1,22 +1,16 @@
 //! What both binaries are asked for.
 
 use anyhow::Result;
-use serde_json::Value;
 
-use super::server::{Binary, Server, without_errors};
-use crate::bench::{
-    accounts::reads,
-    links::{RANDOM_LINKS, number, script},
-    servers::Scratch,
-    wrk,
-};
+use super::server::{Binary, Side};
+use crate::bench::{accounts::reads, links::RANDOM_LINKS, lodge::Lodge, wrk};
 
 /// Links that are redirected.
 const LINKS: u32 = 10_000;
 /// Accounts that read and sign in.
-const ACCOUNTS: &str = "2000";
+const ACCOUNTS: u32 = 2_000;
 /// Accounts of the board, each with a stream open.
-const STREAMS: &str = "1000";
+const STREAMS: u32 = 1_000;
 /// How many of each a machine with two cores answers in about a second.
 const RIDES: u32 = 30_000;
 const RIDES_IN_BATCHES: u32 = 150_000;
@@ -27,8 +21,8 @@ const ROUND_S: u32 = 5;
 pub(super) struct Workload {
     pub(super) name: &'static str,
     /// Makes ready what the runs need.
-    pub(super) start: fn(Binary<'_>) -> Result<Server<'_>>,
-    pub(super) run: fn(&Server<'_>, Run) -> Result<Answered>,
+    pub(super) start: fn(Binary<'_>) -> Result<Side>,
+    pub(super) run: fn(&Lodge, Run) -> Result<Answered>,
 }
 
 /// Which run it is, from 1, and how long it is to take.
@@ -61,93 +55,82 @@ pub(super) const WORKLOADS: [Workload; 8] = [
     Workload { name: "sign-ins", start: with_accounts, run: sign_ins },
 ];
 
-fn plain(binary: Binary<'_>) -> Result<Server<'_>> {
-    binary.serve(Scratch::new()?, &[])
+fn plain(binary: Binary<'_>) -> Result<Side> {
+    binary.serve(0, &[])
 }
 
-fn with_links(binary: Binary<'_>) -> Result<Server<'_>> {
-    let server = plain(binary)?;
-    server.import(LINKS)?;
-    Ok(server)
+fn with_links(binary: Binary<'_>) -> Result<Side> {
+    let side = plain(binary)?;
+    side.lodge.import("r", LINKS)?;
+    Ok(side)
 }
 
-fn with_rides(binary: Binary<'_>) -> Result<Server<'_>> {
-    binary.serve(Scratch::new()?, &[("LODGE_APPS", "rides".to_owned())])
+fn with_rides(binary: Binary<'_>) -> Result<Side> {
+    binary.serve(0, &[("LODGE_APPS", "rides")])
 }
 
-fn with_accounts(binary: Binary<'_>) -> Result<Server<'_>> {
-    let scratch = Scratch::new()?;
-    binary.seed(&scratch, ACCOUNTS)?;
-    binary.serve(scratch, &[("LODGE_APPS", "accounts".to_owned())])
+fn with_accounts(binary: Binary<'_>) -> Result<Side> {
+    binary.serve(ACCOUNTS, &[("LODGE_APPS", "accounts")])
 }
 
-fn with_board(binary: Binary<'_>) -> Result<Server<'_>> {
-    let scratch = Scratch::new()?;
-    binary.seed(&scratch, STREAMS)?;
-    let unlimited = ("LODGE_LIMITS_POSTS_PER_MINUTE", "0".to_owned());
-    binary.serve(scratch, &[("LODGE_APPS", "board".to_owned()), unlimited])
+fn with_board(binary: Binary<'_>) -> Result<Side> {
+    let unlimited = ("LODGE_LIMITS_POSTS_PER_MINUTE", "0");
+    binary.serve(STREAMS, &[("LODGE_APPS", "board"), unlimited])
 }
 
-fn hot(server: &Server<'_>, run: Run) -> Result<Answered> {
-    server.wrk(run, None, "/r0").map(Answered::from)
+fn hot(lodge: &Lodge, run: Run) -> Result<Answered> {
+    lodge.wrk(run.seconds, None, "/r0").map(Answered::from)
 }
 
-fn random(server: &Server<'_>, run: Run) -> Result<Answered> {
-    let script = script(&server.scratch, RANDOM_LINKS)?;
-    server.wrk(run, Some(&script), "/r0").map(Answered::from)
+fn random(lodge: &Lodge, run: Run) -> Result<Answered> {
+    lodge.wrk(run.seconds, Some(RANDOM_LINKS), "/r0").map(Answered::from)
 }
 
-fn creation(server: &Server<'_>, run: Run) -> Result<Answered> {
-    let (duration, seed) = (format!("{}s", run.seconds), run.pair.to_string());
-    let put = ["links-put", "--connections", "100", "--duration", &duration, "--seed", &seed];
-    total(&server.load(&put)?)
+fn me(lodge: &Lodge, run: Run) -> Result<Answered> {
+    lodge.wrk(run.seconds, Some(&reads::script(lodge)), "/api/me").map(Answered::from)
 }
 
-fn rides(server: &Server<'_>, run: Run) -> Result<Answered> {
-    let events = run.seconds * RIDES;
-    recorded(server, run, events, &["rides", "--first-threads", "0", "--threads", "100"])
+fn creation(lodge: &Lodge, run: Run) -> Result<Answered> {
+    total(lodge, run, "links-put --connections 100")
 }
 
-fn batches(server: &Server<'_>, run: Run) -> Result<Answered> {
-    let events = run.seconds * RIDES_IN_BATCHES;
-    recorded(server, run, events, &["rides-batch", "--connections", "4"])
+fn sign_ins(lodge: &Lodge, run: Run) -> Result<Answered> {
+    total(lodge, run, &format!("accounts-sign-in --users {ACCOUNTS} --connections 8"))
 }
 
-/// So many rides of a season that no other run has, counted one by one.
-fn recorded(server: &Server<'_>, run: Run, events: u32, load: &[&str]) -> Result<Answered> {
-    let (season, count) = ((2_000 + run.pair).to_string(), events.to_string());
-    let report = server.load(&[load, &["--season", &season, "--events", &count]].concat())?;
-    without_errors(&report, "/rows/0/figures")?;
-    Ok(Answered { requests: events.into(), per_second: number(&report, "/events_per_s")? })
+/// Requests for the time of a run.
+fn total(lodge: &Lodge, run: Run, load: &str) -> Result<Answered> {
+    let Run { pair, seconds } = run;
+    let report = lodge.load(&format!("{load} --duration {seconds}s --seed {pair}"))?;
+    let report = report.without_errors("/total/all")?;
+    Ok(Answered {
+        requests: report.number("/total/all/succeeded")?,
+        per_second: report.number("/total/all/rate_per_s")?,
+    })
+}
+
+fn rides(lodge: &Lodge, run: Run) -> Result<Answered> {
+    recorded(lodge, run, RIDES, "rides --first-threads 0 --threads 100")
+}
+
+fn batches(lodge: &Lodge, run: Run) -> Result<Answered> {
+    recorded(lodge, run, RIDES_IN_BATCHES, "rides-batch --connections 4")
+}
+
+/// So many rides a second of a season that no other run has, counted one by one.
+fn recorded(lodge: &Lodge, run: Run, per_second: u32, load: &str) -> Result<Answered> {
+    let (season, events) = (2_000 + run.pair, run.seconds * per_second);
+    let report = lodge.load(&format!("{load} --season {season} --events {events}"))?;
+    let per_second = report.without_errors("/rows/0/figures")?.number("/events_per_s")?;
+    Ok(Answered { requests: events.into(), per_second })
 }
 
 /// As many posts as there are accounts, or a multiple of it, each of which comes to all streams.
-fn board(server: &Server<'_>, run: Run) -> Result<Answered> {
-    let (each, tokens) = ((run.seconds / ROUND_S).max(1).to_string(), server.tokens());
-    let posts = ["board", "--users", STREAMS, "--messages", &each, "--tokens", &tokens];
-    let report = server.load(&[&posts[..], &["--catch-up", "2m"]].concat())?;
-    without_errors(&report, "/posts")?;
-    let requests = number(&report, "/messages/acknowledged")?;
-    let until_all_have_it = number(&report, "/elapsed_s")? + number(&report, "/caught_up_s")?;
+fn board(lodge: &Lodge, run: Run) -> Result<Answered> {
+    let each = (run.seconds / ROUND_S).max(1);
+    let load = format!("board --users {STREAMS} --messages {each} --tokens tokens --catch-up 2m");
+    let report = lodge.load(&load)?.without_errors("/posts")?;
+    let requests = report.number("/messages/acknowledged")?;
+    let until_all_have_it = report.number("/elapsed_s")? + report.number("/caught_up_s")?;
     Ok(Answered { requests, per_second: requests / until_all_have_it })
-}
-
-fn me(server: &Server<'_>, run: Run) -> Result<Answered> {
-    let with_tokens = reads::TOKENS.replace("TOKENS", &server.tokens());
-    let script = script(&server.scratch, &with_tokens)?;
-    server.wrk(run, Some(&script), "/api/me").map(Answered::from)
-}
-
-fn sign_ins(server: &Server<'_>, run: Run) -> Result<Answered> {
-    let (duration, seed) = (format!("{}s", run.seconds), run.pair.to_string());
-    let sign_in = ["accounts-sign-in", "--users", ACCOUNTS, "--connections", "8"];
-    total(&server.load(&[&sign_in[..], &["--duration", &duration, "--seed", &seed]].concat())?)
-}
-
-fn total(report: &Value) -> Result<Answered> {
-    without_errors(report, "/total/all")?;
-    Ok(Answered {
-        requests: number(report, "/total/all/succeeded")?,
-        per_second: number(report, "/total/all/rate_per_s")?,
-    })
 }

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 
 pub(crate) use self::options::ExperimentOptions;
 use self::{options::Part, points::Point, processes::Bench, table::Table};
-use super::servers;
+use super::lodge;
 
 /// Runs the experiments and prints their tables.
 pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
@@ -25,8 +25,8 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
     let lodge = if let Some(lodge) = &options.lodge {
         lodge.clone()
     } else {
-        servers::build_lodge()?;
-        servers::lodge_binary()
+        lodge::build()?;
+        lodge::binary()
     };
     let bench = Bench::new(options, lodge)?;
     let mut tables: Vec<Table> = Vec::new();
@@ -80,30 +80,42 @@ fn text(options: &ExperimentOptions, tables: &[Table]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{process::Command, time::Duration};
+    use std::{
+        env,
+        path::PathBuf,
+        sync::atomic::{AtomicU16, Ordering},
+        time::Duration,
+    };
 
     use super::*;
-    use crate::{bench::servers::Scratch, process};
+    use crate::{
+        bench::lodge::{Lodge, Scratch},
+        process,
+    };
+
+    /// The binary that was built beside this test with those of all crates; where this package is tested
+    /// alone, it may have to be built first.
+    fn built() -> PathBuf {
+        let test = env::current_exe().unwrap();
+        let lodge = test.ancestors().nth(2).unwrap().join("lodge");
+        if !lodge.exists() {
+            process::run("cargo", &["build", "--package", "lodge"], &[]).unwrap();
+        }
+        lodge
+    }
 
     /// Small runs of the rows for people as they behave, on a folder of 300 accounts.
-    fn realistic(folder: &Scratch) -> ExperimentOptions {
-        // Done already where all tests were built.
-        process::run("cargo", &["build", "--workspace", "--bin", "lodge"], &[]).unwrap();
-        let lodge = process::root().join("target/debug/lodge");
-        let (data, tokens) = (folder.path("data"), folder.path("tokens"));
-        let seeded = Command::new(&lodge)
-            .args(["load", "accounts-seed", "--users", "300", "--sessions", "20", "--data"])
-            .arg(&data)
-            .arg("--tokens")
-            .arg(&tokens)
-            .status();
-        assert!(seeded.unwrap().success());
-        // Below the ports that the system gives out, and another for each who runs the tests.
+    pub(super) fn realistic(folder: &Scratch) -> ExperimentOptions {
+        static PORTS: AtomicU16 = AtomicU16::new(0);
+        let lodge = built();
+        Lodge::of(&lodge, folder.path("")).seed(300, 20).unwrap();
+        // Below the ports that the system gives out, and others for each who runs the tests.
         let port = u16::try_from(20_000 + std::process::id() % 10_000).unwrap();
+        let port = port + 4 * PORTS.fetch_add(1, Ordering::Relaxed);
         ExperimentOptions {
             lodge: Some(lodge),
-            data,
-            tokens,
+            data: folder.path("data"),
+            tokens: folder.path("tokens"),
             users: 300,
             duration: Duration::from_millis(500),
             repeat: 1,

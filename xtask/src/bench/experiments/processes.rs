@@ -2,36 +2,25 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    path::PathBuf,
+    thread::{self, ScopedJoinHandle},
+    time::Duration,
 };
 
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use anyhow::{Context, Result};
 
 use super::{
     options::ExperimentOptions,
     points::{People, Point},
 };
-use crate::{
-    bench::{
-        prometheus::Histograms,
-        servers::{Scratch, get},
-    },
-    process::Running,
+use crate::bench::{
+    lodge::{Lodge, Report, Scratch, local},
+    prometheus::Histograms,
+    tiers::Tiers,
 };
 
-/// How long the tiers may take until they answer, and to end.
+/// How much longer than the load a load generator may take.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// How often it is looked whether they do.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// Connections that sign in.
-const SIGN_IN_CONNECTIONS: u32 = 4;
 
 /// Where and with what to run.
 pub(super) struct Bench {
@@ -39,166 +28,166 @@ pub(super) struct Bench {
     /// For what the processes need and leave.
     folder: Scratch,
     data: PathBuf,
-    tokens: PathBuf,
+    tokens: String,
     users: u64,
     duration: Duration,
     sign_ins: u32,
-    public: String,
-    public_ops: String,
-    wire: String,
-    wire_ops: String,
+    port: u16,
+    patience: Duration,
 }
 
 /// What one run came to.
 pub(super) struct Run {
     /// The load generator's report.
-    pub(super) report: Value,
+    pub(super) report: Report,
     /// What went through each section meanwhile.
     pub(super) sections: Histograms,
 }
 
 impl Bench {
     pub(super) fn new(options: &ExperimentOptions, program: PathBuf) -> Result<Self> {
-        let folder = Scratch::new()?;
-        fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o700))?;
-        fs::write(folder.path("key"), rand::random::<[u8; 32]>())?;
-        let at = |offset| format!("127.0.0.1:{}", options.port + offset);
+        let tokens = fs::canonicalize(&options.tokens)
+            .with_context(|| format!("--tokens {}", options.tokens.display()))?;
         Ok(Self {
-            program,
-            folder,
+            program: fs::canonicalize(program)?,
+            folder: Scratch::new()?,
             data: fs::canonicalize(&options.data)?,
-            tokens: fs::canonicalize(&options.tokens)
-                .with_context(|| format!("--tokens {}", options.tokens.display()))?,
+            tokens: tokens.display().to_string(),
             users: options.users,
             duration: options.duration,
             sign_ins: options.sign_ins,
-            public: at(0),
-            public_ops: at(1),
-            wire: at(2),
-            wire_ops: at(3),
+            port: options.port,
+            patience: PATIENCE,
         })
     }
 
     /// Starts both tiers, puts the load on them, and ends them.
     pub(super) fn run(&self, point: &Point, number: u32) -> Result<Run> {
-        let accounts = self.accounts(point)?;
-        let web = self.web(point)?;
-        self.wait_until_ready(point)?;
-        let before = self.scrape()?;
+        let tiers = self.start(point)?;
+        let before = scrape(&tiers)?;
         let report = thread::scope(|scope| {
-            let sign_ins = (self.sign_ins > 0).then(|| scope.spawn(|| self.sign_in(number)));
-            let report = self.read(point, number);
-            match sign_ins.map(thread::ScopedJoinHandle::join) {
-                Some(Ok(signed_in)) => signed_in.and(report),
-                Some(Err(_)) => anyhow::bail!("the sign-ins panicked"),
-                None => report,
-            }
+            let sign_in = || self.sign_in(&tiers.web, number);
+            let sign_ins = (self.sign_ins > 0).then(|| scope.spawn(sign_in));
+            let report = self.read(&tiers.web, point, number);
+            let signed_in = sign_ins.map(ScopedJoinHandle::join).transpose();
+            signed_in.ok().context("the sign-ins panicked")?.transpose()?;
+            report
         })?;
-        let sections = self.scrape()?.since(&before);
-        web.terminate(PATIENCE)?;
-        accounts.terminate(PATIENCE)?;
+        let sections = scrape(&tiers)?.since(&before);
+        tiers.terminate()?;
         Ok(Run { report, sections })
     }
 
-    fn serve(&self, role: &str, data: &Path, ops: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .args(["serve", "--apps", "accounts", "--role", role, "--ops-listen", ops])
-            .arg("--data")
-            .arg(data)
-            .stdin(Stdio::null())
-            .env("LODGE_LOG_FILTER", "warn")
-            .env("LODGE_ACCOUNTS_KEY_FILE", self.folder.path("key"));
-        command
-    }
-
-    fn accounts(&self, point: &Point) -> Result<Running> {
-        let mut command = self.serve("accounts", &self.data, &self.wire_ops);
-        command
-            .env("LODGE_ACCOUNTS_LISTEN", &self.wire)
-            .env("LODGE_ACCOUNTS_CONNECTIONS_MAX", (2 * point.pool + 16).to_string());
-        Running::start(&mut command)
-    }
-
-    fn web(&self, point: &Point) -> Result<Running> {
-        let mut command = self.serve("web", &self.folder.path("web"), &self.public_ops);
-        command
-            .args(["--listen", &self.public])
-            .env("LODGE_ACCOUNTS_SERVERS", &self.wire)
-            .env("LODGE_ACCOUNTS_PICTURES", self.folder.path("pictures"))
-            .env("LODGE_ACCOUNTS_CONNECTIONS", point.pool.to_string())
-            .env("LODGE_ACCOUNTS_SESSION_CACHE_S", point.cache_s.to_string());
-        Running::start(&mut command)
-    }
-
-    /// Until the web tier answers with what only the other one can know, by all its connections.
-    fn wait_until_ready(&self, point: &Point) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+    /// Starts both tiers, and waits until they have all their connections.
+    fn start(&self, point: &Point) -> Result<Tiers> {
+        let lodge = |data: PathBuf, ports: u16| {
+            let lodge = Lodge::of(&self.program, self.folder.path("")).data(data);
+            let (address, ops) = (local(self.port + ports), local(self.port + ports + 1));
+            lodge.at(address, ops).with("LODGE_APPS", "accounts").with_log()
+        };
+        let web = lodge(self.folder.path("web"), 0)
+            .with("LODGE_ACCOUNTS_CONNECTIONS", point.pool)
+            .with("LODGE_ACCOUNTS_SESSION_CACHE_S", point.cache_s);
+        let accounts =
+            lodge(self.data.clone(), 2).with("LODGE_ACCOUNTS_CONNECTIONS_MAX", 2 * point.pool + 16);
+        let mut tiers = Tiers::start(accounts, web)?;
         let connections = format!("\nlodge_wire_connections {}\n", point.pool);
-        while !(get(&self.public, "/api/users/nobody").is_ok_and(|answer| answer.contains(" 404 "))
-            && get(&self.wire_ops, "/metrics").is_ok_and(|metrics| metrics.contains(&connections)))
-        {
-            ensure!(
-                Instant::now() < deadline,
-                "the two tiers do not answer; are their ports free?"
-            );
-            thread::sleep(LOOK);
-        }
-        Ok(())
-    }
-
-    fn scrape(&self) -> Result<Histograms> {
-        let mut sections = Histograms::default();
-        for ops in [&self.public_ops, &self.wire_ops] {
-            sections.add(&get(ops, "/metrics")?);
-        }
-        Ok(sections)
+        tiers.accounts.wait_until("the tiers have their connections", |accounts| {
+            accounts.metrics().is_ok_and(|metrics| metrics.contains(&connections))
+        })?;
+        Ok(tiers)
     }
 
     /// Runs the load generator to its end; its report.
-    fn load(&self, kind: &str, number: u32, options: &[&str]) -> Result<Value> {
-        let report = self.folder.path(&format!("{kind}.json"));
-        let duration = format!("{}ms", self.duration.as_millis());
-        let status = Command::new(&self.program)
-            .args(["load", kind, "--url", &format!("http://{}", self.public)])
-            .args(["--duration", &duration, "--seed", &number.to_string()])
-            .args(options)
-            .arg("--json")
-            .arg(&report)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .status()
-            .context("the load generator cannot be started")?;
-        ensure!(status.success(), "no request succeeded");
-        Ok(serde_json::from_str(&fs::read_to_string(report)?)?)
+    fn load(&self, web: &Lodge, kind: &str, number: u32, more: &[&str]) -> Result<Report> {
+        let (duration, number) = (format!("{}ms", self.duration.as_millis()), number.to_string());
+        let words = [&[kind, "--duration", &duration, "--seed", &number], more].concat();
+        web.load_within(self.duration + self.patience, &words)
     }
 
-    fn sign_in(&self, number: u32) -> Result<()> {
+    fn sign_in(&self, web: &Lodge, number: u32) -> Result<()> {
         let (rate, users) = (self.sign_ins.to_string(), self.users.to_string());
-        let connections = SIGN_IN_CONNECTIONS.to_string();
-        let options = ["--rate", &rate, "--users", &users, "--connections", &connections];
-        let report = self.load("accounts-sign-in", number, &options)?;
-        let all = &report["total"]["all"];
-        ensure!(all["errors"] == 0, "sign-ins failed; are there as many --users? {all}");
-        Ok(())
+        let more = ["--rate", &rate, "--users", &users, "--connections", "4"];
+        let report = self.load(web, "accounts-sign-in", number, &more)?;
+        let report = report.without_errors("/total/all");
+        report.context("sign-ins failed; are there as many --users?").map(drop)
     }
 
-    fn read(&self, point: &Point, number: u32) -> Result<Value> {
-        let tokens = self.tokens.display().to_string();
+    fn read(&self, web: &Lodge, point: &Point, number: u32) -> Result<Report> {
         let (workers, rate) = (point.workers.to_string(), point.rate.to_string());
-        let mut options = vec!["--tokens", &tokens, "--connections", &workers, "--rate", &rate];
+        let mut more = vec!["--tokens", &self.tokens, "--connections", &workers, "--rate", &rate];
         let count;
         match point.people {
             People::SignedIn => {}
             People::First(first) => {
                 count = first.to_string();
-                options.extend(["--sessions", &count]);
+                more.extend(["--sessions", &count]);
             }
             People::Everybody(users) => {
                 count = users.to_string();
-                options.extend(["--zipf", "1", "--users", &count]);
+                more.extend(["--zipf", "1", "--users", &count]);
             }
         }
-        self.load("accounts-get", number, &options)
+        self.load(web, "accounts-get", number, &more)
+    }
+}
+
+/// What went through each section of both tiers.
+fn scrape(tiers: &Tiers) -> Result<Histograms> {
+    let mut sections = Histograms::default();
+    for tier in [&tiers.web, &tiers.accounts] {
+        sections.add(&tier.metrics()?);
+    }
+    Ok(sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::PermissionsExt as _, time::Instant};
+
+    use super::{
+        super::{options::Part, points, tests},
+        *,
+    };
+
+    /// What a run comes to where `script` stands before the binary, which is `$LODGE` there.
+    fn run(script: &str, patience: Duration) -> Result<Run> {
+        let folder = Scratch::new()?;
+        let options = tests::realistic(&folder);
+        let lodge = options.lodge.clone().context("no binary")?;
+        let program = folder.path("lodge");
+        fs::write(&program, format!("#!/bin/sh\nLODGE={}\n{script}\n", lodge.display()))?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o700))?;
+        let bench = Bench { patience, ..Bench::new(&options, program)? };
+        bench.run(&points::of(Part::Realistic, options.users)[0], 1)
+    }
+
+    /// What is said of a run that fails, and within how much less than it would wait.
+    fn failure(script: &str, patience: Duration) -> String {
+        let began = Instant::now();
+        let error = run(script, patience).map(drop).unwrap_err();
+        assert!(began.elapsed() < PATIENCE, "it waited too long: {error:#}");
+        format!("{error:#}")
+    }
+
+    #[test]
+    fn a_tier_that_ends_early_is_told_at_once() {
+        let said = failure(r#"[ "$1" = serve ] && exit 3; exec "$LODGE" "$@""#, PATIENCE);
+        assert!(said.contains("has ended"), "{said}");
+    }
+
+    #[test]
+    fn a_tier_that_does_not_end_well_fails_its_run() {
+        let badly = r#"[ "$1" = serve ] || exec "$LODGE" "$@"
+            "$LODGE" "$@" & trap 'kill $!; wait $!; exit 3' TERM; wait"#;
+        let said = failure(badly, PATIENCE);
+        assert!(said.contains("did not end well: exit status: 3"), "{said}");
+    }
+
+    #[test]
+    fn a_load_generator_that_does_not_end_fails_its_run() {
+        let hangs = r#"[ "$1" = serve ] || exec sleep 300; exec "$LODGE" "$@""#;
+        let said = failure(hangs, Duration::from_secs(1));
+        assert!(said.contains("did not end in 1.5s"), "{said}");
     }
 }

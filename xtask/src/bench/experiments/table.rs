@@ -58,7 +58,7 @@ impl Figures {
     pub(super) fn new(run: &Run, point: &Point, duration: Duration) -> Self {
         let count = |name: &str| run.sections.get(name).map(Histogram::count);
         let figure = |source| match source {
-            Source::Report(pointer) => run.report.pointer(pointer)?.as_f64(),
+            Source::Report(pointer) => run.report.number(pointer).ok(),
             Source::P99(name) => Some(run.sections.get(name)?.quantile_s(0.99)? * 1e3),
             Source::Count(name) => Some(count(name).unwrap_or_default()),
             Source::MissRate => {

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 
-use super::{RidesOptions, load_to_its_end, start};
+use super::{RidesOptions, with_rides};
 use crate::bench::{
-    median,
-    servers::{self, LODGE, Scratch},
+    figures::{median, table},
+    lodge::{Lodge, Scratch},
 };
 
 /// Days over which the rides are spread.
@@ -37,37 +37,34 @@ const LEADERS_MS: f64 = 20.0;
 pub(super) fn grown(options: &RidesOptions) -> Result<()> {
     let few = times(options.events(FEW))?;
     let many = times(options.rides)?;
-    println!("\n| median of {TIMES}, ms | {FEW} rides | {} rides | more |", options.rides);
-    println!("| --- | --- | --- | --- |");
+    let [small, full] = [FEW, options.rides].map(|rides| format!("{rides} rides"));
+    table([&format!("median of {TIMES}, ms"), &small, &full, "more"]);
     let mut kept = true;
     for ((path, few), many) in PATHS.into_iter().zip(few).zip(many) {
         println!("| `{path}` | {few:.2} | {many:.2} | {:.2} |", many - few);
         kept &= many <= few * 1.2 || many - few < 2.0;
         kept &= !path.contains("leaderboard") || many < LEADERS_MS;
     }
-    options.bar("20 %, or 2 ms, more; leaders in less than 20 ms", kept)
+    options.common.bar("20 %, or 2 ms, more; leaders in less than 20 ms", kept)
 }
 
 /// The median time of each path on a mountain of so many rides.
 fn times(rides: u64) -> Result<Vec<f64>> {
     let scratch = Scratch::new()?;
-    let _lodge = start(&scratch)?;
-    let events = (rides / DAYS).to_string();
+    let lodge = with_rides(&scratch).start()?;
     for day in 1..=DAYS {
-        let day = day.to_string();
-        let batches = ["rides-batch", "--events", &events, "--day", &day, "--seed", &day];
-        load_to_its_end(&scratch, &batches)?;
+        lodge.load(&format!("rides-batch --events {} --day {day} --seed {day}", rides / DAYS))?;
     }
-    PATHS.iter().map(|path| time_ms(path)).collect()
+    PATHS.iter().map(|path| time_ms(&lodge, path)).collect()
 }
 
-fn time_ms(path: &str) -> Result<f64> {
+fn time_ms(lodge: &Lodge, path: &str) -> Result<f64> {
     let mut times = Vec::with_capacity(TIMES);
     for _ in 0..TIMES {
         let asked = Instant::now();
-        let answer = servers::get(LODGE, path)?;
+        let answer = lodge.get(path)?;
         times.push(asked.elapsed().as_secs_f64() * 1e3);
-        ensure!(answer.contains(" 200 ") || answer.contains(" 404 "), "{path}: {answer:.300}");
+        ensure!(matches!(answer.status, 200 | 404), "{path}: {answer:?}");
     }
     Ok(median(&times))
 }

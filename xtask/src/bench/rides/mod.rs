@@ -3,39 +3,52 @@
 mod growth;
 mod overload;
 mod reads;
-mod setup;
 mod writes;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
+use clap::Args;
 
-pub(crate) use self::setup::RidesOptions;
-use self::setup::{load_for, start, start_with};
-use super::{links::load_to_its_end, servers};
+use super::{
+    Options,
+    lodge::{self, Lodge, Scratch},
+};
 
-type Part = fn(&RidesOptions) -> Result<()>;
+#[derive(Args)]
+#[command(mut_arg("seconds", |seconds| seconds.default_value("10")))]
+pub(crate) struct RidesOptions {
+    #[command(flatten)]
+    common: Options,
+    /// Rides stored where the mountain is said to be full.
+    #[arg(long, default_value_t = 10_000_000)]
+    rides: u64,
+}
 
-/// Runs every part, or the one that is asked for.
-pub(crate) fn run(options: &RidesOptions) -> Result<()> {
-    servers::build_lodge()?;
-    let options = options.settled();
-    let parts: [(&str, Part); 7] = [
-        ("single", writes::single),
-        ("batches", writes::batches),
-        ("open-loop", writes::open_loop),
-        ("reads", reads::alone),
-        ("busy-reads", reads::beside_posting),
-        ("growth", growth::grown),
-        ("overload", overload::overload),
-    ];
-    let mut not_kept = Vec::new();
-    for (name, part) in parts {
-        if options.only.as_deref().is_none_or(|only| only == name)
-            && let Err(error) = part(&options).with_context(|| format!("the part {name}"))
-        {
-            eprintln!("{error:?}");
-            not_kept.push(name);
-        }
+impl RidesOptions {
+    /// So many rides, or a few in a quick run.
+    fn events(&self, events: u64) -> u64 {
+        self.common.or_quick(events, events / 20)
     }
-    ensure!(not_kept.is_empty(), "not kept: {}", not_kept.join(", "));
-    Ok(())
+}
+
+/// Runs the parts.
+pub(crate) fn run(mut options: RidesOptions) -> Result<()> {
+    lodge::build()?;
+    if options.common.settle() {
+        options.rides = 200_000;
+    }
+    let options = &options;
+    options.common.run(&[
+        ("single", &|| writes::single(options)),
+        ("batches", &|| writes::batches(options)),
+        ("open-loop", &|| writes::open_loop(options)),
+        ("reads", &|| reads::alone(options)),
+        ("busy-reads", &|| reads::beside_posting(options)),
+        ("growth", &|| growth::grown(options)),
+        ("overload", &|| overload::overload(options)),
+    ])
+}
+
+/// Rides alone, on a folder of the scratch.
+fn with_rides(scratch: &Scratch) -> Lodge {
+    Lodge::new(scratch).with("LODGE_APPS", "rides")
 }

@@ -1,20 +1,19 @@
 //! Twice as many events as are let in.
 
-use std::{thread, time::Duration};
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
-use super::{RidesOptions, load_for, load_to_its_end, start_with};
+use super::{RidesOptions, with_rides};
 use crate::bench::{
-    links::number,
-    median,
-    servers::{self, LODGE, Scratch},
+    figures::{median, table},
+    lodge::{Lodge, Report, Scratch},
+    usage::resident_mb,
 };
 
 /// Events that are let in a second, and those that are sent.
 const LET_IN: u32 = 5_000;
-const SENT: &str = "10000";
+const SENT: u32 = 10_000;
 /// Seconds of sending, times those of a run.
 const RUNS_BESIDE: u32 = 6;
 /// Events that are there before.
@@ -24,31 +23,30 @@ const GROWTH_MAX: f64 = 0.1;
 
 pub(super) fn overload(options: &RidesOptions) -> Result<()> {
     let scratch = Scratch::new()?;
-    let unlimited = super::start(&scratch)?;
-    let events = options.events(BEFORE).to_string();
-    load_to_its_end(&scratch, &["rides-batch", "--events", &events])?;
-    unlimited.terminate(Duration::from_secs(30))?;
-    let lodge = start_with(&scratch, &[("LODGE_RIDES_EVENTS_PER_SECOND", LET_IN.to_string())])?;
-    let stored_before = stored()?;
+    let lodge = with_rides(&scratch).start()?;
+    lodge.load(&format!("rides-batch --events {}", options.events(BEFORE)))?;
+    let lodge = lodge.terminate()?.with("LODGE_RIDES_EVENTS_PER_SECOND", LET_IN).start()?;
+    let stored_before = stored(&lodge)?;
 
-    let alone: Vec<f64> =
-        (0..options.runs).map(|_| questions(&scratch, options)).collect::<Result<_>>()?;
-    let seconds = RUNS_BESIDE * options.seconds;
+    let alone = options.common.each_run(|_| questions(options, &lodge))?;
+    let seconds = RUNS_BESIDE * options.common.seconds;
+    // Each event is sent once, whether or not it is let in.
+    let post =
+        format!("rides --rate {SENT} --retries 0 --threads 200 --day 2 --duration {seconds}s");
     let (posted, beside, memory) = thread::scope(|scope| {
-        let posting = scope.spawn(|| post(seconds));
+        let posting = scope.spawn(|| lodge.load(&post));
         let (mut beside, mut memory) = (Vec::new(), Vec::new());
         for _ in 1..RUNS_BESIDE {
-            beside.push(questions(&scratch, options)?);
-            memory.push(servers::resident_mb(lodge.pid())?);
+            beside.push(questions(options, &lodge)?);
+            memory.push(resident_mb(lodge.pid())?);
         }
         let posted = posting.join().ok().context("the posting panicked")??;
-        Result::<_>::Ok((posted, beside, memory))
+        anyhow::Ok((posted, beside, memory))
     })?;
-    let (acknowledged, others) = (number(&posted, "/events/acknowledged")?, others(&posted)?);
-    let stored = stored()? - stored_before;
+    let (acknowledged, others) = (posted.number("/events/acknowledged")?, others(&posted)?);
+    let stored = stored(&lodge)? - stored_before;
     let rate = acknowledged / f64::from(seconds);
-    println!("\n| {SENT} events a second for {seconds} s, {LET_IN} let in | |");
-    println!("| --- | --- |");
+    table([&format!("{SENT} events a second for {seconds} s, {LET_IN} let in"), ""]);
     println!("| acknowledged; stored | {acknowledged:.0}, {rate:.0}/s; {stored:.0} |");
     println!("| all others | {others} |");
     println!("| memory, MB | {memory:.0?} |");
@@ -62,37 +60,30 @@ pub(super) fn overload(options: &RidesOptions) -> Result<()> {
     // To the event: what is answered 503 is not stored, and what is acknowledged is.
     #[expect(clippy::float_cmp, reason = "both are counts")]
     let is_exact = acknowledged == stored;
-    options.bar("what is acknowledged is stored, and nothing else", is_exact)?;
-    options.bar("as many as are let in", rate >= 0.95 * f64::from(LET_IN))?;
-    options.bar("memory is flat", grew <= GROWTH_MAX)?;
-    options.bar("GETs within twice, or 2 ms", beside <= 2.0 * alone || beside - alone < 2.0)
+    options.common.bar("what is acknowledged is stored, and nothing else", is_exact)?;
+    options.common.bar("as many as are let in", rate >= 0.95 * f64::from(LET_IN))?;
+    options.common.bar("memory is flat", grew <= GROWTH_MAX)?;
+    options.common.bar("GETs within twice, or 2 ms", beside <= 2.0 * alone || beside - alone < 2.0)
 }
 
-fn questions(scratch: &Scratch, options: &RidesOptions) -> Result<f64> {
-    let get = ["rides-get", "--rate", "1000", "--clients", "20"];
-    number(&load_for(scratch, options, &get)?, "/rows/0/figures/latency_ms/p99")
-}
-
-/// Sends each event once, whether or not it is let in.
-fn post(seconds: u32) -> Result<Value> {
-    let scratch = Scratch::new()?;
-    let duration = format!("{seconds}s");
-    let posts = ["rides", "--rate", SENT, "--retries", "0", "--threads", "200", "--day", "2"];
-    load_to_its_end(&scratch, &[&posts[..], &["--duration", &duration]].concat())
+fn questions(options: &RidesOptions, lodge: &Lodge) -> Result<f64> {
+    let seconds = options.common.seconds;
+    let report =
+        lodge.load(&format!("rides-get --rate 1000 --clients 20 --duration {seconds}s"))?;
+    report.number("/rows/0/figures/latency_ms/p99")
 }
 
 /// What the events that were not acknowledged were answered with, all of them 503.
-fn others(posted: &Value) -> Result<String> {
-    let errors =
-        posted.pointer("/rows/0/figures/errors_by_kind").context("the report has no errors")?;
+fn others(posted: &Report) -> Result<String> {
+    let errors = posted.0.pointer("/rows/0/figures/errors_by_kind");
+    let errors = errors.context("the report has no errors")?;
     let kinds = errors.as_object().context("the report's errors have no kinds")?;
     ensure!(kinds.keys().all(|kind| kind.contains("503")), "other answers than 503: {errors}");
     Ok(errors.to_string())
 }
 
 /// Events that are stored, as the ledger says.
-fn stored() -> Result<f64> {
-    let answer = servers::get(LODGE, "/api/rides/ledger")?;
-    let body = answer.split_once("\r\n\r\n").context("the ledger has no body")?.1;
-    number(&serde_json::from_str(body)?, "/for_ever/stored")
+fn stored(lodge: &Lodge) -> Result<f64> {
+    let ledger = lodge.get("/api/rides/ledger")?;
+    Report(serde_json::from_str(&ledger.body)?).number("/for_ever/stored")
 }

@@ -1,0 +1,350 @@
+//! The Lodge that is measured: how it is started, loaded and asked.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, File},
+    net::{Ipv4Addr, SocketAddr},
+    ops::Deref,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use super::{prometheus, wrk};
+use crate::{
+    http::{Answer, Http},
+    process::{self, Running, printed},
+};
+
+/// How long it may take until it is ready (on a cluster it may have to make its tables first), and to end.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The longest load.
+const LOAD_MAX: Duration = Duration::from_hours(1);
+
+/// Tells folders and files of one process apart.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A folder that is removed in the end.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new folder.
+    pub(crate) fn new() -> Result<Self> {
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(format!("lodge-bench-{process}-{number}"));
+        fs::create_dir_all(&folder)?;
+        Ok(Self(folder))
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Builds what is measured.
+pub(crate) fn build() -> Result<()> {
+    process::run("cargo", &["build", "--profile", "dist", "--locked", "--package", "lodge"], &[])
+}
+
+/// The binary that is measured.
+pub(crate) fn binary() -> PathBuf {
+    process::root().join("target/dist/lodge")
+}
+
+/// A Lodge: its program, its folder, its addresses and its settings.
+#[derive(Clone)]
+pub(crate) struct Lodge {
+    program: PathBuf,
+    generator: PathBuf,
+    folder: PathBuf,
+    data: PathBuf,
+    address: SocketAddr,
+    ops: SocketAddr,
+    settings: Vec<(String, String)>,
+    has_log: bool,
+    http: Http,
+}
+
+impl Lodge {
+    /// The Lodge that was built, as shipped. Its commands run in `folder`, where its data folder is `data`.
+    pub(crate) fn new(folder: &Scratch) -> Self {
+        Self::of(&binary(), folder.path(""))
+    }
+
+    /// Any Lodge.
+    pub(crate) fn of(program: &Path, folder: PathBuf) -> Self {
+        Self {
+            program: program.to_owned(),
+            generator: program.to_owned(),
+            folder,
+            data: "data".into(),
+            address: local(18_080),
+            ops: local(18_090),
+            settings: Vec::new(),
+            has_log: false,
+            http: Http::new(),
+        }
+    }
+
+    /// The same with another program that generates its load.
+    pub(crate) fn loaded_by(self, generator: &Path) -> Self {
+        Self { generator: generator.to_owned(), ..self }
+    }
+
+    /// The same with another data folder.
+    pub(crate) fn data(self, data: impl Into<PathBuf>) -> Self {
+        Self { data: data.into(), ..self }
+    }
+
+    /// The same at other addresses: for clients, and for operators.
+    pub(crate) fn at(self, address: SocketAddr, ops: SocketAddr) -> Self {
+        Self { address, ops, ..self }
+    }
+
+    /// The same with one more setting, by the name of its environment variable.
+    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.settings.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// The same with more settings.
+    pub(crate) fn with_all(mut self, settings: Vec<(&str, String)>) -> Self {
+        self.settings.extend(settings.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        self
+    }
+
+    /// The same, and its warnings are shown.
+    pub(crate) fn with_log(self) -> Self {
+        Self { has_log: true, ..self }.with("LODGE_LOG_FILTER", "warn")
+    }
+
+    /// Starts it, and waits until it is ready.
+    pub(crate) fn start(self) -> Result<Server> {
+        let mut command = self.command(&self.program);
+        command.args(["serve", "--listen", &self.address.to_string()]);
+        command.args(["--ops-listen", &self.ops.to_string(), "--data"]).arg(&self.data);
+        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
+        command.stderr(if self.has_log { Stdio::inherit() } else { Stdio::null() });
+        let mut server = Server { process: Running::start(&mut command)?, lodge: self };
+        let ready = |lodge: &Lodge| {
+            let answer = lodge.http.send("GET", lodge.ops, "/health/ready");
+            answer.is_some_and(|answer| answer.status == 200)
+        };
+        server.wait_until("it is ready", ready)?;
+        Ok(server)
+    }
+
+    /// Makes accounts in the data folder, and sessions of some, whose tokens are in the file `tokens`; what it
+    /// says of them.
+    pub(crate) fn seed(&self, users: u64, sessions: u64) -> Result<String> {
+        let words = format!("accounts-seed --users {users} --sessions {sessions} --tokens tokens");
+        let mut command = self.command(&self.program);
+        command.arg("load").args(words.split_whitespace()).arg("--data").arg(&self.data);
+        printed(&mut command)
+    }
+
+    /// Runs `lodge admin` on the data folder.
+    pub(crate) fn admin(&self, words: &str) -> Result<()> {
+        let mut command = self.command(&self.program);
+        command.args(["admin", "--data"]).arg(&self.data).args(words.split_whitespace());
+        printed(&mut command).map(drop)
+    }
+
+    /// Imports `count` links `PREFIX0`, `PREFIX1`, …; it must run.
+    pub(crate) fn import(&self, prefix: &str, count: u32) -> Result<()> {
+        let mut text = String::from("keyword,url\n");
+        for number in 0..count {
+            writeln!(text, "{prefix}{number},https://example.org/some/path/{number}")?;
+        }
+        self.write("links.csv", &text)?;
+        self.admin("import links.csv --from yourls")
+    }
+
+    /// Runs `lodge load` to its end; its report. Files are named relative to the folder.
+    pub(crate) fn load(&self, words: &str) -> Result<Report> {
+        self.load_within(LOAD_MAX, &words.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// The same, which fails if it takes longer than `patience`.
+    pub(crate) fn load_within(&self, patience: Duration, words: &[&str]) -> Result<Report> {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let [json, text] = ["json", "txt"].map(|kind| format!("load-{number}.{kind}"));
+        let [json, text] = [json, text].map(|name| self.folder.join(name));
+        let mut command = self.generate(words);
+        command.arg("--json").arg(&json).stdout(File::create(&text)?);
+        let said = || fs::read_to_string(&text).unwrap_or_default();
+        Running::start(&mut command)?.succeed(patience).with_context(said)?;
+        let report = serde_json::from_str(&fs::read_to_string(&json)?)?;
+        fs::remove_file(json)?;
+        fs::remove_file(text)?;
+        Ok(Report(report))
+    }
+
+    /// Starts a load that lasts until it is dropped.
+    pub(crate) fn start_load(&self, words: &str) -> Result<Running> {
+        let words: Vec<&str> = words.split_whitespace().chain(["--duration", "1h"]).collect();
+        Running::start(self.generate(&words).stdout(Stdio::null()))
+    }
+
+    fn generate(&self, words: &[&str]) -> Command {
+        let mut command = self.command(&self.generator);
+        command.arg("load").args(words).args(["--url", &self.url("")]);
+        command
+    }
+
+    /// Runs `wrk -t2 -c100`, with a script if there is one; an error fails it.
+    pub(crate) fn wrk(&self, seconds: u32, script: Option<&str>, path: &str) -> Result<wrk::Run> {
+        if let Some(script) = script {
+            self.write(wrk::SCRIPT, script)?;
+        }
+        let script = script.map(|_| self.folder.join(wrk::SCRIPT));
+        let run = wrk::run(2, 100, seconds, script.as_deref(), &self.url(path))?;
+        ensure!(run.errors == 0.0, "errors at {path}: {run:?}");
+        Ok(run)
+    }
+
+    /// The path of a file in its folder.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+
+    /// Writes a file in its folder.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let file = self.folder.join(name);
+        fs::write(&file, text)?;
+        Ok(file)
+    }
+
+    /// Reads one.
+    pub(crate) fn read(&self, name: &str) -> Result<String> {
+        Ok(fs::read_to_string(self.folder.join(name))?)
+    }
+
+    /// Where clients find it.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where they find a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// The answer to a GET.
+    pub(crate) fn get(&self, path: &str) -> Result<Answer> {
+        let answer = self.http.send("GET", self.address, path);
+        answer.with_context(|| format!("no answer to {path}"))
+    }
+
+    /// Its metrics, as Prometheus reads them.
+    pub(crate) fn metrics(&self) -> Result<String> {
+        Ok(self.http.send("GET", self.ops, "/metrics").context("no metrics")?.body)
+    }
+
+    /// The sum over its labels of a metric, whose lines begin so; nothing if it has none.
+    pub(crate) fn metric(&self, line_start: &str) -> Result<Option<f64>> {
+        Ok(prometheus::sum(&self.metrics()?, line_start))
+    }
+
+    /// A counter that it has.
+    pub(crate) fn counter(&self, line_start: &str) -> Result<u64> {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it counts")]
+        let whole = |value: f64| value as u64;
+        self.metric(line_start)?.map(whole).with_context(|| format!("no metric {line_start}"))
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.folder).stdin(Stdio::null());
+        command
+    }
+}
+
+/// A Lodge that serves until this is dropped.
+pub(crate) struct Server {
+    process: Running,
+    lodge: Lodge,
+}
+
+impl Deref for Server {
+    type Target = Lodge;
+
+    fn deref(&self) -> &Lodge {
+        &self.lodge
+    }
+}
+
+impl Server {
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Fails where it has ended by itself.
+    pub(crate) fn must_run(&mut self) -> Result<()> {
+        let address = self.lodge.address;
+        ensure!(!self.process.has_ended()?, "the Lodge at {address} has ended; is its port free?");
+        Ok(())
+    }
+
+    /// Waits until it says that it is so.
+    pub(crate) fn wait_until(&mut self, what: &str, holds: impl Fn(&Lodge) -> bool) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(&self.lodge) {
+            self.must_run()?;
+            ensure!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Asks it to end, and fails unless it ends well.
+    pub(crate) fn terminate(self) -> Result<Lodge> {
+        self.process.terminate(PATIENCE)?;
+        Ok(self.lodge)
+    }
+}
+
+/// The report of a load generator.
+pub(crate) struct Report(pub(crate) Value);
+
+impl Report {
+    /// The figure at a place.
+    pub(crate) fn number(&self, pointer: &str) -> Result<f64> {
+        let number = self.0.pointer(pointer).and_then(Value::as_f64);
+        number.with_context(|| format!("the report has no {pointer}"))
+    }
+
+    /// Several of them.
+    pub(crate) fn numbers<const N: usize>(&self, pointers: [&str; N]) -> Result<[f64; N]> {
+        let mut numbers = [0.0; N];
+        for (number, pointer) in numbers.iter_mut().zip(pointers) {
+            *number = self.number(pointer)?;
+        }
+        Ok(numbers)
+    }
+
+    /// Fails unless the figures at a place are without errors.
+    pub(crate) fn without_errors(self, place: &str) -> Result<Self> {
+        let errors = self.number(&format!("{place}/errors"))?;
+        ensure!(errors == 0.0, "errors: {:?}", self.0.pointer(place));
+        Ok(self)
+    }
+}
+
+/// A port on this machine.
+pub(crate) fn local(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
