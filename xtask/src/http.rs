@@ -60,24 +60,12 @@ impl Http {
         Self(settings.build().into())
     }
 
-    /// Sends what has no body; nothing if no answer came.
+    /// Sends what has no body and no headers of its own; nothing if no answer came.
     pub(crate) fn send(&self, method: &str, at: SocketAddr, path: &str) -> Option<Answer> {
         self.ask(method, at, path, &[], None)
     }
 
-    /// Sends JSON.
-    pub(crate) fn send_json(
-        &self,
-        method: &str,
-        at: SocketAddr,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &Value,
-    ) -> Option<Answer> {
-        self.ask(method, at, path, headers, Some(body))
-    }
-
-    /// Sends with headers.
+    /// Sends with headers, and JSON if there is a body.
     pub(crate) fn ask(
         &self,
         method: &str,

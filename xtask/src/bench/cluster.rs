@@ -196,7 +196,7 @@ struct Wanted {
 impl Wanted {
     fn make(at: SocketAddr) -> Result<Self> {
         let (http, body) = (Http::new(), json!({ "target": "example.org/0" }));
-        let made = http.send_json("POST", at, "/api/links", &[], &body).context("no answer")?;
+        let made = http.ask("POST", at, "/api/links", &[], Some(&body)).context("no answer")?;
         let text = |name| made.text(name).with_context(|| format!("no {name}: {}", made.body));
         Ok(Self { at, short: text("short")?, key: text("manage_key")?, http })
     }
@@ -205,7 +205,7 @@ impl Wanted {
         let (path, key) = (format!("/api/links/{}", self.short), format!("Bearer {}", self.key));
         let (headers, body) =
             ([("Authorization", &*key)], json!({ "target": format!("example.org/{turn}") }));
-        let edited = self.http.send_json("PATCH", self.at, &path, &headers, &body);
+        let edited = self.http.ask("PATCH", self.at, &path, &headers, Some(&body));
         ensure!(edited.is_some_and(|edited| edited.status == 200), "the short was not edited");
         Ok(())
     }

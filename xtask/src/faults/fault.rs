@@ -51,12 +51,12 @@ impl<'a> Scene<'a> {
     pub(crate) fn set(cluster: &'a Cluster, fault: Fault, random: &mut StdRng) -> Result<Self> {
         let who = match fault {
             Fault::Killed(who) | Fault::Hung(who) => who,
-            Fault::CutFromRedis => Who::Web,
+            Fault::CutFromRedis => Who::Any(1, Kind::Web),
             Fault::Flushed | Fault::OldMasterBack | Fault::FailoverThenAllKilled => {
                 Who::RedisMaster
             }
-            Fault::DiskLost => Who::OneCassandra,
-            Fault::FlushedUndrained => Who::TwoCassandra,
+            Fault::DiskLost => Who::Any(1, Kind::Cassandra),
+            Fault::FlushedUndrained => Who::Any(2, Kind::Cassandra),
         };
         Ok(Self { cluster, fault, victims: who.choose(cluster, random)? })
     }

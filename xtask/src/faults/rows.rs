@@ -59,17 +59,12 @@ pub(crate) enum Writes {
 /// Whom a fault befalls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Who {
-    Web,
+    /// So many of a kind.
+    Any(u8, Kind),
     RedisMaster,
     RedisReplica,
-    TwoSentinels,
     AllOfRedis,
-    OneCassandra,
-    TwoCassandra,
     QueueLeader,
-    OneRabbitmq,
-    AllOfRabbitmq,
-    Haproxy,
     Everybody,
 }
 
@@ -77,25 +72,19 @@ impl Who {
     /// The processes that it befalls; where there is a choice, `random` chooses.
     pub(crate) fn choose(self, cluster: &Cluster, random: &mut StdRng) -> Result<Vec<Member>> {
         let master = cluster.redis_master();
-        let (from, count): (Vec<Member>, usize) = match self {
-            Self::Web => (Member::of(Kind::Web).collect(), 1),
+        let (from, count): (Vec<Member>, u8) = match self {
+            Self::Any(count, kind) => (Member::of(kind).collect(), count),
             Self::RedisMaster => (vec![master.context("no Redis master is known")?], 1),
             Self::RedisReplica => {
                 (Member::of(Kind::Redis).filter(|redis| Some(*redis) != master).collect(), 1)
             }
-            Self::TwoSentinels => (Member::of(Kind::Sentinel).collect(), 2),
             Self::AllOfRedis => {
                 (Member::of(Kind::Redis).chain(Member::of(Kind::Sentinel)).collect(), 6)
             }
-            Self::OneCassandra => (Member::of(Kind::Cassandra).collect(), 1),
-            Self::TwoCassandra => (Member::of(Kind::Cassandra).collect(), 2),
             Self::QueueLeader => (vec![cluster.queue_leader()?], 1),
-            Self::OneRabbitmq => (Member::of(Kind::Rabbitmq).collect(), 1),
-            Self::AllOfRabbitmq => (Member::of(Kind::Rabbitmq).collect(), 3),
-            Self::Haproxy => (Member::of(Kind::Haproxy).collect(), 1),
-            Self::Everybody => (Member::all().collect(), Member::all().count()),
+            Self::Everybody => (Member::all().collect(), u8::MAX),
         };
-        Ok(from.sample(random, count).copied().collect())
+        Ok(from.sample(random, count.into()).copied().collect())
     }
 }
 
@@ -159,28 +148,43 @@ const fn behind(name: &'static str, title: &'static str, fault: Fault, promise: 
 /// All of them.
 pub(crate) const ROWS: [Row; 32] = [
     row("redis-master-killed", "Redis master killed", Killed(Who::RedisMaster), UNNOTICED),
-    row("cassandra-killed", "one Cassandra node killed", Killed(Who::OneCassandra), BRIDGED),
-    row("cassandra-hung", "one Cassandra node hangs", Hung(Who::OneCassandra), BRIDGED),
+    row(
+        "cassandra-killed",
+        "one Cassandra node killed",
+        Killed(Who::Any(1, Kind::Cassandra)),
+        BRIDGED,
+    ),
+    row("cassandra-hung", "one Cassandra node hangs", Hung(Who::Any(1, Kind::Cassandra)), BRIDGED),
     row(
         "two-cassandra-killed",
         "two of three Cassandra nodes killed",
-        Killed(Who::TwoCassandra),
+        Killed(Who::Any(2, Kind::Cassandra)),
         READ_ONLY,
     ),
     row(
         "two-cassandra-hung",
         "two of three Cassandra nodes hang",
-        Hung(Who::TwoCassandra),
+        Hung(Who::Any(2, Kind::Cassandra)),
         READ_ONLY,
     ),
     row("cassandra-disk-lost", "a Cassandra node has lost its disk", DiskLost, BRIDGED),
-    row("web-killed", "a web process killed", Killed(Who::Web), WEB_KILLED),
-    row("web-hung", "a web process hangs", Hung(Who::Web), WEB_HUNG),
+    row("web-killed", "a web process killed", Killed(Who::Any(1, Kind::Web)), WEB_KILLED),
+    row("web-hung", "a web process hangs", Hung(Who::Any(1, Kind::Web)), WEB_HUNG),
     row("redis-master-hung", "Redis master hangs", Hung(Who::RedisMaster), UNNOTICED),
     row("redis-replica-killed", "a Redis replica killed", Killed(Who::RedisReplica), UNNOTICED),
     row("redis-replica-hung", "a Redis replica hangs", Hung(Who::RedisReplica), UNNOTICED),
-    row("sentinels-killed", "two of three Sentinels killed", Killed(Who::TwoSentinels), UNNOTICED),
-    row("sentinels-hung", "two of three Sentinels hang", Hung(Who::TwoSentinels), UNNOTICED),
+    row(
+        "sentinels-killed",
+        "two of three Sentinels killed",
+        Killed(Who::Any(2, Kind::Sentinel)),
+        UNNOTICED,
+    ),
+    row(
+        "sentinels-hung",
+        "two of three Sentinels hang",
+        Hung(Who::Any(2, Kind::Sentinel)),
+        UNNOTICED,
+    ),
     row(
         "redis-killed",
         "all of Redis and the Sentinels killed",
@@ -202,7 +206,7 @@ pub(crate) const ROWS: [Row; 32] = [
         FailoverThenAllKilled,
         UNNOTICED,
     ),
-    row("haproxy-killed", "HAProxy killed", Killed(Who::Haproxy), UNNOTICED),
+    row("haproxy-killed", "HAProxy killed", Killed(Who::Any(1, Kind::Haproxy)), UNNOTICED),
     row("all-killed", "every process killed", Killed(Who::Everybody), NOBODY),
     behind(
         "behind-rabbitmq-leader-killed",
@@ -219,25 +223,25 @@ pub(crate) const ROWS: [Row; 32] = [
     behind(
         "behind-rabbitmq-one-killed",
         "stored later: one of three RabbitMQ nodes killed",
-        Killed(Who::OneRabbitmq),
+        Killed(Who::Any(1, Kind::Rabbitmq)),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-killed",
         "stored later: all of RabbitMQ killed",
-        Killed(Who::AllOfRabbitmq),
+        Killed(Who::Any(3, Kind::Rabbitmq)),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-hung",
         "stored later: all of RabbitMQ hangs",
-        Hung(Who::AllOfRabbitmq),
+        Hung(Who::Any(3, Kind::Rabbitmq)),
         BRIDGED,
     ),
     behind(
         "behind-cassandra-killed",
         "stored later: two of three Cassandra nodes killed",
-        Killed(Who::TwoCassandra),
+        Killed(Who::Any(2, Kind::Cassandra)),
         STORED_LATER,
     ),
     behind(
@@ -258,7 +262,12 @@ pub(crate) const ROWS: [Row; 32] = [
         Killed(Who::AllOfRedis),
         UNSEEN,
     ),
-    behind("behind-web-killed", "stored later: a web process killed", Killed(Who::Web), WEB_KILLED),
+    behind(
+        "behind-web-killed",
+        "stored later: a web process killed",
+        Killed(Who::Any(1, Kind::Web)),
+        WEB_KILLED,
+    ),
     behind(
         "behind-all-killed",
         "stored later: every process killed",

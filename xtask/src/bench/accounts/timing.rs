@@ -36,7 +36,7 @@ struct Kind {
 /// Sends a name and a password; the status of what is answered, when all of it is here.
 fn post(lodge: &Lodge, http: &Http, path: &str, username: &str, password: &str) -> Result<u16> {
     let body = json!({ "username": username, "password": password });
-    let answer = http.send_json("POST", lodge.address(), path, &[], &body);
+    let answer = http.ask("POST", lodge.address(), path, &[], Some(&body));
     Ok(answer.with_context(|| format!("no answer to {username} at {path}"))?.status)
 }
 

@@ -216,7 +216,7 @@ impl Rare {
         let path = "/api/board/lobby/messages";
         let (name, value) = asker.signed_in(path);
         let at = asker.lodge.address();
-        let posted = asker.http.send_json("POST", at, path, &[(name, &value)], &body);
+        let posted = asker.http.ask("POST", at, path, &[(name, &value)], Some(&body));
         let posted = posted.context("no answer to a rare message")?;
         ensure!(posted.status == 201, "a rare message: {posted:?}");
         let id = posted.text("id").context("a rare message has no id")?;

@@ -100,17 +100,35 @@ impl Client {
         )
     }
 
+    /// Sends a write, which is done if the status is `good`, and notes what became of it; the answer if it
+    /// was done.
+    pub(super) fn write(
+        &self,
+        work: &'static str,
+        route: Route,
+        good: u16,
+        send: impl FnOnce(&Http, SocketAddr) -> Option<Answer>,
+    ) -> Option<Answer> {
+        let began = Instant::now();
+        let answer = send(&self.common.http, route.address);
+        let status = answer.as_ref().map(|answer| answer.status);
+        let fate = match status {
+            Some(status) if status == good => Fate::Good,
+            Some(status) if status >= 500 => Fate::Unknown(status.to_string()),
+            Some(status) => Fate::Wrong(status.to_string()),
+            None => Fate::Unknown("no answer".to_owned()),
+        };
+        self.note(work, route, began, fate);
+        answer.filter(|answer| answer.status == good)
+    }
+
+    /// Makes a link by `PUT`, or puts it over its former self; whether it was acknowledged.
+    pub(super) fn put(&self, work: &'static str, route: Route, short: &str, target: &str) -> bool {
+        let put = format!("/?short={short}&long={target}");
+        self.write(work, route, 201, |http, at| http.send("PUT", at, &put)).is_some()
+    }
+
     pub(super) fn note(&self, work: &'static str, route: Route, began: Instant, fate: Fate) {
         self.common.ledger.note(self.number, work, route.member, began, fate);
-    }
-}
-
-/// What a write's answer says, if `good` is the status of one that was done.
-pub(super) fn fate_of(answer: Option<&Answer>, good: u16) -> Fate {
-    match answer.map(|answer| answer.status) {
-        Some(status) if status == good => Fate::Good,
-        Some(status) if status >= 500 => Fate::Unknown(status.to_string()),
-        Some(status) => Fate::Wrong(status.to_string()),
-        None => Fate::Unknown("no answer".to_owned()),
     }
 }

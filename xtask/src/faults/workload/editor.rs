@@ -1,7 +1,8 @@
 //! Keeps some links and edits now one of them, now another, each time on another route, under an
-//! Idempotency-Key: what had an unknown outcome is sent again elsewhere. Where a `PUT` replaces, by one. What was acknowledged must be seen on every web process within a second; and a
-//! process that was not there to see it must not show what it remembers from before, so each link is
-//! left alone after some edits.
+//! Idempotency-Key: what had an unknown outcome is sent again elsewhere. Where a `PUT` replaces, by one.
+//! What was acknowledged must be seen on every web process within a second; and a process that was not
+//! there to see it must not show what it remembers from before, so each link is left alone after some
+//! edits.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +14,8 @@ use lodge_testbed::Kind;
 use rand::RngExt as _;
 use serde_json::json;
 
-use super::{Client, EDIT, Expected, Fate, Route, fate_of};
+use super::{Client, EDIT, Expected, Fate, Route};
+use crate::http::Http;
 
 /// Links that it edits by turns.
 const LINKS: usize = 8;
@@ -80,26 +82,14 @@ impl Own {
 fn make(client: &mut Client) -> Option<Own> {
     let short = client.fresh();
     let mut link = Own { short, key: String::new(), version: 0 };
-    let (route, began) = (client.any_route(None), Instant::now());
+    let route = client.any_route(None);
     if client.common.replaces {
-        return put(client, route, &link).then_some(link);
+        return client.put(EDIT, route, &link.short, &link.target()).then_some(link);
     }
     let body = json!({ "target": link.target(), "short": link.short });
-    let http = &client.common.http;
-    let answer = http.send_json("POST", route.address, "/api/links", &[], &body);
-    client.note(EDIT, route, began, fate_of(answer.as_ref(), 201));
-    link.key = answer.filter(|answer| answer.status == 201)?.text("manage_key")?;
+    let send = |http: &Http, at| http.ask("POST", at, "/api/links", &[], Some(&body));
+    link.key = client.write(EDIT, route, 201, send)?.text("manage_key")?;
     Some(link)
-}
-
-/// Makes a link, or puts it over its former self; whether it was acknowledged.
-fn put(client: &Client, route: Route, link: &Own) -> bool {
-    let (put, began) = (format!("/?short={}&long={}", link.short, link.target()), Instant::now());
-    let answer = client.common.http.send("PUT", route.address, &put);
-    let fate = fate_of(answer.as_ref(), 201);
-    let is_done = matches!(fate, Fate::Good);
-    client.note(EDIT, route, began, fate);
-    is_done
 }
 
 /// Edits a link; nothing if nobody knows where it leads now.
@@ -134,7 +124,7 @@ fn look_again(client: &mut Client, links: &VecDeque<(Own, Instant)>) {
 fn send(client: &mut Client, link: &Own) -> bool {
     let (mut route, once) = (client.any_route(None), client.fresh());
     if client.common.replaces {
-        return put(client, route, link);
+        return client.put(EDIT, route, &link.short, &link.target());
     }
     for _ in 0..TRIES {
         if patch(client, route, link, &once) {
@@ -147,15 +137,11 @@ fn send(client: &mut Client, link: &Own) -> bool {
 }
 
 fn patch(client: &Client, route: Route, link: &Own, once: &str) -> bool {
-    let began = Instant::now();
     let (path, key) = (format!("/api/links/{}", link.short), format!("Bearer {}", link.key));
     let body = json!({ "target": link.target() });
     let headers = [("Authorization", key.as_str()), ("Idempotency-Key", once)];
-    let answer = client.common.http.send_json("PATCH", route.address, &path, &headers, &body);
-    let fate = fate_of(answer.as_ref(), 200);
-    let is_done = matches!(fate, Fate::Good);
-    client.note(EDIT, route, began, fate);
-    is_done
+    let send = |http: &Http, at| http.ask("PATCH", at, &path, &headers, Some(&body));
+    client.write(EDIT, route, 200, send).is_some()
 }
 
 /// Asks every process until it shows the edit. An older version in answer to a question that was put

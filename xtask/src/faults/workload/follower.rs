@@ -4,26 +4,13 @@
 
 use std::{sync::atomic::Ordering, time::Instant};
 
-use super::{Client, Expected, Fate, KNOWN, NEW, Route};
+use super::{Client, Expected, Fate, KNOWN, Route};
 
 /// Links that it remembers having followed.
 const KNOWN_MAX: usize = 50;
 
-/// Follows the newest.
-pub(super) fn follow_new(mut client: Client, route: Route) {
-    for turn in 0_usize.. {
-        if client.is_to_stop() {
-            return;
-        }
-        if let Some(link) = client.common.ledger.newest(turn * 7 % 20) {
-            follow(&client, NEW, route, &link);
-        }
-        client.pause(80);
-    }
-}
-
-/// Follows the newest until something fails, and then those again.
-pub(super) fn follow_known(mut client: Client, route: Route) {
+/// Follows the newest; one that is to follow `KNOWN` links follows those again once something fails.
+pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
     let mut known: Vec<Expected> = Vec::new();
     for turn in 0_usize.. {
         if client.is_to_stop() {
@@ -31,9 +18,10 @@ pub(super) fn follow_known(mut client: Client, route: Route) {
         }
         let has_failed = client.common.has_failed.load(Ordering::Acquire);
         if has_failed && !known.is_empty() {
-            follow(&client, KNOWN, route, &known[turn % known.len()]);
+            follow(&client, kind, route, &known[turn % known.len()]);
         } else if let Some(link) = client.common.ledger.newest(turn * 7 % 20)
-            && follow(&client, KNOWN, route, &link)
+            && follow(&client, kind, route, &link)
+            && kind == KNOWN
             && known.len() < KNOWN_MAX
         {
             known.push(link);

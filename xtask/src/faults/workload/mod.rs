@@ -18,10 +18,7 @@ use anyhow::{Context as _, Result, bail};
 use lodge_testbed::Member;
 use rand::{SeedableRng as _, rngs::StdRng};
 
-use self::{
-    client::{Client, fate_of},
-    ledger::Fate,
-};
+use self::{client::Client, ledger::Fate};
 pub(crate) use self::{
     client::{Common, Route},
     ledger::{Expected, Tally},
@@ -50,8 +47,9 @@ impl Workload {
         let mut work: Vec<Box<dyn FnOnce(Client) + Send>> = Vec::new();
         for route in common.routes.clone() {
             work.push(Box::new(move |client| maker::work(client, route)));
-            work.push(Box::new(move |client| follower::follow_new(client, route)));
-            work.push(Box::new(move |client| follower::follow_known(client, route)));
+            for kind in [NEW, KNOWN] {
+                work.push(Box::new(move |client| follower::work(client, route, kind)));
+            }
         }
         for _ in 0..2 {
             work.push(Box::new(editor::work));

@@ -1,11 +1,10 @@
 //! Makes links whose shorts the server chooses, under an Idempotency-Key; sends again elsewhere what had
 //! an unknown outcome, and once more what had not. One key is one link.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 
-use super::{Client, Expected, Fate, REPEAT, Route, fate_of};
+use super::{Client, Expected, REPEAT, Route};
+use crate::http::Http;
 
 /// How often one request is sent, in all.
 const TRIES: usize = 8;
@@ -47,11 +46,6 @@ fn make(client: &mut Client, key: &str, body: &Value) -> Option<String> {
 fn send(client: &Client, route: Route, key: &str, body: &Value) -> Option<String> {
     let bearer = format!("Bearer {}", client.common.api_key);
     let headers = [("Authorization", bearer.as_str()), ("Idempotency-Key", key)];
-    let began = Instant::now();
-    let http = &client.common.http;
-    let answer = http.send_json("POST", route.address, "/api/links", &headers, body);
-    let fate = fate_of(answer.as_ref(), 201);
-    let is_done = matches!(fate, Fate::Good);
-    client.note(REPEAT, route, began, fate);
-    answer.filter(|_| is_done)?.text("short")
+    let send = |http: &Http, at| http.ask("POST", at, "/api/links", &headers, Some(body));
+    client.write(REPEAT, route, 201, send)?.text("short")
 }
