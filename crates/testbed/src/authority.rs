@@ -2,14 +2,14 @@
 
 use std::{
     fs,
-    io::Write as _,
     net::IpAddr,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::Result;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType};
+
+use crate::files::write_secret;
 
 /// The files of an authority and of a certificate that it gave.
 #[derive(Debug, Clone)]
@@ -64,10 +64,4 @@ impl Authority {
     fn file(&self, name: &str) -> PathBuf {
         Path::new(&self.0).join(name)
     }
-}
-
-fn write_secret(file: &Path, text: &str) -> Result<()> {
-    let mut options = fs::File::options();
-    let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(file)?;
-    Ok(file.write_all(text.as_bytes())?)
 }

@@ -10,6 +10,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
+    files::remove,
     layout::Layout,
     member::{Kind, Member},
     process,
@@ -62,10 +63,7 @@ pub(crate) fn make_seed(layout: &Layout, member: Member) -> Result<()> {
 pub(crate) fn lose_disk(layout: &Layout, member: Member) -> Result<()> {
     let folder = layout.folder(member);
     for lost in ["data", "commitlog", "hints", "caches", "cdc"] {
-        match fs::remove_dir_all(folder.join(lost)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
+        remove(&folder.join(lost))?;
     }
     configure(layout, member, "auto_bootstrap: true\n", |seed| seed != member)
 }

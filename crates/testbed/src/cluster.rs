@@ -2,8 +2,7 @@
 
 use std::{
     fs,
-    io::Write as _,
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -14,7 +13,9 @@ use rand::{RngExt as _, distr::Alphanumeric};
 use rustix::process::Signal;
 
 use crate::{
-    cassandra, cut, haproxy,
+    cassandra, cut,
+    files::{remove, write_secret},
+    haproxy,
     layout::Layout,
     member::{Kind, Member},
     process::{self, Tracked, wait_until},
@@ -205,13 +206,7 @@ impl Cluster {
                 process.wait_gone(END)?;
             }
         }
-        let root = self.layout.root();
-        match fs::remove_dir_all(root) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("{} cannot be removed", root.display()))
-            }
-            _ => Ok(()),
-        }
+        remove(self.layout.root())
     }
 
     /// The process id of one that runs.
@@ -476,6 +471,5 @@ fn make_secret(file: &Path) -> Result<()> {
         return Ok(());
     }
     let secret: String = rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect();
-    let mut file = fs::File::options().create_new(true).write(true).mode(0o600).open(file)?;
-    Ok(file.write_all(secret.as_bytes())?)
+    write_secret(file, &secret)
 }

@@ -12,20 +12,13 @@ use crate::{
 /// Writes its configuration: a dead process is out in half a second, a hung one in two. What it was asked
 /// is asked elsewhere; what it was told is broken off, because nobody knows whether it was done.
 pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
-    let reads: Vec<String> = Member::of(Kind::Web)
-        .map(|web| {
-            let address = layout.address(web);
-            format!(
-                "  server {web} {address} check port 9090 observe layer4 error-limit 1 on-error mark-down\n"
-            )
-        })
-        .collect();
-    let writes: Vec<String> = Member::of(Kind::Web)
-        .map(|web| {
-            let address = layout.address(web);
-            format!("  server {web} {address} track reads/{web} on-marked-down shutdown-sessions\n")
-        })
-        .collect();
+    let servers = |options: fn(Member) -> String| -> String {
+        let line = |web| format!("  server {web} {} {}\n", layout.address(web), options(web));
+        Member::of(Kind::Web).map(line).collect()
+    };
+    let reads =
+        servers(|_| "check port 9090 observe layer4 error-limit 1 on-error mark-down".to_owned());
+    let writes = servers(|web| format!("track reads/{web} on-marked-down shutdown-sessions"));
     let text = format!(
         "global\n  maxconn 4000\n\
          defaults\n  mode http\n  timeout connect 500ms\n  timeout client 30s\n  timeout server 30s\n\
@@ -33,14 +26,11 @@ pub(crate) fn prepare(layout: &Layout, member: Member) -> Result<()> {
          \x20 default-server inter 500ms fastinter 200ms downinter 500ms fall 2 rise 2\n\
          frontend public\n  bind {}\n  use_backend reads if METH_GET\n  default_backend writes\n\
          backend reads\n  option httpchk GET /health/ready\n  timeout server 2s\n\
-         \x20 retry-on conn-failure empty-response response-timeout 503\n{}\
-         backend writes\n{}",
-        layout.address(member),
-        reads.concat(),
-        writes.concat()
+         \x20 retry-on conn-failure empty-response response-timeout 503\n{reads}\
+         backend writes\n{writes}",
+        layout.address(member)
     );
-    fs::write(layout.folder(member).join("haproxy.cfg"), text)?;
-    Ok(())
+    Ok(fs::write(layout.folder(member).join("haproxy.cfg"), text)?)
 }
 
 /// How it is started.

@@ -155,36 +155,35 @@ impl Layout {
 
     /// The settings, as environment variables, of a Lodge that keeps its links on this cluster.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
-        let list = |kind| {
-            let addresses: Vec<String> =
-                self.addresses(kind).iter().map(ToString::to_string).collect();
-            addresses.join(",")
-        };
-        let secret = |kind| self.secret_file(kind).display().to_string();
         vec![
             // Accounts are kept in a data folder, of which none is shared here.
             ("LODGE_APPS", "links".to_owned()),
             ("LODGE_LINKS_STORE", "cassandra".to_owned()),
-            ("LODGE_CASSANDRA_NODES", list(Kind::Cassandra)),
-            ("LODGE_REDIS_SENTINELS", list(Kind::Sentinel)),
-            ("LODGE_REDIS_PASSWORD_FILE", secret(Kind::Redis)),
-            ("LODGE_REDIS_SENTINEL_PASSWORD_FILE", secret(Kind::Redis)),
+            ("LODGE_CASSANDRA_NODES", self.list(Kind::Cassandra)),
+            ("LODGE_REDIS_SENTINELS", self.list(Kind::Sentinel)),
+            ("LODGE_REDIS_PASSWORD_FILE", self.secret_path(Kind::Redis)),
+            ("LODGE_REDIS_SENTINEL_PASSWORD_FILE", self.secret_path(Kind::Redis)),
         ]
     }
 
     /// What there is to set more for writes that are stored later.
     pub fn settings_behind(&self) -> Vec<(&'static str, String)> {
-        let nodes = self.addresses(Kind::Rabbitmq);
-        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
         vec![
             ("LODGE_LINKS_MODE", "replace".to_owned()),
             ("LODGE_LINKS_WRITES", "behind".to_owned()),
-            ("LODGE_RABBITMQ_NODES", nodes.join(",")),
-            (
-                "LODGE_RABBITMQ_PASSWORD_FILE",
-                self.secret_file(Kind::Rabbitmq).display().to_string(),
-            ),
+            ("LODGE_RABBITMQ_NODES", self.list(Kind::Rabbitmq)),
+            ("LODGE_RABBITMQ_PASSWORD_FILE", self.secret_path(Kind::Rabbitmq)),
         ]
+    }
+
+    /// The addresses of all of a kind, with commas between.
+    fn list(&self, kind: Kind) -> String {
+        let addresses: Vec<_> = self.addresses(kind).iter().map(ToString::to_string).collect();
+        addresses.join(",")
+    }
+
+    fn secret_path(&self, kind: Kind) -> String {
+        self.secret_file(kind).display().to_string()
     }
 
     /// The certificates of the nodes that speak TLS.

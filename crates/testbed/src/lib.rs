@@ -7,6 +7,7 @@ mod cassandra;
 mod cluster;
 mod cut;
 mod depth;
+mod files;
 mod haproxy;
 mod layout;
 pub mod mariadb;

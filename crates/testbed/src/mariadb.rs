@@ -7,10 +7,11 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::{
     Authority,
+    files::copy,
     process::{listens, run},
 };
 
@@ -116,18 +117,4 @@ fn template(cache: &Path) -> Result<PathBuf> {
         fs::remove_dir_all(&own)?;
     }
     Ok(template)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let (entry, to) = (entry?, to.to_owned());
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() {
-            copy(&from, &to)?;
-        } else {
-            fs::copy(&from, &to).with_context(|| format!("{} cannot be copied", from.display()))?;
-        }
-    }
-    Ok(())
 }
