@@ -39,8 +39,8 @@ pub(super) fn open_loop(options: &AccountsOptions) -> Result<()> {
     let one = start(options)?;
     row(options, "one process, 4,000/s", &one, 4_000)?;
     one.terminate()?;
-    let lodge = with_seeded(options)?;
-    let web = Lodge::new(&Scratch::new()?).with("LODGE_APPS", "accounts");
+    let (lodge, scratch) = (with_seeded(options)?, Scratch::new()?);
+    let web = Lodge::new(&scratch).with("LODGE_APPS", "accounts");
     let tiers = Tiers::start(lodge.at(local(18_071), local(18_091)), web)?;
     row(options, "two processes, 2,000/s", &tiers.web, 2_000)
 }
