@@ -112,9 +112,9 @@ pub async fn a_report_groups_clicks(fixture: &Fixture) {
     fixture.clicks.add(Arc::new(batch)).await.unwrap();
 
     let lines = |lines: &[(&str, u64)]| -> Vec<ClickLine> {
-        let line =
+        let to_line =
             |(key, clicks): &(&str, u64)| ClickLine { key: (*key).to_owned(), clicks: *clicks };
-        lines.iter().map(line).collect()
+        lines.iter().map(to_line).collect()
     };
     let report = async |by, since: Timestamp| {
         let ClickReport { total, bots, lines } =

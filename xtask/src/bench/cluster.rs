@@ -213,11 +213,11 @@ impl Wanted {
 
 /// How soon what was acknowledged is stored, by the number of workers.
 fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
-    for workers in [1, 2, 4] {
+    for workers in [1_u16, 2, 4] {
         let scratch = Scratch::new()?;
         let lodge = behind(cluster, &scratch, &format!("bench_drain_{workers}"));
         let web = lodge.clone().with("LODGE_ROLES", "web").start()?;
-        let start = |number| {
+        let start = |number: u16| {
             let worker = lodge.clone().with("LODGE_ROLES", "worker");
             let worker = worker.at(local(18_110 + number), local(18_100 + number));
             worker.data(format!("worker-{number}")).start()

@@ -115,6 +115,7 @@ impl Lodge {
     }
 
     /// The same with one more setting, by the name of its environment variable.
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass literals and numbers")]
     pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.settings.push((name.to_owned(), value.to_string()));
         self

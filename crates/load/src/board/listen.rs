@@ -303,8 +303,8 @@ impl Ear {
         // A second stream of somebody goes to another server.
         let site = plan.site(number + number / users);
         let token = &tokens[usize::try_from(number % users).unwrap_or_default()];
-        let last = String::from_utf8_lossy(&self.reader.cursor);
-        site.stream(token, &desk.crowd.start, &last, &mut self.request);
+        let cursor = String::from_utf8_lossy(&self.reader.cursor);
+        site.stream(token, &desk.crowd.start, &cursor, &mut self.request);
         let lost = |error: io::Error| End::Lost(error.to_string());
         let mut stream = dial(site.target.address).await.map_err(lost)?;
         stream.write_all(&self.request).await.map_err(lost)?;

@@ -20,7 +20,7 @@ const SETTLE_EVERY: Duration = Duration::from_millis(100);
 /// Asks for each path; `None` where it is not there (404).
 fn ask<T: DeserializeOwned>(plan: &RidesPlan, paths: &[String]) -> Result<Vec<Option<T>>> {
     let get = |number: usize, request: &mut Vec<u8>| {
-        plan.requests.target.get(&paths[number], "", request)
+        plan.requests.target.get(&paths[number], "", request);
     };
     let answers = plan.client.answers(&Control::default(), paths.len(), get)?;
     let read = |(path, answer): (&String, Option<Answered>)| match answer {

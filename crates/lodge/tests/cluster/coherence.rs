@@ -57,7 +57,7 @@ fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second
         let path = format!("/api/links/{short}");
         let target = format!("https://example.org/{turn}");
         let edit = Ask::new(*editor, "PATCH", &path).bearer(&key);
-        assert_eq!(edit.json(&json!({ "target": target })).send().status, 200);
+        assert_eq!(edit.json(json!({ "target": target })).send().status, 200);
         for web in &webs {
             within_a_second(|| get(*web, &short).leads() == (307, Some(target.as_str())));
         }

@@ -95,7 +95,7 @@ fn used_source() -> (Lodge, Held) {
     server.create(&json!({ "target": "example.org/locked", "short": "locked", "password": "x" }));
     let rekeyed = server.create(&json!({ "target": "example.org", "short": "rekeyed" }));
     let edit = server.ask("PATCH", "/api/links/rekeyed").bearer(text_of(&rekeyed, "manage_key"));
-    let rekeyed = edit.json(&json!({ "new_manage_key": true, "target": "example.org/2" })).send();
+    let rekeyed = edit.json(json!({ "new_manage_key": true, "target": "example.org/2" })).send();
     let replaced_key = text_of(&rekeyed.json(), "manage_key").to_owned();
     for (short, key) in [("mine-1", &api_key), ("mine-2", &api_key), ("theirs", &revoked_key)] {
         let link = json!({ "target": "example.org", "short": short, "tags": ["a", "b"] });
@@ -231,7 +231,7 @@ fn keys_open_what_they_opened(server: &Server, held: &Held) {
     assert_eq!(text_of(&again.json(), "manage_key"), held.manage_key);
     for (short, key) in [("plain", &held.manage_key), ("rekeyed", &held.replaced_key)] {
         let edit = server.ask("PATCH", &format!("/api/links/{short}")).bearer(key);
-        let edit = edit.json(&json!({ "target": "https://example.org/new" })).send();
+        let edit = edit.json(json!({ "target": "https://example.org/new" })).send();
         assert_eq!(edit.status, 200, "{short}: {edit:?}");
     }
 }

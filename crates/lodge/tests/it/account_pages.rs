@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    accounts::{PASSWORD, lodge, made, opens, sign_in, token},
+    accounts::{PASSWORD, lodge, made, opens, sign_in},
     client::{Answer, between},
     server::{Lodge, Server, text},
 };

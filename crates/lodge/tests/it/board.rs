@@ -97,7 +97,7 @@ fn what_cannot_be_written_is_refused_by_name() {
     // 2,000 characters fit, also where each is written as twelve.
     let escaped = format!(r#"{{"client_id":"b","body":"{}"}}"#, "\\ud83d\\ude00".repeat(2_000));
     let ask_escaped = ask(&server, &ada, "POST", "/lobby/messages");
-    let answer = ask_escaped.header("Content-Type", "application/json").body(escaped).expect(201);
+    ask_escaped.header("Content-Type", "application/json").body(escaped).expect(201);
     for channel in ["nowhere", "-", "UP!"] {
         let path = format!("/{channel}/messages");
         ask(&server, &ada, "POST", &path)

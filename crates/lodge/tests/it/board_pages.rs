@@ -67,7 +67,7 @@ fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
     let server = lodge().start();
     let [ada, bob] = server.members(["ada", "bob"]);
     let letter = |token: &str| {
-        let ask = server.post("/board/lobby").header("Accept", "application/json").session(&token);
+        let ask = server.post("/board/lobby").header("Accept", "application/json").session(token);
         ask.form("client_id=x&body=mine&author=ada").send().status
     };
     assert_eq!(letter(&bob), 401);

@@ -81,6 +81,6 @@ fn read_back(address: SocketAddr, links: &[Acknowledged]) {
     let mut wire = Wire::connect(address).unwrap();
     for (short, target) in links {
         let answer = Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap();
-        answer.leads_to(307, &target);
+        answer.leads_to(307, target);
     }
 }

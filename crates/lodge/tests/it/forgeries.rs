@@ -242,7 +242,6 @@ fn a_provider_that_dies_in_the_middle_is_missed_politely() {
 
     let mut browser = Browser::default();
     let back = browser.there_and_back(&server, "open", "ada");
-    let issuer = provider.issuer.clone();
     drop(provider);
     browser.get(&back).is_put_off(503);
     assert!(browser.cookie(&server, "lodge_session").is_none());

@@ -108,7 +108,7 @@ fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
     assert_eq!(answer.status, 409, "{text}");
     assert!(text.contains("id=\"ways-error\"") && text.contains("set a password first"), "{text}");
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
-    for time in ["first", "second"] {
+    for _ in 0..2 {
         unlink_on_page(&server, &mut browser, &provider.issuer).leads_to(303, "/account");
     }
     unlink_on_page(&server, &mut Browser::default(), &provider.issuer)

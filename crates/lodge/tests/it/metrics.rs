@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    accounts::{opens, token},
+    accounts::opens,
     server::{Lodge, Server, eventually_true},
     tiers::Tiers,
 };

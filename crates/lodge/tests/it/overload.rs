@@ -138,7 +138,7 @@ fn pour(mut stream: &TcpStream, head: &str, chunked: bool) -> usize {
 fn a_peer_that_asks_and_does_not_read_is_not_served_ahead() {
     const ASKED: usize = 500;
     let server = Lodge::new().with("LODGE_HTTP_WRITE_TIMEOUT_S", "1").start();
-    let mut deaf = server.send_raw(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED));
+    let _deaf = server.send_raw(&b"GET /api/docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(ASKED));
     let answered = || {
         let series = "lodge_http_requests_total{method=\"GET\",route=\"/api/docs\",status=\"200\"}";
         server.metric(series)

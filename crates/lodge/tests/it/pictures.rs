@@ -206,7 +206,7 @@ fn the_largest_pictures_are_taken() {
     let server = lodge().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "60").start();
     let token = server.member("ada");
     let before = server.memory_peak_bytes();
-    for (name, upload) in files::largest() {
+    for (_, upload) in files::largest() {
         put(&server, &token, &upload).expect(200);
     }
     let grown = server.memory_peak_bytes().saturating_sub(before);

@@ -94,7 +94,7 @@ fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -
         }
         (_, 0) => (web.delete("/api/me/sessions").bearer(&tokens[0]), 204),
         _ => {
-            let ask = web.post(&format!("/admin/accounts/{name}")).session(&staff);
+            let ask = web.post(&format!("/admin/accounts/{name}")).session(staff);
             (ask.browser().form("action=ban"), 303)
         }
     };

@@ -11,8 +11,7 @@ const UNDER_WAY: &str = "lodge_http_streams{kind=\"search\"}";
 /// Asks, and reads nothing yet.
 fn begin(server: &Server, from: &str) -> Wire {
     let ask = server.ask("GET", SEARCH).from(from);
-    let mut wire = server.send_raw(&ask.bytes());
-    wire
+    server.send_raw(&ask.bytes())
 }
 
 #[test]

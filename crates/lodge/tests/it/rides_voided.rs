@@ -47,7 +47,7 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
     assert_eq!((found.len(), &found[1][7]), (2, &format!("voids {wrong}")));
 
     let (void, absent) = (found[1][0].as_str(), "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b");
-    let refusals = |running: &str| {
+    let refusals = || {
         for (event, why) in [
             (wrong.as_str(), "void already"),
             (void, "is a void itself"),
@@ -57,10 +57,10 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
             lodge.run(&["admin", "ride", "void", event]).fails(why);
         }
     };
-    refusals("by the server");
+    refusals();
     assert_eq!(stored(&server), json!(3));
     assert_eq!(server.stop(), Some(0));
-    refusals("where none runs");
+    refusals();
     lodge.admin(&["ride", "void", &right]);
     lodge.run(&["admin", "rebuild", "rides"]).prints("nothing differed");
     assert_eq!(lodge.start().get(DAY).status, 404);

@@ -9,7 +9,6 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    accounts::token,
     client::{Ask, Wire},
     server::{DEADLINE, Lodge, Server, eventually_true, text},
 };
@@ -39,7 +38,7 @@ fn drip_until_cut_off(mut stream: &TcpStream, drop: &[u8]) -> Duration {
 fn a_request_whose_head_does_not_end_is_cut_off() {
     let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
     for (start, drop) in [("GET /gg HTTP/1.1\r\nHost: x\r\nX-Slow: ", "a"), ("", "")] {
-        let mut wire = server.send_raw(start.as_bytes());
+        let wire = server.send_raw(start.as_bytes());
         let lasted = drip_until_cut_off(wire.stream(), drop.as_bytes());
         assert!(lasted > Duration::from_millis(700), "{lasted:?}");
         assert!(lasted < Duration::from_secs(8), "{lasted:?}");

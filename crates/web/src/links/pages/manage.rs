@@ -259,5 +259,5 @@ async fn page(
         form,
         errors,
     };
-    pages::page(&app.site, status, &page)
+    pages::form_page(&app.site, errors, &page)
 }
