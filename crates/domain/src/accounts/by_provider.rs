@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Accounts, Actor, Arrival, Departure, EventKind, Exchange, Flow, FreshSession, Identified,
-    Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider, ProviderName,
-    Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink, Unlinked, Username,
-    journey::Journey, sign_in::BANNED,
+    Accounts, Actor, Arrival, Departure, Event, EventKind, Exchange, Flow, FreshSession,
+    Identified, Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider,
+    ProviderName, Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink,
+    Unlinked, Username, journey::Journey, sign_in::BANNED,
 };
 use crate::{Error, Result, passwords::Password, secret};
 
@@ -96,8 +96,7 @@ impl Accounts {
         let flow = Flow::new(&*self.ports.random);
         let url = self.ports.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
         let journey = Journey { provider, redirect_uri, flow, linking, next };
-        let kept = journey.seal(&self.ports.secret, self.ports.clock.now())?;
-        Ok(Departure { url, kept })
+        Ok(Departure { url, kept: journey.seal(&self.ports.secret, self.ports.clock.now()) })
     }
 
     /// Receives somebody who comes back from a provider, with the session that their browser has. Whose an
@@ -139,8 +138,11 @@ impl Accounts {
         session: Option<SessionDigest>,
         asked_in: SessionId,
     ) -> Result<SignedIn> {
-        let session = session.ok_or(ANOTHER_SESSION)?;
-        let me = self.ports.sessions.find(session, self.ports.clock.now()).await?;
+        let me = self
+            .ports
+            .sessions
+            .find(session.ok_or(ANOTHER_SESSION)?, self.ports.clock.now())
+            .await?;
         me.filter(|me| me.session.id == asked_in).ok_or(ANOTHER_SESSION)
     }
 
@@ -153,8 +155,15 @@ impl Accounts {
     ) -> Result<Welcome> {
         self.is_open()?;
         let ticket = secret::random_token(TICKET_PREFIX, &*self.ports.random);
-        let (digest, expires_at) = (TicketDigest::of(&ticket), self.in_time(TICKET_LIFETIME));
-        self.ports.identities.issue(NewTicket { digest, identity, expires_at }).await?;
+        let expires_at = self.ports.clock.now().saturating_add(TICKET_LIFETIME);
+        self.ports
+            .identities
+            .issue(NewTicket {
+                digest: TicketDigest::of(&ticket),
+                identity,
+                expires_at: expires_at.unwrap_or(Timestamp::MAX),
+            })
+            .await?;
         let suggested = self.suggested(called).await?;
         Ok(Welcome::Newcomer { ticket, suggested, next })
     }
@@ -186,7 +195,7 @@ impl Accounts {
 
     /// Lets an identity open one's account from now on.
     async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
-        let event = self.event(me.account.id, EventKind::Linked, Actor::Owner);
+        let event = self.of_mine(me, EventKind::Linked);
         match self.ports.identities.link(identity, me.session.id, event).await? {
             Linked::Done => Ok(()),
             Linked::Elsewhere => Err(Error::conflict("this opens another account already")),
@@ -206,8 +215,7 @@ impl Accounts {
             kept: me.session.id,
             issuers: set_up.map(|provider| provider.issuer.clone()).collect(),
         };
-        let event = self.event(me.account.id, EventKind::Unlinked, Actor::Owner);
-        match self.ports.identities.unlink(unlink, event).await? {
+        match self.ports.identities.unlink(unlink, self.of_mine(me, EventKind::Unlinked)).await? {
             Unlinked::Done => Ok(()),
             Unlinked::NotLinked => {
                 Err(Error::not_found("this provider does not open your account"))
@@ -229,6 +237,10 @@ impl Accounts {
         let plain = called.split('@').next().unwrap_or_default();
         let Ok(name) = Username::parse(plain) else { return Ok(None) };
         Ok(self.ports.store.find(&name).await?.is_none().then_some(name))
+    }
+
+    fn of_mine(&self, me: &SignedIn, kind: EventKind) -> Event {
+        Event { account: me.account.id, at: self.ports.clock.now(), kind, by: Actor::Owner }
     }
 }
 

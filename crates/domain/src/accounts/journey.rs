@@ -2,11 +2,10 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use super::{Flow, ProviderName, SessionId};
-use crate::{Error, Result, secret::InstallationSecret};
+use crate::secret::InstallationSecret;
 
 /// How long somebody may stay there.
 pub const JOURNEY_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
@@ -14,8 +13,11 @@ pub const JOURNEY_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 /// What it is signed for.
 const PURPOSE: &str = "at a provider";
 
+/// How it is written where somebody went there to sign in.
+const TO_SIGN_IN: &str = "in";
+
 /// Ties the way back to the way there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Journey {
     /// Where they went.
     pub(super) provider: ProviderName,
@@ -30,13 +32,18 @@ pub(super) struct Journey {
 }
 
 impl Journey {
-    /// It and its expiry as `JSON.HMAC`, both in base64, which a cookie can carry.
-    pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> Result<String> {
+    /// `provider.expiry.purpose.redirect.state.nonce.verifier.next.hmac`, of characters that a cookie can carry.
+    pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> String {
         let expires_at = now.saturating_add(JOURNEY_LIFETIME).unwrap_or(Timestamp::MAX).as_second();
-        let said = serde_json::to_vec(&(self, expires_at)).map_err(Error::internal)?;
-        let said = URL_SAFE_NO_PAD.encode(said);
+        let Self { provider, redirect_uri, flow, linking, next } = self;
+        let purpose = linking.map_or(TO_SIGN_IN.to_owned(), |session| session.0.to_string());
+        let [redirect_uri, next] = [redirect_uri, next].map(|text| URL_SAFE_NO_PAD.encode(text));
+        let Flow { state, nonce, verifier } = flow;
+        let said = format!(
+            "{provider}.{expires_at}.{purpose}.{redirect_uri}.{state}.{nonce}.{verifier}.{next}"
+        );
         let mac = mac(secret, &said);
-        Ok(format!("{said}.{mac}"))
+        format!("{said}.{mac}")
     }
 
     /// What was sealed, if it is genuine and its time is not over.
@@ -45,9 +52,26 @@ impl Journey {
         if !bool::from(mac(secret, said).as_bytes().ct_eq(signed.as_bytes())) {
             return None;
         }
-        let said = URL_SAFE_NO_PAD.decode(said).ok()?;
-        let (journey, expires_at): (Self, i64) = serde_json::from_slice(&said).ok()?;
-        (now.as_second() < expires_at).then_some(journey)
+        let parts: Vec<&str> = said.split('.').collect();
+        let [provider, expires_at, purpose, redirect_uri, state, nonce, verifier, next] = parts[..]
+        else {
+            return None;
+        };
+        if now.as_second() >= expires_at.parse().ok()? {
+            return None;
+        }
+        let linking = match purpose {
+            TO_SIGN_IN => None,
+            session => Some(SessionId(session.parse().ok()?)),
+        };
+        let [state, nonce, verifier] = [state, nonce, verifier].map(str::to_owned);
+        Some(Self {
+            provider: ProviderName::parse(provider).ok()?,
+            redirect_uri: decoded(redirect_uri)?,
+            flow: Flow { state, nonce, verifier },
+            linking,
+            next: decoded(next)?,
+        })
     }
 
     /// Whether what was brought back from this provider answers the question.
@@ -55,6 +79,10 @@ impl Journey {
         let is_state: bool = self.flow.state.as_bytes().ct_eq(state.as_bytes()).into();
         self.provider == *provider && is_state
     }
+}
+
+fn decoded(text: &str) -> Option<String> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }
 
 fn mac(secret: &InstallationSecret, said: &str) -> String {
@@ -90,7 +118,7 @@ mod tests {
     fn who_comes_back_in_time_goes_on_where_they_were() {
         for linking in [None, Some(SessionId(Uuid::from_u128(7)))] {
             let journey = journey(linking);
-            let sealed = journey.seal(&secret(1), at(1_000)).unwrap();
+            let sealed = journey.seal(&secret(1), at(1_000));
             assert!(sealed.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b)));
             let open = |secret, now| Journey::open(&secret, &sealed, at(now));
             assert_eq!(open(secret(1), 1_599), Some(journey));
@@ -102,7 +130,7 @@ mod tests {
     #[test]
     fn whatever_is_changed_opens_nothing() {
         let (one, other) = (journey(None), journey(None));
-        let [one, other] = [one, other].map(|journey| journey.seal(&secret(1), at(1_000)).unwrap());
+        let [one, other] = [one, other].map(|journey| journey.seal(&secret(1), at(1_000)));
         let (parts, others): (Vec<_>, Vec<_>) =
             (one.split('.').collect(), other.split('.').collect());
         for place in 0..parts.len() {
