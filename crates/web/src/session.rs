@@ -3,7 +3,7 @@
 
 mod key;
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use lodge_domain::{
     Error, Result,
     accounts::{FreshSession, SessionDigest, SignedIn},
@@ -11,9 +11,11 @@ use lodge_domain::{
     links::Owner,
 };
 
-use crate::{context::SiteContext, cookies::CookieName, request::Asked};
-
-const COOKIE: CookieName = CookieName("__Host-lodge_session", "lodge_session");
+use crate::{
+    context::SiteContext,
+    cookies::{self, Cookie},
+    request::Asked,
+};
 
 /// Somebody who is signed in.
 pub(crate) enum Person {
@@ -47,14 +49,14 @@ pub(crate) async fn person(site: &SiteContext, asked: &Asked) -> Result<Option<P
         let me = account(site, session).await?;
         return Ok(me.map(Box::new).map(Person::Account));
     }
-    let Some(note) = COOKIE.read(&asked.headers, asked.over_tls()) else { return Ok(None) };
+    let Some(note) = value(&asked.headers, asked.over_tls()) else { return Ok(None) };
     let owner = key::owner(&site.keys, &site.secret, note, asked.at).await?;
     Ok(owner.map(Person::Key))
 }
 
 /// The session of an account that this browser carries, whatever has become of it.
 pub(crate) fn of_account(asked: &Asked) -> Option<SessionDigest> {
-    COOKIE.read(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
+    value(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
 }
 
 /// Who is signed in by it, if anybody still is.
@@ -73,23 +75,37 @@ pub(crate) async fn account(
 /// The cookie that signs the owner of `key` in.
 pub(crate) fn begin_key(site: &SiteContext, asked: &Asked, key: KeyId) -> Result<HeaderValue> {
     let note = key::note(&site.secret, key, asked.at);
-    COOKIE.header(&note, key::SECONDS, asked.over_tls())
+    cookie(&note, key::SECONDS, asked.over_tls())
 }
 
 /// The cookie that carries a session of an account, for as long as it lasts.
 pub(crate) fn begin_account(asked: &Asked, fresh: &FreshSession) -> Result<HeaderValue> {
     let lasts = fresh.signed_in.session.expires_at.duration_since(asked.at);
-    COOKIE.header(&fresh.token, lasts.as_secs(), asked.over_tls())
+    cookie(&fresh.token, lasts.as_secs(), asked.over_tls())
 }
 
 /// The cookie that signs out.
 pub(crate) fn end(asked: &Asked) -> Result<HeaderValue> {
-    COOKIE.header("", 0, asked.over_tls())
+    cookie("", 0, asked.over_tls())
+}
+
+fn cookie(value: &str, max_age_seconds: i64, secure: bool) -> Result<HeaderValue> {
+    Cookie { name: name(secure), value, path: "/", same_site: "Lax", max_age_seconds }
+        .header(secure)
+}
+
+fn value(headers: &HeaderMap, secure: bool) -> Option<&str> {
+    cookies::read(headers, name(secure))
+}
+
+/// Over TLS the prefix keeps neighbours under the same domain from setting it.
+fn name(secure: bool) -> &'static str {
+    if secure { "__Host-lodge_session" } else { "lodge_session" }
 }
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, header};
+    use http::header;
 
     use super::*;
 
@@ -97,13 +113,12 @@ mod tests {
     fn over_tls_only_a_cookie_of_this_very_host_counts() {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, HeaderValue::from_static("lodge_session=x"));
-        let value = |secure| COOKIE.read(&headers, secure);
-        assert_eq!((value(false), value(true)), (Some("x"), None));
+        assert_eq!((value(&headers, false), value(&headers, true)), (Some("x"), None));
     }
 
     #[test]
     fn the_cookie_is_for_no_script_and_no_other_site() {
-        let set = COOKIE.header("x", 60, true).unwrap();
+        let set = cookie("x", 60, true).unwrap();
         assert_eq!(
             set.to_str().unwrap(),
             "__Host-lodge_session=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure"

@@ -14,11 +14,12 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::{
+    body::Whole,
     context::SiteContext,
     edge::limits,
     error::{HttpResult, Problem},
     pages::{go_to, page, words},
-    request::{Asked, FormBody, Parameters},
+    request::{self, Asked, Parameters},
     routes::Routes,
     session,
 };
@@ -78,7 +79,7 @@ async fn form(
     let typed = SignInForm { next, ..SignInForm::default() };
     let name = person.as_ref().map(session::Person::name);
     let providers = providers(&site).await;
-    page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))
+    Ok(page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))?)
 }
 
 /// None while the accounts cannot be asked: that keeps nobody out, or waiting, who has a key.
@@ -100,7 +101,7 @@ fn login<'a>(
         signed_in_as,
         accounts: site.accounts.is_some(),
         providers,
-        keys: site.navigation.has("links"),
+        keys: site.navigation.links,
         typed,
         wrong: None,
         wrong_key: None,
@@ -111,9 +112,10 @@ fn login<'a>(
 async fn begin(
     State(site): State<Arc<SiteContext>>,
     asked: Asked,
-    FormBody(form): FormBody<SignInForm>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(site.attempts.as_ref(), asked.client)?;
+    let form: SignInForm = request::form(&body)?;
     match &site.accounts {
         Some(accounts) if form.api_key.is_empty() => {
             with_password(&site, accounts, &asked, form).await
@@ -132,7 +134,7 @@ async fn with_key(site: &SiteContext, asked: &Asked, form: SignInForm) -> HttpRe
             let wrong_key = Some("This API key is not known, or was revoked.");
             let providers = providers(site).await;
             let again = LoginPage { wrong_key, ..login(site, &providers, &form, None) };
-            page(site, StatusCode::FORBIDDEN, &again)
+            Ok(page(site, StatusCode::FORBIDDEN, &again)?)
         }
         Err(error) => Err(error.into()),
     }
@@ -194,7 +196,7 @@ async fn refused(site: &SiteContext, typed: &SignInForm, error: Error) -> HttpRe
 
 /// Where people with an account go who did not say where.
 pub(crate) fn home(site: &SiteContext) -> &'static str {
-    if site.navigation.has("links") { "/links" } else { "/account" }
+    if site.navigation.links { "/links" } else { "/account" }
 }
 
 pub(crate) fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> HttpResult {

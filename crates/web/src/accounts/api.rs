@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{
     answers::{self, private},
+    body::Whole,
     edge::limits,
-    error::HttpResult,
-    json::JsonBody,
-    request::{Asked, Segment},
+    error::{HttpResult, Problem},
+    request::{self, Asked, Segment},
     routes::Routes,
     sign_in as signing_in,
 };
@@ -53,9 +53,10 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 pub(crate) async fn sign_up(
     State(app): State<AccountsApp>,
     asked: Asked,
-    JsonBody(wish): JsonBody<CreateAccount>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.sign_ups.as_ref(), asked.client)?;
+    let wish: CreateAccount = request::json(&asked.headers, &body)?;
     let wish = wish.parse()?;
     // All but the password, which is not to be guessed from what is kept of this.
     let nickname = wish.nickname.as_ref().map(Nickname::as_str).unwrap_or_default();
@@ -80,9 +81,10 @@ pub(crate) async fn sign_up(
 pub(crate) async fn sign_in(
     State(app): State<AccountsApp>,
     asked: Asked,
-    JsonBody(BeginSession { username, password }): JsonBody<BeginSession>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
+    let BeginSession { username, password } = request::json(&asked.headers, &body)?;
     let fresh = signing_in::let_in(&app.accounts, &asked, &username, &password).await?;
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
@@ -105,9 +107,10 @@ pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> Ht
 pub(crate) async fn reset_password(
     State(app): State<AccountsApp>,
     asked: Asked,
-    JsonBody(wish): JsonBody<ResetPassword>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
+    let wish: ResetPassword = request::json(&asked.headers, &body)?;
     let (name, code, new) = wish.parse()?;
     app.accounts.reset_password(name, code.trim().to_owned().into(), new).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -129,9 +132,10 @@ pub(crate) async fn me(State(app): State<AccountsApp>, asked: Asked) -> HttpResu
 pub(crate) async fn edit(
     State(app): State<AccountsApp>,
     asked: Asked,
-    JsonBody(wish): JsonBody<EditAccount>,
+    Whole(body): Whole,
 ) -> HttpResult {
     let session = asked.session()?;
+    let wish: EditAccount = request::json(&asked.headers, &body)?;
     let account = app.accounts.edit(session, wish.parse()?).await?;
     Ok(private(Json(AccountJson::from(&account))))
 }
@@ -144,10 +148,11 @@ pub(crate) async fn edit(
 pub(crate) async fn delete(
     State(app): State<AccountsApp>,
     asked: Asked,
-    JsonBody(wish): JsonBody<DeleteAccount>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let session = asked.session()?;
+    let wish: DeleteAccount = request::json(&asked.headers, &body)?;
     app.accounts.delete(session, wish.parse()?, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -160,11 +165,12 @@ pub(crate) async fn delete(
 pub(crate) async fn change_password(
     State(app): State<AccountsApp>,
     asked: Asked,
-    JsonBody(wish): JsonBody<ChangePassword>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let session = asked.session()?;
     let me = app.accounts.who(session).await?;
+    let wish: ChangePassword = request::json(&asked.headers, &body)?;
     let (current, new) = wish.parse(&me)?;
     app.accounts.change_password(session, current, new, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -226,7 +232,7 @@ pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> Http
     responses((status = 200, body = UserJson), (status = 404, description = "There is no such account")))]
 pub(crate) async fn user(State(app): State<AccountsApp>, Segment(segment): Segment) -> HttpResult {
     let name = Username::parse(&segment);
-    let name = name.map_err(|_| Error::not_found("there is no such account"))?;
+    let name = name.map_err(|_| Problem::from(Error::not_found("there is no such account")))?;
     let account = app.accounts.user(name).await?;
     Ok(Json(UserJson::from(&account)).into_response())
 }

@@ -5,11 +5,10 @@ use lodge_domain::{
     Result,
     accounts::{
         Account, Actor, Edit, Email, Event, Export, FreshSession, LinkedIdentity, NewPassword,
-        Nickname, Provider, Session, SessionId, SignUp, SignedIn, Username,
+        Nickname, PictureId, PictureSize, Provider, Session, SessionId, SignUp, SignedIn, Username,
     },
     passwords::Password,
     patch,
-    pictures::{PictureId, PictureSize},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -60,6 +59,7 @@ pub(crate) struct BeginSession {
 pub(crate) struct SessionToken {
     /// To be sent as `Authorization: Bearer`.
     token: String,
+    #[schema(value_type = String)]
     expires_at: Timestamp,
 }
 
@@ -151,6 +151,7 @@ pub(crate) struct UserJson {
     nickname: String,
     /// member, moderator or admin.
     role: &'static str,
+    #[schema(value_type = String)]
     created_at: Timestamp,
     /// Where its picture is, if it has one.
     picture: Option<PictureJson>,
@@ -208,7 +209,9 @@ impl From<&Account> for AccountJson {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionJson {
     id: String,
+    #[schema(value_type = String)]
     created_at: Timestamp,
+    #[schema(value_type = String)]
     expires_at: Timestamp,
     /// What the device said that it is.
     agent: String,
@@ -238,6 +241,7 @@ pub(crate) struct SessionsJson {
 #[derive(Serialize, ToSchema)]
 struct EventJson {
     what: &'static str,
+    #[schema(value_type = String)]
     at: Timestamp,
     /// Whether somebody of the staff did it.
     by_staff: bool,
@@ -306,6 +310,7 @@ pub(crate) struct LinkedJson {
     issuer: String,
     /// What the provider calls them.
     subject: String,
+    #[schema(value_type = String)]
     linked_at: Timestamp,
 }
 

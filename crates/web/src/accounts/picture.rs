@@ -2,10 +2,7 @@
 
 use axum::{Json, body::Body, extract::State, response::IntoResponse};
 use http::{HeaderMap, StatusCode};
-use lodge_domain::{
-    accounts::{Account, SessionDigest, SignedIn},
-    pictures::Shape,
-};
+use lodge_domain::accounts::{Account, SessionDigest, Shape, SignedIn};
 use utoipa_axum::routes;
 
 use super::{app::AccountsApp, dto::AccountJson};

@@ -1,24 +1,23 @@
 //! What happened in a channel: page by page, and on a stream while it happens.
 
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, response::IntoResponse};
 use lodge_domain::{
     Error, Result,
-    board::{Cursor, PAGE_MAX, Reach},
+    board::{Cursor, Reach},
 };
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::{
-    api::cursor,
+    api::{cursor, limit},
     app::{BoardApp, slug},
-    dto::EventJson,
+    dto::{EventJson, EventsJson},
     shared::Audience,
-    visitor::{By, Visitor},
 };
 use crate::{
     answers::private,
     error::HttpResult,
-    request::{self, Asked, Parameters, Segment},
+    request::{Asked, Parameters, Segment},
 };
 
 /// Events on a page, if the caller does not say how many.
@@ -44,29 +43,15 @@ pub(super) struct EventsQuery {
 
 impl EventsQuery {
     fn parse(&self) -> Result<(Reach, usize)> {
-        let limit = request::limit("limit", self.limit, PAGE_DEFAULT, PAGE_MAX)?;
+        let limit = limit("limit", self.limit, PAGE_DEFAULT)?;
         Ok(match (&self.after, &self.before, self.tail) {
             (None, None, None) => (Reach::After(Cursor::default()), limit),
             (Some(after), None, None) => (Reach::After(cursor("after", after)?), limit),
             (None, Some(before), None) => (Reach::Before(cursor("before", before)?), limit),
-            (None, None, Some(tail)) => {
-                (Reach::Tail, request::limit("tail", Some(tail), tail, PAGE_MAX)?)
-            }
+            (None, None, Some(tail)) => (Reach::Tail, self::limit("tail", Some(tail), tail)?),
             _ => return Err(Error::invalid("query", "may hold one of after, before and tail")),
         })
     }
-}
-
-/// A page of events.
-#[derive(Serialize, ToSchema)]
-pub(super) struct EventsJson {
-    events: Vec<EventJson>,
-    /// What a reader has after them: go on with `after`.
-    cursor: String,
-    /// What a reader has before them: go back with `before`.
-    start: String,
-    /// Whether there is more in the direction that was asked for.
-    more: bool,
 }
 
 /// Read what happened in a channel, in order.
@@ -80,8 +65,9 @@ pub(super) async fn page(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
     Parameters(query): Parameters<EventsQuery>,
-    By(by): By,
+    asked: Asked,
 ) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
     let (reach, limit) = query.parse()?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
     app.hub.seen(&channel, &by.profile);
@@ -121,11 +107,15 @@ pub(super) async fn stream(
     Segment(channel): Segment,
     Parameters(query): Parameters<StreamQuery>,
     asked: Asked,
-    visitor: Visitor,
 ) -> HttpResult {
+    let visitor = app.visitor(&asked).await?;
     let from = begin(&asked, query.after.as_deref())?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
-    Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Programs).await?)
+    Ok(app
+        .hub
+        .answer(&visitor, channel, from, asked.client, Audience::Programs)
+        .await?
+        .into_response())
 }
 
 /// What a listener has; `None` if they want only what is new.

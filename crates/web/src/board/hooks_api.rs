@@ -8,61 +8,53 @@ use axum::{
     response::IntoResponse,
 };
 use http::StatusCode;
-use jiff::Timestamp;
 use lodge_domain::{
     Error,
     board::{Event, Hook, HookId, HookSecret, HookStanding, HookUrl, Hooks, Slug},
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{OpenApi, ToSchema};
 use utoipa_axum::routes;
 
 use super::{
-    FAILURES,
     app::{BODY_BYTES_MAX, BoardApp},
     dto::EventJson,
-    visitor::By,
+    openapi::Failures,
 };
 use crate::{
     answers::private,
-    context::App,
+    body::Whole,
+    context::SiteContext,
     error::HttpResult,
-    json::JsonBody,
-    request::Segment,
-    routes::{Routes, may_fail},
+    request::{self, Asked, Segment},
+    routes::Routes,
 };
 
 /// The board, and its hooks.
-pub(crate) type HooksApp = App<Parts>;
-
-/// What there is one of.
-pub(crate) struct Parts {
-    board: BoardApp,
-    hooks: Arc<Hooks>,
+#[derive(Clone)]
+pub(crate) struct HooksApp {
+    pub(crate) board: BoardApp,
+    pub(crate) hooks: Arc<Hooks>,
 }
 
-impl HooksApp {
-    /// The hooks of a board.
-    pub(crate) fn new(board: BoardApp, hooks: Arc<Hooks>) -> Self {
-        Self::on(Arc::clone(&board.site), Parts { board, hooks })
-    }
-}
-
-impl FromRef<HooksApp> for BoardApp {
+impl FromRef<HooksApp> for Arc<SiteContext> {
     fn from_ref(app: &HooksApp) -> Self {
-        app.board.clone()
+        Self::clone(&app.board.site)
     }
 }
 
 /// The routes about hooks.
 pub(crate) fn routes() -> Routes<HooksApp> {
-    Routes::default()
-        .schema::<HookEventJson>()
+    Routes::with_document(Document::openapi())
         .api(routes!(list))
         .api_within(BODY_BYTES_MAX, routes!(add))
         .api(routes!(remove))
-        .describe(|operation| may_fail(operation, &FAILURES))
+        .describe(&Failures)
 }
+
+#[derive(OpenApi)]
+#[openapi(components(schemas(HookEventJson)))]
+struct Document;
 
 /// A hook to be.
 #[derive(Deserialize, ToSchema)]
@@ -77,27 +69,31 @@ struct AddHook {
 }
 
 /// A hook.
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 struct HookJson {
     id: i64,
     #[schema(example = "lobby")]
     channel: String,
     #[schema(example = "https://example.org/hook")]
     url: String,
-    created_at: Timestamp,
+    #[schema(format = DateTime)]
+    created_at: String,
     /// What its receiver has taken: the events after it are in `/api/board/{channel}/events?after=`.
     cursor: String,
     /// How many deliveries have failed in a row.
     failures: u32,
     /// While they fail: since when.
     #[serde(skip_serializing_if = "Option::is_none")]
-    failing_since: Option<Timestamp>,
+    #[schema(format = DateTime)]
+    failing_since: Option<String>,
     /// While they fail: when the next one is tried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_try: Option<Timestamp>,
+    #[schema(format = DateTime)]
+    next_try: Option<String>,
     /// Since when nothing is sent any more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    disabled_at: Option<Timestamp>,
+    #[schema(format = DateTime)]
+    disabled_at: Option<String>,
     /// Why the last delivery failed, or the hook is disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -118,20 +114,25 @@ impl From<Hook> for HookJson {
             id: hook.id.0,
             channel: hook.channel.to_string(),
             url: hook.url.to_string(),
-            created_at: hook.created_at,
+            created_at: hook.created_at.to_string(),
             cursor: hook.cursor.to_string(),
-            ..Self::default()
+            failures: 0,
+            failing_since: None,
+            next_try: None,
+            disabled_at: None,
+            why: None,
+            secret: None,
         };
         match hook.standing {
             HookStanding::Well => {}
             HookStanding::Failing { failures, since, next_try, why } => {
                 json.failures = failures;
-                json.failing_since = Some(since);
-                json.next_try = Some(next_try);
+                json.failing_since = Some(since.to_string());
+                json.next_try = Some(next_try.to_string());
                 json.why = Some(why);
             }
             HookStanding::Disabled { at, why } => {
-                json.disabled_at = Some(at);
+                json.disabled_at = Some(at.to_string());
                 json.why = Some(why);
             }
         }
@@ -180,7 +181,8 @@ pub fn hook_body(channel: &Slug, event: &Event) -> Vec<u8> {
 /// Who is told what happens.
 #[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "board",
     responses((status = 200, body = HooksJson), (status = 403, description = "This is for admins")), security(("session" = [])))]
-async fn list(State(app): State<HooksApp>, By(by): By) -> HttpResult {
+async fn list(State(app): State<HooksApp>, asked: Asked) -> HttpResult {
+    let by = app.board.visitor(&asked).await?.actor;
     let hooks = app.hooks.of_admin(&by)?;
     let hooks = hooks.list().await?.into_iter().map(Into::into).collect();
     Ok(private(Json(HooksJson { hooks })))
@@ -192,12 +194,10 @@ async fn list(State(app): State<HooksApp>, By(by): By) -> HttpResult {
     responses((status = 201, body = HookJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for admins"),
         (status = 404, description = "There is no such channel"), (status = 409, description = "There are as many as there may be")),
     security(("session" = [])))]
-async fn add(
-    State(app): State<HooksApp>,
-    By(by): By,
-    JsonBody(AddHook { channel, url }): JsonBody<AddHook>,
-) -> HttpResult {
+async fn add(State(app): State<HooksApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
+    let by = app.board.visitor(&asked).await?.actor;
     let hooks = app.hooks.of_admin(&by)?;
+    let AddHook { channel, url } = request::json(&asked.headers, &body)?;
     let (channel, url) = (Slug::parse(&channel)?, HookUrl::parse(&url)?);
     let (hook, secret) = hooks.add(channel, url).await?;
     Ok(private((StatusCode::CREATED, Json(HookJson::from(hook).with(&secret)))))
@@ -207,7 +207,8 @@ async fn add(
 #[utoipa::path(delete, path = "/api/board/-/hooks/{id}", operation_id = "remove_hook", tag = "board", params(("id" = i64, Path)),
     responses((status = 204, description = "It is removed"), (status = 403, description = "This is for admins"), (status = 404, description = "There is no such hook")),
     security(("session" = [])))]
-async fn remove(State(app): State<HooksApp>, Segment(id): Segment, By(by): By) -> HttpResult {
+async fn remove(State(app): State<HooksApp>, Segment(id): Segment, asked: Asked) -> HttpResult {
+    let by = app.board.visitor(&asked).await?.actor;
     let hooks = app.hooks.of_admin(&by)?;
     let id = id.parse().map_err(|_| Error::not_found("there is no such hook"))?;
     hooks.remove(HookId(id)).await?;

@@ -12,7 +12,10 @@ use futures_util::{
 use jiff::Timestamp;
 use lodge_domain::{
     Clock, Error, OsRandom, SystemClock, Tasks,
-    accounts::{AccountId, Backend, Call, Reply, Username},
+    accounts::{
+        AccountId, Backend, Call, Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize,
+        PictureStore, Pictured, Reply, Shape, Username,
+    },
     board::{
         Actor, Amended, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel,
         ChannelChange, Channels, ClientId, Event, EventId, EventsPage, Known, Message,
@@ -22,10 +25,6 @@ use lodge_domain::{
     },
     clock::ManualClock,
     keys::{ApiKey, KeyId, KeyStore, Keys},
-    pictures::{
-        Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize, PictureStore, Pictured,
-        Shape,
-    },
 };
 use parking_lot::Mutex;
 use tokio::time::timeout;

@@ -1,71 +1,39 @@
 //! Messages: written, read, and what can be done with them.
 
-use axum::{Json, body::Body as RequestBody, extract::State, response::IntoResponse};
+use axum::{
+    Json,
+    body::Body as RequestBody,
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use http::StatusCode;
 use lodge_domain::{
-    board::{Actor, Body, MessagesQuery, PAGE_MAX, Posted, Reaction, Visibility, Wish},
-    pictures::Shape,
+    Error,
+    accounts::Shape,
+    board::{Actor, Body, Event, EventId, MessagesQuery, Posted, Reaction, Visibility, Wish},
 };
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::{
-    app::{BoardApp, message_id, message_named, slug},
-    dto::{EventJson, MessageJson},
+    api::limit,
+    app::{BoardApp, message_id, slug},
+    dto::{
+        EditMessage, EventJson, MessageJson, MessagesJson, PostMessage, PostPicture, ReportMessage,
+    },
     letter::{Letter, Sent, posted},
     pages::me::reader,
-    visitor::{By, Place},
 };
 use crate::{
     answers::private,
+    body::Whole,
     error::HttpResult,
-    json::{self, JsonBody},
     pictures,
-    request::{Asked, Parameters, Segment, limit},
+    request::{self, Asked, Parameters, Segment},
 };
 
 /// Messages on a page, if the caller does not say how many.
 const PAGE_DEFAULT: usize = 100;
-
-/// A message to be.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PostMessage {
-    /// What you call it, made before it is first sent: 1 to 64 visible ASCII characters. The same again is answered
-    /// with the first, for ever.
-    #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
-    client_id: String,
-    /// 1 to 2,000 characters.
-    #[schema(example = "Fresh snow!")]
-    body: String,
-    /// The message that it answers.
-    reply_to: Option<String>,
-}
-
-/// A message to be, with a picture.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "this says what a form has; it is read field by field")]
-pub(super) struct PostPicture {
-    /// As in JSON.
-    #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
-    client_id: String,
-    /// At most 2,000 characters; it may be empty beside a picture.
-    #[schema(required = false)]
-    body: String,
-    /// The message that it answers.
-    reply_to: Option<String>,
-    /// The bytes of a JPEG, PNG, WebP or GIF. Of an animation the first frame is taken.
-    #[schema(format = Binary)]
-    picture: String,
-}
-
-/// A message, written anew.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct EditMessage {
-    /// 1 to 2,000 characters.
-    body: String,
-}
 
 /// Write a message.
 ///
@@ -85,14 +53,14 @@ pub(super) async fn post(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
     asked: Asked,
-    By(by): By,
     body: RequestBody,
 ) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
     let mut letter = match Sent::read(&app, &asked, body).await? {
         Sent::Form(letter) => letter,
         Sent::Text(body) => {
             let PostMessage { client_id, body, reply_to } =
-                json::body_of(&asked.headers, &body.bytes)?;
+                request::json(&asked.headers, &body.bytes)?;
             let reply_to = reply_to.unwrap_or_default();
             Letter { client_id, body, reply_to, ..Letter::default() }
         }
@@ -117,16 +85,6 @@ pub(super) struct ListQuery {
     limit: Option<usize>,
 }
 
-/// A page of messages, in order.
-#[derive(Serialize, ToSchema)]
-pub(super) struct MessagesJson {
-    messages: Vec<MessageJson>,
-    /// What a reader of the newest page has: go on with it on `stream`, or by `events`.
-    cursor: String,
-    /// Whether there are earlier ones.
-    more: bool,
-}
-
 /// The messages of a channel as they stand, in order: the newest page, or the one before a message.
 #[utoipa::path(get, path = "/api/board/{channel}/messages", operation_id = "messages", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ListQuery),
@@ -136,11 +94,13 @@ pub(super) async fn list(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
     Parameters(query): Parameters<ListQuery>,
-    By(by): By,
+    asked: Asked,
 ) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
     let before = query.before.filter(|before| !before.is_empty());
-    let before = before.map(|id| message_named("before", &id)).transpose()?;
-    let limit = limit("limit", query.limit, PAGE_DEFAULT, PAGE_MAX)?;
+    let before = before.map(|before| before.parse()).transpose();
+    let before = before.map_err(|_| Error::invalid("before", "must be the id of a message"))?;
+    let limit = limit("limit", query.limit, PAGE_DEFAULT)?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
     app.hub.seen(&channel, &by.profile);
     let query = MessagesQuery { channel, before, limit, reader: by.id() };
@@ -158,9 +118,11 @@ pub(super) async fn list(
     responses((status = 200, body = MessageJson), (status = 404, description = "There is no such message")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn get(
     State(app): State<BoardApp>,
-    By(by): By,
-    Place(channel, id): Place,
+    Segment((channel, id)): Segment<(String, String)>,
+    asked: Asked,
 ) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    let (channel, id) = (slug(&channel)?, message_id(&id)?);
     let (message, history) = app.board.message(&by, &channel, id).await?;
     let history = if message.visibility == Visibility::Shown { history } else { Vec::new() };
     Ok(private(Json(MessageJson::from(message).with(history))))
@@ -175,12 +137,15 @@ pub(super) async fn get(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn edit(
     State(app): State<BoardApp>,
-    By(by): By,
-    place: Place,
-    JsonBody(EditMessage { body }): JsonBody<EditMessage>,
+    Segment(path): Segment<(String, String)>,
+    asked: Asked,
+    Whole(body): Whole,
 ) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
     app.limit(&by)?;
-    amend(&app, &by, place, Wish::Edit(Body::parse(&body)?)).await
+    let EditMessage { body } = request::json(&asked.headers, &body)?;
+    let wish = Wish::Edit(Body::parse(&body)?);
+    amend(&app, &by, &path, wish).await
 }
 
 /// Delete one's own message; its text is gone.
@@ -188,8 +153,13 @@ pub(super) async fn edit(
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "It was deleted already"), (status = 403, description = "Somebody else wrote it"), (status = 404, description = "There is no such message")),
     security(("session" = []), ("bot" = [])))]
-pub(super) async fn delete(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
-    amend(&app, &by, place, Wish::Delete).await
+pub(super) async fn delete(
+    State(app): State<BoardApp>,
+    Segment(path): Segment<(String, String)>,
+    asked: Asked,
+) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
+    amend(&app, &by, &path, Wish::Delete).await
 }
 
 /// Put a sign under a message, one of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
@@ -200,10 +170,10 @@ pub(super) async fn delete(State(app): State<BoardApp>, By(by): By, place: Place
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn react(
     State(app): State<BoardApp>,
-    By(by): By,
     Segment(path): Segment<(String, String, String)>,
+    asked: Asked,
 ) -> HttpResult {
-    reacted(&app, &by, path, false).await
+    reacted(&app, &asked, path, false).await
 }
 
 /// Take one's own sign away.
@@ -214,30 +184,22 @@ pub(super) async fn react(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn unreact(
     State(app): State<BoardApp>,
-    By(by): By,
     Segment(path): Segment<(String, String, String)>,
+    asked: Asked,
 ) -> HttpResult {
-    reacted(&app, &by, path, true).await
+    reacted(&app, &asked, path, true).await
 }
 
 async fn reacted(
     app: &BoardApp,
-    by: &Actor,
+    asked: &Asked,
     (channel, id, reaction): (String, String, String),
     is_removed: bool,
 ) -> HttpResult {
-    app.limit(by)?;
-    let wish = Wish::React { reaction: Reaction::parse(&reaction)?, is_removed };
-    amend(app, by, Place(slug(&channel)?, message_id(&id)?), wish).await
-}
-
-/// Why somebody should look at a message.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ReportMessage {
-    /// At most 500 characters.
-    #[serde(default)]
-    reason: String,
+    let by = app.visitor(asked).await?.actor;
+    app.limit(&by)?;
+    let reaction = Reaction::parse(&reaction)?;
+    amend(app, &by, &(channel, id), Wish::React { reaction, is_removed }).await
 }
 
 /// Ask whoever keeps order to look at a message.
@@ -247,12 +209,14 @@ pub(super) struct ReportMessage {
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn report(
     State(app): State<BoardApp>,
-    By(by): By,
-    Place(channel, id): Place,
-    JsonBody(ReportMessage { reason }): JsonBody<ReportMessage>,
+    Segment((channel, id)): Segment<(String, String)>,
+    asked: Asked,
+    Whole(body): Whole,
 ) -> HttpResult {
+    let by = app.visitor(&asked).await?.actor;
     app.limit(&by)?;
-    app.board.report(&by, &channel, id, &reason).await?;
+    let ReportMessage { reason } = request::json(&asked.headers, &body)?;
+    app.board.report(&by, &slug(&channel)?, message_id(&id)?, &reason).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -279,15 +243,22 @@ pub(super) async fn picture(
     pictures::answer(id, size, bytes, ASKED_AGAIN, &asked.headers)
 }
 
-/// Does something with a message. Nothing is told if it was so already.
+/// Does something with the message of a path.
 pub(super) async fn amend(
     app: &BoardApp,
     by: &Actor,
-    Place(channel, id): Place,
+    (channel, id): &(String, String),
     wish: Wish,
 ) -> HttpResult {
-    Ok(match app.board.amend(by, &channel, id, wish).await? {
-        Some(event) => private(Json(EventJson::from(&event))),
+    let (channel, id): (_, EventId) = (slug(channel)?, message_id(id)?);
+    let event = app.board.amend(by, &channel, id, wish).await?;
+    Ok(happened(event.as_ref()))
+}
+
+/// What happened; nothing, if it was so already.
+fn happened(event: Option<&Event>) -> Response {
+    match event {
+        Some(event) => private(Json(EventJson::from(event))),
         None => StatusCode::NO_CONTENT.into_response(),
-    })
+    }
 }

@@ -1,13 +1,13 @@
 //! What every request passes through before it meets a route.
 
-pub(crate) mod address;
-pub(crate) mod cross_site;
+pub mod address;
+pub mod cross_site;
 pub(crate) mod each;
-pub(crate) mod headers;
-pub(crate) mod idempotency;
+pub mod headers;
+pub mod idempotency;
 pub mod instruments;
 pub mod lanes;
-pub(crate) mod limits;
-pub(crate) mod request_id;
+pub mod limits;
+pub mod request_id;
 pub mod server;
-pub(crate) mod stream;
+pub mod stream;

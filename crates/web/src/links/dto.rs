@@ -79,7 +79,9 @@ pub(crate) struct LinkJson {
     redirect: u16,
     /// live, expired, exhausted or deleted.
     state: &'static str,
+    #[schema(value_type = String)]
     created_at: Timestamp,
+    #[schema(value_type = Option<String>)]
     expires_at: Option<Timestamp>,
     /// Whether it asks for a password.
     has_password: bool,
@@ -96,6 +98,7 @@ struct ManagedJson {
     tags: Vec<String>,
     /// Rises with every change; send it as `If-Match` to insist on it.
     version: u64,
+    #[schema(value_type = String)]
     changed_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     manage_key: Option<String>,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use lodge_domain::{
     Error,
-    pictures::{PictureId, PictureSize, Shape},
+    accounts::{PictureId, PictureSize, Shape},
 };
 
 pub(crate) use self::uploads::{PictureMax, Uploads};

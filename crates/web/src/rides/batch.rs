@@ -21,8 +21,9 @@ use lodge_domain::{
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    app::{KEY, RidesApp, kept},
+    app::{KEY, RidesApp, called, kept},
     dto::LineJson,
+    json,
     lines::{self, Batch, Line},
     packing::Packing,
 };
@@ -31,8 +32,7 @@ use crate::{
     body::{LONGEST_BODY_BYTES, Whole},
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    json,
-    request::{self, called},
+    request,
 };
 
 const KINDS: [&str; 4] =

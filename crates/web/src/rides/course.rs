@@ -11,14 +11,14 @@ use lodge_domain::{
     rides::{NewEvent, Outcome, ResortId, Season, Sender, Span, What},
 };
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::{
-    app::{KEY, RidesApp, event_id, kept},
+    app::{KEY, RidesApp, called, event_id, kept},
     dto::{
-        Id, IdJson, ResortDayJson, ResortJson, ResortsJson, SeasonsJson, VerticalAnswer,
-        VerticalJson,
+        Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
+        VerticalAnswer, VerticalJson,
     },
+    json::{self, given, not_null},
     number::{self, Number, Quoted},
     query::Choice,
 };
@@ -27,34 +27,27 @@ use crate::{
     body::Whole,
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    json::{self, given, not_null},
-    request::{self, called},
+    request,
 };
 
 /// The longest body of a ride, in bytes: twenty times what it needs.
 const RIDE_BYTES_MAX: usize = 1024;
 
-/// A ride of the skier and day that the path names.
-#[derive(Deserialize, ToSchema)]
+/// A ride, where the path says whose and when.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schema(as = LiftRide)]
-struct RideJson {
-    /// The minute of the day; 1 is the first.
+struct Body {
     #[serde(default, deserialize_with = "not_null")]
-    #[schema(value_type = u16, required = true, example = 217)]
     time: Option<Number>,
-    /// The lift's number at its resort.
     #[serde(rename = "liftID", default, deserialize_with = "not_null")]
-    #[schema(value_type = u16, required = true, example = 21)]
     lift: Option<Number>,
 }
 
 /// A season that is to be listed.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewSeason {
     #[serde(default, deserialize_with = "not_null")]
-    #[schema(value_type = String, required = true, example = "2019")]
     year: Option<Quoted>,
 }
 
@@ -97,7 +90,7 @@ async fn read(app: &RidesApp, request: Request) -> Result<(Client, Sender, NewEv
         None => None,
     };
     let held = Whole::up_to(RIDE_BYTES_MAX, &app.site, body, &app.site.body_room).await?;
-    let said: RideJson = json::object(&held.bytes)?;
+    let said: Body = json::object(&held.bytes)?;
     let (time, lift) = (given("time", said.time)?.0, given("liftID", said.lift)?.0);
     let ride = mountain.ride(on, skier, time, lift)?;
     let what = What::Ride(ride);
@@ -181,7 +174,7 @@ pub(super) async fn seasons(State(app): State<RidesApp>, uri: Uri) -> HttpResult
 /// Though nobody has ridden in it yet. The same again changes nothing. Whoever may send rides of the resort
 /// may do this.
 #[utoipa::path(post, path = "/resorts/{resortID}/seasons", operation_id = "addSeason", tag = "resorts",
-    request_body = NewSeason, params(("resortID" = u16, Path, example = 1)),
+    request_body = NewSeasonJson, params(("resortID" = u16, Path, example = 1)),
     responses((status = 201, description = "It is listed"), (status = 400, description = "Something cannot be, and the answer says what"),
         (status = 401, description = "The gate's key is not known, or was revoked; or this deployment takes rides from gates with a key alone"), (status = 403, description = "The gate's key is for another resort; or a page of another site sent it")),
     security((), ("gate" = [])))]

@@ -5,16 +5,13 @@ use lodge_domain::{
     rides::{BatchKey, Mountain, NamedBatch, NewEvent, What},
 };
 use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::{
     app::{KEY, event_id},
+    json::{self, given, not_null},
     number::{Number, Quoted, Text},
 };
-use crate::{
-    error::Problem,
-    json::{self, given, not_null},
-};
+use crate::error::Problem;
 
 /// Lines in a batch: some tenths of a second of the store's time. Their numbers fit into an event's id.
 const LINES_MAX: u16 = 10_000;
@@ -42,39 +39,25 @@ pub(super) struct Line {
     pub(super) refused: Option<Box<Problem>>,
 }
 
-/// A line of a batch: a ride with all of its numbers, or a void.
-// Neither has a field of the other's.
-#[derive(Debug, Deserialize, ToSchema)]
+/// A line: a ride, or the id of one that was none. Neither has a field of the other's.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schema(as = RideOrVoid)]
-pub(super) struct EventJson<'a> {
-    /// What the event is called, for ever: 1 to 128 printable ASCII characters; without it, an id is made up.
+struct EventJson<'a> {
     #[serde(borrow, default, deserialize_with = "not_null")]
-    #[schema(value_type = String, required = false, example = "gate-4-17")]
     id: Option<Text<'a>>,
     #[serde(rename = "resortID", default, deserialize_with = "not_null")]
-    #[schema(value_type = u16, required = false, example = 1)]
     resort: Option<Number>,
     #[serde(rename = "seasonID", default, deserialize_with = "not_null")]
-    #[schema(value_type = String, required = false, example = "2025")]
     season: Option<Quoted>,
     #[serde(rename = "dayID", default, deserialize_with = "not_null")]
-    #[schema(value_type = u16, required = false, example = 1)]
     day: Option<Number>,
     #[serde(rename = "skierID", default, deserialize_with = "not_null")]
-    #[schema(value_type = u32, required = false, example = 7)]
     skier: Option<Number>,
-    /// The minute of the day; 1 is the first.
     #[serde(default, deserialize_with = "not_null")]
-    #[schema(value_type = u16, required = false, example = 217)]
     time: Option<Number>,
-    /// The lift's number at its resort.
     #[serde(rename = "liftID", default, deserialize_with = "not_null")]
-    #[schema(value_type = u16, required = false, example = 21)]
     lift: Option<Number>,
-    /// In a line without numbers: the id of a ride that was none.
     #[serde(borrow, default, deserialize_with = "not_null")]
-    #[schema(value_type = String, required = false, example = "gate-4-16")]
     void: Option<Text<'a>>,
 }
 

@@ -10,16 +10,17 @@ use serde::{Deserialize, Serialize};
 use crate::{
     accounts::app::AccountsApp,
     answers::private,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::errors::FormErrors,
-    request::{Asked, FormBody},
+    request::{self, Asked},
 };
 
 /// A field as far as it is typed.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Typed {
+struct Typed {
     field: String,
     value: String,
     /// The name that a password is for.
@@ -36,13 +37,14 @@ struct Said {
 pub(super) async fn check(
     State(app): State<AccountsApp>,
     asked: Asked,
-    FormBody(typed): FormBody<Typed>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.checks.as_ref(), asked.client)?;
+    let typed: Typed = request::form(&body)?;
     let problem = match looked_at(&app, typed).await {
         Ok(()) => None,
         Err(error @ (Error::Invalid { .. } | Error::Conflict(_))) => {
-            let errors = FormErrors::of_refusal(error, "username")?;
+            let (errors, _) = FormErrors::from_error(error, "username");
             errors.fields.into_iter().next().map(|(_, text)| text)
         }
         Err(error) => return Err(error.into()),

@@ -2,29 +2,26 @@
 
 use askama::Template;
 use jiff::Timestamp;
-use lodge_domain::{
-    accounts::{
-        Account, AccountId, Email, Nickname, ProviderName, Role, Session, SessionId, Username,
-    },
-    pictures::PictureId,
+use lodge_domain::accounts::{
+    Account, AccountId, Email, Nickname, PictureId, ProviderName, Role, Session, SessionId,
+    Username,
 };
 
 use super::{
     account::{AccountPage, Place, Way},
     delete::DeletedPage,
     people::{Filter, PeoplePage},
-    profile::ProfileForm,
+    profile_form::ProfileForm,
     reset::{ResetForm, ResetPage},
     sign_up::{SignUpForm, SignUpPage},
     somebody::{CodePage, SomebodyPage},
 };
 use crate::{
-    pages::{
-        check::{self, EVIL},
-        errors::FormErrors,
-    },
+    pages::{self, check, errors::FormErrors},
     pictures::PictureMax,
 };
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
 
 fn now() -> Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
@@ -47,7 +44,9 @@ fn account(number: i64, role: Role) -> Account {
 }
 
 fn rendered(page: &impl Template) -> String {
-    let html = check::rendered(page);
+    let html = pages::rendered(page, check::EVERYTHING).unwrap();
+    check::sound(&html);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
     assert!(!html.contains("correct horse"), "a password is shown: {html}");
     html
 }

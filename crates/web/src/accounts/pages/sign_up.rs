@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::{
     accounts::app::AccountsApp,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::{
@@ -19,7 +20,7 @@ use crate::{
         forms::{self, given},
         go_to,
     },
-    request::{Asked, FormBody, Parameters},
+    request::{self, Asked, Parameters},
     session,
     sign_in::{self, Next},
 };
@@ -70,19 +71,20 @@ pub(super) async fn form(
 ) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), next, ..SignUpForm::default() };
     let page = SignUpPage { form: &form, errors: &FormErrors::default() };
-    pages::page(&app.site, StatusCode::OK, &page)
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
 
 /// `POST /signup`: makes the account, and signs its owner in.
 pub(super) async fn make(
     State(app): State<AccountsApp>,
     asked: Asked,
-    FormBody(form): FormBody<SignUpForm>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.sign_ups.as_ref(), asked.client)?;
+    let form: SignUpForm = request::form(&body)?;
     let wish = match form.parse() {
         Ok(wish) => wish,
-        Err(errors) => return again(&app, form, &errors),
+        Err(errors) => return again(&app, StatusCode::BAD_REQUEST, form, &errors),
     };
     // All but the password, which is not to be guessed from what is kept of this.
     let said = [&*form.username, &form.nickname, &form.email].join("\0");
@@ -93,7 +95,15 @@ pub(super) async fn make(
     };
     match made {
         Ok(account) => welcome(&app, &asked, &account, &form).await,
-        Err(error) => again(&app, form, &FormErrors::of_refusal(error, "username")?),
+        Err(error) => {
+            let (errors, problem) = FormErrors::from_error(error, "username");
+            if problem.status.is_server_error() {
+                return Err(problem);
+            }
+            let mut response = again(&app, problem.status, form, &errors)?;
+            problem.say_when(response.headers_mut());
+            Ok(response)
+        }
     }
 }
 
@@ -116,7 +126,12 @@ async fn welcome(
 }
 
 /// The form once more, with what was typed and what is wrong with it.
-fn again(app: &AccountsApp, form: SignUpForm, errors: &FormErrors) -> HttpResult {
+fn again(
+    app: &AccountsApp,
+    status: StatusCode,
+    form: SignUpForm,
+    errors: &FormErrors,
+) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
-    pages::form_page(&app.site, errors, &SignUpPage { form: &form, errors })
+    Ok(pages::page(&app.site, status, &SignUpPage { form: &form, errors })?)
 }

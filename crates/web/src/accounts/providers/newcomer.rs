@@ -11,16 +11,16 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    cookie::{self, OVER, keep},
+    cookie::{CookieName, OVER, keep},
     outcome::{ACCOUNT, let_in, refusal},
 };
 use crate::{
     accounts::app::AccountsApp,
-    cookies::CookieName,
+    body::Whole,
     edge::limits,
     error::HttpResult,
     pages::{self, go_to, words},
-    request::{Asked, FormBody},
+    request::{self, Asked},
     routes::Routes,
 };
 
@@ -70,7 +70,7 @@ pub(super) fn invite(
 async fn form(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let Some(kept) = kept(&asked) else { return refusal(&app, TOO_LATE.into()) };
     let page = ChooseNamePage { username: &kept.suggested, wrong: None };
-    pages::page(&app.site, StatusCode::OK, &page)
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
 
 #[derive(Deserialize)]
@@ -80,12 +80,9 @@ struct NameForm {
 }
 
 /// `POST /signup/name`.
-async fn make(
-    State(app): State<AccountsApp>,
-    asked: Asked,
-    FormBody(NameForm { username: typed }): FormBody<NameForm>,
-) -> HttpResult {
+async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
     limits::take(app.sign_ups.as_ref(), asked.client)?;
+    let NameForm { username: typed } = request::form(&body)?;
     let Some(Kept { ticket, next, .. }) = kept(&asked) else {
         return refusal(&app, TOO_LATE.into());
     };
@@ -96,14 +93,14 @@ async fn make(
     let username = match Username::parse(&typed) {
         Ok(username) => username,
         Err(Error::Invalid { reason, .. }) => {
-            return again(StatusCode::BAD_REQUEST, &format!("the name {reason}"));
+            return Ok(again(StatusCode::BAD_REQUEST, &format!("the name {reason}"))?);
         }
         Err(error) => return Err(error.into()),
     };
     let newcomer = Newcomer { ticket, username, agent: asked.agent().to_owned() };
     let mut response = match app.accounts.make_from_provider(newcomer).await {
         Ok(fresh) => let_in(&app, &asked, &fresh, &next, ACCOUNT).await?,
-        Err(Error::Conflict(why)) => return again(StatusCode::CONFLICT, &why),
+        Err(Error::Conflict(why)) => return Ok(again(StatusCode::CONFLICT, &why)?),
         Err(error @ (Error::Gone(_) | Error::Forbidden(_))) => refusal(&app, error.into())?,
         Err(error) => return Err(error.into()),
     };
@@ -112,7 +109,7 @@ async fn make(
 }
 
 fn kept(asked: &Asked) -> Option<Kept> {
-    let parts: Vec<&str> = cookie::kept(asked, &NEWCOMER)?.split('.').collect();
+    let parts: Vec<&str> = NEWCOMER.read(asked)?.split('.').collect();
     let [ticket, suggested, next] = parts[..] else { return None };
     let decoded = |text| String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok();
     let (suggested, next) = (decoded(suggested)?, decoded(next)?);

@@ -12,7 +12,7 @@ use lodge_domain::{
     Error, Result,
     board::{
         Actor, Channel, Cursor, EventId, Message, MessagesPage, MessagesQuery, Posted, Profile,
-        ReadNote, Slug, Unread, Visibility,
+        ReadNote, Slug, Visibility,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     board::{
-        app::{BoardApp, message_named, slug},
+        app::{BoardApp, slug},
         letter::{Letter, Sent, posted},
     },
     error::{HttpResult, Problem},
@@ -53,8 +53,7 @@ pub(super) struct ChannelPage<'a> {
     pub(super) first_new: Option<EventId>,
     pub(super) cursor: &'a Cursor,
     pub(super) people: &'a [Profile],
-    /// Those that can be gone to, and what is unread of them.
-    pub(super) channels: &'a [Unread],
+    pub(super) channels: &'a [ChannelRow],
     /// Reports that nobody has settled, for whoever keeps order.
     pub(super) reports: u32,
     pub(super) picture_max: &'a PictureMax,
@@ -72,9 +71,16 @@ impl ChannelPage<'_> {
 
     /// How much is unread in the other channels, if anything is.
     fn unread_elsewhere(&self) -> Option<u32> {
-        let others = self.channels.iter().filter(|row| row.channel != self.channel.slug);
+        let others = self.channels.iter().filter(|row| row.slug != self.channel.slug);
         Some(others.map(|row| row.messages).sum()).filter(|total| *total > 0)
     }
+}
+
+/// A channel that can be gone to.
+pub(super) struct ChannelRow {
+    pub(super) slug: Slug,
+    pub(super) messages: u32,
+    pub(super) mentions: u32,
 }
 
 /// What is asked of the page.
@@ -117,17 +123,24 @@ pub(super) async fn show(
         reply_to: wanted.reply,
         ..Letter::default()
     };
-    let before = forms::given(&wanted.before).map(|id| message_named("before", id)).transpose()?;
-    page(&app, &me, slug, before, &form, &FormErrors::default()).await
+    let before = forms::given(&wanted.before).map(|id| message("before", id)).transpose()?;
+    let view = View { before, form: &form, errors: &FormErrors::default() };
+    page(&app, &me, slug, StatusCode::OK, view).await
+}
+
+/// What differs from one showing of the page to another.
+struct View<'a> {
+    before: Option<EventId>,
+    form: &'a Letter<'a>,
+    errors: &'a FormErrors,
 }
 
 async fn page(
     app: &BoardApp,
     me: &Actor,
     slug: Slug,
-    before: Option<EventId>,
-    form: &Letter<'_>,
-    errors: &FormErrors,
+    status: StatusCode,
+    View { before, form, errors }: View<'_>,
 ) -> HttpResult {
     let board = &app.board;
     let channel = board.channel(&slug).await?;
@@ -165,7 +178,7 @@ async fn page(
         answered: answered.as_ref(),
         errors,
     };
-    pages::form_page(&app.site, errors, &page)
+    Ok(pages::page(&app.site, status, &page)?)
 }
 
 /// The first message of another that a reader does not have, if it is known to be the first.
@@ -182,15 +195,16 @@ async fn answered(app: &BoardApp, me: &Actor, slug: &Slug, id: &str) -> Result<O
     Ok(message.filter(|message| message.visibility == Visibility::Shown))
 }
 
-async fn channels(app: &BoardApp, me: &Actor, here: &Slug) -> Result<Vec<Unread>> {
+async fn channels(app: &BoardApp, me: &Actor, here: &Slug) -> Result<Vec<ChannelRow>> {
     let unread = app.board.unread(me.profile.clone()).await?;
     let open = |channel: &Channel| !channel.is_archived || channel.slug == *here;
     let rows = app.board.channels().await?.into_iter().filter(open).enumerate();
     let rows = rows.map(|(place, Channel { slug, .. })| {
-        (place, unread_of(if slug == *here { &[] } else { &unread }, &slug))
+        let (messages, mentions) = if slug == *here { (0, 0) } else { unread_of(&unread, &slug) };
+        (place, ChannelRow { slug, messages, mentions })
     });
     let shown = rows.filter(|(place, row)| {
-        *place < CHANNELS_SHOWN || row.messages > 0 || row.mentions > 0 || row.channel == *here
+        *place < CHANNELS_SHOWN || row.messages > 0 || row.mentions > 0 || row.slug == *here
     });
     Ok(shown.map(|(_, row)| row).take(2 * CHANNELS_SHOWN).collect())
 }
@@ -219,13 +233,16 @@ pub(super) async fn post(
         Err(problem) if wants_json(&asked.headers) => return Err(problem),
         Err(problem) => problem,
     };
-    let mut errors = FormErrors::of_problem(problem, "body");
-    if errors.status() == StatusCode::UNPROCESSABLE_ENTITY {
+    let mut errors = FormErrors::from_problem(&problem, "body");
+    if problem.status == StatusCode::UNPROCESSABLE_ENTITY {
         // Another text is another message.
         form.client_id = forms::id(&*app.site.random);
         errors.whole = Some(SENT_BEFORE.to_owned());
     }
-    page(&app, &me, slug, None, &form, &errors).await
+    let view = View { before: None, form: &form, errors: &errors };
+    let mut response = page(&app, &me, slug, problem.status, view).await?;
+    problem.say_when(response.headers_mut());
+    Ok(response)
 }
 
 const SENT_BEFORE: &str =
@@ -256,6 +273,11 @@ async fn sent(
     }
     let new = form.message(slug.clone())?;
     posted(app, me, new, form.picture.take()).await
+}
+
+/// The message that a field names.
+fn message(field: &'static str, id: &str) -> Result<EventId> {
+    id.parse().map_err(|_| Error::invalid(field, "must be the id of a message"))
 }
 
 fn stored(posted: &Posted) -> Response {

@@ -1,18 +1,18 @@
 //! Every page with the most that can be in it: sound, and with everything escaped that was named or typed.
 
+use askama::Template;
 use lodge_domain::{
-    accounts::{AccountId, Role},
+    accounts::{AccountId, PictureId, Role},
     board::{
         Actor, Body, Channel, Cursor, Known, Message, PersonId, Profile, Quote, Reaction,
-        ReactionCount, Report, Slug, Stamp, Topic, Unread, Version, Visibility,
+        ReactionCount, Report, Slug, Stamp, Topic, Version, Visibility,
     },
     keys::KeyId,
-    pictures::PictureId,
 };
 
 use super::{
     bans::BansPage,
-    channel::ChannelPage,
+    channel::{ChannelPage, ChannelRow},
     channels::{ChannelForm, ChannelsPage, Row},
     hidden::HiddenPage,
     message::MessageItem,
@@ -22,13 +22,11 @@ use super::{
     words::PEOPLE_SHOWN,
 };
 use crate::{
-    board::samples::member,
-    pages::{
-        check::{EVIL, rendered_within as rendered},
-        errors::FormErrors,
-    },
+    pages::{self, check, errors::FormErrors},
     pictures::PictureMax,
 };
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
 
 /// A channel full of the longest messages may weigh more than other pages.
 const LONGEST_BYTES_MAX: usize = 200_000;
@@ -41,7 +39,8 @@ fn picture() -> PictureId {
 }
 
 fn profile(person: PersonId, name: &str) -> Profile {
-    Profile { person, picture: Some(picture()), role: Role::Moderator, ..member(0, name, name) }
+    let (username, nickname) = (name.to_owned(), name.to_owned());
+    Profile { person, username, nickname, picture: Some(picture()), role: Role::Moderator }
 }
 
 fn account(number: i64) -> PersonId {
@@ -102,6 +101,13 @@ fn channel() -> Channel {
     }
 }
 
+fn rendered(page: &impl Template, bytes_max: usize) -> String {
+    let html = pages::rendered(page, check::EVERYTHING).unwrap();
+    check::sound_within(&html, bytes_max);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
+    html
+}
+
 fn wrong(field: &'static str) -> FormErrors {
     FormErrors::about(field, EVIL)
 }
@@ -125,8 +131,8 @@ impl Shown<'_> {
         let (reader, channel) = (reader(Role::Moderator), channel());
         let items: Vec<_> =
             self.messages.iter().map(|message| MessageItem::to(&reader.profile, message)).collect();
-        let row = |number| Unread {
-            channel: Slug::parse(&format!("{number}-{}", "a".repeat(29))).unwrap(),
+        let row = |number| ChannelRow {
+            slug: Slug::parse(&format!("{number}-{}", "a".repeat(29))).unwrap(),
             messages: number,
             mentions: number / 2,
         };
@@ -326,8 +332,8 @@ fn searching() {
 
 #[test]
 fn channels() {
-    let unread = || Unread { channel: channel().slug, messages: 100, mentions: 1 };
-    let rows: Vec<_> = (0..100).map(|_| Row { channel: channel(), unread: unread() }).collect();
+    let rows: Vec<_> =
+        (0..100).map(|_| Row { channel: channel(), messages: 100, mentions: 1 }).collect();
     let typed = || EVIL.to_owned();
     let form = |changes: &str| ChannelForm {
         channel: typed(),

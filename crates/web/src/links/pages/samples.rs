@@ -26,12 +26,11 @@ use super::{
 };
 use crate::{
     links::qr,
-    pages::{
-        check::{self, EVIL},
-        errors::FormErrors,
-    },
+    pages::{self, check, errors::FormErrors},
     session::Person,
 };
+
+const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
 
 fn now() -> Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
@@ -84,7 +83,9 @@ fn evil_form() -> LinkForm {
 }
 
 fn rendered(page: &impl Template) -> String {
-    let html = check::rendered(page);
+    let html = pages::rendered(page, check::EVERYTHING).unwrap();
+    check::sound(&html);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
     assert!(!html.contains("SECRET-HASH"), "a hash is nobody's to see");
     html
 }

@@ -10,7 +10,7 @@ use lodge_domain::links::{Link, Mode, Short};
 
 use super::managed::ShortUrl;
 use crate::{
-    error::HttpResult,
+    error::{HttpResult, Problem},
     links::{
         app::{LinksApp, short_of},
         qr,
@@ -51,7 +51,7 @@ pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &Asked) -> Htt
     let open = link.is_plain().then_some(&*link);
     let may_manage = app.links.settings().mode == Mode::Claim;
     let page = PreviewPage { url: &url, link: open, short, qr: &qr, may_manage };
-    pages::page(&app.site, StatusCode::OK, &page)
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }
 
 #[derive(Template)]
@@ -69,8 +69,10 @@ pub(crate) fn password(app: &LinksApp, link: &Link, wrong: Option<String>) -> Re
                 .map_or(why.as_str(), |_| "type the password, at most 128 characters"),
         )
     });
-    let page = PasswordPage { short: &link.short, wrong };
-    pages::page(&app.site, StatusCode::OK, &page).into_response()
+    match pages::page(&app.site, StatusCode::OK, &PasswordPage { short: &link.short, wrong }) {
+        Ok(page) => page,
+        Err(error) => Problem::from(error).into_response(),
+    }
 }
 
 #[derive(Template)]
@@ -91,5 +93,5 @@ pub(super) async fn print(
     app.links.live(&short).await?;
     let url = ShortUrl::of(&asked.base_url, &short);
     let qr = qr::inline(&url.whole)?;
-    pages::page(&app.site, StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })
+    Ok(pages::page(&app.site, StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })?)
 }

@@ -1,23 +1,29 @@
 //! A skier's season.
 
-use std::cmp::Reverse;
+use std::{
+    borrow::{Borrow, Cow},
+    cmp::Reverse,
+};
 
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    rides::{Mountain, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
+    rides::{Mountain, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
 };
 use serde::Deserialize;
 
-use super::{bars, names::When};
+use super::{
+    bars,
+    names::{When, resort_name},
+};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart, errors::FormErrors, go_to},
     request::{Parameters, Segment},
     rides::{
-        app::{RidesApp, numbered},
+        app::{RidesApp, called},
         number,
     },
 };
@@ -34,6 +40,12 @@ pub(super) struct SkierPage<'a> {
     pub(super) seasons: &'a [SeasonVertical],
     /// `None` if they did not ride in any, or in the one that was asked for.
     pub(super) shown: Option<&'a Shown>,
+}
+
+impl SkierPage<'_> {
+    fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
+        resort_name(self.mountain, *id.borrow())
+    }
 }
 
 /// A season.
@@ -87,12 +99,13 @@ pub(super) async fn find(
     let typed = skier.trim();
     let mut errors = FormErrors::default();
     if !typed.is_empty() {
-        let found = numbered("skier", typed, |number| app.rides.mountain().skier(number));
-        if let Some(skier) = errors.take(found) {
+        let found = app.rides.mountain().skier(number::digits(typed));
+        if let Some(skier) = errors.take(found.map_err(|error| called("skier", error))) {
             return go_to(&format!("/rides/skiers/{skier}"));
         }
     }
-    pages::form_page(&app.site, &errors, &FindPage { typed, errors: &errors })
+    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    Ok(pages::page(&app.site, status, &FindPage { typed, errors: &errors })?)
 }
 
 /// `GET /rides/skiers/{skier}`.
@@ -108,5 +121,5 @@ pub(super) async fn show(
     let (seasons, view) = app.rides.skier_view(skier, season).await?;
     let shown = view.map(Shown::of);
     let page = SkierPage { mountain, skier, seasons: &seasons, shown: shown.as_ref() };
-    pages::page(&app.site, StatusCode::OK, &page)
+    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
 }

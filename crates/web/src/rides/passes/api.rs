@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 
 use crate::{
     answers::private,
+    body::Whole,
     edge::limits,
     error::{HttpResult, Problem},
-    json::JsonBody,
-    request::{Asked, Segment},
+    request::{self, Asked, Segment},
     rides::app::RidesApp,
 };
 
@@ -34,6 +34,7 @@ pub(super) struct PassJson {
     skier: u32,
     /// Whether leaderboards leave it out.
     hidden: bool,
+    #[schema(value_type = String, format = DateTime)]
     claimed_at: Timestamp,
 }
 
@@ -95,11 +96,12 @@ pub(super) async fn claim(
     State(app): State<RidesApp>,
     Segment(number): Segment,
     asked: Asked,
-    JsonBody(ClaimPass { code }): JsonBody<ClaimPass>,
+    Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
+    let ClaimPass { code } = request::json(&asked.headers, &body)?;
     let (pass, is_new) = app.rides.passes().claim(skier, account, &code.parse()?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(private((status, Json(PassJson::from(pass)))))
@@ -117,10 +119,11 @@ pub(super) async fn edit(
     State(app): State<RidesApp>,
     Segment(number): Segment,
     asked: Asked,
-    JsonBody(EditPass { hidden }): JsonBody<EditPass>,
+    Whole(body): Whole,
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
+    let EditPass { hidden } = request::json(&asked.headers, &body)?;
     let pass = app.rides.passes().hide(skier, account, hidden).await?;
     Ok(private(Json(PassJson::from(pass))))
 }

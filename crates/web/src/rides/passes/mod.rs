@@ -2,6 +2,7 @@
 
 mod api;
 mod kept;
+mod openapi;
 mod page;
 #[cfg(test)]
 mod samples;
@@ -9,13 +10,13 @@ mod samples;
 use http::Method;
 use utoipa_axum::routes;
 
+pub(crate) use self::kept::kept;
 use super::app::RidesApp;
 use crate::routes::Routes;
 
 /// Their routes.
 pub(crate) fn routes() -> Routes<RidesApp> {
-    Routes::default()
-        .tag("passes", "Skiers' numbers that are one's own, by the code on the pass.")
+    Routes::with_document(openapi::document())
         .api(routes!(api::list))
         .api(routes!(api::claim))
         .api(routes!(api::edit))

@@ -1,0 +1,475 @@
+//! The forms that rides have in JSON.
+
+use http::StatusCode;
+use lodge_domain::rides::{
+    Dimension, EventId, ForEver, HourTally, Leader, Ledger, Lift, LiftId, LiftTally, Progress,
+    ReadFrom, Resort, ResortId, RideGroup, RidesFound, SeasonVertical,
+};
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+
+use crate::error::Problem;
+
+/// Why something was not done.
+#[derive(ToSchema)]
+#[schema(as = ResponseMsg)]
+#[expect(dead_code, reason = "it is written with all other errors; this describes it")]
+pub(super) struct MessageJson {
+    #[schema(example = "liftID: must be a whole number from 1 to 40")]
+    message: String,
+}
+
+/// A ride of the skier and day that the path names.
+#[derive(ToSchema)]
+#[schema(as = LiftRide)]
+#[expect(dead_code, reason = "what it is read into borrows; this describes it")]
+pub(super) struct RideJson {
+    /// The minute of the day; 1 is the first.
+    #[schema(example = 217)]
+    time: u16,
+    /// The lift's number at its resort.
+    #[schema(rename = "liftID", example = 21)]
+    lift: u16,
+}
+
+/// An event's id, written out in its place.
+pub(super) struct Id<'a>(pub(super) &'a EventId);
+
+impl Serialize for Id<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
+    }
+}
+
+/// What an event is called.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StoredEvent)]
+pub(super) struct IdJson<'a> {
+    #[schema(value_type = String)]
+    pub(super) id: Id<'a>,
+}
+
+/// A line of a batch: a ride with all of its numbers, or a void.
+#[derive(ToSchema)]
+#[schema(as = RideOrVoid)]
+#[expect(dead_code, reason = "what it is read into borrows; this describes it")]
+pub(super) struct EventJson {
+    /// What the event is called, for ever: 1 to 128 printable ASCII characters; without it, an id is made up.
+    #[schema(required = false, example = "gate-4-17")]
+    id: String,
+    #[schema(rename = "resortID", required = false, example = 1)]
+    resort: u16,
+    #[schema(rename = "seasonID", required = false, example = "2025")]
+    season: String,
+    #[schema(rename = "dayID", required = false, example = 1)]
+    day: u16,
+    #[schema(rename = "skierID", required = false, example = 7)]
+    skier: u32,
+    /// The minute of the day; 1 is the first.
+    #[schema(required = false, example = 217)]
+    time: u16,
+    /// The lift's number at its resort.
+    #[schema(rename = "liftID", required = false, example = 21)]
+    lift: u16,
+    /// In a line without numbers: the id of a ride that was none.
+    #[schema(required = false, example = "gate-4-16")]
+    void: String,
+}
+
+/// What came of a line.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LineOutcome)]
+pub(super) struct LineJson<'a> {
+    /// Its number; the first is 1.
+    line: u16,
+    /// 201, 200, 400, 403, 404, 409 or 503.
+    status: u16,
+    /// What the event is called, if it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    id: Option<Id<'a>>,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+impl<'a> LineJson<'a> {
+    /// Of a line whose event is kept.
+    pub(super) fn kept(line: u16, status: StatusCode, id: &'a EventId) -> Self {
+        Self { line, status: status.as_u16(), id: Some(Id(id)), message: None }
+    }
+
+    /// Of a line whose event is not.
+    pub(super) fn refused(line: u16, problem: &'a Problem) -> Self {
+        let message = Some(problem.detail.as_str());
+        Self { line, status: problem.status.as_u16(), id: None, message }
+    }
+}
+
+/// A resort's day.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResortSkiers)]
+pub(super) struct ResortDayJson<'a> {
+    /// The resort's name. The published API calls it so.
+    #[schema(example = "Mission Ridge")]
+    pub(super) time: &'a str,
+    /// Different skiers.
+    #[serde(rename = "numSkiers")]
+    pub(super) skiers: u64,
+}
+
+/// How far up a skier went.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = SkierVerticalOrTotal)]
+pub(super) enum VerticalAnswer {
+    /// By season.
+    Seasons(VerticalJson),
+    /// In all.
+    Total(u64),
+}
+
+/// A skier's seasons.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SkierVertical)]
+pub(super) struct VerticalJson {
+    /// The seasons. The published API calls them so.
+    pub(super) resorts: Vec<SeasonJson>,
+}
+
+/// A skier's season.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SkierSeason)]
+pub(super) struct SeasonJson {
+    #[serde(rename = "seasonID")]
+    #[schema(example = "2025")]
+    season: String,
+    /// How far up.
+    #[serde(rename = "totalVert")]
+    vertical: u64,
+}
+
+impl From<SeasonVertical> for SeasonJson {
+    fn from(SeasonVertical { season, vertical }: SeasonVertical) -> Self {
+        Self { season: season.to_string(), vertical }
+    }
+}
+
+/// The resorts.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResortsList)]
+pub(super) struct ResortsJson<'a> {
+    pub(super) resorts: Vec<ResortJson<'a>>,
+}
+
+/// A resort.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Resort)]
+pub(super) struct ResortJson<'a> {
+    #[serde(rename = "resortName")]
+    #[schema(example = "Mission Ridge")]
+    pub(super) name: &'a str,
+    #[serde(rename = "resortID")]
+    pub(super) id: u16,
+}
+
+/// A season that is to be listed.
+#[derive(ToSchema)]
+#[schema(as = NewSeason)]
+#[expect(dead_code, reason = "what it is read into is a number; this describes it")]
+pub(super) struct NewSeasonJson {
+    #[schema(example = "2019")]
+    year: String,
+}
+
+/// The seasons of a resort.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SeasonsList)]
+pub(super) struct SeasonsJson {
+    #[schema(example = json!(["2025"]))]
+    pub(super) seasons: Vec<String>,
+}
+
+/// The resorts with their lifts.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LiftTables)]
+pub(super) struct LiftTablesJson<'a> {
+    pub(super) resorts: Vec<LiftTableJson<'a>>,
+}
+
+/// A resort with its lifts.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LiftTable)]
+pub(super) struct LiftTableJson<'a> {
+    #[serde(rename = "resortID")]
+    id: u16,
+    #[schema(example = "Mission Ridge")]
+    name: &'a str,
+    lifts: Vec<LiftJson<'a>>,
+}
+
+impl<'a> LiftTableJson<'a> {
+    /// Of this resort.
+    pub(super) fn of(id: ResortId, resort: &'a Resort) -> Self {
+        let lift = |(LiftId(id), lift): (&LiftId, &'a Lift)| LiftJson {
+            id: *id,
+            name: lift.name.as_deref(),
+            vertical: lift.vertical,
+        };
+        Self { id: id.0, name: &resort.name, lifts: resort.lifts.iter().map(lift).collect() }
+    }
+}
+
+/// A lift.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Lift)]
+pub(super) struct LiftJson<'a> {
+    #[serde(rename = "liftID")]
+    id: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    /// How far up it goes.
+    vertical: u32,
+}
+
+/// Who went farthest up.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Leaders)]
+pub(super) struct LeadersJson {
+    pub(super) leaders: Vec<LeaderJson>,
+}
+
+/// One of them.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Leader)]
+pub(super) struct LeaderJson {
+    /// 1 is the first; of two who went as far, the one with the lower number comes first.
+    rank: usize,
+    #[serde(rename = "skierID")]
+    skier: u32,
+    vertical: u64,
+}
+
+impl LeaderJson {
+    /// Of the leader at this place; 0 is the first.
+    pub(super) fn at((place, leader): (usize, Leader)) -> Self {
+        Self { rank: place + 1, skier: leader.skier.0, vertical: leader.vertical }
+    }
+}
+
+/// A day by lift.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LiftTallies)]
+pub(super) struct LiftsJson {
+    pub(super) lifts: Vec<LiftTallyJson>,
+}
+
+/// A lift's day.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LiftTally)]
+pub(super) struct LiftTallyJson {
+    #[serde(rename = "liftID")]
+    lift: u16,
+    rides: u64,
+    vertical: u64,
+}
+
+impl From<LiftTally> for LiftTallyJson {
+    fn from(LiftTally { lift, tally }: LiftTally) -> Self {
+        Self { lift: lift.0, rides: tally.rides, vertical: tally.vertical }
+    }
+}
+
+/// A day by hour.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HourTallies)]
+pub(super) struct HoursJson {
+    pub(super) hours: Vec<HourTallyJson>,
+}
+
+/// An hour of a day.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HourTally)]
+pub(super) struct HourTallyJson {
+    /// 0 to 23.
+    hour: u16,
+    rides: u64,
+    vertical: u64,
+}
+
+impl From<HourTally> for HourTallyJson {
+    fn from(HourTally { hour, tally }: HourTally) -> Self {
+        Self { hour: hour.0, rides: tally.rides, vertical: tally.vertical }
+    }
+}
+
+/// What came of all events.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Ledger)]
+pub(super) struct LedgerJson {
+    /// Of those that this process was sent since it started.
+    since_start: ProgressJson,
+    /// Of all since there is the store.
+    for_ever: ForEverJson,
+}
+
+/// What this process was sent since it started.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LedgerSinceStart)]
+pub(super) struct ProgressJson {
+    /// Stored, duplicates and in flight together.
+    accepted: u64,
+    stored: u64,
+    /// Sent again, and the same as before.
+    duplicates: u64,
+    /// Accepted, and on their way to the store; none where nothing is accepted before it is stored.
+    in_flight: u64,
+    /// For what they said, or with 503.
+    refused: u64,
+    /// Neither accepted nor refused yet.
+    undecided: u64,
+}
+
+/// All since there is the store.
+#[derive(Serialize, ToSchema)]
+#[schema(as = LedgerForEver)]
+pub(super) struct ForEverJson {
+    /// Stored and duplicates together.
+    accepted: u64,
+    stored: u64,
+    /// Sent again, and the same as before.
+    duplicates: u64,
+    /// Those that never reached the store are noted there a little later.
+    refused: u64,
+}
+
+impl From<Ledger> for LedgerJson {
+    fn from(Ledger { since_start, for_ever }: Ledger) -> Self {
+        let (in_flight, accepted) = (since_start.in_flight(), for_ever.accepted());
+        let ForEver { stored, duplicates, refused } = for_ever;
+        let for_ever = ForEverJson { accepted, stored, duplicates, refused };
+        let Progress { accepted, stored, duplicates, refused, undecided } = since_start;
+        let since_start =
+            ProgressJson { accepted, stored, duplicates, in_flight, refused, undecided };
+        Self { since_start, for_ever }
+    }
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RidesFound)]
+pub(super) struct FoundJson<'a> {
+    #[schema(value_type = Vec<GroupJson>)]
+    groups: Groups<'a>,
+    /// true if there are more than these, else absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    more: Option<bool>,
+    /// `sums`, if there were such that could answer, else `rides`, of which each was read.
+    read_from: ReadFromJson,
+}
+
+impl<'a> FoundJson<'a> {
+    /// Of what was found by these dimensions.
+    pub(super) fn of(by: &'a [Dimension], found: &'a RidesFound) -> Self {
+        let read_from = match found.read_from {
+            ReadFrom::Sums => ReadFromJson::Sums,
+            ReadFrom::Rides => ReadFromJson::Rides,
+        };
+        let more = found.more.then_some(true);
+        Self { groups: Groups { by, groups: &found.groups }, more, read_from }
+    }
+}
+
+/// Where an answer was read.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ReadFrom)]
+enum ReadFromJson {
+    Sums,
+    Rides,
+}
+
+/// Groups, each written out where it is: there may be thousands.
+struct Groups<'a> {
+    by: &'a [Dimension],
+    groups: &'a [RideGroup],
+}
+
+impl Serialize for Groups<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.groups.iter().map(|group| GroupJson::of(self.by, group)))
+    }
+}
+
+/// Rides that have in common what was asked for, and nothing else is said of.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RideGroup)]
+struct GroupJson {
+    #[serde(rename = "seasonID", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, example = "2025")]
+    season: Option<Quoted>,
+    #[serde(rename = "resortID", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u32, required = false)]
+    resort: Option<u32>,
+    #[serde(rename = "dayID", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u32, required = false)]
+    day: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u32, required = false)]
+    hour: Option<u32>,
+    #[serde(rename = "liftID", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u32, required = false)]
+    lift: Option<u32>,
+    #[serde(rename = "skierID", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u32, required = false)]
+    skier: Option<u32>,
+    rides: u64,
+    vertical: u64,
+    /// Different ones, unless they were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    skiers: Option<u64>,
+}
+
+impl GroupJson {
+    fn of(by: &[Dimension], group: &RideGroup) -> Self {
+        let key = |wanted| {
+            let place = by.iter().position(|dimension| *dimension == wanted)?;
+            group.key.get(place).copied()
+        };
+        Self {
+            season: key(Dimension::Season).map(Quoted),
+            resort: key(Dimension::Resort),
+            day: key(Dimension::Day),
+            hour: key(Dimension::Hour),
+            lift: key(Dimension::Lift),
+            skier: key(Dimension::Skier),
+            rides: group.tally.rides,
+            vertical: group.tally.vertical,
+            skiers: group.skiers,
+        }
+    }
+}
+
+/// A number between quotation marks, as seasons are written.
+struct Quoted(u32);
+
+impl Serialize for Quoted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// What rides can be told apart by.
+#[derive(ToSchema)]
+#[schema(as = RideDimension, rename_all = "snake_case")]
+#[expect(dead_code, reason = "what it is read into knows more; this describes it")]
+pub(super) enum DimensionJson {
+    Season,
+    Resort,
+    Day,
+    Hour,
+    Lift,
+    Skier,
+}
