@@ -271,7 +271,7 @@ impl From<&Event> for EventJson {
             kind: event.what.kind(),
             at: event.at.to_string(),
             author: event.by.clone().into(),
-            target: event.what.target().map(Into::into),
+            target: event.what.target().map(|id| id.to_string()),
             body: None,
             picture: None,
             reply_to: None,
@@ -284,7 +284,7 @@ impl From<&Event> for EventJson {
             What::Message { body, reply_to, picture, visibility } => {
                 json.body = Some(body.into());
                 json.picture = picture.map(Into::into);
-                json.reply_to = reply_to.map(Into::into);
+                json.reply_to = reply_to.map(|id| id.to_string());
                 json.visibility = unreadable(*visibility);
             }
             What::Edit { body, .. } => {
