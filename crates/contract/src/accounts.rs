@@ -237,7 +237,7 @@ pub async fn a_picture_is_set_where_it_is_known_which_one_goes(fixture: &Account
 /// Whoever is raised meanwhile is not whom the change was meant for.
 pub async fn a_change_is_made_where_the_role_is_the_one_it_rests_on(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let ban = async |had_role| {
         let change = AccountChange {
             banned_at: Some(Some(at(7))),
@@ -262,7 +262,7 @@ pub async fn pictures_that_are_somebodys_are_known(fixture: &AccountsFixture) {
         PictureId::stored([first, half].map(u128::to_be_bytes).concat().try_into().unwrap())
     };
     let (had, has, nobodys) = (name(1), name(2), name(3));
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     for picture in [had, has] {
         let change = AccountChange { picture: Some(Some(picture)), ..AccountChange::default() };
         store.change(change, event(account.id, EventKind::PictureChanged, 1)).await.unwrap();
@@ -293,7 +293,7 @@ pub async fn a_deleted_account_leaves_its_name_alone(fixture: &AccountsFixture) 
 /// Newest first, with whoever did it.
 pub async fn what_happened_to_an_account_is_kept(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
-    let (account, staff) = (fixture.somebody().await, fixture.somebody().await);
+    let (account, staff) = (fixture.sign_up().await, fixture.sign_up().await);
     let ban = AccountChange { banned_at: Some(Some(at(4))), ..AccountChange::default() };
     let by_staff = Event { by: Actor::Staff(staff.id), ..event(account.id, EventKind::Banned, 4) };
     store.change(ban, by_staff.clone()).await.unwrap().unwrap();

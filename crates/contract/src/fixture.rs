@@ -26,7 +26,7 @@ pub struct AccountsFixture {
 
 impl AccountsFixture {
     /// An account whose name no other test has.
-    pub async fn somebody(&self) -> Account {
+    pub async fn sign_up(&self) -> Account {
         made(&*self.accounts, &fresh_name()).await
     }
 }

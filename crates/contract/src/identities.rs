@@ -177,7 +177,7 @@ pub async fn linking_and_redeeming_at_once_leave_an_identity_with_one_account(
     fixture: &AccountsFixture,
 ) {
     for _ in 0..10 {
-        let (identity, account) = (somebody(ISSUER), fixture.somebody().await);
+        let (identity, account) = (somebody(ISSUER), fixture.sign_up().await);
         let (session, ticket) = (begun(fixture, &account).await, ticket(&identity));
         fixture.identities.issue(ticket.clone()).await.unwrap();
         let (store, of) = (Arc::clone(&fixture.identities), identity.clone());
@@ -195,7 +195,7 @@ pub async fn linking_and_redeeming_at_once_leave_an_identity_with_one_account(
 
 /// And an account is opened by one of each issuer.
 pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
-    let (one, other) = (fixture.somebody().await, fixture.somebody().await);
+    let (one, other) = (fixture.sign_up().await, fixture.sign_up().await);
     let (one, other) = (begun(fixture, &one).await, begun(fixture, &other).await);
     let identity = somebody(ISSUER);
     let late = ticket(&identity);
@@ -218,12 +218,12 @@ pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
 
 /// Between its question and the provider's answer somebody may have signed out.
 pub async fn nobody_links_whose_session_has_ended(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let (stays, ended) = (begun(fixture, &account).await, begun(fixture, &account).await);
     assert!(fixture.sessions.end(account.id, ended.session.id, at(4)).await.unwrap());
     let identity = somebody(ISSUER);
     assert_eq!(link(fixture, &ended, &identity).await, Linked::NoSession);
-    let foreign = begun(fixture, &fixture.somebody().await).await;
+    let foreign = begun(fixture, &fixture.sign_up().await).await;
     let of_mine = event(account.id, EventKind::Linked, 5);
     let of_another = fixture.identities.link(identity.clone(), foreign.session.id, of_mine).await;
     assert_eq!(of_another.unwrap(), Linked::NoSession);
@@ -236,7 +236,7 @@ pub async fn nobody_links_whose_session_has_ended(fixture: &AccountsFixture) {
 
 /// They may have begun by it.
 pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let (stays, ends) = (begun(fixture, &account).await, begun(fixture, &account).await);
     let identity = somebody(ISSUER);
     assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::NotLinked);
@@ -257,7 +257,7 @@ pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
 pub async fn a_sign_in_that_began_before_an_unlink_begins_nothing_after_it(
     fixture: &AccountsFixture,
 ) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let stays = begun(fixture, &account).await;
     let (early, late) = (begun_by_provider(&stays), begun_by_provider(&stays));
     assert_eq!(link(fixture, &stays, &somebody(ISSUER)).await, Linked::Done);
@@ -341,7 +341,7 @@ pub async fn a_recovered_account_is_opened_by_no_provider(fixture: &AccountsFixt
 
 /// For its owner, who may find that it was not they.
 pub async fn what_a_session_began_by_is_noted(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let by_provider = begun_by_provider(&begun(fixture, &account).await);
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
     assert!(fixture.sessions.begin(by_provider).await.unwrap());

@@ -59,8 +59,8 @@ async fn opens(fixture: &AccountsFixture, session: &NewSession, now: Timestamp) 
 
 /// Whoever is signed out while they ask for a change makes none.
 pub async fn a_session_that_has_ended_changes_nothing(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
-    let of_another = fixture.somebody().await;
+    let account = fixture.sign_up().await;
+    let of_another = fixture.sign_up().await;
     let of_another = begun(fixture, &of_another).await.session.id;
     let [ends, stays] = [begun(fixture, &account).await, begun(fixture, &account).await];
     let [ends, stays] = [ends.session.id, stays.session.id];
@@ -80,7 +80,7 @@ pub async fn a_session_that_has_ended_changes_nothing(fixture: &AccountsFixture)
 
 /// Whoever carries the token is its owner, until it expires.
 pub async fn a_session_is_found_by_its_token_until_it_expires(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let new = begun(fixture, &account).await;
     let expected = SignedIn { session: new.session.clone(), account };
     let found = fixture.sessions.find(new.digest, at(3599)).await.unwrap();
@@ -91,7 +91,7 @@ pub async fn a_session_is_found_by_its_token_until_it_expires(fixture: &Accounts
 
 /// Newest first, those of the account alone.
 pub async fn the_sessions_of_an_account_are_listed(fixture: &AccountsFixture) {
-    let (account, other) = (fixture.somebody().await, fixture.somebody().await);
+    let (account, other) = (fixture.sign_up().await, fixture.sign_up().await);
     let mut sessions = Vec::new();
     for _ in 0..3 {
         sessions.insert(0, begun(fixture, &account).await.session);
@@ -105,7 +105,7 @@ pub async fn the_sessions_of_an_account_are_listed(fixture: &AccountsFixture) {
 
 /// Of its own account, once.
 pub async fn one_session_is_ended(fixture: &AccountsFixture) {
-    let (account, other) = (fixture.somebody().await, fixture.somebody().await);
+    let (account, other) = (fixture.sign_up().await, fixture.sign_up().await);
     let (ended, stays) = (begun(fixture, &account).await, begun(fixture, &account).await);
     let end = |account, session| fixture.sessions.end(account, session, at(5));
     assert!(!end(other.id, ended.session.id).await.unwrap());
@@ -120,7 +120,7 @@ pub async fn one_session_is_ended(fixture: &AccountsFixture) {
 
 /// All, or all but one.
 pub async fn all_sessions_end_with_a_change(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let (first, second) = (begun(fixture, &account).await, begun(fixture, &account).await);
     let ending = |ending| AccountChange { ending: Some(ending), ..AccountChange::default() };
     let but_first = ending(Ending::AllBut(first.session.id));
@@ -141,7 +141,7 @@ pub async fn all_sessions_end_with_a_change(fixture: &AccountsFixture) {
 /// Who proved that they knew a password that is none any more, or is banned, or gone, is not let in.
 pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let ended = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
     let now = changed(store, account.id, EventKind::PasswordChanged, ended.clone()).await;
     assert!(!fixture.sessions.begin(new(&account)).await.unwrap());
@@ -154,7 +154,7 @@ pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture
     let banned = changed(store, account.id, EventKind::Banned, ban).await;
     assert!(!fixture.sessions.begin(new(&banned)).await.unwrap());
 
-    let gone = fixture.somebody().await;
+    let gone = fixture.sign_up().await;
     let session = begun(fixture, &gone).await;
     store.remove(event(gone.id, EventKind::Deleted, 4)).await.unwrap().unwrap();
     assert!(!opens(fixture, &session, at(5)).await);
@@ -163,7 +163,7 @@ pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture
 
 /// Who signs in again and again keeps the newest.
 pub async fn an_account_has_a_hundred_sessions_at_most(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let first = begun(fixture, &account).await;
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
     for _ in 0..100 {
@@ -182,7 +182,7 @@ pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
     assert_eq!((start.accounts, start.more), (Vec::new(), false));
     let mut accounts = Vec::new();
     for _ in 0..4 {
-        accounts.push(fixture.somebody().await);
+        accounts.push(fixture.sign_up().await);
     }
     let session = begun(fixture, &accounts[0]).await;
     assert!(fixture.sessions.end(accounts[0].id, session.session.id, at(1)).await.unwrap());
@@ -203,7 +203,7 @@ pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
 
 /// However much happens to the same account before anybody asks.
 pub async fn what_many_sign_ins_follow_is_told(fixture: &AccountsFixture) {
-    let account = fixture.somebody().await;
+    let account = fixture.sign_up().await;
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
     let ending = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
     changed(&*fixture.accounts, account.id, EventKind::SignedOutEverywhere, ending).await;
@@ -224,7 +224,7 @@ pub async fn what_many_sign_ins_follow_is_told(fixture: &AccountsFixture) {
 /// Who goes on from a place that this feed does not know is told that anything may have changed, once.
 pub async fn a_place_of_another_feed_begins_anew(fixture: &AccountsFixture) {
     let sessions = &*fixture.sessions;
-    fixture.somebody().await;
+    fixture.sign_up().await;
     let known = sessions.changed_since(None).await.unwrap();
     assert!(!known.begins_anew, "who knows nothing has nothing to forget");
     let here = known.place;

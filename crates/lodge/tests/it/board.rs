@@ -15,7 +15,7 @@ pub(crate) fn lodge() -> Lodge {
 }
 
 impl Server {
-    /// Somebody with an account who keeps order on the board; the token.
+    /// Signs up a moderator of the board; returns the session token.
     pub(crate) fn moderator(&self, username: &str) -> String {
         let token = self.member(username);
         self.lodge.admin(&["user", "role", username, "moderator"]);

@@ -183,7 +183,7 @@ impl LinkCopies for CassandraLinks {
         let mut tries = 1;
         loop {
             match self.read(&self.session.statements.find_anywhere, short).await {
-                // Whoever is asked may itself ask one that is gone, until it knows better.
+                // The server asked may itself ask one that has just ended, until it notices.
                 Err(Failure::Unknown(_)) if tries < ANYWHERE => tries += 1,
                 found => return Ok(found?),
             }
