@@ -67,21 +67,23 @@ pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
     let reader = somebody(Role::Member);
     fixture.people.note(reader.profile.clone()).await.unwrap();
     let unread = async || {
-        let unread = fixture.people.unread(reader.profile.clone(), vec![]).await.unwrap();
+        let unread = fixture.positions.unread(reader.profile.clone()).await.unwrap();
         let here = unread.into_iter().find(|unread| unread.channel == channel);
         here.map_or((0, 0), |here| (here.messages, here.mentions))
     };
     let note_read = async |cursor: Cursor| {
         let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
         let nowhere = ReadNote { channel: Slug::parse("there-is-none").unwrap(), ..note.clone() };
-        fixture.people.note_read(vec![nowhere, note]).await.unwrap();
+        for note in [nowhere, note] {
+            fixture.positions.note(note).unwrap();
+        }
+        fixture.positions.store().await.unwrap();
     };
     assert_eq!(unread().await, (0, 0));
     let text = format!("hello @{}", reader.profile.username);
     let event = post(fixture, &message(&channel, &text), &by, at(1)).await;
     assert_eq!(unread().await, (1, 1), "where they never were, all is unread");
-    let had =
-        async || fixture.people.read_so_far(reader.id(), channel.clone(), vec![]).await.unwrap();
+    let had = async || fixture.positions.read_so_far(reader.id(), channel.clone()).await.unwrap();
     assert_eq!(had().await, None);
     let read = all(fixture, &channel).await.cursor;
     note_read(read).await;
@@ -106,21 +108,30 @@ pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
     assert_eq!(unread().await, (1, 0));
 }
 
-/// Also what is not noted yet, and beside what is.
+/// Also what is not stored yet, and beside what is.
 pub async fn what_was_read_a_moment_ago_is_not_unread(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let reader = somebody(Role::Member);
     let event = post(fixture, &message(&channel, "a"), &by, at(1)).await;
     post(fixture, &message(&channel, "b"), &by, at(2)).await;
-    let unread = async |read: &[&str]| {
-        let read = read.iter().map(|read| (channel.clone(), read.parse().unwrap())).collect();
-        let unread = fixture.people.unread(reader.profile.clone(), read).await.unwrap();
+    let unread = async || {
+        let unread = fixture.positions.unread(reader.profile.clone()).await.unwrap();
         unread.into_iter().find(|unread| unread.channel == channel).map_or(0, |here| here.messages)
     };
-    let (first, second) = (event.id.to_string(), EventId { seq: 2, ..event.id }.to_string());
-    assert_eq!(unread(&[]).await, 2, "they were never here");
-    assert_eq!(unread(&[&first]).await, 1);
-    assert_eq!(unread(&[&second, &first]).await, 0);
+    let note = |seq| {
+        let cursor = EventId { seq, ..event.id }.to_string().parse().unwrap();
+        let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
+        fixture.positions.note(note).unwrap();
+    };
+    assert_eq!(unread().await, 2, "they were never here");
+    note(1);
+    assert_eq!(unread().await, 1);
+    fixture.positions.store().await.unwrap();
+    note(2);
+    note(1);
+    assert_eq!(unread().await, 0);
+    let read = fixture.positions.read_so_far(reader.id(), channel.clone()).await.unwrap();
+    assert!(read.unwrap().has(EventId { seq: 2, ..event.id }));
 }
 
 /// By its name, as people are, whatever letters that is written in.
@@ -137,7 +148,7 @@ pub async fn a_bot_is_told_that_it_is_named(fixture: &BoardFixture) {
     };
     fixture.people.note(bot.clone()).await.unwrap();
     post(fixture, &message(&channel, &format!("hello @{name}")), &by, at(1)).await;
-    let unread = fixture.people.unread(bot, vec![]).await.unwrap();
+    let unread = fixture.positions.unread(bot).await.unwrap();
     let here = unread.iter().find(|unread| unread.channel == channel);
     assert_eq!(here.map(|here| here.mentions), Some(1));
 }

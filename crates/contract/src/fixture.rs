@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc};
 
 use lodge_domain::{
     accounts::{Account, AccountStore, IdentityStore, PictureStore, SessionStore},
-    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, Reports},
+    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, ReadPositions, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
@@ -63,6 +63,8 @@ pub struct BoardFixture {
     pub channels: Arc<dyn Channels>,
     /// Who is there.
     pub people: Arc<dyn BoardPeople>,
+    /// How far they have read.
+    pub positions: Arc<dyn ReadPositions>,
     /// What is to be looked at.
     pub reports: Arc<dyn Reports>,
     /// The pictures of messages.

@@ -39,13 +39,16 @@ pub enum Reads {
     Few,
     /// Possibly many rows; no lookup by a key waits for it.
     Many,
+    /// What a page shows: all that the work reads is of one moment.
+    Snapshot,
+    /// Rows by their words: of one moment, too, and ended when it takes too long.
+    Search,
 }
 
 /// Runs pieces of work: each that writes in a transaction of its own. Queues are bounded: past them the answer is
 /// [`lodge_domain::Error::Unavailable`].
 pub trait Database: Send + Sync + 'static {
-    /// Runs work that only reads. Each of its statements sees every write that was answered before; they
-    /// need not see the same moment.
+    /// Runs work that only reads. Each of its statements sees every write that was answered before.
     fn read<T, W>(&self, app: App, reads: Reads, work: W) -> impl Future<Output = Result<T>> + Send
     where
         T: Send + 'static,

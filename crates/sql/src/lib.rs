@@ -1,11 +1,12 @@
 //! Stores written once for every SQL database: the transactions, the statements and the rows of accounts,
-//! their sessions and identities, and of API keys.
+//! their sessions and identities, of API keys, and of the board.
 //!
 //! A store is generic over a [`Database`], which runs pieces of work on a [`Tx`]: `SQLite` on its one
 //! writer and its readers, `MariaDB` on a pool of connections. No driver is named here. A piece of work
 //! may run more than once, so it has no effect outside its transaction.
 
 pub mod accounts;
+pub mod board;
 mod database;
 mod failure;
 mod keys;
@@ -16,6 +17,7 @@ mod workers;
 
 pub use self::{
     accounts::{SqlAccounts, SqlIdentities, SqlSessions},
+    board::{SqlBoard, SqlReads},
     database::{App, Database, Reads},
     failure::Failure,
     keys::{KeyTable, SqlKeys, read_key},

@@ -97,9 +97,11 @@ macro_rules! value_from {
 }
 
 value_from! {
+    bool => |flag| Self::Int(flag.into()),
     i64 => |number| Self::Int(number),
     u32 => |number| Self::Int(number.into()),
     u8 => |number| Self::Int(number.into()),
+    usize => |limit| Self::Int(i64::try_from(limit).unwrap_or(i64::MAX)),
     &'a str => |text| Self::Text(text),
     &'a String => |text| Self::Text(text),
     &'a [u8] => |bytes| Self::Bytes(bytes),
@@ -149,11 +151,17 @@ impl FromValue for i64 {
     }
 }
 
-impl FromValue for u32 {
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        i64::from_value(value)?.try_into().ok()
-    }
+macro_rules! from_number {
+    ($($number:ty),*) => {
+        $(impl FromValue for $number {
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                i64::from_value(value)?.try_into().ok()
+            }
+        })*
+    };
 }
+
+from_number!(u32, u64);
 
 impl FromValue for bool {
     fn from_value(value: Value<'_>) -> Option<Self> {

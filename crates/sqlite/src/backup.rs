@@ -10,8 +10,8 @@ use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
 use crate::{
-    board,
     folder::{Folder, OpenError, check_origin, not_sqlite, private_file, sync_folder},
+    origins,
 };
 
 /// Why a backup was not made.
@@ -120,7 +120,7 @@ fn forget_writers(restored: &Path) -> Result<(), OpenError> {
     let connection = Connection::open_with_flags(restored, flags).map_err(failed)?;
     // A backup of an older Lodge knows no board.
     if connection.table_exists(None, "board_origins").map_err(failed)? {
-        board::origins::close_all(&connection).map_err(failed)?;
+        origins::close_all(&connection).map_err(failed)?;
     }
     Ok(())
 }

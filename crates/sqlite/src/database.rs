@@ -3,7 +3,9 @@
 use lodge_domain::Result;
 use lodge_sql::{App, Database, Failure, Reads, Tx};
 
-use crate::{engine::Engine, tx::SqliteTx};
+use rusqlite::Connection;
+
+use crate::{engine::Engine, failure, tx::SqliteTx};
 
 impl Database for Engine {
     async fn read<T, W>(&self, app: App, reads: Reads, work: W) -> Result<T>
@@ -13,10 +15,15 @@ impl Database for Engine {
     {
         let readers = match (app, reads) {
             (_, Reads::Few) => &self.readers,
-            (App::Board, Reads::Many) => &self.board,
-            (_, Reads::Many) => &self.scans,
+            (App::Board, Reads::Snapshot) => &self.board,
+            (App::Board, Reads::Search) => &self.board_searches,
+            (_, Reads::Many | Reads::Snapshot | Reads::Search) => &self.scans,
         };
-        readers.read(move |connection| Ok(work(&mut SqliteTx(connection))?)).await
+        let work = move |connection: &Connection| Ok(work(&mut SqliteTx(connection))?);
+        match reads {
+            Reads::Few | Reads::Many => readers.read(work).await,
+            Reads::Snapshot | Reads::Search => readers.read(at_once(work)).await,
+        }
     }
 
     async fn write<T, W>(&self, app: App, work: W) -> Result<T>
@@ -25,5 +32,17 @@ impl Database for Engine {
         W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     {
         self.writer.write(app, move |connection| Ok(work(&mut SqliteTx(connection))?)).await
+    }
+}
+
+/// Has all that `work` reads be of one moment.
+fn at_once<T>(
+    work: impl Fn(&Connection) -> Result<T, failure::Failure>,
+) -> impl Fn(&Connection) -> Result<T, failure::Failure> {
+    move |connection| {
+        let moment = connection.unchecked_transaction()?;
+        let found = work(&moment)?;
+        moment.finish()?;
+        Ok(found)
     }
 }

@@ -21,10 +21,11 @@ use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
 
 use crate::{
-    Options, board,
+    Options,
     checkpoints::{Checkpoints, Lengths},
     connection,
     folder::{Folder, OpenError},
+    origins,
     readers::{self, Readers},
     rides::{Recorder, Searches, Thresholds, write_back::replay},
     writer::{Limits, Writer},
@@ -93,7 +94,7 @@ impl Engine {
         let wal_kept_bytes = 2 * options.wal_restart_bytes;
         let mut main = folder.open_database(options.page_cache_bytes, wal_kept_bytes)?;
         let secret = secret(&main).map_err(failed)?;
-        let origin = board::origins::open(&main).map_err(failed)?;
+        let origin = origins::open(&main).map_err(failed)?;
         let page_bytes: u64 = main
             .pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0))
             .map_err(failed)?

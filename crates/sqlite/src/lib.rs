@@ -4,7 +4,6 @@
 //! the file. An async caller waits for an answer, never for a disk.
 
 mod backup;
-mod board;
 mod checkpoints;
 mod clicks;
 mod column;
@@ -19,6 +18,7 @@ mod links;
 mod migrations;
 mod moving;
 mod options;
+mod origins;
 mod readers;
 mod replies;
 mod rides;
@@ -27,6 +27,7 @@ mod tests;
 mod tidy;
 mod turns;
 mod tx;
+mod words;
 mod writer;
 
 use std::{path::Path, sync::Arc};
@@ -35,13 +36,13 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
-    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, Reports},
+    board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, ReadPositions, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore, Mode},
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
-use lodge_sql::{KeyTable, SqlAccounts, SqlIdentities, SqlKeys, SqlSessions};
+use lodge_sql::{KeyTable, SqlAccounts, SqlBoard, SqlIdentities, SqlKeys, SqlReads, SqlSessions};
 
 pub use crate::{
     backup::{BackupError, restore},
@@ -52,8 +53,7 @@ pub use crate::{
     tidy::Tidied,
 };
 use crate::{
-    board::SqliteBoard, clicks::SqliteClicks, engine::Engine, links::SqliteLinks,
-    rides::SqliteRides,
+    clicks::SqliteClicks, engine::Engine, links::SqliteLinks, rides::SqliteRides, words::Fts5,
 };
 
 /// An open data folder. Clones share it.
@@ -101,6 +101,11 @@ impl Sqlite {
         Arc::new(self.board())
     }
 
+    /// How far they have read. Notes that wait to be stored count in this store alone.
+    pub fn board_positions(&self) -> Arc<dyn ReadPositions> {
+        Arc::new(SqlReads::new(Arc::clone(&self.0)))
+    }
+
     /// What people want looked at.
     pub fn board_reports(&self) -> Arc<dyn Reports> {
         Arc::new(self.board())
@@ -116,8 +121,8 @@ impl Sqlite {
         Arc::new(self.board())
     }
 
-    fn board(&self) -> SqliteBoard {
-        SqliteBoard { engine: Arc::clone(&self.0), origin: self.0.origin }
+    fn board(&self) -> SqlBoard<Engine> {
+        SqlBoard::new(Arc::clone(&self.0), self.0.origin, &Fts5)
     }
 
     /// The accounts.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x4C4F_4447;
 
 /// Each brings a file from the version that is its place in the list to the next one.
-const MIGRATIONS: [&str; 18] = [
+const MIGRATIONS: [&str; 19] = [
     include_str!("migrations/0001_links.sql"),
     include_str!("migrations/0002_accounts.sql"),
     include_str!("migrations/0003_pictures.sql"),
@@ -25,6 +25,7 @@ const MIGRATIONS: [&str; 18] = [
     include_str!("migrations/0016_board_order.sql"),
     include_str!("migrations/0017_message_pictures.sql"),
     include_str!("migrations/0018_account_feed.sql"),
+    include_str!("migrations/0019_board_log.sql"),
 ];
 
 /// The version of the files that this Lodge writes, the newest that it reads.
@@ -41,10 +42,15 @@ pub(crate) fn version(connection: &Connection) -> Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Brings a file to [`NEWEST`], each step in a transaction of its own.
+/// Brings a file to [`NEWEST`].
 pub(crate) fn run(connection: &mut Connection) -> Result<()> {
+    run_to(connection, NEWEST)
+}
+
+/// Brings a file to a version, each step in a transaction of its own.
+pub(crate) fn run_to(connection: &mut Connection, newest: u32) -> Result<()> {
     let found = version(connection)?;
-    for (step, sql) in (1..).zip(MIGRATIONS).skip(found as usize) {
+    for (step, sql) in (1..=newest).zip(MIGRATIONS).skip(found as usize) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(sql)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;

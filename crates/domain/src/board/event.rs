@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Body, ClientId, Cursor, EventId, Profile, Reaction, Slug, Stamp};
+use super::{Body, ClientId, Cursor, EventId, Place, Profile, Reaction, Slug, Stamp};
 use crate::pictures::PictureId;
 
 /// Whether a message can be read.
@@ -101,7 +101,7 @@ pub struct Event {
 
 impl Event {
     /// Its place in the order that every reader shows.
-    pub fn place(&self) -> (Stamp, EventId) {
+    pub fn place(&self) -> Place {
         (self.at, self.id)
     }
 }

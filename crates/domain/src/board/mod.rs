@@ -13,7 +13,7 @@ mod page;
 mod people;
 mod pictures;
 mod presence;
-mod reads;
+mod projection;
 mod rules;
 mod service;
 #[cfg(test)]
@@ -39,11 +39,12 @@ pub use self::{
     origin::{EventId, Origin},
     people::{Actor, BOT_PREFIX, PersonId, Profile},
     presence::{PRESENCE_TTL, Presence},
+    projection::{MessageState, Place},
     rules::{BANNED, EDITS_MAX, Target, Writer, check_banned, check_post, check_repeated, judge},
     service::{Board, BoardStores, News},
     stamp::Stamp,
     store::{
         BoardLog, BoardPeople, Channels, Known, MessagePictures, MessageSearch, MessagesQuery,
-        PAGE_MAX, ReadNote, Report, Reports, UNREAD_MAX, Unread, Word,
+        PAGE_MAX, ReadNote, ReadPositions, Report, Reports, UNREAD_MAX, Unread, Word,
     },
 };

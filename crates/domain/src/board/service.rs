@@ -7,8 +7,8 @@ use tokio::sync::broadcast;
 use super::{
     Actor, Amended, BoardLog, BoardPeople, Channel, ChannelChange, Channels, Cursor, Event,
     EventId, EventsPage, Known, Message, MessagePictures, MessageSearch, MessagesPage,
-    MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, ReadNote, Report, Reports, Slug,
-    Topic, UNREAD_MAX, Unread, Version, Wish, Word, reads::Reads, rules,
+    MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, ReadNote, ReadPositions, Report,
+    Reports, Slug, Topic, UNREAD_MAX, Unread, Version, Wish, Word, rules,
 };
 use crate::{
     Clock, Error, Result,
@@ -22,9 +22,6 @@ const RINGS_MAX: usize = 1_024;
 
 /// News of people that whoever listens has not heard yet.
 const NEWS_MAX: usize = 1_024;
-
-/// Notes of what people have read that are stored at once; other writes come in between.
-const NOTED_AT_ONCE: usize = 100;
 
 /// The longest reason of a report, in characters.
 const REASON_CHARS_MAX: usize = 500;
@@ -40,12 +37,12 @@ pub struct Board {
     pub(super) log: Arc<dyn BoardLog>,
     channels: Arc<dyn Channels>,
     pub(super) people: Arc<dyn BoardPeople>,
+    positions: Arc<dyn ReadPositions>,
     reports: Arc<dyn Reports>,
     pub(super) pictures: Arc<dyn MessagePictures>,
     pub(super) keeper: PictureKeeper,
     bots: Keys,
     pub(super) clock: Arc<dyn Clock>,
-    reads: Reads,
     pub(super) rings: broadcast::Sender<Slug>,
     news: broadcast::Sender<News>,
 }
@@ -69,6 +66,8 @@ pub struct BoardStores {
     pub channels: Arc<dyn Channels>,
     /// Keeps who was here.
     pub people: Arc<dyn BoardPeople>,
+    /// Keeps how far they have read.
+    pub positions: Arc<dyn ReadPositions>,
     /// Keeps what is to be looked at.
     pub reports: Arc<dyn Reports>,
     /// Knows the pictures of messages.
@@ -83,11 +82,22 @@ impl Board {
         bots: Keys,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let BoardStores { log, channels, people, reports, pictures } = stores;
+        let BoardStores { log, channels, people, positions, reports, pictures } = stores;
         let rings = broadcast::Sender::new(RINGS_MAX);
         let news = broadcast::Sender::new(NEWS_MAX);
-        let reads = Reads::default();
-        Self { log, channels, people, reports, pictures, keeper, bots, clock, reads, rings, news }
+        Self {
+            log,
+            channels,
+            people,
+            positions,
+            reports,
+            pictures,
+            keeper,
+            bots,
+            clock,
+            rings,
+            news,
+        }
     }
 
     /// Programs that may write.
@@ -197,29 +207,22 @@ impl Board {
     /// Notes how far somebody has read a channel that is there, to be stored soon: what is not stored when the
     /// process is killed, they read again.
     pub fn note_read(&self, note: ReadNote) -> Result<()> {
-        self.reads.note(note)
+        self.positions.note(note)
     }
 
-    /// Stores what people have read since the last time; to be called now and then.
+    /// Stores what people have read since the last time; to be called about once a second.
     pub async fn store_read(&self) -> Result<()> {
-        for some in self.reads.all().chunks(NOTED_AT_ONCE) {
-            self.people.note_read(some.to_vec()).await?;
-            self.reads.forget(some);
-        }
-        Ok(())
+        self.positions.store().await
     }
 
-    /// What somebody has read of a channel, of each origin; `None` if they were never there.
+    /// What a person has read of a channel, of each origin; `None` if they were never there.
     pub async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>> {
-        let read = self.reads.of(person).into_iter();
-        let read = read.filter_map(|(of, cursor)| (of == channel).then_some(cursor)).collect();
-        self.people.read_so_far(person, channel, read).await
+        self.positions.read_so_far(person, channel).await
     }
 
-    /// What somebody has not read.
+    /// What a person has not read.
     pub async fn unread(&self, reader: Profile) -> Result<Vec<Unread>> {
-        let read = self.reads.of(reader.person);
-        self.people.unread(reader, read).await
+        self.positions.unread(reader).await
     }
 
     /// Forgets what an account that is deleted was called and had read, and the pictures that it sent, and tells of it;

@@ -139,7 +139,7 @@ pub struct Known {
     pub banned_at: Option<Timestamp>,
 }
 
-/// Keeps who was here, and what they have read.
+/// Keeps who was here.
 #[async_trait]
 pub trait BoardPeople: Send + Sync {
     /// Notes what somebody is called; says whether that is new.
@@ -152,23 +152,25 @@ pub trait BoardPeople: Send + Sync {
     async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<Known>>;
     /// Everybody who is banned.
     async fn banned(&self) -> Result<Vec<Known>>;
-    /// What somebody has read of a channel, of each origin; `None` if they were never there. `read` is what they
-    /// have read beside what is noted.
-    async fn read_so_far(
-        &self,
-        person: PersonId,
-        channel: Slug,
-        read: Vec<Cursor>,
-    ) -> Result<Option<Cursor>>;
-    /// Notes what people have read of channels that are there; what they had read before stays read.
-    async fn note_read(&self, notes: Vec<ReadNote>) -> Result<()>;
-    /// What somebody has not read, of each channel that is not archived; where they never were, that is all of it.
-    /// `read` is what they have read beside what is noted.
-    async fn unread(&self, reader: Profile, read: Vec<(Slug, Cursor)>) -> Result<Vec<Unread>>;
     /// Accounts that were here, by number, those after `after`.
     async fn accounts(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
     /// Forgets what an account that is deleted was called, and what it had read; what it wrote stays.
     async fn forget(&self, former: AccountId) -> Result<()>;
+}
+
+/// Keeps how far people have read. A note counts at once, and is stored a moment later.
+#[async_trait]
+pub trait ReadPositions: Send + Sync {
+    /// Notes how far a person has read a channel; what they had read before stays read. [`crate::Error::Unavailable`]
+    /// if too many notes wait to be stored.
+    fn note(&self, note: ReadNote) -> Result<()>;
+    /// Stores the notes that wait; to be called about once a second. A note of a channel that is not there, or of an
+    /// account that is forgotten, is dropped.
+    async fn store(&self) -> Result<()>;
+    /// What a person has read of a channel, of each origin; `None` if they were never there.
+    async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>>;
+    /// What a person has not read, of each channel that is not archived; where they never were, that is all of it.
+    async fn unread(&self, reader: Profile) -> Result<Vec<Unread>>;
 }
 
 /// Knows the pictures of messages.

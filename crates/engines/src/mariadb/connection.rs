@@ -20,6 +20,11 @@ const TRIES: u32 = 4;
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
+/// How transactions begin.
+const BEGIN: &str = "BEGIN";
+/// One in which no statement sees what is committed after it began, on a connection for reading.
+const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+
 /// A connection, or the way to a new one.
 pub(super) struct Connection {
     servers: Arc<Servers>,
@@ -41,14 +46,14 @@ impl Connection {
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
         for _ in 1..TRIES {
-            match self.transaction(work) {
+            match self.transaction(BEGIN, work) {
                 Err(Failure::Deadlock(cause)) => {
                     tracing::debug!(%cause, "a transaction runs again");
                 }
                 outcome => return Ok(outcome?),
             }
         }
-        Ok(self.transaction(work)?)
+        Ok(self.transaction(BEGIN, work)?)
     }
 
     /// Runs `work`, of which each statement sees what was committed before it; once more if the
@@ -70,12 +75,21 @@ impl Connection {
         Ok(outcome?)
     }
 
+    /// Runs `work`, all of which reads the same moment.
+    pub(super) fn snapshot<T>(
+        &mut self,
+        work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
+    ) -> Result<T> {
+        Ok(self.transaction(SNAPSHOT, work)?)
+    }
+
     /// If `work` panics, the connection goes, and with it the transaction.
     fn transaction<T>(
         &mut self,
+        begin: &str,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let mut link = self.begin()?;
+        let mut link = self.begin(begin)?;
         // Where the answer to COMMIT is lost, it is not known whether it was done.
         let outcome = work(&mut link).and_then(|done| link.run("COMMIT").map(|()| done));
         if !link.is_lost() && (outcome.is_ok() || link.run("ROLLBACK").is_ok()) {
@@ -84,15 +98,15 @@ impl Connection {
         outcome
     }
 
-    fn begin(&mut self) -> Result<Link, Failure> {
+    fn begin(&mut self, begin: &str) -> Result<Link, Failure> {
         if let Some(mut link) = self.link.take()
-            && link.run("BEGIN").is_ok()
+            && link.run(begin).is_ok()
         {
             return Ok(link);
         }
         // None was open, or the server ended it while it was idle, and nothing has run.
         let mut link = self.open()?;
-        link.run("BEGIN")?;
+        link.run(begin)?;
         Ok(link)
     }
 

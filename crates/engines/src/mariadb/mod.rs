@@ -107,11 +107,14 @@ impl Database for MariaDb {
         T: Send + 'static,
         W: Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
     {
-        let pool = match reads {
-            Reads::Few => &self.0.readers,
-            Reads::Many => &self.0.scanners,
-        };
-        pool.run(app, move |connection| connection.read(&work)).await
+        let Pools { readers, scanners, .. } = &*self.0;
+        match reads {
+            Reads::Few => readers.run(app, move |connection| connection.read(&work)).await,
+            Reads::Many => scanners.run(app, move |connection| connection.read(&work)).await,
+            Reads::Snapshot | Reads::Search => {
+                scanners.run(app, move |connection| connection.snapshot(&work)).await
+            }
+        }
     }
 
     async fn write<T, W>(&self, app: App, work: W) -> Result<T>

@@ -142,9 +142,11 @@ impl Servers {
         format!(
             "SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin, \
              sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO', \
-             tx_isolation = 'READ-COMMITTED', tx_read_only = {}, autocommit = 1, \
+             tx_isolation = '{}', tx_read_only = {}, autocommit = 1, \
              innodb_lock_wait_timeout = {}, lock_wait_timeout = {}, max_statement_time = {}, \
              idle_transaction_timeout = {IDLE_TRANSACTION_SECONDS}",
+            // A transaction that only reads is there to see one moment.
+            if of_use == Use::Read { "REPEATABLE-READ" } else { "READ-COMMITTED" },
             u8::from(of_use == Use::Read),
             self.options.lock_wait.as_secs().max(1),
             statement_wait.as_secs().max(1),

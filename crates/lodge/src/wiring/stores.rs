@@ -132,6 +132,7 @@ fn board_on_sqlite(sqlite: &Sqlite) -> BoardPorts {
             log: sqlite.board_log(),
             channels: sqlite.board_channels(),
             people: sqlite.board_people(),
+            positions: sqlite.board_positions(),
             reports: sqlite.board_reports(),
             pictures: sqlite.board_pictures(),
         },

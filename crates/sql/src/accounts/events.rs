@@ -6,7 +6,7 @@ use lodge_domain::{
     accounts::{AccountId, Actor, Event, EventKind},
 };
 
-use super::{feed, row::at_most};
+use super::feed;
 use crate::{
     Failure, Row, Tx,
     statement::{same, statements},
@@ -34,9 +34,7 @@ pub(super) fn note(tx: &mut dyn Tx, event: &Event) -> Result<(), Failure> {
     // Now and then, so that the events of one account do not fill the disk.
     if row.is_some_and(|row| row.unsigned_abs() % EVENTS_TRIMMED_EVERY as u64 == 0) {
         let oldest =
-            tx.one(&OLDEST_KEPT, values![account.0, at_most(EVENTS_OF_ONE_KEPT)], |row| {
-                row.get::<i64>(0)
-            })?;
+            tx.one(&OLDEST_KEPT, values![account.0, EVENTS_OF_ONE_KEPT], |row| row.get::<i64>(0))?;
         if let Some(oldest) = oldest {
             tx.execute(&TRIM, values![account.0, oldest])?;
         }
@@ -62,7 +60,7 @@ fn begins(kind: EventKind) -> bool {
 
 /// What happened to an account, newest first.
 pub(super) fn of(tx: &mut dyn Tx, account: AccountId, limit: usize) -> Result<Vec<Event>, Failure> {
-    tx.all(&LIST, values![account.0, at_most(limit)], read)
+    tx.all(&LIST, values![account.0, limit], read)
 }
 
 fn read(row: Row<'_>) -> Result<Event, Failure> {

@@ -31,7 +31,7 @@ pub use self::{
 };
 use self::{
     find::{BY_ID, BY_NAME, get},
-    row::{at_most, columns, read, read_with_credential},
+    row::{columns, read, read_with_credential},
 };
 use crate::{
     App, Database, Failure, Statement, Tx,
@@ -140,7 +140,7 @@ fn list(tx: &mut dyn Tx, query: &AccountQuery) -> Result<Vec<Account>, Failure> 
     let after = query.after.as_ref().map_or("", Username::as_str);
     // Nothing sorts after the last code point.
     let end = format!("{}{}", query.prefix, char::MAX);
-    let values = values![after, &query.prefix, &end, at_most(query.limit)];
+    let values = values![after, &query.prefix, &end, query.limit];
     tx.all(&LIST, values, |row| read(row, 0))
 }
 

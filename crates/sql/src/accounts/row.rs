@@ -78,8 +78,3 @@ pub fn role(number: i64) -> Result<Role, Failure> {
 pub(super) fn kept_nickname<'a>(nickname: &'a Nickname, username: &Username) -> Option<&'a str> {
     Some(nickname.as_str()).filter(|nickname| *nickname != username.as_str())
 }
-
-/// A limit as databases have it.
-pub(super) fn at_most(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
-}

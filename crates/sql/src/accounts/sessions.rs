@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{
     events, feed, metered,
-    row::{self, at_most, columns as account_columns},
+    row::{self, columns as account_columns},
 };
 use crate::{
     App, Database, Failure, Reads, Row, Tx,
@@ -83,9 +83,8 @@ impl<D: Database> SessionStore for SqlSessions<D> {
     }
 
     async fn list(&self, account: AccountId, now: Timestamp, limit: usize) -> Result<Vec<Session>> {
-        let list = move |tx: &mut dyn Tx| {
-            tx.all(&LIST, values![account.0, now, at_most(limit)], read_session)
-        };
+        let list =
+            move |tx: &mut dyn Tx| tx.all(&LIST, values![account.0, now, limit], read_session);
         metered::read(&*self.database, list).await
     }
 

@@ -8,22 +8,24 @@ use lodge_contract::{
 };
 use lodge_domain::{
     accounts::{PictureId, Role},
-    board::{BoardLog, BoardPeople, Body, Cursor, NewMessage, PersonId, ReadNote, Slug, Wish},
+    board::{
+        BoardLog, BoardPeople, Body, Cursor, NewMessage, PersonId, ReadNote, ReadPositions, Slug,
+        Wish,
+    },
 };
-use lodge_sql::App;
+use lodge_sql::{
+    App, SqlReads,
+    board::{FORGOTTEN_AT_ONCE, channel, forget_mentions, next},
+};
 use rusqlite::Connection;
 
-use super::open;
-use crate::{
-    Options,
-    board::{SqliteBoard, origins, people, post},
-    engine::Engine,
-};
+use super::{arrive, board, open, written};
+use crate::{Options, engine::Engine, tx::SqliteTx};
 
 /// Rows in which something is left that somebody wrote.
-const WRITTEN: &str = "SELECT (SELECT count(*) FROM board_messages WHERE body IS NOT NULL OR picture IS NOT NULL) \
-    + (SELECT count(*) FROM board_events WHERE body IS NOT NULL) + (SELECT count(*) FROM board_mentions) \
-    + (SELECT count(*) FROM board_reactions)";
+const WRITTEN: &str = "SELECT (SELECT count(*) FROM board_messages WHERE picture IS NOT NULL) \
+    + (SELECT count(*) FROM board_events WHERE body IS NOT NULL OR picture IS NOT NULL) \
+    + (SELECT count(*) FROM board_mentions) + (SELECT count(*) FROM board_reactions)";
 
 /// Whether the search index knows a word, in whatever it has of one; the words of these tests share no beginning, so
 /// that it keeps each as it is.
@@ -40,7 +42,7 @@ async fn is_indexed(engine: &Engine, word: &'static str) -> bool {
 #[tokio::test]
 async fn words_that_cannot_be_read_any_more_are_in_no_part_of_the_index() {
     let (engine, _folder) = open(&Options::default());
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let board = board(&engine);
     let by = somebody(Role::Moderator);
     let mut ids = Vec::new();
     for text in ["xylophone", "quagga", "zucchini", "jodhpurs", "kumquat"] {
@@ -74,16 +76,6 @@ async fn words_that_cannot_be_read_any_more_are_in_no_part_of_the_index() {
     };
     engine.writer.write(App::Board, sound).await.unwrap();
     assert!(is_indexed(&engine, "kumquat").await && is_indexed(&engine, "snow").await);
-
-    // As a file of before gets it.
-    let anew = |connection: &Connection| {
-        Ok(connection.execute_batch(include_str!("../migrations/0015_board_search.sql"))?)
-    };
-    engine.writer.write(App::Board, anew).await.unwrap();
-    engine.writer.write(App::Board, sound).await.unwrap();
-    for (word, is_there) in [("kumquat", true), ("wombat", true), ("xylophone", false)] {
-        assert_eq!(is_indexed(&engine, word).await, is_there, "{word}");
-    }
     amend(ids[4], Wish::Delete).await;
     assert!(!is_indexed(&engine, "kumquat").await, "deleted afterwards");
 }
@@ -91,7 +83,7 @@ async fn words_that_cannot_be_read_any_more_are_in_no_part_of_the_index() {
 #[tokio::test]
 async fn of_a_deleted_message_no_row_keeps_the_text() {
     let (engine, _folder) = open(&Options::default());
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let board = board(&engine);
     let by = somebody(Role::Member);
     let new = NewMessage {
         picture: Some(PictureId::stored([7; 32])),
@@ -111,7 +103,7 @@ async fn of_a_deleted_message_no_row_keeps_the_text() {
         };
         engine.readers.read(count).await.unwrap()
     };
-    // The message, what it was at first, two edits, a name and a sign.
+    // The message's picture, the message and two edits in the log, a name and a reaction.
     assert_eq!(written().await, 6);
     board.amend(Slug::lobby(), id, Wish::Delete, by, at(2)).await.unwrap().unwrap();
     assert_eq!(written().await, 0);
@@ -120,23 +112,27 @@ async fn of_a_deleted_message_no_row_keeps_the_text() {
 #[tokio::test]
 async fn what_is_unread_is_counted_among_the_newest_thousand() {
     let (engine, _folder) = open(&Options::default());
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let board = board(&engine);
     let (reader, other) = (somebody(Role::Member), somebody(Role::Member));
+    let positions = SqlReads::new(Arc::clone(&engine));
     let unread = async || {
-        let unread = board.unread(reader.profile.clone(), vec![]).await.unwrap();
+        let unread = positions.unread(reader.profile.clone()).await.unwrap();
         unread.first().map_or(0, |unread| unread.messages)
     };
     let (person, cursor) = (reader.id(), Cursor::default());
     let note = ReadNote { person, channel: Slug::lobby(), cursor };
-    board.note_read(vec![note]).await.unwrap();
+    positions.note(note).unwrap();
+    positions.store().await.unwrap();
     board.post(message(&Slug::lobby(), "hello"), other, BEGIN).await.unwrap();
     let own = async |count: u64| {
         let (by, origin) = (reader.clone(), engine.origin);
         let write = move |connection: &Connection| {
-            let lobby = origins::channel(connection, &Slug::lobby())?;
+            let tx = &mut SqliteTx(connection);
+            let lobby = channel(tx, &Slug::lobby())?;
             for _ in 0..count {
-                let (id, at) = origins::next(connection, lobby, origin, BEGIN)?;
-                post::add(connection, lobby, id, at, &message(&Slug::lobby(), "own"), &by)?;
+                let place = next(tx, lobby, origin, BEGIN)?;
+                let new = message(&Slug::lobby(), "own");
+                arrive(connection, place, &written("own"), Some(&new.client_id), &by);
             }
             Ok(())
         };
@@ -151,7 +147,7 @@ async fn what_is_unread_is_counted_among_the_newest_thousand() {
 #[tokio::test]
 async fn whoever_was_named_often_is_forgotten_piece_by_piece_and_wholly() {
     let (engine, _folder) = open(&Options::default());
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let board = board(&engine);
     let former = somebody(Role::Member).profile;
     let PersonId::Account(account) = former.person else { panic!("{former:?}") };
     board.note(former.clone()).await.unwrap();
@@ -160,13 +156,15 @@ async fn whoever_was_named_often_is_forgotten_piece_by_piece_and_wholly() {
         let sql = "WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 2500) \
             INSERT INTO board_mentions SELECT ?1, 1, 1, seq FROM n";
         connection.execute(sql, [&username])?;
-        people::forget_mentions(connection, account)
+        Ok(forget_mentions(&mut SqliteTx(connection), account)?)
     };
     let forgotten = engine.writer.write(App::Board, name).await.unwrap();
-    assert_eq!(forgotten, 1_000, "in one piece of the writer's work");
+    assert_eq!(forgotten, FORGOTTEN_AT_ONCE, "in one piece of the writer's work");
     board.forget(account).await.unwrap();
     let (channel, cursor) = (Slug::lobby(), Cursor::default());
-    board.note_read(vec![ReadNote { person: former.person, channel, cursor }]).await.unwrap();
+    let positions = SqlReads::new(Arc::clone(&engine));
+    positions.note(ReadNote { person: former.person, channel, cursor }).unwrap();
+    positions.store().await.unwrap();
     let left = |connection: &Connection| {
         let sql =
             "SELECT (SELECT count(*) FROM board_mentions) + (SELECT count(*) FROM board_visits)";

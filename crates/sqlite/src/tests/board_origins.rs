@@ -11,17 +11,13 @@ use lodge_domain::{
     accounts::Role,
     board::{Actor, BoardLog, Cursor, Event, EventId, Origin, Posted, Reach, Slug, Stamp},
 };
-use lodge_sql::App;
+use lodge_sql::{App, SqlBoard};
 use lodge_testbed::by_depth;
 use proptest::{collection::vec, prelude::*, test_runner::TestCaseResult};
 use rusqlite::Connection;
 
-use super::open;
-use crate::{
-    Options,
-    board::{SqliteBoard, origins, post},
-    engine::Engine,
-};
+use super::{arrive, board, board_of, open, written};
+use crate::{Options, engine::Engine, origins};
 
 /// Somebody who reads on from a cursor, and notes what comes.
 struct Reader {
@@ -35,7 +31,7 @@ impl Reader {
     }
 
     /// Reads a page; whether there is more.
-    async fn read(&mut self, board: &SqliteBoard, limit: usize) -> bool {
+    async fn read(&mut self, board: &SqlBoard<Engine>, limit: usize) -> bool {
         // As text, as clients keep it.
         let cursor = self.cursor.to_string().parse().unwrap();
         let page = board.events(Slug::lobby(), Reach::After(cursor), limit).await.unwrap();
@@ -66,11 +62,10 @@ fn origin(number: u32) -> Origin {
     Origin::new(1_000 - number).unwrap()
 }
 
-/// Writes what an origin has written elsewhere.
-fn arrive(connection: &Connection, id: EventId, at: Stamp, by: &Actor) {
-    let channel = origins::channel(connection, &Slug::lobby()).unwrap();
-    crate::board::people::note(connection, &by.profile).unwrap();
-    post::add(connection, channel, id, at, &message(&Slug::lobby(), "x"), by).unwrap();
+/// Stores a message that an origin has written elsewhere.
+fn say(connection: &Connection, place: (EventId, Stamp), by: &Actor) {
+    let client_id = message(&Slug::lobby(), "x").client_id;
+    arrive(connection, place, &written("x"), Some(&client_id), by);
 }
 
 /// Each origin goes by a clock that is up to five seconds wrong, and its events arrive in their order, but between
@@ -82,7 +77,7 @@ async fn converge(
 ) -> TestCaseResult {
     let (engine, _folder) = open(&Options::default());
     let by = somebody(Role::Member);
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let board = board(&engine);
     let (mut lasts, mut all) = ([None::<Stamp>; 3], Vec::new());
     let mut seqs = [0; 3];
     let mut readers = [Reader::new(), Reader::new(), Reader::new()];
@@ -99,7 +94,7 @@ async fn converge(
         all.push(id);
         let by = by.clone();
         let arrived = move |connection: &Connection| {
-            arrive(connection, id, at, &by);
+            say(connection, (id, at), &by);
             Ok(())
         };
         engine.writer.write(App::Board, arrived).await.unwrap();
@@ -132,10 +127,6 @@ proptest! {
     }
 }
 
-fn skewed(engine: &Arc<Engine>, number: u32) -> SqliteBoard {
-    SqliteBoard { engine: Arc::clone(engine), origin: origin(number) }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn origins_that_write_to_one_store_at_once_follow_each_other() {
     let (engine, _folder) = open(&Options::default());
@@ -145,7 +136,7 @@ async fn origins_that_write_to_one_store_at_once_follow_each_other() {
     }
     let mut writers = tokio::task::JoinSet::new();
     for (number, skew) in (0..).zip([-5, 0, 5]) {
-        let (board, by) = (skewed(&engine, number), somebody(Role::Member));
+        let (board, by) = (board_of(&engine, origin(number)), somebody(Role::Member));
         writers.spawn(async move {
             let now: Timestamp = BEGIN + SignedDuration::from_secs(skew);
             for _ in 0..30 {
@@ -155,7 +146,7 @@ async fn origins_that_write_to_one_store_at_once_follow_each_other() {
             }
         });
     }
-    let board = skewed(&engine, 0);
+    let board = board_of(&engine, origin(0));
     let mut reader = Reader::new();
     while !writers.is_empty() {
         reader.read(&board, 7).await;
@@ -179,7 +170,7 @@ async fn many_origins(engine: &Arc<Engine>, origins: u32, each: u64) {
             origins::add(connection, origin(number))?;
             for seq in 1..=each {
                 let at = Stamp::after(None, BEGIN + SignedDuration::from_secs(seq.cast_signed()));
-                arrive(connection, EventId { origin: origin(number), seq }, at, &by);
+                say(connection, (EventId { origin: origin(number), seq }, at), &by);
             }
         }
         Ok(())
@@ -190,7 +181,7 @@ async fn many_origins(engine: &Arc<Engine>, origins: u32, each: u64) {
 #[tokio::test]
 async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
     let (engine, _folder) = open(&Options::default());
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let board = board(&engine);
     many_origins(&engine, 60, 3).await;
     let mut reader = Reader::new();
     for _ in 0..=60 * 3 / 7 {
@@ -204,9 +195,9 @@ async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
     reader.check(&all).unwrap();
 
     let (engine, _folder) = open(&Options::default());
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
     many_origins(&engine, 300, 1).await;
-    let refused = board.events(Slug::lobby(), Reach::Tail, 500).await.unwrap_err();
+    let refused =
+        board_of(&engine, engine.origin).events(Slug::lobby(), Reach::Tail, 500).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "cursor: names 300 databases, which do not fit into 1024 bytes"

@@ -2,7 +2,9 @@
 
 mod accounts;
 mod board;
+mod board_of_before;
 mod board_origins;
+mod board_projection;
 mod groups;
 mod log;
 mod plans;
@@ -14,10 +16,19 @@ mod rides_ends;
 mod turns;
 
 use lodge_contract::samples::{RESERVED, chosen, fresh, link};
-use lodge_domain::{Error, Result, links::Short};
+use lodge_domain::{
+    Error, Result,
+    board::{Actor, Body, ClientId, EventId, Origin, Slug, Stamp, Visibility, What},
+    links::Short,
+};
+use lodge_sql::{
+    SqlBoard,
+    board::{Recorded, channel, note, record},
+};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::{Options, engine::Engine};
+use crate::{Options, engine::Engine, tx::SqliteTx, words::Fts5};
 
 pub(crate) fn open(options: &Options) -> (std::sync::Arc<Engine>, TempDir) {
     let folder = TempDir::new().unwrap();
@@ -41,4 +52,39 @@ async fn create(engine: &std::sync::Arc<Engine>) -> Result<Short> {
 
 async fn is_there(engine: &std::sync::Arc<Engine>, short: &Short) -> bool {
     crate::Sqlite(std::sync::Arc::clone(engine)).links().find(short).await.unwrap().is_some()
+}
+
+fn board(engine: &std::sync::Arc<Engine>) -> SqlBoard<Engine> {
+    board_of(engine, engine.origin)
+}
+
+/// The board as another origin would write to it.
+fn board_of(engine: &std::sync::Arc<Engine>, origin: Origin) -> SqlBoard<Engine> {
+    SqlBoard::new(std::sync::Arc::clone(engine), origin, &Fts5)
+}
+
+/// Stores an event in the lobby that an origin has written elsewhere.
+fn arrive(
+    connection: &Connection,
+    (id, at): (EventId, Stamp),
+    what: &What,
+    sent: Option<&ClientId>,
+    by: &Actor,
+) {
+    let tx = &mut SqliteTx(connection);
+    note(tx, &by.profile).unwrap();
+    let channel = channel(tx, &Slug::lobby()).unwrap();
+    let client_id = sent.map(ClientId::as_str);
+    let event = Recorded { channel, id, at, author: by.id(), what, client_id };
+    record(tx, &Fts5, &event).unwrap();
+}
+
+/// What an author writes in a message.
+fn written(text: &str) -> What {
+    What::Message {
+        body: Some(Body::parse(text).unwrap()),
+        reply_to: None,
+        picture: None,
+        visibility: Visibility::Shown,
+    }
 }

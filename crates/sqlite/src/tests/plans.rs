@@ -7,15 +7,15 @@ use lodge_domain::{
     accounts::{NewAccount, Username},
     links::{LinkId, LinkQuery},
 };
-use lodge_sql::accounts::FIND_BY_NAME;
+use lodge_sql::{accounts::FIND_BY_NAME, board};
 use rusqlite::{Connection, OptionalExtension, StatementStatus};
 use uuid::Uuid;
 
 use super::open;
 use crate::{
-    Options, board, clicks,
+    Options, clicks,
     links::{Plan, change, find, list, row},
-    moving, rides, tidy,
+    moving, rides, tidy, words,
 };
 
 /// The plan of a statement, whatever its parameters are.
@@ -74,7 +74,6 @@ async fn every_query_finds_its_way_by_an_index() {
         .chain(row::INDEX)
         .chain(crate::links::FORGET_CLICKS)
         .chain(clicks::STATEMENTS)
-        .chain(board::statements())
         .chain(tidy::STATEMENTS)
         .chain(rides::OF_EVENTS)
         .chain(rides::OF_GATES)
@@ -90,7 +89,8 @@ async fn every_query_finds_its_way_by_an_index() {
     queries.extend(rides::of_rebuilding().map(str::to_owned));
     queries.extend(moving::statements());
     queries.extend(lodge_sql::statements().map(|statement| statement.sqlite.to_owned()));
-    queries.extend(board::written_statements());
+    queries.extend(board::statements().map(|statement| statement.sqlite.to_owned()));
+    queries.extend([words::ADD, words::REMOVE, words::FIND].map(|own| own.sqlite.to_owned()));
     let check = move |connection: &Connection| {
         for sql in queries {
             let plan = plan(connection, &sql);
@@ -105,8 +105,8 @@ async fn every_query_finds_its_way_by_an_index() {
 async fn a_page_of_the_board_is_not_sorted() {
     let (engine, _folder) = open(&Options::default());
     let check = move |connection: &Connection| {
-        for sql in board::pages() {
-            let plan = plan(connection, &sql);
+        for sql in board::pages().map(|statement| statement.sqlite) {
+            let plan = plan(connection, sql);
             assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{sql}\n{plan:#?}");
         }
         Ok(())

@@ -15,10 +15,9 @@ use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::time::timeout;
 
-use super::{create, is_there, is_unavailable, open};
+use super::{board, create, is_there, is_unavailable, open};
 use crate::{
     Options,
-    board::SqliteBoard,
     engine::{BOARD_READERS, Engine},
     failure::Failure,
     readers::Readers,
@@ -140,7 +139,7 @@ async fn a_board_whose_readers_are_all_busy_leaves_redirects_theirs() {
     let options = Options { reader_threads: 1, reader_queue: QUEUE, ..Options::default() };
     let (engine, _folder) = open(&options);
     let short = create(&engine).await.unwrap();
-    let board = SqliteBoard { engine: Arc::clone(&engine), origin: engine.origin };
+    let board = board(&engine);
     let door = Door::hold(&engine, BOARD_READERS, |engine| &engine.board).await;
     let asked = || board.events(Slug::lobby(), Reach::Tail, 1);
     let mut waiting: Vec<_> = (0..QUEUE).map(|_| asked()).collect();

@@ -74,6 +74,7 @@ async fn board_stores() -> BoardFixture {
         log: engine.board_log(),
         channels: engine.board_channels(),
         people: engine.board_people(),
+        positions: engine.board_positions(),
         reports: engine.board_reports(),
         hooks: engine.board_hooks(),
         guard: Box::new((engine, folder)),

@@ -20,8 +20,8 @@ use lodge_domain::{
         Actor, Amended, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel,
         ChannelChange, Channels, ClientId, Event, EventId, EventsPage, Known, Message,
         MessagePictures, MessageSearch, MessagesPage, MessagesQuery, NewMessage, News, Origin,
-        PRESENCE_TTL, PersonId, Posted, ReadNote, Report, Reports, Stamp, Unread, Version,
-        Visibility, What, Wish,
+        PRESENCE_TTL, PersonId, Posted, ReadNote, ReadPositions, Report, Reports, Stamp, Unread,
+        Version, Visibility, What, Wish,
     },
     clock::ManualClock,
     keys::{ApiKey, KeyId, KeyStore, Keys},
@@ -157,23 +157,30 @@ impl BoardPeople for Memory {
         unused()
     }
 
-    async fn read_so_far(&self, _: PersonId, _: Slug, _: Vec<Cursor>) -> Result<Option<Cursor>> {
-        unused()
-    }
-
-    async fn note_read(&self, _: Vec<ReadNote>) -> Result<()> {
-        unused()
-    }
-
-    async fn unread(&self, _: Profile, _: Vec<(Slug, Cursor)>) -> Result<Vec<Unread>> {
-        unused()
-    }
-
     async fn accounts(&self, _: Option<AccountId>, _: usize) -> Result<Vec<AccountId>> {
         unused()
     }
 
     async fn forget(&self, _: AccountId) -> Result<()> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl ReadPositions for Memory {
+    fn note(&self, _: ReadNote) -> Result<()> {
+        unused()
+    }
+
+    async fn store(&self) -> Result<()> {
+        unused()
+    }
+
+    async fn read_so_far(&self, _: PersonId, _: Slug) -> Result<Option<Cursor>> {
+        unused()
+    }
+
+    async fn unread(&self, _: Profile) -> Result<Vec<Unread>> {
         unused()
     }
 }
@@ -296,6 +303,7 @@ fn scene_at(clock: Arc<dyn Clock>) -> (Arc<Memory>, Hub) {
         log: Arc::clone(&memory) as _,
         channels: Arc::clone(&memory) as _,
         people: Arc::clone(&memory) as _,
+        positions: Arc::clone(&memory) as _,
         reports: Arc::clone(&memory) as _,
         pictures: Arc::clone(&memory) as _,
     };

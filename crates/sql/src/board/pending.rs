@@ -1,11 +1,12 @@
-//! What people have read, noted in memory until it is stored: those who look at a page read on all the time.
+//! Read positions that are noted in memory until they are stored: people who look at a page read on all the time.
 
 use std::collections::HashMap;
 
+use lodge_domain::{
+    Error, Result,
+    board::{CURSOR_BYTES_MAX, Cursor, PersonId, ReadNote, Slug},
+};
 use parking_lot::Mutex;
-
-use super::{CURSOR_BYTES_MAX, Cursor, PersonId, ReadNote, Slug};
-use crate::{Error, Result};
 
 /// Notes that wait to be stored.
 const WAITING_MAX: usize = 20_000;
@@ -15,7 +16,7 @@ const OF_EACH_MAX: usize = 100;
 
 /// The notes that wait.
 #[derive(Debug, Default)]
-pub(super) struct Reads(Mutex<Waiting>);
+pub(super) struct PendingReads(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -23,7 +24,7 @@ struct Waiting {
     count: usize,
 }
 
-impl Reads {
+impl PendingReads {
     /// Notes it; [`Error::Unavailable`] if too many wait.
     pub(super) fn note(&self, ReadNote { person, channel, cursor }: ReadNote) -> Result<()> {
         let mut waiting = self.0.lock();
@@ -83,8 +84,9 @@ impl Reads {
 
 #[cfg(test)]
 mod tests {
+    use lodge_domain::accounts::AccountId;
+
     use super::*;
-    use crate::accounts::AccountId;
 
     fn note(person: usize, cursor: &str) -> ReadNote {
         let person = PersonId::Account(AccountId(i64::try_from(person).unwrap()));
@@ -93,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_somebody_reads_on_is_one_note_and_nothing_of_it_is_lost() {
-        let reads = Reads::default();
+        let reads = PendingReads::default();
         for cursor in ["7:3,9:1", "7:5", "9:2"] {
             reads.note(note(1, cursor)).unwrap();
         }
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_is_read_while_a_note_is_stored_is_stored_as_well() {
-        let reads = Reads::default();
+        let reads = PendingReads::default();
         reads.note(note(1, "7:3")).unwrap();
         reads.note(note(2, "7:3")).unwrap();
         let stored = reads.all();
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn so_many_notes_wait_and_no_more() {
-        let reads = Reads::default();
+        let reads = PendingReads::default();
         (0..WAITING_MAX).for_each(|person| reads.note(note(person, "7:1")).unwrap());
         let refused = reads.note(note(WAITING_MAX, "7:1"));
         assert!(matches!(refused, Err(Error::Unavailable { .. })), "{refused:?}");
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn nobody_makes_notes_grow_by_cursors_that_no_answer_gave() {
-        let reads = Reads::default();
+        let reads = PendingReads::default();
         for origin in 1..1_000 {
             reads.note(note(1, &format!("{}:{}", u32::MAX - origin, i64::MAX))).unwrap();
         }

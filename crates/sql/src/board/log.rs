@@ -10,18 +10,19 @@ use lodge_domain::{
     },
 };
 
-use super::{SqliteBoard, amend, events, messages, post, search};
+use super::{SqlBoard, amend, events, messages, post};
+use crate::{App, Database, Reads};
 
 #[async_trait]
-impl BoardLog for SqliteBoard {
+impl<D: Database> BoardLog for SqlBoard<D> {
     async fn post(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Posted> {
-        let origin = self.origin;
-        self.write(move |connection| post::post(connection, origin, new, &by, now)).await
+        let (origin, words) = (self.origin, self.words);
+        self.write(move |tx| post::post(tx, words, origin, &new, &by, now)).await
     }
 
     async fn foresee(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Option<Event>> {
         let origin = self.origin;
-        self.read(move |connection| post::foresee(connection, origin, &new, &by, now)).await
+        self.read(move |tx| post::foresee(tx, origin, &new, &by, now)).await
     }
 
     async fn amend(
@@ -32,31 +33,33 @@ impl BoardLog for SqliteBoard {
         by: Actor,
         now: Timestamp,
     ) -> Result<Option<Amended>> {
-        let origin = self.origin;
-        self.write(move |connection| {
-            amend::amend(connection, origin, &channel, message, wish, &by, now)
-        })
-        .await
+        let (origin, words) = (self.origin, self.words);
+        let amend = move |tx: &mut dyn crate::Tx| {
+            amend::amend(tx, words, origin, (&channel, message), &wish, &by, now)
+        };
+        self.write(amend).await
     }
 
     async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
-        self.read(move |connection| events::page(connection, &channel, reach, limit)).await
+        self.read(move |tx| events::page(tx, &channel, &reach, limit)).await
     }
 
     async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage> {
-        self.read(move |connection| messages::page(connection, &query)).await
+        self.read(move |tx| messages::page(tx, &query)).await
     }
 
     async fn message(&self, channel: Slug, id: EventId, reader: Actor) -> Result<Option<Message>> {
-        self.read(move |connection| messages::one(connection, &channel, id, &reader)).await
+        self.read(move |tx| messages::one(tx, &channel, id, &reader)).await
     }
 
     async fn history(&self, channel: Slug, id: EventId) -> Result<Vec<Version>> {
-        self.read(move |connection| messages::history(connection, &channel, id)).await
+        self.read(move |tx| messages::history(tx, &channel, id)).await
     }
 
     async fn search(&self, search: MessageSearch) -> Result<Vec<Message>> {
-        self.engine.board_searches.read(move |connection| search::search(connection, &search)).await
+        let words = self.words;
+        let find = move |tx: &mut dyn crate::Tx| messages::search(tx, words, &search);
+        self.database.read(App::Board, Reads::Search, find).await
     }
 
     async fn written_by(
@@ -65,7 +68,7 @@ impl BoardLog for SqliteBoard {
         after: i64,
         limit: usize,
     ) -> Result<Vec<(i64, Message)>> {
-        let scan = move |connection: &_| messages::written_by(connection, author, after, limit);
-        self.engine.scans.read(scan).await
+        let scan = move |tx: &mut dyn crate::Tx| messages::written_by(tx, author, after, limit);
+        self.database.read(App::Board, Reads::Many, scan).await
     }
 }

@@ -1,0 +1,105 @@
+//! What has become of a message, made of the events about it.
+
+use super::{EventId, Stamp, Visibility, What};
+
+/// An event's place in the order that every reader shows.
+pub type Place = (Stamp, EventId);
+
+/// What the events about one message have made of it. Events of several origins arrive in any order, and may arrive
+/// before the message that they are about; whatever the order, the state is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MessageState {
+    /// The latest edit, which has the text. Without one the message itself has it.
+    pub edit: Option<Place>,
+    /// The latest event that hid the message or showed it again, and whether it hid it.
+    pub hide: Option<(Place, bool)>,
+    /// Whether its text is gone for ever: an event deleted it, or its author has sent an earlier message under the
+    /// same client id.
+    pub is_deleted: bool,
+}
+
+impl MessageState {
+    /// Takes in an event about the message, or the message itself.
+    pub fn apply(&mut self, place: Place, what: &What) {
+        match what {
+            What::Edit { .. } => self.edit = self.edit.max(Some(place)),
+            What::Delete { .. } => self.is_deleted = true,
+            What::Hide { is_hidden, .. } => self.hide = self.hide.max(Some((place, *is_hidden))),
+            What::Message { .. } | What::Reaction { .. } => {}
+        }
+    }
+
+    /// Whether the message can be read.
+    pub fn visibility(&self) -> Visibility {
+        match (self.is_deleted, self.hide) {
+            (true, _) => Visibility::Deleted,
+            (false, Some((_, true))) => Visibility::Hidden,
+            (false, _) => Visibility::Shown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::board::{Body, Origin};
+
+    fn id(origin: u32, seq: u64) -> EventId {
+        EventId { origin: Origin::new(origin).unwrap(), seq }
+    }
+
+    fn event(kind: u8) -> What {
+        let target = id(1, 1);
+        match kind {
+            0 => What::Edit { target, body: Some(Body::parse("anew").unwrap()) },
+            1 => What::Hide { target, is_hidden: true },
+            2 => What::Hide { target, is_hidden: false },
+            _ => What::Delete { target },
+        }
+    }
+
+    fn state(events: &[(Place, What)]) -> MessageState {
+        let mut state = MessageState::default();
+        for (place, what) in events {
+            state.apply(*place, what);
+        }
+        state
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_arrival_and_repetition_change_nothing(
+            kinds in vec((0_u8..4, 0_i64..5), 0..12),
+            (arrival, again) in (any::<proptest::sample::Index>(), any::<proptest::sample::Index>()),
+        ) {
+            let events: Vec<_> = (1_u64..)
+                .zip(&kinds)
+                .map(|(seq, (kind, at))| ((Stamp::stored(*at), id(2, seq)), event(*kind)))
+                .collect();
+            let mut arrived = events.clone();
+            if !arrived.is_empty() {
+                arrived.push(events[again.index(events.len())].clone());
+                let turn = arrival.index(arrived.len());
+                arrived.rotate_left(turn);
+                arrived[turn..].reverse();
+            }
+            prop_assert_eq!(state(&arrived), state(&events));
+        }
+    }
+
+    #[test]
+    fn the_latest_decision_holds_and_a_deletion_is_for_ever() {
+        let at = |at| (Stamp::stored(at), id(1, at.unsigned_abs()));
+        let mut state = MessageState::default();
+        state.apply(at(3), &event(2));
+        state.apply(at(2), &event(1));
+        assert_eq!(state.visibility(), Visibility::Shown);
+        state.apply(at(4), &event(1));
+        assert_eq!(state.visibility(), Visibility::Hidden);
+        state.apply(at(1), &event(3));
+        state.apply(at(5), &event(2));
+        assert_eq!(state.visibility(), Visibility::Deleted);
+    }
+}

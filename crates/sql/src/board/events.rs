@@ -1,0 +1,69 @@
+//! What happened in a channel, by cursor.
+
+use lodge_domain::board::{Cursor, Event, EventsPage, Reach, Slug};
+
+use super::{
+    ChannelRow,
+    origins::{self, Standing},
+    row::{self, select_events},
+};
+use crate::{
+    Failure, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+statements! {
+    /// The events of an origin after a number.
+    AFTER = same(select_events!("WHERE e.channel = ? AND e.origin = ? AND e.seq > ? ORDER BY e.seq LIMIT ?"));
+    /// The last events of an origin up to a number.
+    UP_TO = same(select_events!("WHERE e.channel = ? AND e.origin = ? AND e.seq <= ? ORDER BY e.seq DESC LIMIT ?"));
+}
+
+/// A page of events.
+pub(super) fn page(
+    tx: &mut dyn Tx,
+    slug: &Slug,
+    reach: &Reach,
+    limit: usize,
+) -> Result<EventsPage, Failure> {
+    let channel = origins::channel(tx, slug)?;
+    let standings = origins::standings(tx, channel)?;
+    let closed = origins::closed(&standings);
+    let (had, newest) = match reach {
+        Reach::After(cursor) => (cursor.clone().unfolded(&closed), false),
+        Reach::Before(cursor) => (cursor.clone().unfolded(&closed), true),
+        Reach::Tail => (origins::everything(&standings), true),
+    };
+    let mut events = Vec::new();
+    for standing in standings.iter().filter(|standing| has_more(standing, &had, newest)) {
+        events.extend(of_origin(tx, channel, standing, &had, newest, limit)?);
+    }
+    let page = if newest {
+        EventsPage::before(had, events, limit)
+    } else {
+        EventsPage::after(had, events, limit)
+    };
+    let (start, cursor) = (page.start.folded(&closed)?, page.cursor.folded(&closed)?);
+    Ok(EventsPage { start, cursor, ..page })
+}
+
+/// Whether there is anything to read of this origin.
+fn has_more(standing: &Standing, had: &Cursor, newest: bool) -> bool {
+    let last = standing.last.map_or(0, |(seq, _)| seq);
+    let seq = had.seq(standing.origin);
+    if newest { seq > 0 && last > 0 } else { last > seq }
+}
+
+fn of_origin(
+    tx: &mut dyn Tx,
+    channel: ChannelRow,
+    standing: &Standing,
+    had: &Cursor,
+    newest: bool,
+    limit: usize,
+) -> Result<Vec<Event>, Failure> {
+    let seq = had.seq(standing.origin).cast_signed();
+    let values = values![channel.0, standing.origin.number(), seq, limit.saturating_add(1)];
+    tx.all(if newest { &UP_TO } else { &AFTER }, values, row::event)
+}

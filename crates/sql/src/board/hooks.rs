@@ -1,0 +1,103 @@
+//! Webhooks, and how far each has been told of its channel.
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Error, Result,
+    board::{
+        Cursor, HOOKS_MAX, Hook, HookId, HookSecret, HookStanding, HookStore, HookUrl, NewHook,
+        Slug,
+    },
+};
+
+use super::SqlBoard;
+use crate::{
+    Database, Failure, Row, Statement, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+static ALL: Statement = same(
+    "SELECT id, channel, url, created_at, cursor, failures, failing_since, next_try, \
+    disabled_at, why, secret FROM board_hooks ORDER BY id",
+);
+static COUNT: Statement = same("SELECT count(*) FROM board_hooks");
+
+statements! {
+    ADD = same("INSERT INTO board_hooks (channel, url, secret, created_at, cursor) VALUES (?, ?, ?, ?, ?)");
+    REMOVE = same("DELETE FROM board_hooks WHERE id = ?");
+    ADVANCE = same("UPDATE board_hooks SET cursor = ?, failures = 0, failing_since = NULL, next_try = NULL, \
+        why = NULL WHERE id = ? AND disabled_at IS NULL");
+    NOTE = same("UPDATE board_hooks SET failures = ?, failing_since = ?, next_try = ?, disabled_at = ?, \
+        why = ? WHERE id = ?");
+}
+
+#[async_trait]
+impl<D: Database> HookStore for SqlBoard<D> {
+    async fn add(&self, new: NewHook) -> Result<Hook> {
+        self.write(move |tx| add(tx, &new)).await
+    }
+
+    async fn list(&self) -> Result<Vec<(Hook, HookSecret)>> {
+        self.read(|tx| tx.all(&ALL, values![], read)).await
+    }
+
+    async fn remove(&self, id: HookId) -> Result<bool> {
+        self.write(move |tx| Ok(tx.execute(&REMOVE, values![id.0])? > 0)).await
+    }
+
+    async fn advance(&self, id: HookId, cursor: Cursor) -> Result<bool> {
+        let cursor = cursor.to_string();
+        self.write(move |tx| Ok(tx.execute(&ADVANCE, values![&cursor, id.0])? > 0)).await
+    }
+
+    async fn note(&self, id: HookId, standing: HookStanding) -> Result<bool> {
+        let note = move |tx: &mut dyn Tx| {
+            let (failures, since, next_try, disabled_at, why) = match &standing {
+                HookStanding::Well => (0, None, None, None, None),
+                HookStanding::Failing { failures, since, next_try, why } => {
+                    (*failures, Some(*since), Some(*next_try), None, Some(why))
+                }
+                HookStanding::Disabled { at, why } => (0, None, None, Some(*at), Some(why)),
+            };
+            let values = values![failures, since, next_try, disabled_at, why, id.0];
+            Ok(tx.execute(&NOTE, values)? > 0)
+        };
+        self.write(note).await
+    }
+}
+
+fn add(tx: &mut dyn Tx, new: &NewHook) -> Result<Hook, Failure> {
+    let count = tx.one(&COUNT, values![], |row| row.get::<u64>(0))?.unwrap_or(0);
+    if count >= HOOKS_MAX as u64 {
+        return Err(Error::conflict("there are as many hooks as there may be").into());
+    }
+    let NewHook { channel, url, secret, cursor, created_at } = new.clone();
+    let place = cursor.to_string();
+    let added = tx.insert(
+        &ADD,
+        values![channel.as_str(), url.as_str(), secret.reveal(), created_at, &place],
+    )?;
+    let id = HookId(added.ok_or_else(|| Error::internal("a hook's number is taken"))?);
+    Ok(Hook { id, channel, url, created_at, cursor, standing: HookStanding::Well })
+}
+
+fn read(row: Row<'_>) -> Result<(Hook, HookSecret), Failure> {
+    let hook = Hook {
+        id: HookId(row.get(0)?),
+        channel: Slug::parse(&row.get::<String>(1)?)?,
+        url: HookUrl::stored(row.get(2)?),
+        created_at: row.get(3)?,
+        cursor: row.get::<String>(4)?.parse()?,
+        standing: standing(row)?,
+    };
+    Ok((hook, HookSecret::stored(row.get(10)?)))
+}
+
+fn standing(row: Row<'_>) -> Result<HookStanding, Failure> {
+    if let Some(at) = row.get(8)? {
+        return Ok(HookStanding::Disabled { at, why: row.get(9)? });
+    }
+    let Some(since) = row.get(6)? else { return Ok(HookStanding::Well) };
+    let (failures, next_try, why) = (row.get(5)?, row.get(7)?, row.get(9)?);
+    Ok(HookStanding::Failing { failures, since, next_try, why })
+}

@@ -1,0 +1,134 @@
+//! Messages as they stand.
+
+use lodge_domain::board::{
+    Actor, EDITS_MAX, EventId, Message, MessageSearch, MessagesPage, MessagesQuery, PersonId, Slug,
+    Stamp, Version, Visibility,
+};
+
+use super::{
+    WordIndex, origins,
+    projection::no_message,
+    row::{self, Reader, name, select_messages},
+};
+use crate::{
+    Failure, Row, Statement, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+statements! {
+    LAST = same(select_messages!("WHERE m.channel = ? ORDER BY m.at DESC, m.origin DESC, m.seq DESC LIMIT ?"));
+    /// The last before a place.
+    BEFORE = same(select_messages!("WHERE m.channel = ? AND (m.at, m.origin, m.seq) < (?, ?, ?) \
+        ORDER BY m.at DESC, m.origin DESC, m.seq DESC LIMIT ?"));
+    WRITTEN = same(select_messages!("WHERE m.author = ? AND m.row > ? ORDER BY m.row LIMIT ?"));
+    ONE = same(select_messages!("WHERE m.channel = ? AND m.origin = ? AND m.seq = ?"));
+    BY_ROW = same(select_messages!("WHERE m.row = ?"));
+    PLACE = same("SELECT at FROM board_messages WHERE channel = ? AND origin = ? AND seq = ?");
+    FIRST = same("SELECT e.at, e.body, m.visibility FROM board_messages m JOIN board_events e \
+        ON e.channel = m.channel AND e.origin = m.origin AND e.seq = m.seq \
+        WHERE m.channel = ? AND m.origin = ? AND m.seq = ?");
+    EDITS = same("SELECT at, body FROM board_events \
+        WHERE channel = ? AND target_origin = ? AND target_seq = ? AND kind = 2 ORDER BY at, origin, seq LIMIT ?");
+}
+
+/// Those whose rows come in the order of an index.
+pub(super) static PAGES: &[&Statement] = &[&LAST, &BEFORE, &WRITTEN];
+
+/// The last messages of a channel, or those before one.
+pub(super) fn page(tx: &mut dyn Tx, query: &MessagesQuery) -> Result<MessagesPage, Failure> {
+    let channel = origins::channel(tx, &query.channel)?;
+    let standings = origins::standings(tx, channel)?;
+    let cursor = origins::everything(&standings).folded(&origins::closed(&standings))?;
+    let reader = Reader { person: query.reader, sees_hidden: false };
+    let limit = query.limit.saturating_add(1);
+    let found = match query.before {
+        None => row::messages(tx, &LAST, values![channel.0, limit], reader)?,
+        Some(id) => {
+            let at = tx.one(&PLACE, &name(channel, id), |row| row.get::<i64>(0))?;
+            let [channel, origin, seq] = name(channel, id);
+            let values = values![channel, at.ok_or_else(no_message)?, origin, seq, limit];
+            row::messages(tx, &BEFORE, values, reader)?
+        }
+    };
+    let more = found.len() > query.limit;
+    let mut messages = without_rows(found);
+    messages.truncate(query.limit);
+    messages.reverse();
+    Ok(MessagesPage { messages, cursor, more })
+}
+
+fn without_rows(found: Vec<(i64, Message)>) -> Vec<Message> {
+    found.into_iter().map(|(_, message)| message).collect()
+}
+
+/// One message; staff see it also if it is hidden.
+pub(super) fn one(
+    tx: &mut dyn Tx,
+    slug: &Slug,
+    id: EventId,
+    reader: &Actor,
+) -> Result<Option<Message>, Failure> {
+    let channel = origins::channel(tx, slug)?;
+    let reader = Reader { person: reader.id(), sees_hidden: reader.is_staff() };
+    let found = row::messages(tx, &ONE, &name(channel, id), reader)?;
+    Ok(found.into_iter().next().map(|(_, message)| message))
+}
+
+/// The message in a row.
+pub(super) fn by_row(
+    tx: &mut dyn Tx,
+    row: i64,
+    reader: Reader,
+) -> Result<Option<Message>, Failure> {
+    let found = row::messages(tx, &BY_ROW, values![row], reader)?;
+    Ok(found.into_iter().next().map(|(_, message)| message))
+}
+
+/// What a message that can be read was before.
+pub(super) fn history(tx: &mut dyn Tx, slug: &Slug, id: EventId) -> Result<Vec<Version>, Failure> {
+    let channel = origins::channel(tx, slug)?;
+    let first = tx.one(&FIRST, &name(channel, id), |row| {
+        Ok((version(row)?, row::visibility(row.get(2)?)?))
+    })?;
+    let (Some(first), Visibility::Shown) = first.ok_or_else(no_message)? else {
+        return Ok(Vec::new());
+    };
+    let [channel, origin, seq] = name(channel, id);
+    let edits = tx.all(&EDITS, values![channel, origin, seq, EDITS_MAX], version)?;
+    let mut versions: Vec<_> = [first].into_iter().chain(edits.into_iter().flatten()).collect();
+    // The last is what it says.
+    versions.pop();
+    Ok(versions)
+}
+
+fn version(row: Row<'_>) -> Result<Option<Version>, Failure> {
+    let at = Stamp::stored(row.get(0)?);
+    Ok(row::body(row, 1)?.map(|body| Version { at, body }))
+}
+
+/// Messages that can be read and have all the words, the newest first.
+pub(super) fn search(
+    tx: &mut dyn Tx,
+    words: &dyn WordIndex,
+    search: &MessageSearch,
+) -> Result<Vec<Message>, Failure> {
+    let channel = search.channel.as_ref().map(|slug| origins::channel(tx, slug)).transpose()?;
+    let reader = Reader { person: search.reader, sees_hidden: false };
+    let mut messages = Vec::new();
+    for row in words.find(tx, channel, &search.words, search.limit)? {
+        messages.extend(by_row(tx, row, reader)?);
+    }
+    Ok(messages)
+}
+
+/// What an account wrote, for its owner: also what is hidden from others.
+pub(super) fn written_by(
+    tx: &mut dyn Tx,
+    author: PersonId,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<(i64, Message)>, Failure> {
+    let reader = Reader { person: author, sees_hidden: true };
+    row::messages(tx, &WRITTEN, values![author.number(), after, limit], reader)
+}

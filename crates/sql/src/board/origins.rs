@@ -1,0 +1,97 @@
+//! Which origins have written in a channel, and up to which number.
+
+use lodge_domain::{
+    Error,
+    board::{Cursor, EventId, Origin, Slug, Stamp},
+};
+
+use crate::{
+    Failure, Statement, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+/// The row of a channel in its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChannelRow(pub(super) i64);
+
+impl ChannelRow {
+    /// Its number.
+    pub fn number(self) -> i64 {
+        self.0
+    }
+}
+
+static ORIGINS: Statement = same("SELECT origin, is_open FROM board_origins ORDER BY place");
+
+statements! {
+    CHANNEL = same("SELECT row FROM board_channels WHERE slug = ?");
+    LAST = same("SELECT seq, at FROM board_events WHERE channel = ? AND origin = ? ORDER BY seq DESC LIMIT 1");
+}
+
+/// No channel has that slug.
+pub(super) fn no_channel() -> Error {
+    Error::not_found("there is no such channel")
+}
+
+/// The row of a channel.
+///
+/// # Errors
+///
+/// [`Error::NotFound`] if there is no such channel.
+pub fn channel(tx: &mut dyn Tx, slug: &Slug) -> Result<ChannelRow, Failure> {
+    let row = tx.one(&CHANNEL, values![slug.as_str()], |row| row.get(0))?;
+    Ok(ChannelRow(row.ok_or_else(no_channel)?))
+}
+
+/// An origin in a channel.
+pub(super) struct Standing {
+    pub(super) origin: Origin,
+    pub(super) is_open: bool,
+    /// Its last event there, if there is one.
+    pub(super) last: Option<(u64, Stamp)>,
+}
+
+/// All origins in a channel, in the order in which they began to write in the database.
+pub(super) fn standings(tx: &mut dyn Tx, channel: ChannelRow) -> Result<Vec<Standing>, Failure> {
+    let origins = tx.all(&ORIGINS, values![], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let standing = |(number, is_open): (u32, bool)| {
+        let read = |row: crate::Row<'_>| Ok((row.get(0)?, Stamp::stored(row.get(1)?)));
+        let last = tx.one(&LAST, values![channel.0, number], read)?;
+        let origin = Origin::new(number);
+        let origin = origin.ok_or_else(|| Error::internal("an origin has no number"))?;
+        Ok(Standing { origin, is_open, last })
+    };
+    origins.into_iter().map(standing).collect()
+}
+
+/// The last event of each closed origin in the channel, as cursors fold them.
+pub(super) fn closed(standings: &[Standing]) -> Vec<(Origin, u64)> {
+    let closed = standings.iter().filter(|standing| !standing.is_open);
+    closed.map(|standing| (standing.origin, standing.last.map_or(0, |(seq, _)| seq))).collect()
+}
+
+/// Everything that has happened in a channel, in full.
+pub(super) fn everything(standings: &[Standing]) -> Cursor {
+    let mut cursor = Cursor::default();
+    for Standing { origin, last, .. } in standings {
+        if let Some((seq, _)) = last {
+            cursor.take(EventId { origin: *origin, seq: *seq });
+        }
+    }
+    cursor
+}
+
+/// The id of the next event, and its time by this clock, which is later than all that is known in the channel.
+pub fn next(
+    tx: &mut dyn Tx,
+    channel: ChannelRow,
+    origin: Origin,
+    now: jiff::Timestamp,
+) -> Result<(EventId, Stamp), Failure> {
+    let standings = standings(tx, channel)?;
+    let latest = standings.iter().filter_map(|standing| standing.last).map(|(_, at)| at).max();
+    let own = standings.iter().find(|standing| standing.origin == origin);
+    let seq = own.and_then(|own| own.last).map_or(0, |(seq, _)| seq) + 1;
+    Ok((EventId { origin, seq }, Stamp::after(latest, now)))
+}

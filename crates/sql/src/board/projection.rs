@@ -1,0 +1,267 @@
+//! The state of messages, made of the events about them.
+
+use lodge_domain::{
+    Error,
+    accounts::PictureId,
+    board::{Body, EventId, MessageState, Place, Reaction, Stamp, Visibility, What, mentioned},
+};
+
+use super::{
+    ChannelRow, Recorded, WordIndex,
+    row::{self, event_id, id_values, name, visibility_number},
+};
+use crate::{
+    Failure, Row, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+statements! {
+    FIND = same("SELECT m.row, m.author, m.visibility, m.edited_at, m.text_origin, m.text_seq, \
+        m.hidden_at, m.hidden_origin, m.hidden_seq, m.picture, t.body FROM board_messages m \
+        LEFT JOIN board_events t ON t.channel = m.channel AND t.origin = m.text_origin AND t.seq = m.text_seq \
+        WHERE m.channel = ? AND m.origin = ? AND m.seq = ?");
+    ADD = same("INSERT INTO board_messages \
+        (channel, origin, seq, text_origin, text_seq, visibility) VALUES (?, ?, ?, ?, ?, 0)");
+    ADD_WRITTEN = same("INSERT INTO board_messages \
+        (channel, origin, seq, text_origin, text_seq, visibility, at, author, client_id, reply_origin, reply_seq, picture) \
+        VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)");
+    FILL = same("UPDATE board_messages SET at = ?, author = ?, client_id = ?, reply_origin = ?, reply_seq = ?, \
+        picture = ? WHERE channel = ? AND origin = ? AND seq = ?");
+    CHANGE = same("UPDATE board_messages SET visibility = ?, edited_at = ?, text_origin = ?, text_seq = ?, \
+        hidden_at = ?, hidden_origin = ?, hidden_seq = ? WHERE channel = ? AND origin = ? AND seq = ?");
+    /// The messages that an author has sent under one client id.
+    SENT = same("SELECT channel, origin, seq, at FROM board_messages WHERE author = ? AND client_id = ?");
+    ADD_MENTION = same("INSERT INTO board_mentions (username, channel, origin, seq) VALUES (?, ?, ?, ?)");
+    REMOVE_MENTION = same("DELETE FROM board_mentions WHERE username = ? AND channel = ? AND origin = ? AND seq = ?");
+    REACTED = same("SELECT at, event_origin, event_seq FROM board_reactions \
+        WHERE channel = ? AND origin = ? AND seq = ? AND sign = ? AND person = ?");
+    ADD_REACTION = same("INSERT INTO board_reactions \
+        (at, event_origin, event_seq, is_removed, channel, origin, seq, sign, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    CHANGE_REACTION = same("UPDATE board_reactions SET at = ?, event_origin = ?, event_seq = ?, is_removed = ? \
+        WHERE channel = ? AND origin = ? AND seq = ? AND sign = ? AND person = ?");
+    ERASE = same("UPDATE board_events SET body = NULL, picture = NULL WHERE channel = ? AND origin = ? AND seq = ?");
+    ERASE_EDITS = same("UPDATE board_events SET body = NULL \
+        WHERE channel = ? AND target_origin = ? AND target_seq = ? AND kind = 2");
+    ERASE_PICTURE = same("UPDATE board_messages SET picture = NULL WHERE channel = ? AND origin = ? AND seq = ?");
+    ERASE_REACTIONS = same("DELETE FROM board_reactions WHERE channel = ? AND origin = ? AND seq = ?");
+}
+
+/// There is no such message.
+pub(super) fn no_message() -> Error {
+    Error::not_found("there is no such message in this channel")
+}
+
+/// A message as it is found.
+pub(super) struct Found {
+    row: i64,
+    /// Who wrote it; unknown before the message itself has arrived.
+    pub(super) author: Option<i64>,
+    pub(super) body: Option<Body>,
+    pub(super) picture: Option<PictureId>,
+    pub(super) state: MessageState,
+}
+
+impl Found {
+    /// What it says, if it can be read.
+    fn shown(&self) -> Option<&Body> {
+        let is_shown = self.author.is_some() && self.state.visibility() == Visibility::Shown;
+        self.body.as_ref().filter(|_| is_shown)
+    }
+}
+
+/// A message, or what is known of one that has not arrived.
+pub(super) fn find(
+    tx: &mut dyn Tx,
+    channel: ChannelRow,
+    id: EventId,
+) -> Result<Option<Found>, Failure> {
+    tx.one(&FIND, &name(channel, id), |row| {
+        let visibility = row::visibility(row.get(2)?)?;
+        let hide = place(row, 6)?.map(|at| (at, visibility == Visibility::Hidden));
+        let is_deleted = visibility == Visibility::Deleted;
+        Ok(Found {
+            row: row.get(0)?,
+            author: row.get(1)?,
+            body: row::body(row, 10)?,
+            picture: row::picture(row, 9)?,
+            state: MessageState { edit: place(row, 3)?, hide, is_deleted },
+        })
+    })
+}
+
+/// Three columns that are an event's place; without a time there is none.
+fn place(row: Row<'_>, first: usize) -> Result<Option<Place>, Failure> {
+    let at = row.get::<Option<i64>>(first)?.map(Stamp::stored);
+    Ok(at.zip(event_id(row, first + 1)?))
+}
+
+/// Brings the message that an event is, or is about, up to date.
+pub(super) fn project(
+    tx: &mut dyn Tx,
+    words: &dyn WordIndex,
+    event: &Recorded<'_>,
+) -> Result<(), Failure> {
+    let (channel, id) = (event.channel, event.message());
+    let found = find(tx, channel, id)?;
+    let before = found.as_ref().map_or_else(MessageState::default, |found| found.state);
+    let mut state = before;
+    state.apply((event.at, event.id), event.what);
+    write(tx, event, found.is_some())?;
+    change(tx, words, (channel, id), found.as_ref(), state)?;
+    if let What::Reaction { reaction, is_removed, .. } = event.what
+        && !state.is_deleted
+    {
+        react(tx, event, id, *reaction, *is_removed)?;
+    }
+    if let What::Message { .. } = event.what {
+        delete_repetitions(tx, words, event)?;
+    }
+    Ok(())
+}
+
+/// Writes what only the message itself says, or a row for what came before it.
+fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<(), Failure> {
+    let [channel, origin, seq] = name(event.channel, event.message());
+    let What::Message { reply_to, picture, .. } = event.what else {
+        if !is_there {
+            tx.execute(&ADD, values![channel, origin, seq, origin, seq])?;
+        }
+        return Ok(());
+    };
+    let (at, author, client_id) = (event.at.microseconds(), event.author.number(), event.client_id);
+    let [reply_origin, reply_seq] = id_values(*reply_to);
+    let picture = picture.as_ref().map(PictureId::bytes);
+    if is_there {
+        let values =
+            values![at, author, client_id, reply_origin, reply_seq, picture, channel, origin, seq];
+        return tx.execute(&FILL, values).map(drop);
+    }
+    let values = values![
+        channel,
+        origin,
+        seq,
+        origin,
+        seq,
+        at,
+        author,
+        client_id,
+        reply_origin,
+        reply_seq,
+        picture
+    ];
+    tx.execute(&ADD_WRITTEN, values).map(drop)
+}
+
+/// Gives a message its new state, and has its words and mentions be those that can be read in that.
+fn change(
+    tx: &mut dyn Tx,
+    words: &dyn WordIndex,
+    (channel, id): (ChannelRow, EventId),
+    before: Option<&Found>,
+    state: MessageState,
+) -> Result<(), Failure> {
+    if before.map_or_else(MessageState::default, |before| before.state) != state {
+        save(tx, (channel, id), state)?;
+    }
+    let now = find(tx, channel, id)?.ok_or_else(no_message)?;
+    let (said, says) = (before.and_then(Found::shown), now.shown());
+    if said != says {
+        if let Some(body) = said {
+            words.remove(tx, now.row, channel, body)?;
+            mention(tx, &REMOVE_MENTION, channel, id, body)?;
+        }
+        if let Some(body) = says {
+            words.add(tx, now.row, channel, body)?;
+            mention(tx, &ADD_MENTION, channel, id, body)?;
+        }
+    }
+    if state.is_deleted {
+        for statement in [&ERASE, &ERASE_EDITS, &ERASE_PICTURE, &ERASE_REACTIONS] {
+            tx.execute(statement, &name(channel, id))?;
+        }
+    }
+    Ok(())
+}
+
+fn save(
+    tx: &mut dyn Tx,
+    (channel, id): (ChannelRow, EventId),
+    state: MessageState,
+) -> Result<(), Failure> {
+    let [channel, origin, seq] = name(channel, id);
+    let [text_origin, text_seq] = id_values(Some(state.edit.map_or(id, |(_, edit)| edit)));
+    let hide = state.hide.map(|(place, _)| place);
+    let [hidden_origin, hidden_seq] = id_values(hide.map(|(_, hide)| hide));
+    let values = values![
+        visibility_number(state.visibility()),
+        state.edit.map(|(at, _)| at.microseconds()),
+        text_origin,
+        text_seq,
+        hide.map(|(at, _)| at.microseconds()),
+        hidden_origin,
+        hidden_seq,
+        channel,
+        origin,
+        seq
+    ];
+    tx.execute(&CHANGE, values).map(drop)
+}
+
+fn mention(
+    tx: &mut dyn Tx,
+    statement: &crate::Statement,
+    channel: ChannelRow,
+    id: EventId,
+    body: &Body,
+) -> Result<(), Failure> {
+    let [channel, origin, seq] = name(channel, id);
+    for username in mentioned(body) {
+        tx.execute(statement, values![username.as_str(), channel, origin, seq])?;
+    }
+    Ok(())
+}
+
+/// Of one person's events about one reaction the latest holds.
+fn react(
+    tx: &mut dyn Tx,
+    event: &Recorded<'_>,
+    message: EventId,
+    reaction: Reaction,
+    is_removed: bool,
+) -> Result<(), Failure> {
+    let [channel, origin, seq] = name(event.channel, message);
+    let (sign, person) = (reaction.sign(), event.author.number());
+    let key = values![channel, origin, seq, sign, person];
+    let statement = match tx.one(&REACTED, key, |row| place(row, 0))?.flatten() {
+        None => &ADD_REACTION,
+        Some(known) if known < (event.at, event.id) => &CHANGE_REACTION,
+        Some(_) => return Ok(()),
+    };
+    let [event_origin, event_seq] = id_values(Some(event.id));
+    let at = event.at.microseconds();
+    let values =
+        values![at, event_origin, event_seq, is_removed, channel, origin, seq, sign, person];
+    tx.execute(statement, values).map(drop)
+}
+
+/// Of the messages that an author has sent under one client id, all but the first are as if they were deleted. In one
+/// database there is only one; two that do not know of each other may each take one.
+fn delete_repetitions(
+    tx: &mut dyn Tx,
+    words: &dyn WordIndex,
+    event: &Recorded<'_>,
+) -> Result<(), Failure> {
+    let mut sent = tx.all(&SENT, values![event.author.number(), event.client_id], |row| {
+        Ok((Stamp::stored(row.get(3)?), row::id(row, 1)?, ChannelRow(row.get(0)?)))
+    })?;
+    sent.sort_unstable_by_key(|(at, id, channel)| (*at, *id, channel.0));
+    for (_, id, channel) in sent.into_iter().skip(1) {
+        let found = find(tx, channel, id)?;
+        if let Some(found) = found.filter(|found| !found.state.is_deleted) {
+            let state = MessageState { is_deleted: true, ..found.state };
+            change(tx, words, (channel, id), Some(&found), state)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! How far people have read, and what is unread.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lodge_domain::{
+    Error, Result,
+    accounts::Username,
+    board::{
+        Cursor, EventId, PersonId, Profile, ReadNote, ReadPositions, Slug, UNREAD_MAX, Unread,
+    },
+};
+
+use super::{ChannelRow, channels, origins, pending::PendingReads};
+use crate::{
+    App, Database, Failure, Reads, Row, Tx,
+    statement::{pair, same, statements},
+    tx::values,
+};
+
+statements! {
+    READ = same("SELECT cursor FROM board_visits WHERE person = ? AND channel = ?");
+    IS_FORGOTTEN = same("SELECT 1 FROM board_people WHERE person = ? AND username = ''");
+    NOTE_READ = pair(
+        "INSERT INTO board_visits (person, channel, cursor) VALUES (?, ?, ?) \
+            ON CONFLICT DO UPDATE SET cursor = excluded.cursor",
+        "INSERT INTO board_visits (person, channel, `cursor`) VALUES (?, ?, ?) \
+            ON DUPLICATE KEY UPDATE `cursor` = VALUES(`cursor`)",
+    );
+    UNREAD = same("SELECT count(*) FROM (SELECT 1 FROM (SELECT author, visibility FROM board_messages \
+        WHERE channel = ? AND origin = ? AND seq > ? ORDER BY seq DESC LIMIT ?) AS s \
+        WHERE author <> ? AND visibility = 0 LIMIT ?) AS s");
+    UNREAD_MENTIONS = same("SELECT count(*) FROM (SELECT 1 FROM board_mentions \
+        WHERE username = ? AND channel = ? AND origin = ? AND seq > ? LIMIT ?) AS s");
+}
+
+/// The newest messages of a channel among which those that are unread are counted: of a reader's own, or of hidden
+/// ones, there may be any number.
+const UNREAD_LOOKED_AT: u32 = 1_000;
+
+/// Notes that are stored in one transaction; other writes come in between.
+const NOTED_AT_ONCE: usize = 100;
+
+/// Read positions in a database, and those in memory that are not stored yet.
+pub struct SqlReads<D> {
+    database: Arc<D>,
+    pending: PendingReads,
+}
+
+impl<D: Database> SqlReads<D> {
+    /// The read positions of `database`, with no note in memory.
+    pub fn new(database: Arc<D>) -> Self {
+        Self { database, pending: PendingReads::default() }
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T> {
+        self.database.read(App::Board, Reads::Snapshot, work).await
+    }
+}
+
+#[async_trait]
+impl<D: Database> ReadPositions for SqlReads<D> {
+    fn note(&self, note: ReadNote) -> Result<()> {
+        self.pending.note(note)
+    }
+
+    async fn store(&self) -> Result<()> {
+        for some in self.pending.all().chunks(NOTED_AT_ONCE) {
+            let notes = some.to_vec();
+            let store = move |tx: &mut dyn Tx| notes.iter().try_for_each(|note| store(tx, note));
+            self.database.write(App::Board, store).await?;
+            self.pending.forget(some);
+        }
+        Ok(())
+    }
+
+    async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>> {
+        let pending = self.pending.of(person);
+        let read_so_far = move |tx: &mut dyn Tx| {
+            let row = origins::channel(tx, &channel)?;
+            let closed = origins::closed(&origins::standings(tx, row)?);
+            let read = stored(tx, person, row)?.into_iter().chain(of_channel(&pending, &channel));
+            let read = read.map(|cursor| cursor.unfolded(&closed));
+            Ok(read.reduce(|read, more| read.joined(&more)))
+        };
+        self.read(read_so_far).await
+    }
+
+    async fn unread(&self, reader: Profile) -> Result<Vec<Unread>> {
+        let pending = self.pending.of(reader.person);
+        self.read(move |tx| unread(tx, &reader, &pending)).await
+    }
+}
+
+fn of_channel<'p>(
+    pending: &'p [(Slug, Cursor)],
+    channel: &'p Slug,
+) -> impl Iterator<Item = Cursor> + 'p {
+    let here = pending.iter().filter(move |(of, _)| of == channel);
+    here.map(|(_, cursor)| cursor.clone())
+}
+
+/// What is stored of a person and a channel; nothing if they were never there.
+fn stored(
+    tx: &mut dyn Tx,
+    person: PersonId,
+    channel: ChannelRow,
+) -> Result<Option<Cursor>, Failure> {
+    let read = |row: Row<'_>| row.get::<Option<String>>(0);
+    let cursor = tx.one(&READ, values![person.number(), channel.0], read)?.flatten();
+    Ok(cursor.map(|cursor| cursor.parse()).transpose().map_err(Error::internal)?)
+}
+
+fn store(tx: &mut dyn Tx, note: &ReadNote) -> Result<(), Failure> {
+    let ReadNote { person, channel, cursor } = note;
+    let Some((channel, _)) = channels::find(tx, channel)? else { return Ok(()) };
+    // The note may have waited while the account was deleted.
+    if tx.exists(&IS_FORGOTTEN, values![person.number()])? {
+        return Ok(());
+    }
+    let standings = origins::standings(tx, channel)?;
+    let closed = origins::closed(&standings);
+    let noted = stored(tx, *person, channel)?;
+    let mut had = noted.clone().unwrap_or_default().unfolded(&closed);
+    let now = cursor.clone().unfolded(&closed);
+    // What is not there yet cannot have been read.
+    for (origin, seq) in origins::everything(&standings).seqs() {
+        let seq = seq.min(now.seq(origin));
+        if seq > 0 {
+            had.take(EventId { origin, seq });
+        }
+    }
+    let had = had.folded(&closed)?;
+    if noted.as_ref() == Some(&had) {
+        return Ok(());
+    }
+    tx.execute(&NOTE_READ, values![person.number(), channel.0, &had.to_string()]).map(drop)
+}
+
+fn unread(
+    tx: &mut dyn Tx,
+    reader: &Profile,
+    pending: &[(Slug, Cursor)],
+) -> Result<Vec<Unread>, Failure> {
+    let mut unread = Vec::new();
+    for (row, channel) in channels::all(tx)? {
+        if channel.is_archived {
+            continue;
+        }
+        let pending = of_channel(pending, &channel.slug);
+        let (messages, mentions) = unread_in(tx, reader, row, pending)?;
+        if messages + mentions > 0 {
+            unread.push(Unread { channel: channel.slug, messages, mentions });
+        }
+    }
+    Ok(unread)
+}
+
+/// Unread messages, which are all of them where the reader never was, and those that name them.
+fn unread_in(
+    tx: &mut dyn Tx,
+    reader: &Profile,
+    channel: ChannelRow,
+    pending: impl Iterator<Item = Cursor>,
+) -> Result<(u32, u32), Failure> {
+    let standings = origins::standings(tx, channel)?;
+    let closed = origins::closed(&standings);
+    let read = stored(tx, reader.person, channel)?.into_iter().chain(pending);
+    let read = read.map(|cursor| cursor.unfolded(&closed));
+    let had = read.reduce(|had, more| had.joined(&more)).unwrap_or_default();
+    // A bot is named as an account is; not every name that an operator gives to one can stand behind an `@`.
+    let name = Username::parse(&reader.username).ok();
+    let (mut messages, mut mentions) = (0, 0);
+    let count = |row: Row<'_>| row.get::<u32>(0);
+    for standing in &standings {
+        let (origin, seq) = (standing.origin.number(), had.seq(standing.origin).cast_signed());
+        let person = reader.person.number();
+        let of = values![channel.0, origin, seq, UNREAD_LOOKED_AT, person, UNREAD_MAX];
+        messages += tx.one(&UNREAD, of, count)?.unwrap_or(0);
+        if let Some(name) = &name {
+            let of = values![name.as_str(), channel.0, origin, seq, UNREAD_MAX];
+            mentions += tx.one(&UNREAD_MENTIONS, of, count)?.unwrap_or(0);
+        }
+    }
+    Ok((messages.min(UNREAD_MAX), mentions.min(UNREAD_MAX)))
+}

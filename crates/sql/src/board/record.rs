@@ -1,0 +1,102 @@
+//! The log of events, and the one way into it.
+
+use lodge_domain::{
+    accounts::PictureId,
+    board::{Body, ClientId, EventId, PersonId, Stamp, What},
+};
+
+use super::{
+    ChannelRow, WordIndex, projection,
+    row::{DELETE, EDIT, HIDE, MESSAGE, REACTION, id_values, name},
+};
+use crate::{
+    Failure, Tx,
+    statement::{same, statements},
+    tx::values,
+};
+
+statements! {
+    APPEND = same("INSERT INTO board_events (channel, origin, seq, at, kind, author, target_origin, target_seq, \
+        body, sign, flag, client_id, reply_origin, reply_seq, picture) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+}
+
+/// An event as the log keeps it.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded<'a> {
+    /// Where it happened.
+    pub channel: ChannelRow,
+    /// Its id.
+    pub id: EventId,
+    /// When it happened.
+    pub at: Stamp,
+    /// Who did it.
+    pub author: PersonId,
+    /// What.
+    pub what: &'a What,
+    /// What the author of a message calls it.
+    pub client_id: Option<&'a str>,
+}
+
+impl<'a> Recorded<'a> {
+    /// The message that it is, or is about.
+    pub(super) fn message(&self) -> EventId {
+        self.what.target().unwrap_or(self.id)
+    }
+
+    /// The same with the id that its author gave to a message.
+    #[must_use]
+    pub fn sent_as(self, client_id: &'a ClientId) -> Self {
+        Self { client_id: Some(client_id.as_str()), ..self }
+    }
+}
+
+/// Adds an event to the log, and brings what follows from it up to date; nothing if the log has it. Events of one
+/// origin come in the order of their numbers, and between those of other origins anywhere.
+pub fn record(tx: &mut dyn Tx, words: &dyn WordIndex, event: &Recorded<'_>) -> Result<(), Failure> {
+    if append(tx, event)? { projection::project(tx, words, event) } else { Ok(()) }
+}
+
+/// Adds an event to the log; false if the log has it.
+fn append(tx: &mut dyn Tx, event: &Recorded<'_>) -> Result<bool, Failure> {
+    let [channel, origin, seq] = name(event.channel, event.id);
+    let [target_origin, target_seq] = id_values(event.what.target());
+    let (mut body, mut reply_to, mut picture, mut sign, mut flag) = (None, None, None, None, None);
+    let kind = match event.what {
+        What::Message { body: text, reply_to: answered, picture: shown, .. } => {
+            (body, reply_to, picture) = (text.as_ref(), *answered, shown.as_ref());
+            MESSAGE
+        }
+        What::Edit { body: text, .. } => {
+            body = text.as_ref();
+            EDIT
+        }
+        What::Delete { .. } => DELETE,
+        What::Reaction { reaction, is_removed, .. } => {
+            (sign, flag) = (Some(reaction.sign()), Some(*is_removed));
+            REACTION
+        }
+        What::Hide { is_hidden, .. } => {
+            flag = Some(*is_hidden);
+            HIDE
+        }
+    };
+    let [reply_origin, reply_seq] = id_values(reply_to);
+    let values = values![
+        channel,
+        origin,
+        seq,
+        event.at.microseconds(),
+        kind,
+        event.author.number(),
+        target_origin,
+        target_seq,
+        body.map(Body::as_str),
+        sign,
+        flag,
+        event.client_id,
+        reply_origin,
+        reply_seq,
+        picture.map(PictureId::bytes),
+    ];
+    Ok(tx.insert(&APPEND, values)?.is_some())
+}

@@ -1,0 +1,242 @@
+//! Rows of the board as what they are.
+
+use lodge_domain::{
+    Error,
+    accounts::PictureId,
+    board::{
+        Body, Event, EventId, Message, Origin, PersonId, Profile, Quote, Reaction, ReactionCount,
+        Slug, Stamp, Visibility, What,
+    },
+};
+
+use super::ChannelRow;
+use crate::{
+    Failure, Row, Statement, Tx, Value,
+    accounts::role,
+    statement::{same, statements},
+    tx::values,
+};
+
+/// The kinds of events.
+pub(super) const MESSAGE: i64 = 1;
+pub(super) const EDIT: i64 = 2;
+pub(super) const DELETE: i64 = 3;
+pub(super) const REACTION: i64 = 4;
+pub(super) const HIDE: i64 = 5;
+
+/// How a message's visibility is stored.
+pub(super) fn visibility_number(visibility: Visibility) -> i64 {
+    match visibility {
+        Visibility::Shown => 0,
+        Visibility::Hidden => 1,
+        Visibility::Deleted => 2,
+    }
+}
+
+/// The visibility of that number.
+pub(super) fn visibility(number: i64) -> Result<Visibility, Failure> {
+    Ok(match number {
+        0 => Visibility::Shown,
+        1 => Visibility::Hidden,
+        2 => Visibility::Deleted,
+        _ => return Err(Error::internal(format!("{number} is no visibility")).into()),
+    })
+}
+
+/// The values of the columns that name an event: channel, origin, seq.
+pub(super) fn name(channel: ChannelRow, id: EventId) -> [Value<'static>; 3] {
+    let [origin, seq] = id_values(Some(id));
+    [Value::Int(channel.0), origin, seq]
+}
+
+/// The values of two columns that name an event of the same channel, or are empty.
+pub(super) fn id_values(id: Option<EventId>) -> [Value<'static>; 2] {
+    let Some(id) = id else { return [Value::Null; 2] };
+    // The number of an event fits: ids are parsed so, and are counted up from 1.
+    [Value::Int(id.origin.number().into()), Value::Int(id.seq.cast_signed())]
+}
+
+/// Two columns that name an event, or are empty.
+pub(super) fn event_id(row: Row<'_>, first: usize) -> Result<Option<EventId>, Failure> {
+    let Some(number) = row.get::<Option<u32>>(first)? else { return Ok(None) };
+    let origin = Origin::new(number).ok_or_else(|| Error::internal("an event has no origin"))?;
+    Ok(Some(EventId { origin, seq: row.get(first + 1)? }))
+}
+
+/// Two columns that name an event.
+pub(super) fn id(row: Row<'_>, first: usize) -> Result<EventId, Failure> {
+    event_id(row, first)?.ok_or_else(|| Error::internal("an event has no id").into())
+}
+
+/// The columns that [`profile`] takes, in its order, of the table `board_people` as `p`.
+macro_rules! profile_columns {
+    () => {
+        "p.person, p.username, p.nickname, p.picture, p.role"
+    };
+}
+
+/// Reads the columns of a profile, the first of which is at `first`.
+pub(super) fn profile(row: Row<'_>, first: usize) -> Result<Profile, Failure> {
+    Ok(Profile {
+        person: PersonId::numbered(row.get(first)?),
+        username: row.get(first + 1)?,
+        nickname: row.get(first + 2)?,
+        picture: picture(row, first + 3)?,
+        role: role(row.get(first + 4)?)?,
+    })
+}
+
+/// A picture, if the column names one.
+pub(super) fn picture(row: Row<'_>, column: usize) -> Result<Option<PictureId>, Failure> {
+    Ok(row.get::<Option<[u8; 32]>>(column)?.map(PictureId::stored))
+}
+
+/// A text, if the column has one.
+pub(super) fn body(row: Row<'_>, column: usize) -> Result<Option<Body>, Failure> {
+    Ok(row.get::<Option<String>>(column)?.map(Body::stored))
+}
+
+/// A query for events: `board_events` as `e`, its author as `p`, and the message that it is or is about as `m`.
+macro_rules! select_events {
+    ($which:literal) => {
+        concat!(
+            "SELECT e.origin, e.seq, e.at, e.kind, e.target_origin, e.target_seq, e.body, e.sign, e.flag, \
+             e.reply_origin, e.reply_seq, e.picture, m.visibility, ",
+            crate::board::row::profile_columns!(),
+            " FROM board_events e JOIN board_people p ON p.person = e.author \
+             JOIN board_messages m ON m.channel = e.channel AND m.origin = coalesce(e.target_origin, e.origin) \
+             AND m.seq = coalesce(e.target_seq, e.seq) ",
+            $which
+        )
+    };
+}
+
+/// Reads a row of [`select_events`], without what must not be read any more.
+pub(super) fn event(row: Row<'_>) -> Result<Event, Failure> {
+    let visibility = visibility(row.get(12)?)?;
+    let is_shown = visibility == Visibility::Shown;
+    let body = body(row, 6)?.filter(|_| is_shown);
+    let target = event_id(row, 4)?;
+    let target = || target.ok_or_else(|| Error::internal("an event has no target"));
+    let what = match row.get(3)? {
+        MESSAGE => {
+            let picture = picture(row, 11)?.filter(|_| is_shown);
+            What::Message { body, reply_to: event_id(row, 9)?, picture, visibility }
+        }
+        EDIT => What::Edit { target: target()?, body },
+        DELETE => What::Delete { target: target()? },
+        REACTION => What::Reaction {
+            target: target()?,
+            reaction: Reaction::parse(&row.get::<String>(7)?)?,
+            is_removed: row.get(8)?,
+        },
+        HIDE => What::Hide { target: target()?, is_hidden: row.get(8)? },
+        kind => return Err(Error::internal(format!("{kind} is no kind of event")).into()),
+    };
+    Ok(Event { id: id(row, 0)?, at: Stamp::stored(row.get(2)?), by: profile(row, 13)?, what })
+}
+
+/// A query for messages: `board_messages` as `m`, its author as `p`, its channel as `c`, the event with its text as
+/// `t`; and of the message that it answers, as `r`, the author as `q` and the text as `s`.
+macro_rules! select_messages {
+    ($which:literal) => {
+        concat!(
+            "SELECT m.origin, m.seq, c.slug, m.at, t.body, m.visibility, m.edited_at, m.picture, \
+             r.origin, r.seq, s.body, r.visibility, q.nickname, m.channel, m.row, ",
+            crate::board::row::profile_columns!(),
+            " FROM board_messages m JOIN board_people p ON p.person = m.author \
+             JOIN board_channels c ON c.row = m.channel \
+             JOIN board_events t ON t.channel = m.channel AND t.origin = m.text_origin AND t.seq = m.text_seq \
+             LEFT JOIN board_messages r ON r.channel = m.channel AND r.origin = m.reply_origin AND r.seq = m.reply_seq \
+             LEFT JOIN board_events s ON s.channel = r.channel AND s.origin = r.text_origin AND s.seq = r.text_seq \
+             LEFT JOIN board_people q ON q.person = r.author ",
+            $which
+        )
+    };
+}
+pub(super) use {profile_columns, select_events, select_messages};
+
+statements! {
+    REACTIONS = same("SELECT sign, count(*), max(person = ?) FROM board_reactions \
+        WHERE channel = ? AND origin = ? AND seq = ? AND NOT is_removed GROUP BY sign");
+}
+
+/// Whose reactions are their own, and whether they see what is hidden.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader {
+    pub(super) person: PersonId,
+    pub(super) sees_hidden: bool,
+}
+
+impl Reader {
+    fn can_read(self, visibility: Visibility) -> bool {
+        match visibility {
+            Visibility::Shown => true,
+            Visibility::Hidden => self.sees_hidden,
+            Visibility::Deleted => false,
+        }
+    }
+}
+
+/// The messages that a query by [`select_messages`] finds, each with its row.
+pub(super) fn messages(
+    tx: &mut dyn Tx,
+    statement: &Statement,
+    values: &[Value<'_>],
+    reader: Reader,
+) -> Result<Vec<(i64, Message)>, Failure> {
+    let read =
+        |row: Row<'_>| Ok((ChannelRow(row.get(13)?), row.get::<i64>(14)?, message(row, reader)?));
+    let found = tx.all(statement, values, read)?;
+    let with_reactions = |(channel, row, mut message): (_, _, Message)| {
+        if reader.can_read(message.visibility) {
+            message.reactions = reactions(tx, channel, message.id, reader.person)?;
+        }
+        Ok((row, message))
+    };
+    found.into_iter().map(with_reactions).collect()
+}
+
+/// Reads a row of [`select_messages`] as the reader may see it, without reactions.
+fn message(row: Row<'_>, reader: Reader) -> Result<Message, Failure> {
+    let visibility = visibility(row.get(5)?)?;
+    let is_readable = reader.can_read(visibility);
+    Ok(Message {
+        id: id(row, 0)?,
+        channel: Slug::parse(&row.get::<String>(2)?)?,
+        at: Stamp::stored(row.get(3)?),
+        by: profile(row, 15)?,
+        body: body(row, 4)?.filter(|_| is_readable),
+        visibility,
+        edited_at: row.get::<Option<i64>>(6)?.map(Stamp::stored),
+        reply_to: if is_readable { quote(row)? } else { None },
+        picture: picture(row, 7)?.filter(|_| is_readable),
+        reactions: Vec::new(),
+    })
+}
+
+fn quote(row: Row<'_>) -> Result<Option<Quote>, Failure> {
+    let Some(id) = event_id(row, 8)? else { return Ok(None) };
+    let is_shown = visibility(row.get(11)?)? == Visibility::Shown;
+    let nickname = row.get::<Option<String>>(12)?.unwrap_or_default();
+    Ok(Some(Quote { id, nickname, body: body(row, 10)?.filter(|_| is_shown) }))
+}
+
+fn reactions(
+    tx: &mut dyn Tx,
+    channel: ChannelRow,
+    id: EventId,
+    reader: PersonId,
+) -> Result<Vec<ReactionCount>, Failure> {
+    let [channel, origin, seq] = name(channel, id);
+    let values = values![reader.number(), channel, origin, seq];
+    let mut reactions = tx.all(&REACTIONS, values, |row| {
+        Ok(ReactionCount {
+            reaction: Reaction::parse(&row.get::<String>(0)?)?,
+            count: row.get(1)?,
+            is_mine: row.get(2)?,
+        })
+    })?;
+    reactions.sort_unstable_by_key(|reaction| reaction.reaction);
+    Ok(reactions)
+}

@@ -1,0 +1,77 @@
+//! The words of messages, in an index of FTS5.
+
+use lodge_domain::board::{Body, Word};
+use lodge_sql::{
+    Failure, Statement, Tx, Value,
+    board::{ChannelRow, WordIndex},
+};
+
+/// The index `board_search`. The row of a message is its row there, and its channel is a word of its own.
+pub(crate) struct Fts5;
+
+pub(crate) static ADD: Statement =
+    text("INSERT INTO board_search (rowid, channel, body) VALUES (?, ?, ?)");
+/// The index does not know what a row was added with, and would be wrong from then on if it were told another text.
+pub(crate) static REMOVE: Statement = text(
+    "INSERT INTO board_search (board_search, rowid, channel, body) VALUES ('delete', ?, ?, ?)",
+);
+pub(crate) static FIND: Statement =
+    text("SELECT rowid FROM board_search WHERE board_search MATCH ? ORDER BY rowid DESC LIMIT ?");
+
+const fn text(sql: &'static str) -> Statement {
+    Statement { sqlite: sql, mariadb: "" }
+}
+
+impl WordIndex for Fts5 {
+    fn add(
+        &self,
+        tx: &mut dyn Tx,
+        row: i64,
+        channel: ChannelRow,
+        body: &Body,
+    ) -> Result<(), Failure> {
+        tx.execute(&ADD, &columns(row, &word_of(channel), body)).map(drop)
+    }
+
+    fn remove(
+        &self,
+        tx: &mut dyn Tx,
+        row: i64,
+        channel: ChannelRow,
+        body: &Body,
+    ) -> Result<(), Failure> {
+        tx.execute(&REMOVE, &columns(row, &word_of(channel), body)).map(drop)
+    }
+
+    fn find(
+        &self,
+        tx: &mut dyn Tx,
+        channel: Option<ChannelRow>,
+        words: &[Word],
+        limit: usize,
+    ) -> Result<Vec<i64>, Failure> {
+        let matching = matching(channel, words);
+        tx.all(&FIND, &[Value::from(&matching), Value::from(limit)], |row| row.get(0))
+    }
+}
+
+fn columns<'v>(row: i64, channel: &'v str, body: &'v Body) -> [Value<'v>; 3] {
+    [Value::Int(row), Value::Text(channel), Value::Text(body.as_str())]
+}
+
+/// The question in the language of FTS5, in which only `"` is special within a string.
+fn matching(channel: Option<ChannelRow>, words: &[Word]) -> String {
+    let word = |word: &Word| {
+        let begins = if word.is_beginning { "*" } else { "" };
+        format!("\"{}\"{begins}", word.text.replace('"', "\"\""))
+    };
+    let words = words.iter().map(word).collect::<Vec<_>>().join(" AND ");
+    match channel {
+        Some(channel) => format!("channel : {} AND body : ({words})", word_of(channel)),
+        None => format!("body : ({words})"),
+    }
+}
+
+fn word_of(channel: ChannelRow) -> String {
+    format!("c{}", channel.number())
+}
