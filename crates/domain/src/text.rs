@@ -36,7 +36,7 @@ macro_rules! parsed_text {
     )+};
 }
 
-/// Shows a [`parsed_text!`] as the text that it is.
+/// Shows a type that holds a text as the text that it is.
 macro_rules! display_text {
     ($name:ident) => {
         impl std::fmt::Display for $name {

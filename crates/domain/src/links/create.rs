@@ -43,14 +43,13 @@ pub struct NewLink {
 impl NewLink {
     /// A link to `target` with nothing else asked for.
     pub fn to(target: Target) -> Self {
-        let (short, expires_at, click_limit, password) = (None, None, None, None);
         Self {
             target,
-            short,
+            short: None,
             redirect: RedirectCode::default(),
-            expires_at,
-            click_limit,
-            password,
+            expires_at: None,
+            click_limit: None,
+            password: None,
             tags: Tags::default(),
         }
     }

@@ -1,13 +1,11 @@
 //! The target: where a link leads, as the `Location` header will say it.
 
-use std::fmt;
-
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::short::Short;
-use crate::{Error, Result};
+use crate::{Error, Result, text::display_text};
 
 /// The longest target, in bytes, as given and as normalised.
 pub const BYTES_MAX: usize = 8 * 1024;
@@ -17,6 +15,7 @@ pub const BYTES_MAX: usize = 8 * 1024;
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Target(Box<str>);
+display_text!(Target);
 
 /// A host and port that this server answers on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,18 +134,6 @@ fn with_scheme(text: &str) -> String {
         .split_once(':')
         .is_some_and(|(_, rest)| rest.is_empty() || !rest.bytes().all(|b| b.is_ascii_digit()));
     if has_scheme && !head.starts_with('[') { text.to_owned() } else { format!("https://{text}") }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&*self.0, f)
-    }
 }
 
 #[cfg(test)]

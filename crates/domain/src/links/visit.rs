@@ -134,35 +134,21 @@ mod tests {
 
     #[test]
     fn devices_are_told_apart() {
-        assert_eq!(
-            device(
-                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36"
+        use Device::{Bot, Desktop, Mobile, Other, Tablet};
+        for (known, rest) in [
+            (
+                Desktop,
+                "(Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36",
             ),
-            Device::Desktop
-        );
-        assert_eq!(
-            device(
-                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148 Safari/604.1"
-            ),
-            Device::Mobile
-        );
-        assert_eq!(
-            device("Mozilla/5.0 (Linux; Android 14; Pixel 8) Chrome/130.0 Mobile Safari/537.36"),
-            Device::Mobile
-        );
-        assert_eq!(
-            device("Mozilla/5.0 (Linux; Android 14; SM-X910) Chrome/130.0 Safari/537.36"),
-            Device::Tablet
-        );
-        assert_eq!(
-            device("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"),
-            Device::Bot
-        );
-        assert_eq!(
-            device("Mozilla/5.0 (Linux; Android 6.0.1) Mobile (compatible; Googlebot/2.1)"),
-            Device::Bot
-        );
-        assert_eq!(device("curl/8.5.0"), Device::Other);
+            (Mobile, "(iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148 Safari/604.1"),
+            (Mobile, "(Linux; Android 14; Pixel 8) Chrome/130.0 Mobile Safari/537.36"),
+            (Tablet, "(Linux; Android 14; SM-X910) Chrome/130.0 Safari/537.36"),
+            (Bot, "(compatible; Googlebot/2.1; +http://www.google.com/bot.html)"),
+            (Bot, "(Linux; Android 6.0.1) Mobile (compatible; Googlebot/2.1)"),
+        ] {
+            assert_eq!(device(&format!("Mozilla/5.0 {rest}")), known, "{rest}");
+        }
+        assert_eq!(device("curl/8.5.0"), Other);
         assert_eq!(Visit::default().device(), Device::Other);
     }
 

@@ -185,13 +185,11 @@ mod tests {
     #[test]
     fn a_gate_of_a_resort_sends_rides_of_that_resort_alone_and_nobody_sends_voids() {
         let gate = |resort: Option<u16>| {
-            let (id, at) = (GateId(7), Timestamp::UNIX_EPOCH);
-            let resort = resort.map(ResortId);
             Sender::Gate(Gate {
-                id,
+                id: GateId(7),
                 name: "gate".to_owned(),
-                resort,
-                created_at: at,
+                resort: resort.map(ResortId),
+                created_at: Timestamp::UNIX_EPOCH,
                 revoked_at: None,
             })
         };
