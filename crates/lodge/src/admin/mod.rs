@@ -26,6 +26,9 @@ const SOCKET: &str = "lodge.sock";
 /// How long a server may take over a command; a backup of a large folder is the longest.
 const ANSWER_TIMEOUT: Duration = Duration::from_hours(1);
 
+/// What is said when an outcome is not of the command that was carried out.
+pub(crate) const OTHER_ANSWER: &str = "the server answered something else; is it another version?";
+
 /// Carries out commands on a data folder.
 pub(crate) enum Administrator {
     /// A server runs.
@@ -73,6 +76,11 @@ impl Administrator {
                 answer.map_err(|error| anyhow!(error))
             }
         }
+    }
+
+    /// Carries out one command; what its outcome holds.
+    pub(crate) fn ask<T: TryFrom<Outcome>>(&mut self, command: Command) -> Result<T> {
+        self.carry_out(command)?.try_into().map_err(|_| anyhow!(OTHER_ANSWER))
     }
 
     /// Closes the folder, if it was opened here.

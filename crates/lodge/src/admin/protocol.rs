@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use clap::Subcommand;
+use derive_more::TryInto;
 use lodge_domain::{
     accounts::{Account, AccountQuery, ImportAccount, Role, ToldEvent, Username},
     board::{Hook, HookId, HookUrl, Slug},
@@ -58,16 +60,22 @@ pub(crate) enum HookCommand {
     Remove { id: HookId },
 }
 
-/// What an administrator may ask for about bots of the board.
-#[derive(Debug, Serialize, Deserialize)]
+/// What an administrator may ask for about bots of the board: also `lodge admin bot`.
+#[derive(Debug, Serialize, Deserialize, Subcommand)]
 #[serde(tag = "bot", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum BotCommand {
-    /// Make a bot.
-    Create { name: String },
+    /// Make a bot and print its key, the only time that it can be had.
+    Create {
+        /// What it is called on the board.
+        name: String,
+    },
     /// List the bots.
     List,
-    /// End a bot's key.
-    Revoke { name: String },
+    /// End a bot's key at once. What it wrote stays.
+    Revoke {
+        /// What it is called.
+        name: String,
+    },
 }
 
 /// What an administrator may ask for about rides.
@@ -124,8 +132,8 @@ pub(crate) enum UserCommand {
     Reset { username: Username },
 }
 
-/// What came of a command.
-#[derive(Debug, Serialize, Deserialize)]
+/// What came of a command. Each variant becomes what it holds: several fields are a tuple.
+#[derive(Debug, Serialize, Deserialize, TryInto)]
 #[serde(tag = "outcome", content = "value", rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// The size of the backup.

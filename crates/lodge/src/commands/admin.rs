@@ -1,6 +1,5 @@
 //! `lodge admin`.
 
-mod answers;
 mod hooks;
 mod rides;
 mod user;
@@ -16,19 +15,19 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use lodge_domain::{
-    keys::KeyId,
+    keys::ApiKey,
     links::{
         Owner,
-        transfer::{self, Format, Import, Imported, RowProblem, Rows},
+        transfer::{self, ExportRow, Format, Import, Imported, RowProblem, Rows},
     },
+    secret::Hidden,
 };
 use uuid::Uuid;
 
-use self::answers::{OTHER_ANSWER, PROBLEMS_SHOWN};
 use super::progress::progress_bar;
 use crate::{
-    admin::{Administrator, BotCommand, Command, Outcome},
-    commands::out::{complain, say},
+    admin::{Administrator, BotCommand, Command},
+    commands::out::{PROBLEMS_SHOWN, complain, say},
     config::{options::ConfigOptions, sources},
 };
 
@@ -68,7 +67,7 @@ enum AdminCommand {
     Gate(rides::GateCommand),
     /// Make, list and revoke bots, which write to the board with a key of their own.
     #[command(subcommand)]
-    Bot(BotOptions),
+    Bot(BotCommand),
     /// Add, list and remove hooks, which are told what happens in channels of the board.
     #[command(subcommand)]
     Hook(hooks::HookOptions),
@@ -109,22 +108,6 @@ enum KeyCommand {
     /// List the keys.
     List,
     /// End a key at once. Its links stay.
-    Revoke {
-        /// What it is called.
-        name: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-enum BotOptions {
-    /// Make a bot and print its key, the only time that it can be had.
-    Create {
-        /// What it is called on the board.
-        name: String,
-    },
-    /// List the bots.
-    List,
-    /// End a bot's key at once. What it wrote stays.
     Revoke {
         /// What it is called.
         name: String,
@@ -177,8 +160,8 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
     match command {
         AdminCommand::Backup { file } => {
             let to = std::path::absolute(&file)?;
-            let outcome = administrator.carry_out(Command::Backup { to })?;
-            let Outcome::BackedUp { bytes, left_out } = outcome else { bail!(OTHER_ANSWER) };
+            let (bytes, left_out): (u64, Vec<String>) =
+                administrator.ask(Command::Backup { to })?;
             say!("backed up {bytes} bytes to {}", file.display());
             for engine in left_out {
                 say!("the data in {engine} are not in this file; back them up by its own means");
@@ -209,28 +192,22 @@ fn key(administrator: &mut Administrator, command: KeyCommand) -> Result<()> {
     }
 }
 
-fn bot(administrator: &mut Administrator, command: BotOptions) -> Result<()> {
+fn bot(administrator: &mut Administrator, command: BotCommand) -> Result<()> {
     match command {
-        BotOptions::Create { name } => {
-            create(administrator, Command::Bot(BotCommand::Create { name }))
-        }
-        BotOptions::List => list(administrator, Command::Bot(BotCommand::List)),
-        BotOptions::Revoke { name } => {
-            revoke(administrator, Command::Bot(BotCommand::Revoke { name }))
-        }
+        BotCommand::Create { .. } => create(administrator, Command::Bot(command)),
+        BotCommand::List => list(administrator, Command::Bot(command)),
+        BotCommand::Revoke { .. } => revoke(administrator, Command::Bot(command)),
     }
 }
 
 fn create(administrator: &mut Administrator, command: Command) -> Result<()> {
-    let Outcome::KeyCreated { token, .. } = administrator.carry_out(command)? else {
-        bail!(OTHER_ANSWER)
-    };
+    let (_, token): (ApiKey, Hidden) = administrator.ask(command)?;
     say!("{}", token.reveal());
     Ok(())
 }
 
 fn list(administrator: &mut Administrator, command: Command) -> Result<()> {
-    let Outcome::Keys(keys) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
+    let keys: Vec<ApiKey> = administrator.ask(command)?;
     for key in keys {
         let state = key.revoked_at.map_or_else(|| "live".to_owned(), |at| format!("revoked {at}"));
         say!("{}\t{}\t{state}", key.name, key.created_at);
@@ -239,7 +216,7 @@ fn list(administrator: &mut Administrator, command: Command) -> Result<()> {
 }
 
 fn revoke(administrator: &mut Administrator, command: Command) -> Result<()> {
-    let Outcome::KeyRevoked(key) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
+    let key: ApiKey = administrator.ask(command)?;
     say!("{} opens nothing any more", key.name);
     Ok(())
 }
@@ -268,11 +245,8 @@ fn import(
         if page.is_empty() {
             break;
         }
-        let Outcome::Imported(imported) =
-            administrator.carry_out(Command::Import(Import { rows: page, owner }))?
-        else {
-            bail!(OTHER_ANSWER)
-        };
+        let imported: Imported =
+            administrator.ask(Command::Import(Import { rows: page, owner }))?;
         sum.created += imported.created;
         sum.already += imported.already;
         sum.problems.extend(imported.problems);
@@ -312,12 +286,14 @@ fn report(sum: &mut Imported) {
 }
 
 fn owner(administrator: &mut Administrator, name: &str) -> Result<Owner> {
-    let Outcome::Keys(keys) = administrator.carry_out(Command::ListKeys)? else {
-        bail!(OTHER_ANSWER)
-    };
+    let keys: Vec<ApiKey> = administrator.ask(Command::ListKeys)?;
     let key = keys.into_iter().find(|key| key.name == name && key.revoked_at.is_none());
-    let KeyId(id) = key.with_context(|| format!("there is no live API key called {name}; make one with: lodge admin key create {name}"))?.id;
-    Ok(Owner::Key(KeyId(id)))
+    let key = key.with_context(|| {
+        format!(
+            "there is no live API key called {name}; make one with: lodge admin key create {name}"
+        )
+    })?;
+    Ok(Owner::Key(key.id))
 }
 
 /// Written beside its place, under a name that nothing else has, and put there when it is whole.
@@ -360,11 +336,7 @@ fn write_links(administrator: &mut Administrator, to: File) -> Result<u64> {
     let progress = progress_bar(0, "{spinner} {pos} links")?;
     let mut after = None;
     loop {
-        let Outcome::Exported(rows) =
-            administrator.carry_out(Command::Export { after: after.take() })?
-        else {
-            bail!(OTHER_ANSWER)
-        };
+        let rows: Vec<ExportRow> = administrator.ask(Command::Export { after: after.take() })?;
         for row in &rows {
             writer.serialize(row)?;
         }

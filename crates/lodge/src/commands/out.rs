@@ -7,6 +7,9 @@ use std::{
     process,
 };
 
+/// Problems with lines of a file that are printed; the others are counted.
+pub(super) const PROBLEMS_SHOWN: usize = 20;
+
 /// The exit code then, as a shell gives it for those that the system ends in that case.
 const READER_GONE: i32 = 141;
 

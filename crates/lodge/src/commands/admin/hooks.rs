@@ -1,12 +1,14 @@
 //! `lodge admin hook`.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Subcommand;
-use lodge_domain::board::{Hook, HookId, HookStanding, HookUrl, Slug};
+use lodge_domain::{
+    board::{Hook, HookId, HookStanding, HookUrl, Slug},
+    secret::Hidden,
+};
 
-use super::answers::OTHER_ANSWER;
 use crate::{
-    admin::{Administrator, Command, HookCommand, Outcome},
+    admin::{Administrator, Command, HookCommand},
     commands::out::say,
 };
 
@@ -35,27 +37,19 @@ pub(super) fn carry_out(administrator: &mut Administrator, command: HookOptions)
     match command {
         HookOptions::Add { channel, url } => {
             let (channel, url) = (Slug::parse(&channel)?, HookUrl::parse(&url)?);
-            let command = Command::Hook(HookCommand::Add { channel, url });
-            let Outcome::HookAdded { secret, .. } = administrator.carry_out(command)? else {
-                bail!(OTHER_ANSWER)
-            };
+            let (_, secret): (Hook, Hidden) =
+                administrator.ask(Command::Hook(HookCommand::Add { channel, url }))?;
             say!("{}", secret.reveal());
         }
         HookOptions::List => {
-            let command = Command::Hook(HookCommand::List);
-            let Outcome::Hooks(hooks) = administrator.carry_out(command)? else {
-                bail!(OTHER_ANSWER)
-            };
+            let hooks: Vec<Hook> = administrator.ask(Command::Hook(HookCommand::List))?;
             for hook in hooks {
                 let Hook { id: HookId(id), channel, url, cursor, standing, .. } = hook;
                 say!("{id}\t{channel}\t{url}\t{cursor}\t{}", told(&standing));
             }
         }
         HookOptions::Remove { id } => {
-            let command = Command::Hook(HookCommand::Remove { id: HookId(id) });
-            let Outcome::HookRemoved = administrator.carry_out(command)? else {
-                bail!(OTHER_ANSWER)
-            };
+            let () = administrator.ask(Command::Hook(HookCommand::Remove { id: HookId(id) }))?;
             say!("hook {id} is told nothing any more");
         }
     }

@@ -4,13 +4,13 @@ use std::{collections::HashMap, io::Write, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use lodge_domain::rides::{
-    Day, Gate, GateId, Rebuilt, ResortDay, ResortId, Ride, Season, SkierId, StoredRide,
+use lodge_domain::{
+    rides::{Day, Gate, GateId, Rebuilt, ResortDay, ResortId, Ride, Season, SkierId, StoredRide},
+    secret::Hidden,
 };
 
-use super::answers::OTHER_ANSWER;
 use crate::{
-    admin::{Administrator, Command, EVENTS_MAX, Outcome, RidesCommand},
+    admin::{Administrator, Command, EVENTS_MAX, OTHER_ANSWER, Outcome, RidesCommand},
     commands::out::{Out, say},
 };
 
@@ -104,12 +104,8 @@ pub(super) fn rebuild(
     command: &RebuildCommand,
 ) -> Result<ExitCode> {
     let RebuildCommand::Rides = command;
-    let command = Command::Rides(RidesCommand::Rebuild);
-    let Outcome::RidesRebuilt(Rebuilt { events, differences }) =
-        administrator.carry_out(command)?
-    else {
-        bail!(OTHER_ANSWER)
-    };
+    let Rebuilt { events, differences } =
+        administrator.ask(Command::Rides(RidesCommand::Rebuild))?;
     say!("{events} rides and voids were read");
     if differences.is_empty() {
         say!("nothing differed");
@@ -151,11 +147,7 @@ pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> R
         RideCommand::Void { event, gate } => (event.parse()?, gate),
     };
     let command = Command::Rides(RidesCommand::VoidRide { event, gate });
-    let Outcome::RideVoided(Ride { on, skier, minute, lift, vertical }) =
-        administrator.carry_out(command)?
-    else {
-        bail!(OTHER_ANSWER)
-    };
+    let Ride { on, skier, minute, lift, vertical } = administrator.ask(command)?;
     let ResortDay { season, resort, day } = on;
     say!(
         "took back the ride of skier {skier} at resort {resort} in season {season} on day {day}, minute {minute}, by lift {lift}, {vertical} up"
@@ -164,10 +156,7 @@ pub(super) fn ride(administrator: &mut Administrator, command: RideCommand) -> R
 }
 
 fn find(administrator: &mut Administrator, options: &FindOptions) -> Result<()> {
-    let Outcome::Gates(gates) = administrator.carry_out(Command::Rides(RidesCommand::ListGates))?
-    else {
-        bail!(OTHER_ANSWER)
-    };
+    let gates: Vec<Gate> = administrator.ask(Command::Rides(RidesCommand::ListGates))?;
     let names: HashMap<GateId, String> =
         gates.into_iter().map(|gate| (gate.id, gate.name)).collect();
     let (season, resort) = (Season(options.season), ResortId(options.resort));
@@ -176,9 +165,7 @@ fn find(administrator: &mut Administrator, options: &FindOptions) -> Result<()> 
     let (mut after, mut out) = (None, Out::lock());
     loop {
         let command = Command::Rides(RidesCommand::FindEvents { on, skier, after });
-        let Outcome::RideEvents(events) = administrator.carry_out(command)? else {
-            bail!(OTHER_ANSWER)
-        };
+        let events: Vec<StoredRide> = administrator.ask(command)?;
         for StoredRide { gate, id, ride, voids, at, .. } in &events {
             let gate = names.get(gate).map_or("-", String::as_str);
             let Ride { skier, minute, lift, vertical, .. } = ride;
@@ -207,9 +194,7 @@ pub(super) fn pass(administrator: &mut Administrator, options: &PassOptions) -> 
         } else {
             RidesCommand::PassCodes { first, last }
         };
-        let Outcome::PassCodes(codes) = administrator.carry_out(Command::Rides(command))? else {
-            bail!(OTHER_ANSWER)
-        };
+        let codes: Vec<(SkierId, Hidden)> = administrator.ask(Command::Rides(command))?;
         let Some((SkierId(told), _)) = codes.last() else { bail!(OTHER_ANSWER) };
         first = u64::from(*told) + 1;
         for (SkierId(skier), code) in &codes {

@@ -10,15 +10,15 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use lodge_domain::{
-    accounts::{Account, AccountQuery, Actor, ImportAccount, Role, Username},
+    accounts::{Account, AccountQuery, Actor, ImportAccount, Role, ToldEvent, Username},
     passwords::Password,
+    secret::Hidden,
 };
 
-use super::answers::{OTHER_ANSWER, PROBLEMS_SHOWN};
 use crate::{
-    admin::{Administrator, Command, Outcome, UserCommand},
+    admin::{Administrator, Command, UserCommand},
     commands::{
-        out::{complain, say},
+        out::{PROBLEMS_SHOWN, complain, say},
         progress::progress_bar,
     },
 };
@@ -143,10 +143,7 @@ pub(super) fn carry_out(
 
 /// The account as it is after a command that changes one.
 fn changed(administrator: &mut Administrator, command: UserCommand) -> Result<Account> {
-    match administrator.carry_out(Command::User(command))? {
-        Outcome::User(account) => Ok(account),
-        _ => bail!(OTHER_ANSWER),
-    }
+    administrator.ask(Command::User(command))
 }
 
 /// A password from the terminal, where it is not shown, or the first line of standard input.
@@ -162,19 +159,14 @@ fn password() -> Result<Password> {
 }
 
 fn reset(administrator: &mut Administrator, username: Username) -> Result<()> {
-    let command = Command::User(UserCommand::Reset { username });
-    let Outcome::ResetIssued { code } = administrator.carry_out(command)? else {
-        bail!(OTHER_ANSWER)
-    };
+    let code: Hidden = administrator.ask(Command::User(UserCommand::Reset { username }))?;
     say!("{}", code.reveal());
     Ok(())
 }
 
 fn events(administrator: &mut Administrator, username: Username) -> Result<()> {
-    let command = Command::User(UserCommand::Events { username });
-    let Outcome::UserEvents(events) = administrator.carry_out(command)? else {
-        bail!(OTHER_ANSWER)
-    };
+    let events: Vec<ToldEvent> =
+        administrator.ask(Command::User(UserCommand::Events { username }))?;
     for told in events {
         let by = match (told.event.by, told.staff) {
             (Actor::Owner, _) => "its owner".to_owned(),
@@ -191,8 +183,7 @@ fn list(administrator: &mut Administrator, prefix: &str) -> Result<()> {
     let mut after = None;
     loop {
         let query = AccountQuery { prefix: Username::prefix(prefix), after, limit: PAGE };
-        let command = Command::User(UserCommand::List(query));
-        let Outcome::Users(page) = administrator.carry_out(command)? else { bail!(OTHER_ANSWER) };
+        let page: Vec<Account> = administrator.ask(Command::User(UserCommand::List(query)))?;
         for account in &page {
             let state = account.banned_at.map_or_else(String::new, |at| format!("banned {at}"));
             say!(
@@ -241,10 +232,8 @@ fn import(administrator: &mut Administrator, file: &Path) -> Result<ExitCode> {
                 Err(error) => sum.add(number(error.position()), Err(error.to_string())),
             }
         }
-        let command = Command::User(UserCommand::Import { lines });
-        let Outcome::UsersImported(told) = administrator.carry_out(command)? else {
-            bail!(OTHER_ANSWER)
-        };
+        let told: Vec<Result<bool, String>> =
+            administrator.ask(Command::User(UserCommand::Import { lines }))?;
         for (number, outcome) in numbers.into_iter().zip(told) {
             sum.add(number, outcome);
         }
