@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use lodge_domain::links::Mode;
 use serde::{Deserialize, Serialize};
 
@@ -84,9 +84,7 @@ fn check_cassandra(config: &CassandraConfig) -> Result<()> {
     if !(1..=48).contains(&config.keyspace.len()) || !is_word(&config.keyspace) {
         bail!("cassandra.keyspace must be 1 to 48 letters, digits and underscores");
     }
-    if config.copies == 0 {
-        bail!("cassandra.copies must be at least 1");
-    }
+    ensure!(config.copies > 0, "cassandra.copies must be at least 1");
     if config.username.is_empty() != config.password_file.as_os_str().is_empty() {
         bail!("cassandra.username and cassandra.password_file are of use only together");
     }
@@ -100,9 +98,7 @@ fn check_redis(config: &RedisConfig) -> Result<()> {
     if config.is_used() && config.masters.is_empty() {
         bail!("redis.masters must name at least one master, as the sentinels call it");
     }
-    if config.deadline_ms == 0 {
-        bail!("redis.deadline_ms must be at least 1");
-    }
+    ensure!(config.deadline_ms > 0, "redis.deadline_ms must be at least 1");
     if !config.tls && !config.ca_file.as_os_str().is_empty() {
         bail!("redis.ca_file is of no use without redis.tls = true");
     }
@@ -113,24 +109,18 @@ fn check_writes(config: &Config) -> Result<()> {
     if config.links.writes == Writes::Through {
         return Ok(());
     }
-    if config.links.mode != Mode::Replace {
-        bail!(
-            "links.writes = \"behind\" needs links.mode = \"replace\": who came first is decided in the store"
-        );
-    }
+    ensure!(
+        config.links.mode == Mode::Replace,
+        "links.writes = \"behind\" needs links.mode = \"replace\": who came first is decided in the store"
+    );
     if !config.redis.is_used() || config.rabbitmq.nodes.is_empty() {
         bail!("links.writes = \"behind\" needs redis.sentinels and rabbitmq.nodes");
     }
-    if config.rabbitmq.copies == 0 {
-        bail!("rabbitmq.copies must be at least 1");
-    }
-    if config.rabbitmq.queue_max == 0 {
-        bail!("rabbitmq.queue_max must be at least 1");
-    }
-    if config.rabbitmq.store_at_once == 0 {
-        bail!("rabbitmq.store_at_once must be at least 1");
-    }
-    if !config.rabbitmq.tls && !config.rabbitmq.ca_file.as_os_str().is_empty() {
+    let rabbitmq = &config.rabbitmq;
+    ensure!(rabbitmq.copies > 0, "rabbitmq.copies must be at least 1");
+    ensure!(rabbitmq.queue_max > 0, "rabbitmq.queue_max must be at least 1");
+    ensure!(rabbitmq.store_at_once > 0, "rabbitmq.store_at_once must be at least 1");
+    if !rabbitmq.tls && !rabbitmq.ca_file.as_os_str().is_empty() {
         bail!("rabbitmq.ca_file is of no use without rabbitmq.tls = true");
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, path::PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use lodge_domain::accounts::ProviderName;
 use lodge_outbound::{is_on_this_machine, may_be_asked, may_be_asked_of};
 use serde::{Deserialize, Serialize};
@@ -77,9 +77,7 @@ pub(super) fn check(config: &Config) -> Result<()> {
         if !names.insert(&provider.name) {
             bail!("{key}.name: {:?} is the name of another provider", provider.name);
         }
-        if !issuers.insert(&provider.issuer) {
-            bail!("{key}.issuer: another provider has the same");
-        }
+        ensure!(issuers.insert(&provider.issuer), "{key}.issuer: another provider has the same");
     }
     let is_elsewhere = |provider: &ProviderConfig| !is_on_this_machine(&provider.issuer);
     let sends_away = config.roles.contains(&Role::Web) && providers.iter().any(is_elsewhere);
@@ -99,9 +97,10 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
     if !may_be_asked(&provider.issuer) {
         bail!("{key}.issuer must be a URL of https, such as \"https://id.example.org\"");
     }
-    if provider.client_id.is_empty() {
-        bail!("{key}.client_id must be what the provider knows us by");
-    }
+    ensure!(
+        !provider.client_id.is_empty(),
+        "{key}.client_id must be what the provider knows us by"
+    );
     if provider.scopes.iter().any(|scope| scope.is_empty() || scope.contains(char::is_whitespace)) {
         bail!("{key}.scopes must be words");
     }
@@ -117,9 +116,7 @@ fn check_one(key: &str, provider: &ProviderConfig) -> Result<()> {
             bail!("{key}.{name} must be a URL of https");
         }
     }
-    if provider.subject_field.is_empty() {
-        bail!("{key}.subject_field must name a field");
-    }
+    ensure!(!provider.subject_field.is_empty(), "{key}.subject_field must name a field");
     Ok(())
 }
 

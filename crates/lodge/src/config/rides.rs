@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::stores::AppStore;
@@ -81,9 +81,7 @@ pub(super) fn check(rides: &RidesConfig) -> Result<()> {
     {
         bail!("rides.{key} must be from 1 to {most}");
     }
-    if rides.unwritten_max == 0 {
-        bail!("rides.unwritten_max must be at least 1");
-    }
+    ensure!(rides.unwritten_max > 0, "rides.unwritten_max must be at least 1");
     check_resorts(&rides.resorts)?;
     let lifts = rides.resorts.iter().map(|resort| match resort.lifts.len() {
         0 => usize::from(rides.lifts_max),
@@ -121,12 +119,8 @@ fn check_resorts(resorts: &[ResortConfig]) -> Result<()> {
 }
 
 fn check_id(key: &str, id: u16, others: &mut HashSet<u16>) -> Result<()> {
-    if id == 0 {
-        bail!("{key}.id must be at least 1");
-    }
-    if !others.insert(id) {
-        bail!("{key}.id: {id} is the id of another one");
-    }
+    ensure!(id > 0, "{key}.id must be at least 1");
+    ensure!(others.insert(id), "{key}.id: {id} is the id of another one");
     Ok(())
 }
 

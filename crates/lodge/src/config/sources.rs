@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsString, fs, path::Path};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use lodge_domain::links::Origin;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
@@ -231,9 +231,7 @@ fn check(config: &Config) -> Result<()> {
     if let Some((key, _)) = positive.iter().find(|(_, value)| *value == 0) {
         bail!("{key} must be at least 1");
     }
-    if config.data.as_os_str().is_empty() {
-        bail!("data must name a folder");
-    }
+    ensure!(!config.data.as_os_str().is_empty(), "data must name a folder");
     if config.http.listen == config.ops.listen && config.http.listen.port() != 0 {
         bail!("http.listen and ops.listen must be two addresses");
     }
@@ -241,12 +239,8 @@ fn check(config: &Config) -> Result<()> {
     accounts::check(config)?;
     rides::check(&config.rides)?;
     EnvFilter::try_new(&config.log.filter).context("log.filter cannot be read")?;
-    if config.apps.is_empty() {
-        bail!("apps must name at least one app");
-    }
-    if config.roles.is_empty() {
-        bail!("roles must name at least one role");
-    }
+    ensure!(!config.apps.is_empty(), "apps must name at least one app");
+    ensure!(!config.roles.is_empty(), "roles must name at least one role");
     Ok(())
 }
 
@@ -261,6 +255,11 @@ mod tests {
             &ConfigOptions::default(),
             variables.iter().map(|(name, text)| (OsString::from(*name), OsString::from(*text))),
         )
+    }
+
+    /// What is said of a configuration that is refused.
+    fn refused(variables: &[(&str, &str)]) -> String {
+        format!("{:#}", with(variables).unwrap_err())
     }
 
     #[test]
@@ -295,8 +294,8 @@ mod tests {
     #[test]
     fn a_worker_needs_nobody_who_keeps_accounts() {
         assert!(with(&[("LODGE_ROLES", "worker")]).is_ok());
-        let error = with(&[("LODGE_ROLES", "web,worker")]).unwrap_err();
-        assert!(format!("{error:#}").contains("accounts.servers"), "{error:#}");
+        let error = refused(&[("LODGE_ROLES", "web,worker")]);
+        assert!(error.contains("accounts.servers"), "{error}");
     }
 
     #[test]
@@ -324,7 +323,7 @@ mod tests {
             ("LODGE_RIDES_SEASONS", "[2024]", "rides.seasons"),
             ("LODGE_RIDES_DAYS_MAX", "70000", "rides.days_max"),
         ] {
-            let error = format!("{:#}", with(&[(variable, value)]).unwrap_err());
+            let error = refused(&[(variable, value)]);
             assert!(error.contains(key), "{value}: {error}");
         }
     }
@@ -338,7 +337,7 @@ mod tests {
             assert_eq!(config.rides.seasons, [2024, 2025], "{seasons}");
         }
         for seasons in ["2024,x", "2024,", ""] {
-            let error = format!("{:#}", with(&[("LODGE_RIDES_SEASONS", seasons)]).unwrap_err());
+            let error = refused(&[("LODGE_RIDES_SEASONS", seasons)]);
             assert!(error.contains("LODGE_RIDES_SEASONS must be whole numbers"), "{error}");
         }
         let config = with(&[
@@ -356,8 +355,8 @@ mod tests {
         let config = config.unwrap();
         assert_eq!(config.accounts.servers, ["[::1]:7070", "[::1]:7071"]);
         assert_eq!(config.accounts.providers[0].scopes, ["profile"]);
-        let error = with(&[("LODGE_ACCOUNTS_PROVIDERS", r#"[{ isuer = "x" }]"#)]).unwrap_err();
-        assert!(format!("{error:#}").contains("issuer"), "{error:#}");
+        let error = refused(&[("LODGE_ACCOUNTS_PROVIDERS", r#"[{ isuer = "x" }]"#)]);
+        assert!(error.contains("issuer"), "{error}");
     }
 
     #[test]
@@ -365,7 +364,7 @@ mod tests {
         for (name, server) in
             [("LODGE_CASSANDRA_NODES", "a:9042"), ("LODGE_REDIS_SENTINELS", "a:26379")]
         {
-            let error = format!("{:#}", with(&[(name, server)]).unwrap_err());
+            let error = refused(&[(name, server)]);
             assert!(error.contains("links.store = \"cassandra\""), "{error}");
         }
     }
@@ -373,7 +372,7 @@ mod tests {
     #[test]
     fn beside_a_cluster_only_named_apps_are_kept_in_the_data_folder() {
         let cluster = [("LODGE_LINKS_STORE", "cassandra"), ("LODGE_CASSANDRA_NODES", "a:9042")];
-        let error = format!("{:#}", with(&cluster).unwrap_err());
+        let error = refused(&cluster);
         assert!(error.contains("apps must be named"), "{error}");
         let links = [&cluster[..], &[("LODGE_APPS", "links")]].concat();
         assert!(!with(&links).unwrap().keeps_in_folder());
@@ -407,14 +406,14 @@ mod tests {
 
     #[test]
     fn a_number_that_is_none_is_an_error_in_plain_words() {
-        let error = with(&[("LODGE_RABBITMQ_QUEUE_MAX", "many")]).unwrap_err();
-        assert!(format!("{error:#}").contains("must be a whole number"), "{error:#}");
+        let error = refused(&[("LODGE_RABBITMQ_QUEUE_MAX", "many")]);
+        assert!(error.contains("must be a whole number"), "{error}");
     }
 
     #[test]
     fn an_unknown_key_is_an_error_that_names_the_nearest() {
-        let error = with(&[("LODGE_HTTP_LISTN", "0.0.0.0:80")]).unwrap_err();
-        assert!(format!("{error:#}").contains("LODGE_HTTP_LISTEN"), "{error:#}");
+        let error = refused(&[("LODGE_HTTP_LISTN", "0.0.0.0:80")]);
+        assert!(error.contains("LODGE_HTTP_LISTEN"), "{error}");
         let table = "[links]\nmod = 'claim'".parse().unwrap();
         let known = keys_of(&Table::try_from(Config::default()).unwrap());
         let error = refuse_unknown(&table, &known).unwrap_err();
@@ -423,8 +422,8 @@ mod tests {
 
     #[test]
     fn a_bad_value_is_named() {
-        let error = with(&[("LODGE_LINKS_MODE", "clam")]).unwrap_err();
-        assert!(format!("{error:#}").contains("links.mode"), "{error:#}");
+        let error = refused(&[("LODGE_LINKS_MODE", "clam")]);
+        assert!(error.contains("links.mode"), "{error}");
     }
 
     #[test]
