@@ -1,6 +1,6 @@
 //! The scaled-out engines, one upon the other.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
@@ -24,6 +24,7 @@ use uuid::Uuid;
 
 use super::{
     engine::{Engine, Engines},
+    named_file,
     stores::{LinkPorts, cache_bytes, options},
 };
 use crate::config::{CassandraConfig, Config, RedisConfig, Role, Writes, stores::LinkStore};
@@ -251,25 +252,13 @@ fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
 /// What is trusted, where TLS is wanted: the certificates in a file, or where none is named those of the
 /// machine.
 fn tls(is_wanted: bool, key: &str, file: &Path) -> Result<Option<Tls>> {
-    if !is_wanted {
-        return Ok(None);
-    }
-    if file.as_os_str().is_empty() {
-        return Ok(Some(Tls::trusting(None)));
-    }
-    let pem = fs::read_to_string(file);
-    let pem = pem.with_context(|| format!("{key}: {} cannot be read", file.display()))?;
-    Ok(Some(Tls::trusting(Some(pem))))
+    is_wanted.then(|| Ok(Tls::trusting(named_file(key, file)?))).transpose()
 }
 
 /// What a file holds that is named by `key`, such as a password; a last line end is no part of it.
 /// Nothing where no file is named.
 fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let text = fs::read_to_string(file)
-        .with_context(|| format!("{key}: {} cannot be read", file.display()))?;
+    let Some(text) = named_file(key, file)? else { return Ok(None) };
     let secret = text.trim_end_matches(['\r', '\n']);
     if secret.is_empty() {
         bail!("{key}: {} is empty", file.display());

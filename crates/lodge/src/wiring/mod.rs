@@ -100,9 +100,7 @@ impl Services {
         };
         tokio::join!(self.cache.follow(), behind, accounts);
     }
-}
 
-impl Services {
     /// Pictures, where the public is answered for accounts.
     pub(crate) fn pictures(&self) -> Option<Pictures> {
         let accounts = self.accounts_client()?;
@@ -218,10 +216,7 @@ fn stack(
     }
     let kept = Duration::from_secs(config.accounts.session_cache_s);
     let cache = CachedAccounts::new(backend, Arc::clone(clock)).keeping(kept);
-    let cache = match lookups_max {
-        Some(most) => cache.asking_for(most),
-        None => cache,
-    };
+    let cache = if let Some(most) = lookups_max { cache.asking_for(most) } else { cache };
     Ok(Some(Arc::new(cache)))
 }
 
@@ -276,11 +271,7 @@ pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
 
 /// Reads the list of blocked hosts, if there is to be one.
 pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()> {
-    if file.as_os_str().is_empty() {
-        return Ok(());
-    }
-    let text = fs::read_to_string(file)
-        .with_context(|| format!("links.blocklist: {} cannot be read", file.display()))?;
+    let Some(text) = named_file("links.blocklist", file)? else { return Ok(()) };
     let listed = blocklist.replace(&text);
     tracing::info!(hosts = listed.hosts, file = %file.display(), "blocklist read");
     let unreadable = listed.unreadable;
@@ -288,6 +279,15 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
         tracing::warn!(file = %file.display(), "{unreadable} entries of the blocklist cannot be read");
     }
     Ok(())
+}
+
+/// The text of a file that the setting `key` names, if it names one.
+fn named_file(key: &str, file: &Path) -> Result<Option<String>> {
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(file);
+    text.with_context(|| format!("{key}: {} cannot be read", file.display())).map(Some)
 }
 
 /// How long shorts stay reserved.
