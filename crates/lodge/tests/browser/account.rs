@@ -96,9 +96,8 @@ async fn her_picture_is_shown_and_taken_away(scene: &Scene, scripts: Scripts) {
         let said = "return document.getElementById('picture').validationMessage";
         browser.until(said, "This file is larger than 5 MB. Choose a smaller one.").await;
     } else {
-        browser
-            .press_for("Use this picture", "The picture is larger than 5 MB; choose a smaller one.")
-            .await;
+        let said = "The picture is larger than 5 MB; choose a smaller one.";
+        browser.press_for("Use this picture", said).await;
     }
     scene.attach("picture.jpg", &files::with_gps()).await;
     if scripts == Scripts::On {
@@ -145,9 +144,8 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
         browser.sees("This name is taken.").await;
         browser.sees("The password is one of the passwords that are tried first.").await;
         browser.fill("username", "grace").await;
-        browser
-            .until("return String(document.getElementById('username-error').hidden)", "true")
-            .await;
+        let is_gone = "return String(document.getElementById('username-error').hidden)";
+        browser.until(is_gone, "true").await;
         browser.fill("username", "ADA").await;
     }
     browser.press_for("Make the account", "That did not work yet.").await;
@@ -169,13 +167,12 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     browser.sign_in("ada", PASSWORD).await;
     browser.sees("Made by").await;
     scene.open("/account").await;
-    browser.fill_in(&[("current", "a guess"), ("new", "another in the fog")]).await;
-    browser.press("Change the password").await;
-    assert_eq!(browser.text("#current-error").await, "This is not your current password.");
+    let wrong = [("current", "a guess"), ("new", "another in the fog")];
+    let said = browser.is_refused(&wrong, "Change the password", "current").await;
+    assert_eq!(said, "This is not your current password.");
     browser.fill("email", "nowhere@").await;
-    browser
-        .ask("document.querySelectorAll('form').forEach((form) => { form.noValidate = true; })")
-        .await;
+    let unchecked = "document.querySelectorAll('form').forEach((form) => form.noValidate = true)";
+    browser.ask(unchecked).await;
     browser.press("Save").await;
     browser.one("#email-error").await;
     scene.end().await;

@@ -16,9 +16,7 @@ async fn a_protected_link_lets_through_who_knows_its_password(scripts: Scripts) 
     scene.open("/secret").await;
     assert_eq!(browser.text("h1").await, "This link asks for a password");
     assert!(!browser.page().await.contains(&scene.target.url("")), "where it leads is not told");
-    browser.fill("password", "open barley").await;
-    browser.press("Continue").await;
-    let said = browser.text("#password-error").await;
+    let said = browser.is_refused(&[("password", "open barley")], "Continue", "password").await;
     assert!(said.contains("password"), "{said}");
     assert_eq!(browser.value("password").await, "", "a password is never sent back");
 

@@ -52,6 +52,9 @@ pub(crate) const SAID: &str = "
     return said.join() + '; ' + window.stays;
 ";
 
+/// Lets nothing that the page asks for get to the server.
+const NO_WAY_OUT: &str = "window.fetch = () => Promise.reject(new Error('no way out'))";
+
 /// Who wrote, and who is here.
 const NAMES: &str = "
     const names = (css) => [...document.querySelectorAll(css)].map((name) => name.textContent);
@@ -144,9 +147,8 @@ async fn a_picture_is_seen(kind: Kind) {
 async fn a_picture_is_sent_with_its_words_when_the_server_can_be_heard_again() {
     let (scene, other) = two_people(Scripts::On).await;
     let browser = &scene.browser;
-    browser
-        .ask("window.heard = window.fetch; window.fetch = () => Promise.reject(new Error('no way out'))")
-        .await;
+    browser.ask("window.heard = window.fetch").await;
+    browser.ask(NO_WAY_OUT).await;
     scene.attach("snow.jpg", &files::jpeg()).await;
     write(browser, "Look!").await;
     browser
@@ -263,7 +265,7 @@ pub(crate) const SORTED: &str = "
 async fn what_could_not_be_sent_is_sent_when_the_page_is_there_again(engine: Engine) {
     let (scene, other) = two_people(engine).await;
     let browser = &scene.browser;
-    browser.ask("window.fetch = () => Promise.reject(new Error('no way out'))").await;
+    browser.ask(NO_WAY_OUT).await;
     write(browser, "kept").await;
     browser.sees("Waiting to be sent").await;
     browser.reload().await;
@@ -325,20 +327,15 @@ async fn a_message_is_answered_signed_edited_and_deleted_where_it_stands() {
     open(&other).await;
     other.press("Answer").await;
     write(&other, "Where?").await;
-    browser
-        .until(
-            "return document.querySelector('#messages .quote')?.textContent ?? ''",
-            "ada Fresh **snow**",
-        )
-        .await;
+    let quote = "return document.querySelector('#messages .quote')?.textContent ?? ''";
+    browser.until(quote, "ada Fresh **snow**").await;
     assert!(!other.has("#box .answers").await, "the next is no answer");
 
     // One's own is changed as it was typed; a sign that comes meanwhile takes nothing away.
     open(browser).await;
     browser.press("Edit").await;
-    browser
-        .until("return document.querySelector('.change textarea')?.value ?? ''", "Fresh **snow**")
-        .await;
+    let typed = "return document.querySelector('.change textarea')?.value ?? ''";
+    browser.until(typed, "Fresh **snow**").await;
     other.ask("document.querySelector('#messages .signs button').click()").await;
     browser.until(STANDS, "Fresh snow; same page").await;
     browser.ask("document.querySelector('.change textarea').value = 'Fresh *ice*'").await;

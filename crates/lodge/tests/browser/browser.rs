@@ -201,6 +201,18 @@ impl Browser {
         self.sees(said).await;
     }
 
+    /// Fills in a form, sends it, and waits for the message beside a field, which it returns.
+    pub(crate) async fn is_refused(
+        &self,
+        fields: &[(&str, &str)],
+        button: &str,
+        field: &str,
+    ) -> String {
+        self.fill_in(fields).await;
+        self.press(button).await;
+        self.text(&format!("#{field}-error")).await
+    }
+
     /// Clicks on it twice, as fast as a hand never does.
     pub(crate) async fn press_twice(&self, text: &str) {
         let element = self.button(text).await;

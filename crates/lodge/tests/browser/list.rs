@@ -24,9 +24,8 @@ async fn a_key_owner_signs_in_finds_their_links_and_signs_out(scripts: Scripts) 
     browser.sees("Sign in").await;
     assert_eq!(browser.path().await, "/login?next=/links");
     browser.press("Sign in with an API key").await;
-    browser.fill("api_key", "lodge_wrong").await;
-    browser.press("Use the key").await;
-    let said = browser.text("#api_key-error").await;
+    let wrong = [("api_key", "lodge_wrong")];
+    let said = browser.is_refused(&wrong, "Use the key", "api_key").await;
     assert_eq!(said, "This API key is not known, or was revoked.");
     browser.fill("api_key", &key).await;
     browser.press_for("Use the key", "Made with the key Ann's laptop").await;

@@ -65,9 +65,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     ];
     scene.open("/").await;
     browser.press("More options").await;
-    for (field, value) in typed {
-        browser.fill(field, value).await;
-    }
+    browser.fill_in(&typed).await;
     browser.press_for("Make the link", "That did not work yet.").await;
     for (field, value) in typed {
         message_is_beside(browser, field).await;
@@ -79,9 +77,7 @@ async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts
     // What was right need not be typed again.
     scene.create(None, "taken", "/first", json!({}));
     let target = scene.target.url("/second");
-    for (field, value) in [("target", target.as_str()), ("short", "taken"), ("tags", "a, b")] {
-        browser.fill(field, value).await;
-    }
+    browser.fill_in(&[("target", &target), ("short", "taken"), ("tags", "a, b")]).await;
     browser.fill("max_clicks", "5").await;
     browser.press("Make the link").await;
     browser.one("#short-error").await;

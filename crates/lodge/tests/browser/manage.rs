@@ -49,9 +49,9 @@ async fn only_a_browser_with_the_manage_key_can_manage_a_link(scripts: Scripts) 
     let edit = scene.server.post("/links/mine").form("target=https%3A%2F%2Fexample.org");
     assert_eq!(edit.send().status, 403, "a form without the cookie changes nothing");
 
-    other.fill("manage_key", &key.replace("manage_", "manage_A")).await;
-    other.press("Open").await;
-    assert_eq!(other.text("#manage_key-error").await, "This key does not open this link.");
+    let wrong = key.replace("manage_", "manage_A");
+    let said = other.is_refused(&[("manage_key", &wrong)], "Open", "manage_key").await;
+    assert_eq!(said, "This key does not open this link.");
 
     other.fill("manage_key", &key).await;
     other.press_for("Open", "Your short link").await;

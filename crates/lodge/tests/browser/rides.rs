@@ -1,26 +1,19 @@
 //! Lift rides as people see them.
 
 use rustix::process::Signal;
-use serde_json::json;
 
-use crate::{engine::Scripts, scene::Scene, server::Server, with_scripts_and_without};
+use crate::{engine::Scripts, scene::Scene, with_scripts_and_without};
 
 with_scripts_and_without!(the_mountain_leads_to_resorts_leaders_and_skiers);
-
-/// Lets somebody ride.
-pub(crate) fn ride(server: &Server, [resort, day, skier]: [u32; 3], time: u32, lift: u32) {
-    let path = format!("/skiers/{resort}/seasons/2025/days/{day}/skiers/{skier}");
-    server.post(&path).json(json!({"time": time, "liftID": lift})).expect(201);
-}
 
 async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     let scene = Scene::begin(scripts).await;
     let browser = &scene.browser;
     scene.open("/rides").await;
     browser.sees("Nobody has ridden yet.").await;
-    ride(&scene.server, [1, 2, 7], 500, 10);
-    ride(&scene.server, [1, 3, 7], 501, 20);
-    ride(&scene.server, [1, 3, 8], 502, 30);
+    scene.server.ride([1, 2025, 2, 7], 500, 10);
+    scene.server.ride([1, 2025, 3, 7], 501, 20);
+    scene.server.ride([1, 2025, 3, 8], 502, 30);
     scene.open("/").await;
     browser.press_for("Rides", "The mountain on day 3").await;
     browser.press_for("Mission Ridge", "2 rides; most by Lift 20: 1.").await;
@@ -33,9 +26,8 @@ async fn the_mountain_leads_to_resorts_leaders_and_skiers(scripts: Scripts) {
     browser.press("The mountain").await;
     browser.press_for("Day 2", "The mountain on day 2").await;
     browser.fill("skier", "none").await;
-    browser
-        .press_for("Show the season", "The skier's number must be a whole number from 1 to 100000.")
-        .await;
+    let said = "The skier's number must be a whole number from 1 to 100000.";
+    browser.press_for("Show the season", said).await;
     browser.fill("skier", "7").await;
     browser.press_for("Show the season", "300 up; farthest on day 3: 200.").await;
     assert_eq!(browser.path().await, "/rides/skiers/7");
@@ -58,16 +50,16 @@ const COUNTS: &str = "
 async fn a_ride_is_counted_on_the_page_without_loading_it_again() {
     let scene = Scene::begin(Scripts::On).await;
     let browser = &scene.browser;
-    ride(&scene.server, [1, 3, 7], 500, 10);
+    scene.server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
     browser.ask("window.stays = 'same page'").await;
     browser.until(COUNTS, "1,1,100,0,same page").await;
-    ride(&scene.server, [1, 3, 7], 501, 20);
-    ride(&scene.server, [2, 3, 9], 501, 20);
+    scene.server.ride([1, 2025, 3, 7], 501, 20);
+    scene.server.ride([2, 2025, 3, 9], 501, 20);
     browser.until(COUNTS, "3,2,300,1,same page").await;
     assert!(browser.is_shown("[data-minute]").await, "what came in the last minute is told");
     assert!(!browser.is_shown("[data-newer]").await);
-    ride(&scene.server, [2, 4, 9], 1, 20);
+    scene.server.ride([2, 2025, 4, 9], 1, 20);
     browser.sees("A newer day has begun").await;
     browser.press_for("A newer day has begun", "The mountain on day 4").await;
     scene.end().await;
@@ -79,7 +71,7 @@ const IS_LOST: &str = "return String(!document.querySelector('[data-lost]').hidd
 #[tokio::test]
 async fn the_page_finds_the_server_again() {
     let scene = Scene::begin(Scripts::On).await;
-    ride(&scene.server, [1, 3, 7], 500, 10);
+    scene.server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
     let Scene { browser, server, lodge, target: _target, .. } = scene;
     browser.ask("window.stays = 'same page'").await;
@@ -89,7 +81,7 @@ async fn the_page_finds_the_server_again() {
     browser.until(IS_LOST, "true").await;
     // Where the page does not look for it.
     let meanwhile = lodge.start();
-    ride(&meanwhile, [1, 3, 7], 501, 20);
+    meanwhile.ride([1, 2025, 3, 7], 501, 20);
     assert_eq!(meanwhile.stop(), Some(0));
     let _server = lodge.start_at(address);
     browser.until(COUNTS, "2,2,300,0,same page").await;
@@ -101,7 +93,7 @@ async fn the_page_finds_the_server_again() {
 async fn a_page_to_which_nobody_speaks_says_so_and_asks_anew() {
     let scene = Scene::begin(Scripts::On).await;
     let (browser, server) = (&scene.browser, &scene.server);
-    ride(server, [1, 3, 7], 500, 10);
+    server.ride([1, 2025, 3, 7], 500, 10);
     scene.open("/rides").await;
     browser.until(COUNTS, "1,1,100,0,").await;
     // It waits for twenty times less from the next event on.
@@ -111,12 +103,12 @@ async fn a_page_to_which_nobody_speaks_says_so_and_asks_anew() {
         window.stays = 'same page';
     ";
     browser.ask(hasty).await;
-    ride(server, [1, 3, 7], 501, 10);
+    server.ride([1, 2025, 3, 7], 501, 10);
     browser.until(COUNTS, "2,2,200,0,same page").await;
     server.signal(Signal::STOP);
     browser.until(IS_LOST, "true").await;
     server.signal(Signal::CONT);
-    ride(server, [1, 3, 7], 502, 10);
+    server.ride([1, 2025, 3, 7], 502, 10);
     browser.until(COUNTS, "3,3,300,0,same page").await;
     browser.until(IS_LOST, "false").await;
     scene.end().await;

@@ -4,7 +4,7 @@ use lodge_contract::pictures::files;
 use serde_json::json;
 
 use crate::{
-    rides::ride,
+    account::PASSWORD,
     scene::Scene,
     server::{Lodge, text},
 };
@@ -24,6 +24,9 @@ pub(crate) fn installation() -> Lodge {
     let file = lodge.write("lodge.toml", toml::to_string(&json!({"rides": rides})).unwrap());
     lodge.with("LODGE_CONFIG", text(&file))
 }
+
+/// The name of an account, as long as one can be.
+const NAME: &str = "a-name-of-as-many-characters30";
 
 /// Leads the browser to every page and looks at each.
 pub(crate) async fn every_page(scene: &Scene, mut look: impl AsyncFnMut(&str)) {
@@ -55,9 +58,7 @@ async fn make(scene: &Scene, long: &str, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/new").await;
     look("make a link").await;
     browser.press("More options").await;
-    for (field, value) in [("target", "ftp://x"), ("short", "api"), ("max_clicks", "0")] {
-        browser.fill(field, value).await;
-    }
+    browser.fill_in(&[("target", "ftp://x"), ("short", "api"), ("max_clicks", "0")]).await;
     browser.fill("tags", &"x".repeat(200)).await;
     browser.press_for("Make the link", "That did not work yet.").await;
     look("make a link, wrong").await;
@@ -91,15 +92,11 @@ async fn visit(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
         scene.open(path).await;
         look(name).await;
     }
-    browser.fill("password", "open barley").await;
-    browser.press("Continue").await;
-    browser.one("#password-error").await;
+    browser.is_refused(&[("password", "open barley")], "Continue", "password").await;
     look("password, wrong").await;
     scene.open("/links/theirs").await;
     look("manage key").await;
-    browser.fill("manage_key", "manage_wrong").await;
-    browser.press("Open").await;
-    browser.one("#manage_key-error").await;
+    browser.is_refused(&[("manage_key", "manage_wrong")], "Open", "manage_key").await;
     look("manage key, wrong").await;
 }
 
@@ -107,15 +104,12 @@ async fn own(scene: &Scene, key: &str, look: &mut impl AsyncFnMut(&str)) {
     let browser = &scene.browser;
     scene.open("/login").await;
     look("sign in").await;
-    browser.fill_in(&[("username", "nobody"), ("password", "a guess")]).await;
-    browser.press("Sign in").await;
-    browser.one("#password-error").await;
+    let wrong = [("username", "nobody"), ("password", "a guess")];
+    browser.is_refused(&wrong, "Sign in", "password").await;
     look("sign in, wrong").await;
     browser.press("Sign in with an API key").await;
     look("sign in with a key").await;
-    browser.fill("api_key", "lodge_wrong").await;
-    browser.press("Use the key").await;
-    browser.one("#api_key-error").await;
+    browser.is_refused(&[("api_key", "lodge_wrong")], "Use the key", "api_key").await;
     look("sign in with a key, wrong").await;
     browser.fill("api_key", key).await;
     browser.press_for("Use the key", "Made with the key").await;
@@ -143,12 +137,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.fill_in(&[("username", "a b"), ("password", "password")]).await;
     browser.press_for("Make the account", "That did not work yet.").await;
     look("make an account, wrong").await;
-    browser
-        .fill_in(&[
-            ("username", "a-name-of-as-many-characters30"),
-            ("password", "a lift in the fog"),
-        ])
-        .await;
+    browser.fill_in(&[("username", NAME), ("password", PASSWORD)]).await;
     browser.press_for("Make the account", "Welcome!").await;
     look("account, new").await;
     browser.fill("nickname", &"W".repeat(30)).await;
@@ -159,19 +148,17 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     browser.one("form[action='/account/picture/delete']").await;
     look("account, with a picture").await;
     browser.press("Delete this account").await;
-    browser.fill_in(&[("confirm", "x"), ("delete-current", "x")]).await;
-    browser.press("Yes, delete it").await;
-    browser.one("#confirm-error").await;
+    let wrong = [("confirm", "x"), ("delete-current", "x")];
+    browser.is_refused(&wrong, "Yes, delete it", "confirm").await;
     look("account, wrong").await;
     scene.open("/login/reset").await;
     look("a new password").await;
     scene.open("/admin/accounts").await;
     look("accounts, not for members").await;
-    scene.lodge.admin(&["user", "role", "a-name-of-as-many-characters30", "admin"]);
+    scene.lodge.admin(&["user", "role", NAME, "admin"]);
     for number in 0..51 {
         let name = format!("{number:02}-{}", "w".repeat(27));
-        let who =
-            json!({"username": name, "password": "a lift in the fog", "nickname": "W".repeat(30)});
+        let who = json!({"username": name, "password": PASSWORD, "nickname": "W".repeat(30)});
         scene.server.post("/api/accounts").json(&who).expect(201);
     }
     scene.open("/admin/accounts").await;
@@ -185,12 +172,7 @@ async fn account(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     board(scene, look).await;
     scene.open("/account").await;
     browser.press("Delete this account").await;
-    browser
-        .fill_in(&[
-            ("confirm", "a-name-of-as-many-characters30"),
-            ("delete-current", "a lift in the fog"),
-        ])
-        .await;
+    browser.fill_in(&[("confirm", NAME), ("delete-current", PASSWORD)]).await;
     browser.press_for("Yes, delete it", "The account is gone").await;
     look("account, deleted").await;
 }
@@ -208,9 +190,7 @@ async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open(&browser.attribute("#messages a[aria-label]", "href").await).await;
     browser.sees("A message by").await;
     look("a message").await;
-    browser.fill("body", " ").await;
-    browser.press("Save").await;
-    browser.one("#body-error").await;
+    browser.is_refused(&[("body", " ")], "Save", "body").await;
     look("a message, wrong").await;
     for (path, name) in [
         ("/board/lobby/search", "search in a channel"),
@@ -223,9 +203,7 @@ async fn board(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
         scene.open(path).await;
         look(name).await;
     }
-    browser.fill("username", "nobody").await;
-    browser.press("Ban").await;
-    browser.one("#username-error").await;
+    browser.is_refused(&[("username", "nobody")], "Ban", "username").await;
     look("bans, wrong").await;
 }
 
@@ -234,10 +212,10 @@ async fn rides(scene: &Scene, look: &mut impl AsyncFnMut(&str)) {
     scene.open("/rides").await;
     look("an empty mountain").await;
     for day in 1..=150 {
-        ride(&scene.server, [1 + day % 10, day, 99_999], 500 + day, 40);
+        scene.server.ride([1 + day % 10, 2025, day, 99_999], 500 + day, 40);
     }
     for skier in 1..=40 {
-        ride(&scene.server, [4, 150, skier], 480 + skier, skier);
+        scene.server.ride([4, 2025, 150, skier], 480 + skier, skier);
     }
     for (path, name) in [
         ("/rides", "the mountain"),

@@ -3,7 +3,6 @@
 use lodge_testbed::Cluster;
 
 use crate::{
-    client::Ask,
     server::{Lodge, Server, eventually, eventually_true},
     testbed::{cluster, fresh, on},
 };
@@ -32,8 +31,7 @@ fn a_put_is_followed_at_every_process_before_and_after_it_is_stored() {
         eventually_true("what is held can be seen", sees);
     }
     for short in &shorts {
-        let put = format!("/?short={short}&long=example.org/{short}");
-        assert_eq!(Ask::new(maker.address, "PUT", &put).send().status, 201);
+        maker.put(&format!("/?short={short}&long=example.org/{short}")).expect(201);
         for server in [&other, &maker] {
             assert_eq!(leads(server, short), Some(format!("https://example.org/{short}")));
         }
@@ -51,6 +49,5 @@ fn leads(server: &Server, short: &str) -> Option<String> {
     let answer = eventually("an answer", || {
         Some(server.get(&format!("/{short}"))).filter(|answer| answer.status != 503)
     });
-    assert_eq!(answer.status, 307, "{answer:?}");
-    answer.leads().1.map(ToOwned::to_owned)
+    answer.expect(307).location().map(ToOwned::to_owned)
 }

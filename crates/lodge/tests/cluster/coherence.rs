@@ -32,7 +32,7 @@ fn a_link_made_on_one_process_leads_on_every_other_once_acknowledged() {
         for _ in 0..10 {
             let short = fresh("made");
             let put = format!("/?short={short}&long=example.org/{turn}");
-            assert_eq!(Ask::new(*maker, "PUT", &put).send().status, 201);
+            Ask::new(*maker, "PUT", &put).expect(201);
             let target = format!("https://example.org/{turn}");
             for web in &webs {
                 assert_eq!(get(*web, &short).leads(), (307, Some(target.as_str())), "{web}");
@@ -47,25 +47,20 @@ fn an_edit_and_a_deletion_on_one_process_are_seen_by_every_other_within_a_second
     let cluster = cluster();
     let lodges: Vec<Lodge> = (0..3).map(|_| on(&cluster)).collect();
     let servers: Vec<Server> = lodges.iter().map(Lodge::start).collect();
-    let webs: Vec<SocketAddr> = servers.iter().map(|server| server.address).collect();
     let short = fresh("edited");
-    let link = json!({ "target": "example.org", "short": short });
-    let made = Ask::new(webs[0], "POST", "/api/links").json(&link).send();
-    assert_eq!(made.status, 201, "{made:?}");
-    let key = made.json()["manage_key"].as_str().unwrap().to_owned();
-    for (turn, editor) in webs.iter().enumerate() {
-        let path = format!("/api/links/{short}");
+    let link = servers[0].create(&json!({ "target": "example.org", "short": short }));
+    let path = format!("/{short}");
+    for (turn, editor) in servers.iter().enumerate() {
         let target = format!("https://example.org/{turn}");
-        let edit = Ask::new(*editor, "PATCH", &path).bearer(&key);
-        assert_eq!(edit.json(json!({ "target": target })).send().status, 200);
-        for web in &webs {
-            within_a_second(|| get(*web, &short).leads() == (307, Some(target.as_str())));
+        editor.manage(&link, "PATCH").json(json!({ "target": target })).expect(200);
+        for web in &servers {
+            within_a_second(|| web.get(&path).leads() == (307, Some(target.as_str())));
         }
     }
-    let delete = Ask::new(webs[1], "DELETE", &format!("/api/links/{short}")).bearer(&key).send();
+    let delete = servers[1].manage(&link, "DELETE").send();
     assert!((200..300).contains(&delete.status), "{delete:?}");
-    for web in &webs {
-        within_a_second(|| get(*web, &short).status == 410);
+    for web in &servers {
+        within_a_second(|| web.get(&path).status == 410);
     }
 }
 
@@ -75,8 +70,7 @@ fn a_write_that_is_sent_again_to_another_process_is_answered_as_the_first() {
     let key = fresh("key");
     let link = json!({ "target": "example.org" });
     let make = |web: SocketAddr| Ask::new(web, "POST", "/api/links").once(&key).json(&link).send();
-    let first = make(webs[0]);
-    assert_eq!(first.status, 201, "{first:?}");
+    let first = make(webs[0]).expect(201);
     for web in &webs {
         let again = make(*web);
         assert_eq!(again.header("idempotency-replayed"), Some("true"), "{web}");
@@ -90,7 +84,7 @@ fn a_click_limit_holds_across_processes() {
     let webs = webs(&cluster());
     let short = fresh("few");
     let link = json!({ "target": "example.org", "short": short, "max_clicks": 5 });
-    assert_eq!(Ask::new(webs[0], "POST", "/api/links").json(&link).send().status, 201);
+    Ask::new(webs[0], "POST", "/api/links").json(&link).expect(201);
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let askers: Vec<_> = (0..30)
             .map(|turn| {

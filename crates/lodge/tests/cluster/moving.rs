@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
-    client::Answer,
+    client::each,
     keyspace::Keyspace,
     server::{Lodge, Ran, Server, eventually_true, eventually_within, text},
 };
@@ -50,8 +50,7 @@ fn move_into(keyspace: &Keyspace, source: &Lodge) -> Ran {
 }
 
 fn moved(keyspace: &Keyspace, source: &Lodge) -> String {
-    let ran = move_into(keyspace, source);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = move_into(keyspace, source).expect(0);
     assert!(ran.out.trim_end().ends_with("verified"), "{ran:?}");
     ran.out
 }
@@ -67,8 +66,7 @@ fn large_source(links: usize) -> Lodge {
         )
     });
     let csv: String = std::iter::once(head.to_owned()).chain(rows).collect();
-    let file = source.file("links.csv");
-    fs::write(&file, csv).unwrap();
+    let file = source.write("links.csv", csv);
     assert_eq!(source.start().stop(), Some(0));
     source.admin(&["import", text(&file), "--from", "lodge"]);
     source
@@ -89,29 +87,26 @@ fn used_source() -> (Lodge, Held) {
     let server = source.start();
     let (api_key, revoked_key) = (source.key("me"), source.key("gone"));
     let plain = json!({ "target": "https://example.org/plain", "short": "plain", "redirect": 301 });
-    let plain = server.ask("POST", "/api/links").once("first").json(&plain).send();
+    let plain = server.post("/api/links").once("first").json(&plain).send();
     let manage_key = plain.json()["manage_key"].as_str().unwrap().to_owned();
     server.create(&json!({ "target": "example.org/few", "short": "few", "max_clicks": 4 }));
     server.create(&json!({ "target": "example.org/locked", "short": "locked", "password": "x" }));
     let rekeyed = server.create(&json!({ "target": "example.org", "short": "rekeyed" }));
-    let edit = server.ask("PATCH", "/api/links/rekeyed").bearer(text_of(&rekeyed, "manage_key"));
-    let rekeyed = edit.json(json!({ "new_manage_key": true, "target": "example.org/2" })).send();
+    let edit = json!({ "new_manage_key": true, "target": "example.org/2" });
+    let rekeyed = server.manage(&rekeyed, "PATCH").json(edit).send();
     let replaced_key = text_of(&rekeyed.json(), "manage_key").to_owned();
     for (short, key) in [("mine-1", &api_key), ("mine-2", &api_key), ("theirs", &revoked_key)] {
         let link = json!({ "target": "example.org", "short": short, "tags": ["a", "b"] });
-        let made = server.ask("POST", "/api/links").bearer(key).json(&link).send();
-        assert_eq!(made.status, 201, "{made:?}");
+        server.post("/api/links").bearer(key).json(&link).expect(201);
     }
     source.admin(&["key", "revoke", "gone"]);
     let deleted = server.create(&json!({ "target": "example.org", "short": "deleted" }));
-    let delete = server.ask("DELETE", "/api/links/deleted").bearer(text_of(&deleted, "manage_key"));
-    assert_eq!(delete.send().status, 204);
+    server.manage(&deleted, "DELETE").expect(204);
     let soon = (Timestamp::now() + Duration::from_millis(1_500)).to_string();
     server.create(&json!({ "target": "example.org", "short": "expired", "expires_at": soon }));
     follow(&server);
     eventually_true("the link expires", || server.get("/expired").status == 410);
-    assert_eq!(server.stop(), Some(0));
-    let server = source.start();
+    let server = server.restart();
     let reports = reports(&server, &api_key, &manage_key);
     assert_eq!(server.stop(), Some(0));
     (source, Held { manage_key, replaced_key, api_key, revoked_key, reports })
@@ -123,11 +118,11 @@ fn follow(server: &Server) {
     {
         for _ in 0..count {
             let ask = server.ask("GET", "/plain").header("User-Agent", device);
-            assert_eq!(ask.header("Referer", referrer).send().status, 301);
+            ask.header("Referer", referrer).expect(301);
         }
     }
     assert_eq!((server.get("/few").status, server.get("/few").status), (307, 307));
-    assert_eq!(server.ask("POST", "/locked").form("password=x").send().status, 303);
+    server.post("/locked").form("password=x").expect(303);
     assert_eq!(server.get("/mine-1").status, 307);
 }
 
@@ -137,9 +132,8 @@ fn reports(server: &Server, api_key: &str, manage_key: &str) -> Vec<(String, Val
     for (short, key) in [("plain", manage_key), ("mine-1", api_key)] {
         for by in ["day", "hour", "referrer", "device"] {
             let path = format!("/api/links/{short}/clicks?by={by}");
-            let answer = server.ask("GET", &path).bearer(key).send();
-            assert_eq!(answer.status, 200, "{answer:?}");
-            reports.push((path, answer.json()));
+            let report = server.ask("GET", &path).bearer(key).expect(200).json();
+            reports.push((path, report));
         }
     }
     reports
@@ -198,41 +192,37 @@ fn a_move_brings_everything_over() {
     assert_eq!(reports(&server, &held.api_key, &held.manage_key), held.reports);
     assert_eq!(server.get("/plain").leads(), (301, Some("https://example.org/plain")));
     assert_eq!(server.get("/locked").location(), None);
-    assert_eq!(server.ask("POST", "/locked").form("password=y").send().status, 403);
-    assert_eq!(server.ask("POST", "/locked").form("password=x").send().status, 303);
+    server.post("/locked").form("password=y").expect(403);
+    server.post("/locked").form("password=x").expect(303);
     let few: Vec<u16> = (0..3).map(|_| server.get("/few").status).collect();
     assert_eq!(few, [307, 307, 410], "two of four clicks were used");
     for gone in ["deleted", "expired"] {
         assert_eq!(server.get(&format!("/{gone}")).status, 410, "{gone}");
         let again = json!({ "target": "example.org", "short": gone });
-        assert_eq!(server.ask("POST", "/api/links").json(&again).send().status, 409, "{gone}");
+        server.post("/api/links").json(&again).expect(409);
     }
     lists_are_there(&server, &held);
     keys_open_what_they_opened(&server, &held);
 }
 
 fn lists_are_there(server: &Server, held: &Held) {
-    let list = |query: &str| -> Vec<String> {
-        let answer = server.ask("GET", &format!("/api/links?{query}")).bearer(&held.api_key).send();
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let links = answer.json()["links"].as_array().unwrap().clone();
-        links.iter().map(|link| text_of(link, "short").to_owned()).collect()
+    let list = |query: &str| {
+        let ask = server.ask("GET", &format!("/api/links?{query}")).bearer(&held.api_key);
+        each(&ask.expect(200).json()["links"], "short")
     };
     assert_eq!(list(""), ["mine-2", "mine-1"]);
     assert_eq!(list("tag=b"), ["mine-2", "mine-1"]);
-    let revoked = server.ask("GET", "/api/links").bearer(&held.revoked_key).send();
-    assert_eq!(revoked.status, 401, "{revoked:?}");
+    server.ask("GET", "/api/links").bearer(&held.revoked_key).expect(401);
 }
 
 fn keys_open_what_they_opened(server: &Server, held: &Held) {
     let link = json!({ "target": "https://example.org/plain", "short": "plain", "redirect": 301 });
-    let again: Answer = server.ask("POST", "/api/links").once("first").json(&link).send();
+    let again = server.post("/api/links").once("first").json(&link).send();
     assert_eq!(again.header("idempotency-replayed"), Some("true"), "{again:?}");
     assert_eq!(text_of(&again.json(), "manage_key"), held.manage_key);
     for (short, key) in [("plain", &held.manage_key), ("rekeyed", &held.replaced_key)] {
-        let edit = server.ask("PATCH", &format!("/api/links/{short}")).bearer(key);
-        let edit = edit.json(json!({ "target": "https://example.org/new" })).send();
-        assert_eq!(edit.status, 200, "{short}: {edit:?}");
+        let edit = server.patch(&format!("/api/links/{short}")).bearer(key);
+        edit.json(json!({ "target": "https://example.org/new" })).expect(200);
     }
 }
 
@@ -282,8 +272,7 @@ fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
         "INSERT INTO @clicks_by_day (link, day, device, incarnation, number, clicks) \
          VALUES ({id}, 20000, 'bot', uuid(), 1, 7)"
     ));
-    let ran = move_into(&keyspace, &source);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = move_into(&keyspace, &source).expect(1);
     for difference in [
         "API key me: different",
         "link many-1: different target",
@@ -304,8 +293,7 @@ fn accounts_are_not_left_behind_in_silence() {
     let _turn = turn();
     let (source, keyspace) = (large_source(1), Keyspace::new());
     assert!(!moved(&keyspace, &source).contains("accounts"));
-    let file = source.file("accounts.csv");
-    fs::write(&file, "username\nada\n").unwrap();
+    let file = source.write("accounts.csv", "username\nada\n");
     source.admin(&["user", "import", text(&file)]);
     let ran = move_into(&keyspace, &source);
     let stay = format!("accounts stay in {}: ", text(&source.data()));
@@ -318,7 +306,7 @@ fn in_replace_mode_the_newest_put_wins_over_what_was_moved() {
     let (source, keyspace) = (Lodge::new().with("LODGE_LINKS_MODE", "replace"), Keyspace::new());
     let server = source.start();
     for turn in ["first", "second"] {
-        let put = server.ask("PUT", &format!("/?short=put&long=example.org/{turn}")).send();
+        let put = server.put(&format!("/?short=put&long=example.org/{turn}")).send();
         assert!((200..300).contains(&put.status), "{put:?}");
     }
     assert_eq!(server.stop(), Some(0));
@@ -329,7 +317,7 @@ fn in_replace_mode_the_newest_put_wins_over_what_was_moved() {
     assert_eq!(keyspace.dump(), before);
     let server = deployment.start();
     assert_eq!(server.get("/put").location(), Some("https://example.org/second"));
-    let put = server.ask("PUT", "/?short=put&long=example.org/third").send();
+    let put = server.put("/?short=put&long=example.org/third").send();
     assert!((200..300).contains(&put.status), "{put:?}");
     // The server would remember it even if it were not stored.
     let rows = keyspace.run("SELECT target FROM @links WHERE short = 'put'");
@@ -344,9 +332,7 @@ fn a_keyspace_that_is_somebody_elses_is_refused_before_anything_is_written() {
     let keyspace = Keyspace::new();
     let refused = |why: &str| {
         let before = keyspace.dump();
-        let ran = move_into(&keyspace, &source);
-        assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.err.contains(why), "no {why:?} in {ran:?}");
+        move_into(&keyspace, &source).fails(why);
         assert_eq!(keyspace.dump(), before);
     };
     moved(&keyspace, &large_source(2));
@@ -364,30 +350,25 @@ fn a_source_that_changed_since_the_move_began_is_refused() {
     let keyspace = Keyspace::new();
     moved(&keyspace, &source);
     let server = source.start();
-    let ran = move_into(&keyspace, &source);
-    assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = move_into(&keyspace, &source).expect(2);
     assert!(ran.err.contains("in use by another process"), "{ran:?}");
     assert_eq!(server.stop(), Some(0));
     moved(&keyspace, &source);
     let server = source.start();
     server.create(&json!({ "target": "example.org", "short": "late" }));
     assert_eq!(server.stop(), Some(0));
-    let ran = move_into(&keyspace, &source);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("has changed since"), "{ran:?}");
+    move_into(&keyspace, &source).fails("has changed since");
 }
 
 #[test]
 fn a_move_without_a_source_or_a_destination_says_what_is_missing() {
     let _turn = turn();
     let source = large_source(1);
-    let ran = source.run(&["move", "--from", text(&source.data())]);
-    assert_eq!(ran.code, 78, "{ran:?}");
+    let ran = source.run(&["move", "--from", text(&source.data())]).expect(78);
     assert!(ran.err.contains("links.store must be \"cassandra\""), "{ran:?}");
     let nowhere = source.file("nowhere");
     let keyspace = Keyspace::new();
-    let ran = deployment(&keyspace).run(&["move", "--from", text(&nowhere)]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("nowhere") && !nowhere.exists(), "{ran:?}");
+    deployment(&keyspace).run(&["move", "--from", text(&nowhere)]).fails("nowhere");
+    assert!(!nowhere.exists());
     assert_eq!(keyspace.try_run("SELECT name FROM @settings").map(|rows| rows.len()), None);
 }

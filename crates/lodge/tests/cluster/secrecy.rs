@@ -4,7 +4,6 @@ use lodge_testbed::Kind;
 
 use crate::{
     behind::writing_behind,
-    client::Ask,
     testbed::{cluster, fresh},
 };
 
@@ -14,13 +13,11 @@ fn no_password_is_in_a_log_or_an_answer_or_what_check_says() {
     let secrets = [Kind::Redis, Kind::Rabbitmq].map(|kind| cluster.layout().secret(kind).unwrap());
     let lodge = writing_behind(&cluster, "web,worker").with("LODGE_LOG_FILTER", "trace");
     let server = lodge.start();
-    let put = format!("/?short={}&long=example.org", fresh("secret"));
-    assert_eq!(Ask::new(server.address, "PUT", &put).send().status, 201);
-    let metrics = Ask::new(server.ops, "GET", "/metrics").send().text();
+    server.put(&format!("/?short={}&long=example.org", fresh("secret"))).expect(201);
+    let metrics = server.ops("/metrics").text();
     let log = server.log();
     assert_eq!(server.stop(), Some(0));
-    let check = lodge.run(&["check"]);
-    assert_eq!(check.code, 0, "{check:?}");
+    let check = lodge.run(&["check"]).expect(0);
     let refused = lodge
         .with("LODGE_RABBITMQ_USERNAME", "nobody")
         .with("LODGE_REDIS_USERNAME", "nobody")

@@ -1,12 +1,9 @@
 //! Each app on a store of its own.
 
-use std::fs;
-
 use lodge_testbed::Cluster;
 use serde_json::{Value, json};
 
 use crate::{
-    client::Ask,
     keyspace::Keyspace,
     server::{Lodge, Server, text},
     testbed::{cluster, fresh, on},
@@ -22,32 +19,20 @@ fn with_apps(cluster: &Cluster, keyspace: &Keyspace, apps: &str) -> Lodge {
 /// Makes an account and signs in to it; the token.
 fn signed_up(server: &Server, name: &str) -> String {
     let account = json!({ "username": name, "password": PASSWORD });
-    let made = Ask::new(server.address, "POST", "/api/accounts").json(&account).send();
-    assert_eq!(made.status, 201, "{}", made.text());
-    signed_in(server, name)
-}
-
-fn signed_in(server: &Server, name: &str) -> String {
-    let account = json!({ "username": name, "password": PASSWORD });
-    let session = Ask::new(server.address, "POST", "/api/session").json(&account).send();
-    assert_eq!(session.status, 200, "{}", session.text());
-    session.json()["token"].as_str().unwrap().to_owned()
+    server.post("/api/accounts").json(&account).expect(201);
+    let session = server.post("/api/session").json(&account).expect(200).json();
+    session["token"].as_str().unwrap().to_owned()
 }
 
 fn get(server: &Server, path: &str, token: &str) -> Value {
-    let answer = Ask::new(server.address, "GET", path).bearer(token).send();
-    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
-    answer.json()
+    server.ask("GET", path).bearer(token).expect(200).json()
 }
 
 /// Makes a link in an account's name.
 fn make_link(server: &Server, short: &str, token: &str) {
     let link = json!({ "target": "example.org", "short": short });
-    let made = Ask::new(server.address, "POST", "/api/links").bearer(token).json(&link).send();
-    assert_eq!(made.status, 201, "{}", made.text());
+    server.post("/api/links").bearer(token).json(&link).expect(201);
 }
-
-const RIDES: &str = "/skiers/3/seasons/2025/days/9/skiers/77";
 
 #[test]
 fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
@@ -57,12 +42,9 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     let (short, name) = (fresh("all"), "ada");
     let token = signed_up(&server, name);
     make_link(&server, &short, &token);
-    let ride = json!({ "time": 217, "liftID": 21 });
-    assert_eq!(Ask::new(server.address, "POST", RIDES).json(&ride).send().status, 201);
+    server.ride([3, 2025, 9, 77], 217, 21);
     let message = json!({ "client_id": fresh("message"), "body": "first tracks" });
-    let posts = "/api/board/lobby/messages";
-    let posted = Ask::new(server.address, "POST", posts).bearer(&token).json(&message).send();
-    assert_eq!(posted.status, 201, "{}", posted.text());
+    server.post("/api/board/lobby/messages").bearer(&token).json(&message).expect(201);
 
     // What was acknowledged is there after a kill, each in its own store.
     server.kill();
@@ -71,10 +53,11 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     assert_eq!(elsewhere.get(&format!("/{short}")).location(), Some("https://example.org/"));
     assert_eq!(get(&server, "/api/me", &token)["username"], name);
     assert_eq!(get(&server, "/api/links", &token)["links"][0]["short"], short.as_str());
-    assert_eq!(Ask::new(server.address, "GET", RIDES).send().text().trim(), "210");
+    let rides = server.get("/skiers/3/seasons/2025/days/9/skiers/77");
+    assert_eq!(rides.text().trim(), "210");
     let events = get(&server, "/api/board/lobby/events", &token);
     assert_eq!(events["events"][0]["body"], "first tracks");
-    assert_eq!(Ask::new(server.ops, "GET", "/health/ready").send().status, 200);
+    server.ops("/health/ready").expect(200);
     let said = lodge.admin(&["backup", text(&lodge.file("backup.db"))]);
     assert!(said.contains("the data in Cassandra are not in this file"), "{said}");
     assert_eq!(server.stop(), Some(0));
@@ -89,8 +72,7 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
 fn the_web_tier_of_a_cluster_asks_for_accounts_in_a_process_of_their_own() {
     let (cluster, keyspace) = (cluster(), Keyspace::new());
     let accounts = with_apps(&cluster, &keyspace, "links,accounts").with("LODGE_ROLES", "accounts");
-    let key = accounts.file("key");
-    fs::write(&key, [7; 32]).unwrap();
+    let key = accounts.write("key", [7; 32]);
     let pictures = accounts.file("pictures");
     let shared = |lodge: Lodge| {
         lodge

@@ -2,11 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{
-    accounts::{PASSWORD, lodge, made, opens, sign_in},
-    client::{Answer, between},
-    server::{Lodge, Server, text},
-};
+use crate::{Answer, Lodge, PASSWORD, Server, between, text};
 
 const SIGN_IN: &str = "username=Ada&password=a+lift+in+the+fog";
 
@@ -26,13 +22,13 @@ fn cookie(server: &Server, username: &str) -> String {
 
 #[test]
 fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
-    let (lodge, server) = lodge().started();
-    made(&server, "ada");
+    let (lodge, server) = Lodge::new().started();
+    server.make_account("ada");
     let answer = server.post("/login").form(SIGN_IN).send();
     answer.leads_to(303, "/links");
     let (name, value, attributes) = set_cookie(&answer);
     assert_eq!(name, "lodge_session");
-    assert!(opens(&server, value), "it carries the session's token");
+    assert!(server.opens(value), "it carries the session's token");
     let thirty_days = 30 * 24 * 60 * 60;
     let lasts = |attributes: &str| {
         let age = attributes.split("; ").find_map(|part| part.strip_prefix("Max-Age="));
@@ -57,20 +53,20 @@ fn the_session_cookie_is_for_no_script_and_over_tls_for_this_host_alone() {
 
 #[test]
 fn every_sign_in_makes_a_new_token_and_ends_the_one_before() {
-    let (lodge, server) = lodge().started();
-    made(&server, "ada");
+    let (lodge, server) = Lodge::new().started();
+    server.make_account("ada");
     let planted = server.member("eve");
     let answer = server.on_page(&planted, "POST", "/login").form(SIGN_IN).send();
     let (_, first, _) = set_cookie(&answer);
     assert_ne!(first, planted, "what was planted is not taken over");
-    assert!(opens(&server, first));
-    assert!(!opens(&server, &planted), "nobody is left behind on this browser");
+    assert!(server.opens(first));
+    assert!(!server.opens(&planted), "nobody is left behind on this browser");
     let answer = server.on_page(first, "POST", "/login").form(SIGN_IN).send();
     let (_, second, _) = set_cookie(&answer);
-    assert!(second != first && opens(&server, second) && !opens(&server, first));
+    assert!(second != first && server.opens(second) && !server.opens(first));
     let form = format!("api_key={}", lodge.key("me"));
     let answer = server.on_page(second, "POST", "/login").form(&form).send();
-    assert!(answer.status == 303 && !opens(&server, second), "nor with an API key: {answer:?}");
+    assert!(answer.status == 303 && !server.opens(second), "nor with an API key: {answer:?}");
     let unknown = format!("session_{}", "A".repeat(43));
     let answer = server.on_page(&unknown, "POST", "/login").form(SIGN_IN).send();
     assert_ne!(set_cookie(&answer).1, unknown);
@@ -78,20 +74,20 @@ fn every_sign_in_makes_a_new_token_and_ends_the_one_before() {
 
 #[test]
 fn signing_out_ends_the_session_and_not_only_the_cookie() {
-    let server = lodge().start();
-    made(&server, "ada");
+    let server = Lodge::new().start();
+    server.make_account("ada");
     let token = cookie(&server, "ada");
     let answer = server.on_page(&token, "POST", "/logout").form("").send();
     answer.leads_to(303, "/");
     assert_eq!(set_cookie(&answer).1, "");
-    assert!(!opens(&server, &token));
+    assert!(!server.opens(&token));
     assert_eq!(server.on_page(&token, "POST", "/logout").form("").send().status, 303, "again");
 }
 
 #[test]
 fn a_cookie_opens_pages_and_never_the_api() {
-    let server = lodge().start();
-    made(&server, "ada");
+    let server = Lodge::new().start();
+    server.make_account("ada");
     let token = cookie(&server, "ada");
     server.on_page(&token, "GET", "/account").expect(200);
     server.on_page(&token, "GET", "/api/me").expect(401);
@@ -102,8 +98,8 @@ fn a_cookie_opens_pages_and_never_the_api() {
 
 #[test]
 fn another_sites_page_can_do_nothing_to_an_account() {
-    let server = lodge().start();
-    made(&server, "ada");
+    let server = Lodge::new().start();
+    server.make_account("ada");
     let token = cookie(&server, "ada");
     let forms = [
         ("/login", SIGN_IN),
@@ -124,15 +120,15 @@ fn another_sites_page_can_do_nothing_to_an_account() {
             assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{path} {name}");
         }
     }
-    assert!(opens(&server, &token));
-    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
+    assert!(server.opens(&token));
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
     assert_eq!(server.get("/api/users/mallory").status, 404);
 }
 
 #[test]
 fn whoever_signs_in_is_led_on_to_this_site_alone() {
-    let server = lodge().start();
-    made(&server, "ada");
+    let server = Lodge::new().start();
+    server.make_account("ada");
     for (next, leads) in [
         ("%2Faccount%3Fx%3D1", "/account?x=1"),
         ("%2F%2Fevil.example", "/links"),
@@ -146,8 +142,8 @@ fn whoever_signs_in_is_led_on_to_this_site_alone() {
 
 #[test]
 fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
-    let server = lodge().start();
-    made(&server, "ada");
+    let server = Lodge::new().start();
+    server.make_account("ada");
     let check = |field: &str, value: &str| -> Value {
         let form = format!("field={field}&value={value}&username=grace");
         server.post("/account/check").form(&form).expect(200).json()["problem"].clone()
@@ -185,14 +181,14 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
 
 #[test]
 fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
-    let server = lodge().start();
+    let server = Lodge::new().start();
     let page = server.ask("GET", "/signup").browser().send().text();
     let id = between(&page, "name=\"form\" value=\"", "\"").unwrap();
     let form = format!("form={id}&username=ada&password=a+lift+in+the+fog&nickname=&email=");
     for _ in 0..2 {
         let answer = server.post("/signup").form(&form).send();
         answer.leads_to(303, "/account?welcome");
-        assert!(opens(&server, set_cookie(&answer).1));
+        assert!(server.opens(set_cookie(&answer).1));
     }
     // It is not kept, so it does not tell one sending from another.
     let another = form.replace("a+lift", "another+lift");
@@ -207,7 +203,7 @@ fn a_form_sent_twice_makes_one_account_and_signs_in_both_times() {
 
 #[test]
 fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
-    let server = lodge().start();
+    let server = Lodge::new().start();
     server
         .ask("GET", "/login?next=/board/lobby")
         .browser()
@@ -227,8 +223,7 @@ fn whoever_makes_an_account_goes_on_to_where_they_wanted_to() {
 #[test]
 fn an_account_is_told_what_stays_of_it_by_the_apps_that_there_are() {
     let said = |apps: &str| {
-        let server = lodge().with("LODGE_APPS", apps).start();
-        let ada = server.member("ada");
+        let (server, [ada]) = Lodge::new().with("LODGE_APPS", apps).start_with(["ada"]);
         let mut said = server.on_page(&ada, "GET", "/account").send().text();
         let form = format!("confirm=ada&current={}", PASSWORD.replace(' ', "+"));
         let gone = server.on_page(&ada, "POST", "/account/delete").form(&form).expect(200);
@@ -247,9 +242,9 @@ fn order(server: &Server, token: &str, name: &str, form: &str) -> u16 {
 
 /// Ada is an admin, Max a moderator, Eve a member.
 fn staffed() -> (Lodge, Server) {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     for name in ["ada", "max", "eve", "mia"] {
-        made(&server, name);
+        server.make_account(name);
     }
     lodge.admin(&["user", "role", "ada", "admin"]);
     lodge.admin(&["user", "role", "max", "moderator"]);
@@ -273,9 +268,9 @@ fn staff_have_a_say_over_those_below_them_alone() {
     assert_eq!(order(&server, &max, "max", "action=take_picture"), 403);
 
     assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
-    assert!(!opens(&server, &eve));
+    assert!(!server.opens(&eve));
     assert_eq!(order(&server, &max, "eve", "action=unban"), 303);
-    assert_eq!(sign_in(&server, "eve", PASSWORD).status, 200);
+    assert_eq!(server.sign_in("eve", PASSWORD).status, 200);
     assert_eq!(order(&server, &ada, "max", "action=set_role&role=member"), 303);
     assert_eq!(server.on_page(&max, "GET", "/admin/accounts").send().status, 403, "at once");
 }
@@ -286,7 +281,7 @@ fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
     let [eve, max] = ["eve", "max"].map(|name| cookie(&server, name));
     assert_eq!(order(&server, &max, "eve", "action=ban"), 303);
     lodge.admin(&["user", "unban", "eve"]);
-    assert!(!opens(&server, &eve));
+    assert!(!server.opens(&eve));
     let listed = lodge.admin(&["user", "events", "Eve"]);
     let told: Vec<_> = listed.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
     let owner = ["signed_in\tits owner", "signed_up\tits owner"];
@@ -296,8 +291,8 @@ fn whoever_runs_the_server_sees_what_happened_to_an_account_and_who_did_it() {
 
 #[test]
 fn a_session_that_has_ended_makes_no_link_without_an_owner_unasked() {
-    let server = lodge().start();
-    made(&server, "ada");
+    let server = Lodge::new().start();
+    server.make_account("ada");
     let ada = cookie(&server, "ada");
     server.on_page(&ada, "POST", "/logout").expect(303);
     let form = "form=0123456789abcdef&target=example.org&short=mine";
@@ -322,7 +317,7 @@ fn an_admin_gives_out_a_code_that_sets_a_new_password_on_the_page() {
     assert_eq!(set("reset_x").status, 403);
     assert_eq!(set(code).status, 200);
     assert_eq!(set(code).status, 403, "once");
-    assert_eq!(sign_in(&server, "eve", "another in the fog").status, 200);
+    assert_eq!(server.sign_in("eve", "another in the fog").status, 200);
     drop(server);
     let noted: i64 =
         lodge.query("SELECT count(*) FROM account_events WHERE kind = 'reset_issued' AND did > 0");

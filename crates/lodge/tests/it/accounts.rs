@@ -4,86 +4,101 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Answer, each},
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge, Server, each};
 
 /// A password that nobody tries first.
 pub(crate) const PASSWORD: &str = "a lift in the fog";
 
-/// An installation that serves links and accounts.
-pub(crate) fn lodge() -> Lodge {
-    Lodge::new()
-}
+impl Lodge {
+    /// Starts the server and signs up these members; returns their session tokens.
+    pub(crate) fn start_with<const COUNT: usize>(
+        &self,
+        usernames: [&str; COUNT],
+    ) -> (Server, [String; COUNT]) {
+        let server = self.start();
+        let tokens = server.members(usernames);
+        (server, tokens)
+    }
 
-fn sign_up(server: &Server, account: &Value) -> Answer {
-    server.post("/api/accounts").json(account).send()
-}
+    /// Makes all sessions look as if they had begun so many seconds earlier.
+    pub(crate) fn age_sessions(&self, seconds: i64) {
+        let sql = "UPDATE sessions SET created_at = created_at - ?1";
+        self.database().execute(sql, [seconds * 1_000]).unwrap();
+    }
 
-/// Makes an account with [`PASSWORD`].
-pub(crate) fn made(server: &Server, username: &str) -> Value {
-    sign_up(server, &json!({ "username": username, "password": PASSWORD })).expect(201).json()
-}
-
-pub(crate) fn sign_in(server: &Server, username: &str, password: &str) -> Answer {
-    let who = json!({ "username": username, "password": password });
-    server.post("/api/session").json(&who).send()
-}
-
-/// Signs in with [`PASSWORD`]; the token.
-pub(crate) fn token(server: &Server, username: &str) -> String {
-    sign_in(server, username, PASSWORD).expect(200).json()["token"].as_str().unwrap().to_owned()
+    /// Takes the password from all accounts, as if their owners signed in by a provider alone.
+    fn take_passwords(&self) {
+        self.database().execute("UPDATE accounts SET password = NULL", []).unwrap();
+    }
 }
 
 impl Server {
+    fn sign_up(&self, account: &Value) -> Answer {
+        self.post("/api/accounts").json(account).send()
+    }
+
+    /// Makes an account with [`PASSWORD`].
+    pub(crate) fn make_account(&self, username: &str) -> Value {
+        self.sign_up(&json!({ "username": username, "password": PASSWORD })).expect(201).json()
+    }
+
+    /// Signs in with a password.
+    pub(crate) fn sign_in(&self, username: &str, password: &str) -> Answer {
+        self.post("/api/session").json(json!({ "username": username, "password": password })).send()
+    }
+
+    /// Signs in with [`PASSWORD`]; the token.
+    pub(crate) fn token(&self, username: &str) -> String {
+        self.sign_in(username, PASSWORD).expect(200).json()["token"].as_str().unwrap().to_owned()
+    }
+
     /// Makes an account with [`PASSWORD`], and signs in; the token.
     pub(crate) fn member(&self, username: &str) -> String {
-        made(self, username);
-        token(self, username)
+        self.make_account(username);
+        self.token(username)
     }
 
     /// The same for some, in their order.
     pub(crate) fn members<const COUNT: usize>(&self, usernames: [&str; COUNT]) -> [String; COUNT] {
         usernames.map(|username| self.member(username))
     }
-}
 
-fn with(server: &Server, token: &str, method: &str, path: &str) -> Answer {
-    server.ask(method, path).bearer(token).send()
-}
+    /// Sends a request without a body in the name of a token's holder.
+    pub(crate) fn call(&self, token: &str, method: &str, path: &str) -> Answer {
+        self.ask(method, path).bearer(token).send()
+    }
 
-/// Whether a token opens anything.
-pub(crate) fn opens(server: &Server, token: &str) -> bool {
-    let status = with(server, token, "GET", "/api/me").status;
-    assert!(matches!(status, 200 | 401), "{status}");
-    status == 200
-}
+    /// Whether a token opens anything.
+    pub(crate) fn opens(&self, token: &str) -> bool {
+        let status = self.call(token, "GET", "/api/me").status;
+        assert!(matches!(status, 200 | 401), "{status}");
+        status == 200
+    }
 
-/// Deletes an account with [`PASSWORD`]; the answer's status.
-pub(crate) fn deleted(server: &Server, token: &str) -> u16 {
-    let wish = json!({ "current": PASSWORD });
-    server.delete("/api/me").bearer(token).json(&wish).send().status
+    /// Deletes an account with [`PASSWORD`]; the answer's status.
+    pub(crate) fn delete_account(&self, token: &str) -> u16 {
+        self.delete("/api/me").bearer(token).json(json!({ "current": PASSWORD })).send().status
+    }
 }
 
 fn sessions(server: &Server, token: &str) -> Vec<Value> {
-    with(server, token, "GET", "/api/me/sessions").json()["sessions"].as_array().unwrap().clone()
+    server.call(token, "GET", "/api/me/sessions").json()["sessions"].as_array().unwrap().clone()
 }
 
 #[test]
 fn an_account_is_its_owners_from_sign_up_to_deletion() {
-    let server = lodge().start();
+    let server = Lodge::new().start();
     let account = json!({ "username": "Ada", "password": PASSWORD, "nickname": "Ada L. ♥",
         "email": "ada@example.org" });
-    let account = sign_up(&server, &account).expect(201).json();
+    let account = server.sign_up(&account).expect(201).json();
     let seen = |account: &Value| {
         json!([account["username"], account["nickname"], account["email"], account["role"]])
     };
     assert_eq!(seen(&account), json!(["ada", "Ada L. ♥", "ada@example.org", "member"]));
 
-    let token = token(&server, "ADA");
+    let token = server.token("ADA");
     assert!(token.starts_with("session_"));
-    let me = with(&server, &token, "GET", "/api/me");
+    let me = server.call(&token, "GET", "/api/me");
     assert_eq!((me.status, me.json()), (200, account.clone()));
     assert_eq!(me.header("cache-control"), Some("private, no-store"));
 
@@ -94,23 +109,23 @@ fn an_account_is_its_owners_from_sign_up_to_deletion() {
     assert_eq!(seen(&public), json!(["ada", "عمر", null, "member"]));
     assert!(public.get("email").is_none() && public.get("has_password").is_none());
 
-    let export = with(&server, &token, "GET", "/api/me/export");
+    let export = server.call(&token, "GET", "/api/me/export");
     assert!(export.header("content-disposition").unwrap().starts_with("attachment"));
     let export = export.json();
     assert_eq!(export["account"], edited);
     assert_eq!(each(&export["events"], "what"), ["edited", "signed_in", "signed_up"]);
 
-    assert_eq!(deleted(&server, &token), 204);
-    assert!(!opens(&server, &token));
+    assert_eq!(server.delete_account(&token), 204);
+    assert!(!server.opens(&token));
     assert_eq!(server.get("/api/users/ada").status, 404);
-    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 401);
-    let again = sign_up(&server, &json!({ "username": "ada", "password": PASSWORD }));
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 401);
+    let again = server.sign_up(&json!({ "username": "ada", "password": PASSWORD }));
     assert_eq!(again.status, 409, "its name is nobody's for a while");
 }
 
 #[test]
 fn what_cannot_be_is_refused_and_its_field_named() {
-    let server = lodge().start();
+    let server = Lodge::new().start();
     let good = json!({ "username": "ada", "password": PASSWORD });
     for (field, value) in [
         ("username", ""),
@@ -125,25 +140,19 @@ fn what_cannot_be_is_refused_and_its_field_named() {
     ] {
         let mut account = good.clone();
         account[field] = json!(value);
-        sign_up(&server, &account).is_about(400, field);
+        server.sign_up(&account).is_about(400, field);
     }
-    assert_eq!(sign_up(&server, &json!({ "username": "ada" })).status, 400);
-    assert_eq!(
-        sign_up(&server, &json!({ "username": "ada", "password": PASSWORD, "role": "admin" }))
-            .status,
-        400
-    );
+    assert_eq!(server.sign_up(&json!({ "username": "ada" })).status, 400);
+    let with_a_role = json!({ "username": "ada", "password": PASSWORD, "role": "admin" });
+    server.sign_up(&with_a_role).expect(400);
     assert_eq!(server.get("/api/users/ada").status, 404);
-    made(&server, "ada");
-    assert_eq!(
-        sign_up(&server, &json!({ "username": "ＡＤＡ", "password": PASSWORD })).status,
-        409
-    );
+    server.make_account("ada");
+    assert_eq!(server.sign_up(&json!({ "username": "ＡＤＡ", "password": PASSWORD })).status, 409);
 }
 
 #[test]
 fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     let account = json!({ "username": "ada", "password": PASSWORD });
     let ask = server.post("/api/accounts").once("key-1");
     let (first, again) = (ask.clone().json(&account).send(), ask.clone().json(&account).send());
@@ -153,7 +162,7 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
     let fingerprint = "SELECT fingerprint FROM outcomes WHERE app = 1";
     let fingerprint = |lodge: &Lodge| -> Vec<u8> { lodge.query(fingerprint) };
     let other_password = json!({ "username": "ada", "password": "another in the fog" });
-    let lodge_2 = self::lodge();
+    let lodge_2 = Lodge::new();
     let server_2 = lodge_2.start();
     server_2.post("/api/accounts").once("key-1").json(&other_password).expect(201);
     assert_eq!(fingerprint(&lodge), fingerprint(&lodge_2), "nothing of the password is kept there");
@@ -163,17 +172,17 @@ fn a_repeated_sign_up_with_a_key_is_answered_as_the_first() {
 
 #[test]
 fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     let account = json!({ "username": "ada", "password": PASSWORD, "nickname": "Ada L.",
         "email": "ada@example.org" });
     let ask = || server.post("/api/accounts").once("key-1").json(&account).send();
     assert_eq!(ask().status, 201);
-    let token = token(&server, "ada");
+    let token = server.token("ada");
     let edit = json!({ "nickname": "Lady Ada", "email": null });
     let edited = server.patch("/api/me").bearer(&token).json(&edit).send().json();
     let again = ask();
     assert_eq!((again.status, again.json()), (201, edited), "as it is now");
-    assert_eq!(deleted(&server, &token), 204);
+    assert_eq!(server.delete_account(&token), 204);
     ask().expect(410);
     let outcome: String = lodge.query("SELECT outcome FROM outcomes WHERE app = 1");
     assert!(!outcome.to_lowercase().contains("ada"), "{outcome}");
@@ -181,7 +190,7 @@ fn what_is_kept_for_a_repeated_sign_up_goes_with_the_account() {
 
 #[test]
 fn two_hundred_sign_ups_for_one_name_make_one_account() {
-    let server = lodge().start();
+    let server = Lodge::new().start();
     let account = json!({ "username": "ada", "password": PASSWORD });
     let mut statuses = BTreeMap::new();
     for answer in server.post("/api/accounts").json(account).at_once(200) {
@@ -193,45 +202,44 @@ fn two_hundred_sign_ups_for_one_name_make_one_account() {
 
 #[test]
 fn a_session_lives_through_a_crash_and_ends_where_it_is_ended() {
-    let server = lodge().start();
-    made(&server, "ada");
-    made(&server, "grace");
-    let (one, two, graces) =
-        (token(&server, "ada"), token(&server, "ada"), token(&server, "grace"));
+    let server = Lodge::new().start();
+    server.make_account("ada");
+    server.make_account("grace");
+    let (one, two, graces) = (server.token("ada"), server.token("ada"), server.token("grace"));
     let server = server.restart_after_kill();
-    assert!(opens(&server, &one) && opens(&server, &two));
+    assert!(server.opens(&one) && server.opens(&two));
 
     let listed = sessions(&server, &one);
     let current: Vec<_> = listed.iter().map(|session| &session["current"]).collect();
     assert_eq!(current, [false, true], "newest first");
     let second = format!("/api/me/sessions/{}", listed[0]["id"].as_str().unwrap());
-    assert_eq!(with(&server, &graces, "DELETE", &second).status, 404, "not hers");
-    assert!(opens(&server, &two));
-    assert_eq!(with(&server, &one, "DELETE", &second).status, 204);
-    assert!(opens(&server, &one) && !opens(&server, &two));
-    assert_eq!(with(&server, &one, "DELETE", "/api/session").status, 204);
-    assert!(!opens(&server, &one) && opens(&server, &graces));
-    assert_eq!(with(&server, &one, "DELETE", "/api/session").status, 401);
+    assert_eq!(server.call(&graces, "DELETE", &second).status, 404, "not hers");
+    assert!(server.opens(&two));
+    assert_eq!(server.call(&one, "DELETE", &second).status, 204);
+    assert!(server.opens(&one) && !server.opens(&two));
+    assert_eq!(server.call(&one, "DELETE", "/api/session").status, 204);
+    assert!(!server.opens(&one) && server.opens(&graces));
+    assert_eq!(server.call(&one, "DELETE", "/api/session").status, 401);
 }
 
 #[test]
 fn signing_out_everywhere_ends_every_session_of_this_account() {
-    let server = lodge().start();
-    made(&server, "ada");
-    made(&server, "grace");
-    let tokens: Vec<_> = (0..3).map(|_| token(&server, "ada")).collect();
-    let graces = token(&server, "grace");
-    assert_eq!(with(&server, &tokens[1], "DELETE", "/api/me/sessions").status, 204);
-    assert!(tokens.iter().all(|token| !opens(&server, token)));
-    assert!(opens(&server, &graces));
-    assert!(opens(&server, &token(&server, "ada")));
+    let server = Lodge::new().start();
+    server.make_account("ada");
+    server.make_account("grace");
+    let tokens: Vec<_> = (0..3).map(|_| server.token("ada")).collect();
+    let graces = server.token("grace");
+    assert_eq!(server.call(&tokens[1], "DELETE", "/api/me/sessions").status, 204);
+    assert!(tokens.iter().all(|token| !server.opens(token)));
+    assert!(server.opens(&graces));
+    assert!(server.opens(&server.token("ada")));
 }
 
 #[test]
 fn a_password_change_ends_the_other_sessions() {
-    let server = lodge().start();
-    made(&server, "ada");
-    let (mine, other) = (token(&server, "ada"), token(&server, "ada"));
+    let server = Lodge::new().start();
+    server.make_account("ada");
+    let (mine, other) = (server.token("ada"), server.token("ada"));
     let change = |current: &Value, new: &str| {
         let wish = json!({ "current": current, "new": new });
         server.put("/api/me/password").bearer(&mine).json(&wish).send().status
@@ -239,40 +247,32 @@ fn a_password_change_ends_the_other_sessions() {
     assert_eq!(change(&json!("wrong password"), "another in the fog"), 403);
     assert_eq!(change(&Value::Null, "another in the fog"), 400);
     assert_eq!(change(&json!(PASSWORD), "12345678"), 400);
-    assert!(opens(&server, &other));
+    assert!(server.opens(&other));
     assert_eq!(change(&json!(PASSWORD), "another in the fog"), 204);
-    assert!(opens(&server, &mine) && !opens(&server, &other));
-    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 401);
-    assert_eq!(sign_in(&server, "ada", "another in the fog").status, 200);
+    assert!(server.opens(&mine) && !server.opens(&other));
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 401);
+    assert_eq!(server.sign_in("ada", "another in the fog").status, 200);
 }
 
 #[test]
 fn a_session_alone_gives_an_account_no_password() {
-    let (lodge, server) = lodge().started();
-    let token = server.member("ada");
-    // As of somebody who signs in by a provider alone.
-    let database = lodge.database();
-    database.execute("UPDATE accounts SET password = NULL", []).unwrap();
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
+    server.lodge.take_passwords();
     let set = || {
         let wish = json!({ "new": "another in the fog" });
         server.put("/api/me/password").bearer(&token).json(&wish).send()
     };
-    let age = |seconds: i64| {
-        let sql = "UPDATE sessions SET created_at = created_at - ?1";
-        database.execute(sql, [seconds * 1_000]).unwrap();
-    };
-    age(601);
+    server.lodge.age_sessions(601);
     set().expect(403).says("sign in again by your provider");
     let page = server.post("/account/password").browser().session(&token);
     page.form("new=another+in+the+fog").expect(403).says("Sign in again by your provider first.");
-    age(-61);
+    server.lodge.age_sessions(-61);
     assert_eq!(set().status, 204);
 }
 
 #[test]
 fn a_session_alone_deletes_no_account() {
-    let (lodge, server) = lodge().started();
-    let token = server.member("ada");
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
     let delete = |wish: &Value| server.delete("/api/me").bearer(&token).json(wish).send().status;
     let on_page =
         |form: &str| server.post("/account/delete").browser().session(&token).form(form).send();
@@ -288,24 +288,18 @@ fn a_session_alone_deletes_no_account() {
         page.says(&format!("id=\"{field}-error\""));
     }
 
-    // As of somebody who signs in by a provider alone, a while ago.
-    let database = lodge.database();
-    database.execute("UPDATE accounts SET password = NULL", []).unwrap();
-    let age = |seconds: i64| {
-        let sql = "UPDATE sessions SET created_at = created_at - ?1";
-        database.execute(sql, [seconds * 1_000]).unwrap();
-    };
-    age(601);
+    server.lodge.take_passwords();
+    server.lodge.age_sessions(601);
     assert_eq!(delete(&json!({})), 403);
     on_page("confirm=ada").expect(403).says("Sign in again by your provider first.");
-    age(-61);
+    server.lodge.age_sessions(-61);
     assert_eq!(delete(&json!({})), 204);
 }
 
 #[test]
 fn a_password_said_again_is_counted_where_it_is_said() {
-    let server = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start();
-    let token = server.member("ada");
+    let (server, [token]) =
+        Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start_with(["ada"]);
     let change = |address: &str, current: &str| {
         let wish = json!({ "current": current, "new": "another in the fog" });
         let ask = server.put("/api/me/password").bearer(&token);
@@ -320,8 +314,8 @@ fn a_password_said_again_is_counted_where_it_is_said() {
 
 #[test]
 fn ten_failures_from_an_address_lock_it_out_of_the_name() {
-    let server = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start();
-    made(&server, "ada");
+    let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "0").start();
+    server.make_account("ada");
     let from = |address: &str, name: &str, password: &str| {
         let who = json!({ "username": name, "password": password });
         server.post("/api/session").from(address).json(&who).send()
@@ -339,7 +333,7 @@ fn ten_failures_from_an_address_lock_it_out_of_the_name() {
 
 #[test]
 fn an_address_tries_so_many_passwords_a_minute_whatever_the_names() {
-    let server = lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").start();
+    let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").start();
     let from = |address: &str, path: &str, body: &Value| {
         server.post(path).from(address).json(body).send().status
     };
@@ -356,15 +350,15 @@ fn an_address_tries_so_many_passwords_a_minute_whatever_the_names() {
 
 #[test]
 fn a_refusal_tells_nothing_of_a_name() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     for name in ["ada", "banned"] {
-        made(&server, name);
+        server.make_account(name);
     }
     lodge.admin(&["user", "ban", "banned"]);
     let file = lodge.write("people.csv", "username\nprovided\n");
     lodge.admin(&["user", "import", file.to_str().unwrap()]);
     let plain = |name: &str| {
-        let mut answer = sign_in(&server, name, "a guess").json();
+        let mut answer = server.sign_in(name, "a guess").json();
         answer.as_object_mut().unwrap().remove("request_id");
         answer
     };
@@ -376,9 +370,8 @@ fn a_refusal_tells_nothing_of_a_name() {
 
 #[test]
 fn links_belong_to_whoever_was_signed_in() {
-    let (lodge, server) = lodge().started();
-    let [adas, graces] = server.members(["ada", "grace"]);
-    let key = lodge.key("one");
+    let (server, [adas, graces]) = Lodge::new().start_with(["ada", "grace"]);
+    let key = server.lodge.key("one");
     let create = |owner: &str, short: &str| {
         let link = json!({ "target": "example.org", "short": short, "tags": ["t"] });
         server.post("/api/links").bearer(owner).json(&link).expect(201);
@@ -388,7 +381,7 @@ fn links_belong_to_whoever_was_signed_in() {
     // Its number is the number of an account, too.
     create(&key, "keys");
     let shorts = |owner: &str, query: &str| {
-        let page = with(&server, owner, "GET", &format!("/api/links{query}")).json();
+        let page = server.call(owner, "GET", &format!("/api/links{query}")).json();
         each(&page["links"], "short")
     };
     for query in ["", "?tag=t", "?search=example"] {
@@ -401,16 +394,15 @@ fn links_belong_to_whoever_was_signed_in() {
         server.patch("/api/links/adas").bearer(owner).json(&edit).send().status
     };
     assert_eq!((edit(&graces), edit(&key), edit(&adas)), (403, 403, 200));
-    assert_eq!(with(&server, &adas, "GET", "/api/links/adas/clicks").status, 200);
-    assert_eq!(with(&server, &graces, "GET", "/api/links/adas/clicks").status, 403);
-    assert_eq!(with(&server, &adas, "DELETE", "/api/me/sessions").status, 204);
+    assert_eq!(server.call(&adas, "GET", "/api/links/adas/clicks").status, 200);
+    assert_eq!(server.call(&graces, "GET", "/api/links/adas/clicks").status, 403);
+    assert_eq!(server.call(&adas, "DELETE", "/api/me/sessions").status, 204);
     assert_eq!(edit(&adas), 401);
 }
 
 #[test]
 fn whoever_is_not_signed_in_is_nobody() {
-    let server = lodge().start();
-    let token = server.member("ada");
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
     let last = if token.ends_with('A') { "E" } else { "A" };
     let forged = format!("{}{last}", &token[..token.len() - 1]);
     for (method, path) in [
@@ -436,10 +428,10 @@ fn whoever_is_not_signed_in_is_nobody() {
 #[test]
 fn neither_a_password_nor_a_token_is_stored_or_logged() {
     let (lodge, server) =
-        lodge().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true").started();
+        Lodge::new().with("LODGE_LOG_FILTER", "trace").with("LODGE_LOG_REQUESTS", "true").started();
     let token = server.member("ada");
-    assert_eq!(sign_in(&server, "ada", "a lift in the smoke").status, 401);
-    assert!(opens(&server, &token));
+    assert_eq!(server.sign_in("ada", "a lift in the smoke").status, 401);
+    assert!(server.opens(&token));
     let log = server.log();
     assert_eq!(server.stop(), Some(0));
     let database = std::fs::read(lodge.data().join("lodge.db")).unwrap();
@@ -453,8 +445,8 @@ fn neither_a_password_nor_a_token_is_stored_or_logged() {
 #[test]
 fn each_app_alone_has_no_trace_of_the_other() {
     let server = Lodge::new().with("LODGE_APPS", "accounts").start();
-    made(&server, "ada");
-    assert!(opens(&server, &token(&server, "ada")));
+    server.make_account("ada");
+    assert!(server.opens(&server.token("ada")));
     server.put("/?short=gg&long=example.org").expect(405);
     server.post("/api/links").json(json!({})).expect(404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
@@ -467,15 +459,12 @@ fn each_app_alone_has_no_trace_of_the_other() {
     server.get("/").leads_to(303, "/account");
     server.get("/account").leads_to(303, "/login?next=/account");
     let page = server.get("/login").text();
-    assert!(
-        !page.contains("/links") && !page.contains("/rides"),
-        "of the others there is no trace"
-    );
+    assert!(!page.contains("/links") && !page.contains("/rides"), "no trace of the others");
     assert_eq!(server.get("/rides").status, 404);
     drop(server);
 
     let server = Lodge::new().with("LODGE_APPS", "links").start();
-    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 404);
     let paths = server.get("/api/openapi.json").json()["paths"].clone();
     assert!(paths["/api/links"].is_object() && paths.get("/api/me").is_none());
     assert!(paths.get("/api/rides").is_none());
@@ -486,7 +475,7 @@ fn each_app_alone_has_no_trace_of_the_other() {
 
     let server = Lodge::new().with("LODGE_APPS", "rides").start();
     assert_eq!(server.get("/resorts").status, 200);
-    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 404);
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 404);
     server.put("/?short=gg&long=example.org").expect(405);
     for path in ["/", "/rides", "/rides/skiers/1", "/nowhere"] {
         let page = server.ask("GET", path).browser().send().text();

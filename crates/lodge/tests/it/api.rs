@@ -2,17 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Answer, each, holds},
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge, Server, each, holds};
 
 fn create(server: &Server, link: &Value) -> Answer {
     server.post("/api/links").json(link).send()
-}
-
-fn key(link: &Value) -> &str {
-    link["manage_key"].as_str().unwrap()
 }
 
 #[test]
@@ -30,8 +23,8 @@ fn creating_answers_with_the_link_where_it_is_and_its_key() {
         "target": "https://example.org/", "state": "live", "expires_at": "2099-01-31T12:00:00Z",
         "max_clicks": 7, "clicks_used": 0, "tags": ["a", "b"] });
     holds(&link, wanted);
-    assert!(key(&link).starts_with("manage_"));
-    let read = server.ask("GET", "/api/links/gg").bearer(key(&link)).send();
+    assert!(link["manage_key"].as_str().unwrap().starts_with("manage_"));
+    let read = server.manage(&link, "GET").send();
     let mut expected = link.clone();
     expected.as_object_mut().unwrap().remove("manage_key");
     assert_eq!(read.json(), expected, "all but the key, which is told once");
@@ -56,9 +49,7 @@ fn patch_changes_what_it_names_and_null_takes_away() {
     let link = server
         .create(&json!({ "target": "example.org", "short": "gg", "tags": ["a"], "max_clicks": 5,
             "expires_at": "2099-01-31T12:00:00Z", "password": "x" }));
-    let patch = |change: Value| {
-        server.patch("/api/links/gg").bearer(key(&link)).json(&change).expect(200).json()
-    };
+    let patch = |change: Value| server.manage(&link, "PATCH").json(change).expect(200).json();
     let changed = patch(json!({ "redirect": 308 }));
     let wanted = json!({ "redirect": 308, "target": "https://example.org/", "tags": ["a"],
         "max_clicks": 5, "version": 2 });
@@ -77,8 +68,7 @@ fn a_change_meant_for_another_version_is_refused() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let send = |method: &str, version: &str| {
-        let ask = server.ask(method, "/api/links/gg").bearer(key(&link));
-        let ask = ask.header("If-Match", version);
+        let ask = server.manage(&link, method).header("If-Match", version);
         let ask = if method == "PATCH" { ask.json(json!({ "redirect": 302 })) } else { ask };
         ask.send()
     };
@@ -95,18 +85,19 @@ fn a_change_meant_for_another_version_is_refused() {
 fn a_new_manage_key_makes_the_old_one_useless() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
-    let ask = server.patch("/api/links/gg").bearer(key(&link));
-    let renewed = ask.json(json!({ "new_manage_key": true })).send().json();
-    assert_ne!(key(&renewed), key(&link));
+    let renew = server.manage(&link, "PATCH").json(json!({ "new_manage_key": true }));
+    let renewed = renew.send().json();
+    assert_ne!(renewed["manage_key"], link["manage_key"]);
+    let old_key = link["manage_key"].as_str().unwrap();
     for (method, path) in
         [("GET", "/api/links/gg"), ("GET", "/api/links/gg/clicks"), ("DELETE", "/api/links/gg")]
     {
-        server.ask(method, path).bearer(key(&link)).expect(403);
+        server.ask(method, path).bearer(old_key).expect(403);
     }
     let server = server.restart_after_kill();
-    let read = |key: &str| server.ask("GET", "/api/links/gg").bearer(key).send().status;
-    assert_eq!((read(key(&link)), read(key(&renewed))), (403, 200));
-    server.delete("/api/links/gg").bearer(key(&renewed)).expect(204);
+    let read = |link: &Value| server.manage(link, "GET").send().status;
+    assert_eq!((read(&link), read(&renewed)), (403, 200));
+    server.manage(&renewed, "DELETE").expect(204);
 }
 
 #[test]
@@ -130,8 +121,7 @@ fn bulk_creation_answers_for_every_line() {
     assert_eq!(lines[1]["field"], "target");
     assert!(lines[3]["detail"].as_str().unwrap().contains("colour"));
     assert_eq!(server.links_stored(), 2);
-    let one = &lines[0]["link"];
-    server.delete("/api/links/one").bearer(key(one)).expect(204);
+    server.manage(&lines[0]["link"], "DELETE").expect(204);
 }
 
 #[test]

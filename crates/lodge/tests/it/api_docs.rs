@@ -2,13 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    accounts::made,
-    client::Answer,
-    rides::ride,
-    rides_batches::answered,
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge, Server, rides_batches::answered};
 
 /// A `curl` as the page prints it.
 #[derive(Debug)]
@@ -81,15 +75,11 @@ fn printed(server: &Server) -> Vec<Command> {
         .collect()
 }
 
-fn of_rides(server: &Server) {
-    ride(server, "/skiers/1/seasons/2025/days/1/skiers/7", 217, 21).expect(201);
-}
-
 #[test]
 fn every_get_that_the_page_prints_runs_as_it_is_copied() {
     let server = Lodge::new().start();
-    of_rides(&server);
-    made(&server, "ann");
+    server.ride([1, 2025, 1, 7], 217, 21);
+    server.make_account("ann");
     server.create(&json!({ "target": "example.org", "short": "gg" }));
     let mut ran = 0;
     for command in printed(&server) {
@@ -108,7 +98,7 @@ fn every_get_that_the_page_prints_runs_as_it_is_copied() {
 fn every_example_of_rides_alone_runs_with_a_gates_key() {
     let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     let key = lodge.gate("north", &[]);
-    of_rides(&server);
+    server.ride([1, 2025, 1, 7], 217, 21);
     let commands = printed(&server);
     assert_eq!(commands.len(), 16);
     for command in &commands {

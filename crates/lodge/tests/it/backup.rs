@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::server::{Lodge, eventually_true, text};
+use crate::{Lodge, eventually_true, text};
 
 /// One that stands nowhere by chance.
 const SHORT: &str = "kept-through-thick-and-thin";
@@ -16,7 +16,6 @@ const SHORT: &str = "kept-through-thick-and-thin";
 fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
     let (lodge, server) = Lodge::new().started();
     let link = server.create(&json!({ "target": "example.org", "short": "mine" }));
-    let manage_key = link["manage_key"].as_str().unwrap();
     let api_key = lodge.key("me");
     let owned = json!({ "target": "example.org", "short": "owned" });
     server.post("/api/links").bearer(&api_key).json(&owned).expect(201);
@@ -55,9 +54,8 @@ fn a_backup_made_while_writes_go_on_holds_all_that_was_acknowledged_before() {
     assert!(stored >= before + 2, "{stored} of {before}");
     assert!(stored < written.into_inner() + 2, "the backup is of its own time");
     assert_eq!(server.get("/w0-0").location(), Some("https://example.org/0"));
-    let edit = json!({ "target": "example.com" });
-    let ask = server.patch("/api/links/mine").bearer(manage_key).json(&edit);
-    assert_eq!(ask.send().status, 200, "manage keys still open");
+    let edit = server.manage(&link, "PATCH").json(json!({ "target": "example.com" }));
+    assert_eq!(edit.send().status, 200, "manage keys still open");
     let list = server.ask("GET", "/api/links").bearer(&api_key).send().json();
     assert_eq!(list["links"][0]["short"], "owned", "API keys still open");
 }
@@ -73,15 +71,13 @@ fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
 
     let nonsense = lodge.write("nonsense.db", "no database");
     for bad in [&nonsense, &lodge.file("missing.db")] {
-        let ran = lodge.run(&["admin", "restore", text(bad)]);
-        assert_eq!(ran.code, 1, "{ran:?}");
+        lodge.run(&["admin", "restore", text(bad)]).expect(1);
     }
     for damage in [differ, overwrite] {
         let mut damaged = std::fs::read(&file).unwrap();
         damage(&mut damaged);
         std::fs::write(&nonsense, damaged).unwrap();
-        let ran = lodge.run(&["admin", "restore", text(&nonsense)]);
-        assert_eq!(ran.code, 1, "{ran:?}");
+        lodge.run(&["admin", "restore", text(&nonsense)]).expect(1);
     }
     let server = lodge.start();
     assert_eq!((server.get(&format!("/{SHORT}")).status, server.get("/late").status), (307, 307));
@@ -98,8 +94,7 @@ fn a_restore_keeps_what_it_replaces_and_refuses_what_is_no_backup() {
 #[test]
 fn a_restore_that_cannot_be_says_why_once_and_makes_no_folder() {
     let lodge = Lodge::new();
-    let ran = lodge.run(&["admin", "restore", text(&lodge.file("missing.db"))]);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = lodge.run(&["admin", "restore", text(&lodge.file("missing.db"))]).expect(1);
     assert_eq!(ran.err.matches("No such file").count(), 1, "{}", ran.err);
     assert!(ran.err.contains("missing.db") && !lodge.data().exists(), "{}", ran.err);
 }
@@ -127,8 +122,7 @@ fn administration_works_with_and_without_a_server() {
     for key in [&key, &other] {
         server.ask("GET", "/api/links").bearer(key).expect(200);
     }
-    let taken = lodge.run(&["admin", "key", "create", "made while one serves"]);
-    assert_eq!(taken.code, 1);
+    let taken = lodge.run(&["admin", "key", "create", "made while one serves"]).expect(1);
     assert!(!taken.err.contains("panicked"), "{}", taken.err);
     assert_eq!(lodge.run(&["admin", "key", "revoke", "nobody"]).code, 1);
     server.kill();

@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Answer, Ask, Wire},
-    server::{Lodge, Server},
-};
+use crate::{Answer, Ask, Lodge, Server, Wire};
 
 /// What every refusal is: problem details that name the field and the request.
 fn is_problem(answer: &Answer, status: u16, field: &str, what: &str) {
@@ -186,7 +183,7 @@ fn bad_values_of_the_other_fields_are_refused_by_name() {
         ("expires_at", json!("2001-01-01T00:00:00Z")),
         ("tags", json!([""])),
     ] {
-        let answer = server.patch("/api/links/gg").bearer(key).json(json!({ field: value })).send();
+        let answer = server.manage(&link, "PATCH").json(json!({ field: value })).send();
         is_problem(&answer, 400, field, field);
     }
     server.get("/gg").leads_to(307, "https://example.org/");
@@ -267,9 +264,8 @@ fn a_link_to_itself_is_refused() {
         is_problem(&put, 400, "long", &target);
     }
     let link = server.create(&json!({ "target": "https://go.example/", "short": "home" }));
-    let key = link["manage_key"].as_str().unwrap();
     let edit = json!({ "target": "https://go.example/home" });
-    let answer = server.patch("/api/links/home").bearer(key).json(&edit).send();
+    let answer = server.manage(&link, "PATCH").json(edit).send();
     is_problem(&answer, 400, "target", "an edit");
     assert_eq!(server.links_stored(), 1);
 }

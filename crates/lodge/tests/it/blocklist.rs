@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::server::{Lodge, eventually_true, text};
+use crate::{Lodge, eventually_true, text};
 
 #[test]
 fn a_blocked_host_is_neither_linked_to_nor_followed_and_the_list_is_reloaded() {

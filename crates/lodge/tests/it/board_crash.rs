@@ -8,7 +8,7 @@ use std::{
 
 use lodge_testbed::by_depth;
 
-use crate::server::{Lodge, Ran, eventually_true};
+use crate::{DEADLINE, Lodge, Ran, eventually_true};
 
 const USERS: u64 = 24;
 
@@ -29,7 +29,7 @@ fn load(lodge: &Lodge, at: SocketAddr, cut: &str, messages: u64) -> Ran {
     let tokens = lodge.file("tokens").display().to_string();
     let arguments = ["load", "board", "--url", &url, "--users", &users, "--messages", &messages];
     let more = ["--cut", cut, "--tokens", &tokens, "--verify"];
-    lodge.run_within(crate::server::DEADLINE * 4, &[&arguments[..], &more].concat())
+    lodge.run_within(DEADLINE * 4, &[&arguments[..], &more].concat())
 }
 
 /// Messages that are stored.
@@ -98,7 +98,7 @@ fn pages_whose_streams_are_cut_miss_and_repeat_no_message() {
     let tokens = tokens.display().to_string();
     let load = ["load", "board", "--url", &url, "--users", "8", "--messages", "20", "--pages"];
     let more = ["--cut", "30ms", "--tokens", &tokens, "--verify"];
-    let ran = lodge.run_within(crate::server::DEADLINE * 4, &[&load[..], &more].concat());
+    let ran = lodge.run_within(DEADLINE * 4, &[&load[..], &more].concat());
     assert!(ran.code == 0 && ran.out.contains("\nVERIFIED"), "{ran:?}");
     assert!(!ran.out.contains(" 0 cut by us"), "{ran:?}");
     assert_eq!(server.stop(), Some(0));

@@ -11,11 +11,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lodge_domain::board::HookSecret;
 use serde_json::{Value, json};
 
-use crate::{
-    board::{ask, lodge, posted},
-    client::{Answer, holds},
-    server::{DEADLINE, Lodge, Server, eventually, eventually_true},
-};
+use crate::{Answer, DEADLINE, Lodge, Server, board::lodge, eventually, eventually_true, holds};
 
 /// Somebody who is told what happens, on this machine.
 struct Told {
@@ -106,18 +102,16 @@ fn lodge_with_hooks() -> Lodge {
 fn admin(lodge: &Lodge, server: &Server) -> String {
     let token = server.moderator("root");
     lodge.admin(&["user", "role", "root", "admin"]);
-    eventually_true("the role is known", || {
-        ask(server, &token, "GET", "/-/hooks").send().status == 200
-    });
+    eventually_true("the role is known", || server.board_status(&token, "GET", "/-/hooks") == 200);
     token
 }
 
 fn add(server: &Server, token: &str, url: &str) -> Answer {
-    ask(server, token, "POST", "/-/hooks").json(json!({ "channel": "lobby", "url": url })).send()
+    server.board(token, "POST", "/-/hooks").json(json!({ "channel": "lobby", "url": url })).send()
 }
 
 fn hooks(server: &Server, token: &str) -> Vec<Value> {
-    let answer = ask(server, token, "GET", "/-/hooks").send().json();
+    let answer = server.read_board(token, "/-/hooks");
     answer["hooks"].as_array().unwrap().clone()
 }
 
@@ -125,12 +119,12 @@ fn hooks(server: &Server, token: &str) -> Vec<Value> {
 fn a_receiver_is_told_in_order_what_happens_from_now_on_and_can_verify_it() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
-    posted(&server, &ada, "before", "nobody is told");
+    server.posted(&ada, "before", "nobody is told");
     let added = add(&server, &root, &told.url).expect(201);
     let secret = added.json()["secret"].as_str().unwrap().to_owned();
     assert!(hooks(&server, &root)[0].get("secret").is_none());
 
-    let first = posted(&server, &ada, "a", "one");
+    let first = server.posted(&ada, "a", "one");
     let arrived = told.next();
     assert_eq!(arrived.head[0], "POST /hook HTTP/1.1");
     assert_eq!(arrived.header("content-type"), "application/json");
@@ -141,17 +135,15 @@ fn a_receiver_is_told_in_order_what_happens_from_now_on_and_can_verify_it() {
     let signature =
         HookSecret::stored(key.try_into().unwrap()).sign(id, timestamp_s, &arrived.body);
     assert_eq!(arrived.header("webhook-signature"), signature);
-    let events = ask(&server, &ada, "GET", "/lobby/events").send().json();
+    let events = server.read_board(&ada, "/lobby/events");
     let event = &events["events"][1];
     let told_of = json!({ "channel": "lobby", "event": event });
-    assert_eq!(
-        arrived.json(),
-        json!({ "type": "board.message", "timestamp": event["at"], "data": told_of })
-    );
+    let body = json!({ "type": "board.message", "timestamp": event["at"], "data": told_of });
+    assert_eq!(arrived.json(), body);
 
     let path = format!("/lobby/messages/{first}");
-    let edit = ask(&server, &ada, "PATCH", &path).json(json!({ "body": "two" })).send().json();
-    let delete = ask(&server, &ada, "DELETE", &path).send().json();
+    let edit = server.board(&ada, "PATCH", &path).json(json!({ "body": "two" })).send().json();
+    let delete = server.board(&ada, "DELETE", &path).send().json();
     arrived.answer("204 No Content");
     for (event, kind) in [(edit, "edit"), (delete, "delete")] {
         let id = format!("lobby/{}", event["id"].as_str().unwrap());
@@ -159,8 +151,7 @@ fn a_receiver_is_told_in_order_what_happens_from_now_on_and_can_verify_it() {
         assert_eq!(told.take(), json!([id, kind, null]));
     }
     eventually_true("all is noted", || {
-        hooks(&server, &root)[0]["cursor"]
-            == ask(&server, &ada, "GET", "/lobby/events").send().json()["cursor"]
+        hooks(&server, &root)[0]["cursor"] == server.read_board(&ada, "/lobby/events")["cursor"]
     });
     assert!(!told.has_come(), "nothing comes twice");
 }
@@ -170,7 +161,7 @@ fn what_is_on_its_way_when_the_server_ends_comes_again_and_nothing_is_lost() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
     assert_eq!(add(&server, &root, &told.url).status, 201);
-    let ids: Vec<_> = ["a", "b", "c"].iter().map(|id| posted(&server, &ada, id, id)).collect();
+    let ids: Vec<_> = ["a", "b", "c"].iter().map(|id| server.posted(&ada, id, id)).collect();
     let event =
         |place: usize, body: &str| json!([format!("lobby/{}", ids[place]), "message", body]);
     assert_eq!(told.take(), event(0, "a"));
@@ -189,7 +180,7 @@ fn what_is_on_its_way_when_the_server_ends_comes_again_and_nothing_is_lost() {
     let server = lodge.start();
     assert_eq!(told.take(), event(1, "b"));
     assert_eq!(told.take(), event(2, "c"));
-    let cursor = ask(&server, &ada, "GET", "/lobby/events").send().json()["cursor"].clone();
+    let cursor = server.read_board(&ada, "/lobby/events")["cursor"].clone();
     eventually_true("all is noted", || hooks(&server, &root)[0]["cursor"] == cursor);
     assert!(!told.has_come());
 }
@@ -199,11 +190,11 @@ fn what_is_hidden_before_it_is_sent_is_not_told() {
     let (lodge, server) = lodge_with_hooks().started();
     let (ada, root, told) = (server.member("ada"), admin(&lodge, &server), Told::new());
     assert_eq!(add(&server, &root, &told.url).status, 201);
-    posted(&server, &ada, "a", "fine");
+    server.posted(&ada, "a", "fine");
     let fine = told.next();
-    let hidden = posted(&server, &ada, "b", "a secret");
+    let hidden = server.posted(&ada, "b", "a secret");
     let path = format!("/lobby/messages/{hidden}/hidden");
-    ask(&server, &root, "PUT", &path).expect(200);
+    server.board(&root, "PUT", &path).expect(200);
     fine.answer("200 OK");
     let arrived = told.next();
     let event = &arrived.json()["data"]["event"];
@@ -221,7 +212,7 @@ fn a_receiver_that_fails_is_told_later_and_one_that_is_gone_nothing_any_more() {
     for told in [&fails, &is_gone] {
         assert_eq!(add(&server, &root, &told.url).status, 201);
     }
-    posted(&server, &ada, "a", "one");
+    server.posted(&ada, "a", "one");
     fails.next().answer("500 Internal Server Error");
     is_gone.next().answer("410 Gone");
     let [failing, disabled] = eventually("both are noted", || {
@@ -235,7 +226,7 @@ fn a_receiver_that_fails_is_told_later_and_one_that_is_gone_nothing_any_more() {
     let listed = lodge.admin(&["hook", "list"]);
     let lines: Vec<_> = listed.lines().collect();
     assert!(lines[0].contains("\tfailing since ") && lines[1].contains("\tdisabled "), "{listed}");
-    posted(&server, &ada, "b", "two");
+    server.posted(&ada, "b", "two");
     assert_eq!(fails.take()[2], "one");
     assert_eq!(fails.take()[2], "two");
     assert!(!is_gone.has_come());
@@ -267,8 +258,8 @@ fn hooks_are_for_admins() {
     let (root, told) = (admin(&lodge, &server), Told::new());
     for token in [&ada, &meg, &bot] {
         assert_eq!(add(&server, token, &told.url).status, 403);
-        ask(&server, token, "GET", "/-/hooks").expect(403);
-        ask(&server, token, "DELETE", "/-/hooks/1").expect(403);
+        server.board(token, "GET", "/-/hooks").expect(403);
+        server.board(token, "DELETE", "/-/hooks/1").expect(403);
     }
     for (channel, url, status) in [
         ("nowhere", "https://example.org/", 404),
@@ -276,25 +267,23 @@ fn hooks_are_for_admins() {
         ("-", "https://example.org/", 400),
     ] {
         let hook = json!({ "channel": channel, "url": url });
-        ask(&server, &root, "POST", "/-/hooks").json(&hook).expect(status);
+        server.board(&root, "POST", "/-/hooks").json(&hook).expect(status);
     }
     let secret = lodge.admin(&["hook", "add", "lobby", &told.url]);
     assert!(secret.starts_with("whsec_"), "{secret}");
     let listed = lodge.admin(&["hook", "list"]);
-    assert!(
-        listed.contains(&format!("1\tlobby\t{}\t", told.url)) && listed.contains("\twell"),
-        "{listed}"
-    );
+    assert!(listed.contains(&format!("1\tlobby\t{}\t", told.url)), "{listed}");
+    assert!(listed.contains("\twell"), "{listed}");
     assert!(!listed.contains(secret.trim()));
-    posted(&server, &ada, "a", "one");
+    server.posted(&ada, "a", "one");
     assert_eq!(told.take()[2], "one");
 
     for status in [204, 404] {
-        assert_eq!(ask(&server, &root, "DELETE", "/-/hooks/1").send().status, status);
+        assert_eq!(server.board_status(&root, "DELETE", "/-/hooks/1"), status);
     }
     let another = Told::new();
     lodge.admin(&["hook", "add", "lobby", &another.url]);
-    posted(&server, &ada, "b", "two");
+    server.posted(&ada, "b", "two");
     assert_eq!(another.take()[2], "two");
     assert!(!told.has_come(), "who is removed is told nothing any more");
     lodge.admin(&["hook", "remove", "2"]);

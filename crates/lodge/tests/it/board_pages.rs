@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    board::{ask, lodge, posted},
-    client::{Answer, between, each},
-    server::{Lodge, Server, eventually_true},
-};
+use crate::{Answer, Lodge, Server, between, board::lodge, each, eventually_true};
 
 /// What a page may weigh with all that it loads, and a message on its way to one.
 const PAGE_BYTES_MAX: usize = 60_000;
@@ -34,8 +30,7 @@ fn said(page: &str) -> Vec<&str> {
 
 #[test]
 fn a_form_that_is_sent_twice_is_one_message() {
-    let server = lodge().start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().start_with(["ada"]);
     let page = shown(&server, &ada, "/board");
     let id = client_id(&page);
     let form = [("client_id", id), ("body", "Fresh\r\nsnow!")];
@@ -64,8 +59,7 @@ fn a_form_that_is_sent_twice_is_one_message() {
 
 #[test]
 fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let letter = |token: &str| {
         let ask = server.post("/board/lobby").header("Accept", "application/json").session(token);
         ask.form("client_id=x&body=mine&author=ada").send().status
@@ -77,8 +71,7 @@ fn what_somebody_wrote_is_not_sent_as_somebody_elses() {
 
 #[test]
 fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
-    let server = lodge().start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().start_with(["ada"]);
     let long = "ä".repeat(2_001);
     for (typed, why) in [
         (" ", "The message is empty."),
@@ -96,11 +89,10 @@ fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
 
 #[test]
 fn older_messages_are_reached_by_links() {
-    let server = lodge().start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().start_with(["ada"]);
     let bodies: Vec<_> = (0..130).map(|number| format!("number {number}")).collect();
     for body in &bodies {
-        posted(&server, &ada, &body.replace(' ', "-"), body);
+        server.posted(&ada, &body.replace(' ', "-"), body);
     }
     let (mut path, mut found) = ("/board/lobby".to_owned(), Vec::new());
     loop {
@@ -117,16 +109,15 @@ fn older_messages_are_reached_by_links() {
 
 #[test]
 fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let cleo = server.moderator("cleo");
     let cursor =
         between(&shown(&server, &bob, "/board"), "data-cursor=\"", "\"").unwrap().to_owned();
-    let hidden = posted(&server, &ada, "one", "a secret word");
-    let deleted = posted(&server, &ada, "two", "a secret deed");
+    let hidden = server.posted(&ada, "one", "a secret word");
+    let deleted = server.posted(&ada, "two", "a secret deed");
     let answers = |id: &str, client_id: &str| {
         let wish = json!({ "client_id": client_id, "body": "indeed", "reply_to": id });
-        let answer = ask(&server, &bob, "POST", "/lobby/messages").json(&wish).send();
+        let answer = server.board(&bob, "POST", "/lobby/messages").json(&wish).send();
         answer.json()["id"].as_str().unwrap().to_owned()
     };
     let (to_hidden, to_deleted) = (answers(&hidden, "one"), answers(&deleted, "two"));
@@ -174,9 +165,8 @@ fn what_is_hidden_or_deleted_stands_on_no_page_of_a_member() {
 
 #[test]
 fn nobody_changes_what_another_wrote() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
-    let path = format!("/board/lobby/m/{}", posted(&server, &ada, "one", "mine"));
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    let path = format!("/board/lobby/m/{}", server.posted(&ada, "one", "mine"));
     let page = shown(&server, &bob, &path);
     for action in ["edit", "delete", "hide"] {
         assert!(!page.contains(&format!("value=\"{action}\"")), "{action}: {page}");
@@ -192,9 +182,8 @@ fn nobody_changes_what_another_wrote() {
 
 #[test]
 fn a_message_is_changed_and_given_signs_by_forms() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
-    let path = format!("/board/lobby/m/{}", posted(&server, &ada, "one", "Snow"));
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    let path = format!("/board/lobby/m/{}", server.posted(&ada, "one", "Snow"));
     let signs = |token: &str, sign: (&str, &str)| {
         assert_eq!(send(&server, token, &path, &[sign]).status, 303);
         let page = shown(&server, token, "/board");
@@ -218,10 +207,9 @@ fn a_message_is_changed_and_given_signs_by_forms() {
     let edit = [("action", "edit"), ("body", "Powder")];
     send(&server, &ada, &path, &edit).leads_to(303, &format!("{path}?saved"));
     let page = shown(&server, &bob, &path);
-    assert!(
-        page.contains("Powder") && page.contains("edited") && page.contains("<p>Snow</p>"),
-        "{page}"
-    );
+    for part in ["Powder", "edited", "<p>Snow</p>"] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
     let answering =
         shown(&server, &bob, &format!("/board/lobby?reply={}", path.rsplit('/').next().unwrap()));
     assert!(answering.contains("You answer <bdi>ada</bdi>: Powder"), "{answering}");
@@ -229,8 +217,7 @@ fn a_message_is_changed_and_given_signs_by_forms() {
 
 #[test]
 fn staff_make_channels_and_ban_by_forms() {
-    let server = lodge().start();
-    let bob = server.member("bob");
+    let (server, [bob]) = lodge().start_with(["bob"]);
     let cleo = server.moderator("cleo");
     let save = |name: &str, slow: &str| {
         let form = [("channel", name), ("topic", "About <it>"), ("slow_mode_s", slow)];
@@ -263,9 +250,7 @@ fn staff_make_channels_and_ban_by_forms() {
     assert_eq!(ban("unban").status, 303);
     server.on_page(&bob, "GET", "/board").expect(200);
     let nobody = [("username", "nobody"), ("action", "ban")];
-    assert!(
-        send(&server, &cleo, "/board/-/bans", &nobody).text().contains("id=\"username-error\"")
-    );
+    send(&server, &cleo, "/board/-/bans", &nobody).says("id=\"username-error\"");
 }
 
 #[test]
@@ -280,8 +265,7 @@ fn whoever_is_not_signed_in_is_led_to_sign_in() {
 #[test]
 fn alone_the_board_is_the_start_page() {
     let start = |lodge: Lodge| {
-        let server = lodge.start();
-        let ada = server.member("ada");
+        let (server, [ada]) = lodge.start_with(["ada"]);
         server.on_page(&ada, "GET", "/").send().text()
     };
     let board = start(lodge().with("LODGE_APPS", "board"));
@@ -293,12 +277,11 @@ fn alone_the_board_is_the_start_page() {
 
 #[test]
 fn a_page_and_what_it_is_told_weigh_little() {
-    let server = lodge().start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().start_with(["ada"]);
     let text = "It is as long as what most people write, or somewhat longer. ".repeat(5);
     let text = text.get(..300).unwrap();
     for number in 0..60 {
-        posted(&server, &ada, &format!("n-{number}"), text.get(..100).unwrap());
+        server.posted(&ada, &format!("n-{number}"), text.get(..100).unwrap());
     }
     let page = shown(&server, &ada, "/board");
     assert_eq!(said(&page).len(), 50);
@@ -313,7 +296,7 @@ fn a_page_and_what_it_is_told_weigh_little() {
     assert!(weight < PAGE_BYTES_MAX, "{weight} bytes, {} of them HTML", page.len());
 
     let cursor = between(&page, "data-cursor=\"", "\"").unwrap();
-    posted(&server, &ada, "last", text);
+    server.posted(&ada, "last", text);
     let path = format!("/board/lobby/live?after={cursor}");
     let mut wire = server.send_raw(&server.on_page(&ada, "GET", &path).bytes());
     assert_eq!(wire.read_head().unwrap().status, 200);
@@ -332,13 +315,12 @@ fn a_page_and_what_it_is_told_weigh_little() {
 
 #[test]
 fn whoever_takes_the_nickname_of_another_is_told_apart() {
-    let (lodge, server) = lodge().started();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let cleo = server.moderator("cleo");
     let rename = [("nickname", "cleo"), ("email", "")];
     assert_eq!(send(&server, &bob, "/account", &rename).status, 303);
-    posted(&server, &bob, "one", "I keep order");
-    posted(&server, &cleo, "one", "So do I");
+    server.posted(&bob, "one", "I keep order");
+    server.posted(&cleo, "one", "So do I");
     for path in ["/board", "/board/lobby/search?q=order"] {
         let page = shown(&server, &ada, path);
         let names = "<bdi>cleo</bdi> <span class=\"handle\">@bob</span></span>";
@@ -346,14 +328,14 @@ fn whoever_takes_the_nickname_of_another_is_told_apart() {
     }
     let page = shown(&server, &ada, "/board");
     assert!(page.contains("<bdi>cleo</bdi> <span class=\"mark\">MOD</span></span>"), "{page}");
-    let messages = ask(&server, &ada, "GET", "/lobby/messages").send().json();
+    let messages = server.read_board(&ada, "/lobby/messages");
     let role = |place: usize| messages["messages"][place]["author"]["role"].clone();
     assert_eq!((role(0), role(1)), (Value::Null, json!("moderator")));
     shown(&server, &cleo, "/board");
-    let people = ask(&server, &ada, "GET", "/lobby/people").send().json();
+    let people = server.read_board(&ada, "/lobby/people");
     assert!(each(&people["people"], "role").contains(&json!("moderator")), "{people}");
 
-    lodge.admin(&["user", "role", "cleo", "member"]);
+    server.lodge.admin(&["user", "role", "cleo", "member"]);
     eventually_true("what somebody is no more is not shown", || {
         // Who is here is called as when they last looked.
         shown(&server, &cleo, "/board");
@@ -363,8 +345,7 @@ fn whoever_takes_the_nickname_of_another_is_told_apart() {
 
 #[test]
 fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
-    let server = lodge().start();
-    let bob = server.member("bob");
+    let (server, [bob]) = lodge().start_with(["bob"]);
     let cleo = server.moderator("cleo");
     let save = |name: &str, topic: &str, archived: &str| {
         let changes = if archived.is_empty() { "" } else { "yes" };
@@ -374,7 +355,7 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     };
     assert_eq!(save("season-24", "Snow", "").status, 303);
     let message = json!({ "client_id": "one", "body": "the last word" });
-    let posted = ask(&server, &bob, "POST", "/season-24/messages").json(&message).send();
+    let posted = server.board(&bob, "POST", "/season-24/messages").json(&message).send();
     let path = format!("/board/season-24/m/{}", posted.json()["id"].as_str().unwrap());
     assert_eq!(send(&server, &bob, &path, &[("react", "👍")]).status, 303);
     assert_eq!(save("season-24", "Over", "yes").status, 303);
@@ -395,44 +376,43 @@ fn nobody_writes_in_an_archived_channel_and_everybody_can_read_it() {
     }
     let another = json!({ "client_id": "two", "body": "and another" });
     for token in [&bob, &cleo] {
-        ask(&server, token, "POST", "/season-24/messages").json(&another).expect(403);
+        server.board(token, "POST", "/season-24/messages").json(&another).expect(403);
     }
     for form in [&[("react", "👍")][..], &[("action", "edit"), ("body", "the first word")]] {
         assert_eq!(send(&server, &bob, &path, form).status, 403, "{form:?}");
     }
     assert_eq!(send(&server, &bob, &path, &[("action", "delete")]).status, 303, "it is theirs");
     assert!(save("lobby", "", "yes").text().contains("id=\"archived-error\""));
-    let list = ask(&server, &bob, "GET", "").send().json();
+    let list = server.read_board(&bob, "");
     assert_eq!(each(&list["channels"], "archived"), [Value::Null, json!(true)]);
 
-    ask(&server, &cleo, "PATCH", "/season-24").json(json!({ "archived": false })).expect(200);
-    ask(&server, &bob, "POST", "/season-24/messages").json(&another).expect(201);
+    server.board(&cleo, "PATCH", "/season-24").json(json!({ "archived": false })).expect(200);
+    server.board(&bob, "POST", "/season-24/messages").json(&another).expect(201);
 }
 
 #[test]
 fn staff_see_all_that_is_hidden_and_members_do_not() {
-    let (lodge, server) = lodge().started();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().start_with(["ada"]);
     let cleo = server.moderator("cleo");
     for number in 0..3 {
-        let id = posted(&server, &ada, &number.to_string(), &format!("secret {number}"));
+        let id = server.posted(&ada, &number.to_string(), &format!("secret {number}"));
         let path = format!("/board/lobby/m/{id}");
         assert_eq!(send(&server, &cleo, &path, &[("action", "hide")]).status, 303);
     }
     let page = shown(&server, &cleo, "/board/-/hidden");
     let place = |text: &str| page.find(text).unwrap();
     assert!(place("secret 2") < place("secret 1") && place("secret 1") < place("secret 0"));
-    let found = ask(&server, &cleo, "GET", "/-/hidden").send().json();
+    let found = server.read_board(&cleo, "/-/hidden");
     assert_eq!(found["messages"][0]["body"], "secret 2");
     let show = between(&page, "class=\"actions\" method=\"post\" action=\"", "\"").unwrap();
     assert_eq!(send(&server, &cleo, show, &[("action", "show")]).status, 303);
     assert!(!shown(&server, &cleo, "/board/-/hidden").contains("secret 2"));
     assert_eq!(said(&shown(&server, &ada, "/board")), ["secret 2"]);
     server.on_page(&ada, "GET", "/board/-/hidden").expect(403);
-    ask(&server, &ada, "GET", "/-/hidden").expect(403);
+    server.board(&ada, "GET", "/-/hidden").expect(403);
 
-    let key = lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
-    let id = posted(&server, &key, "one", "Rain");
+    let key = server.lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
+    let id = server.posted(&key, "one", "Rain");
     let page = shown(&server, &cleo, &format!("/board/lobby/m/{id}"));
     assert!(page.contains("lodge admin bot revoke weather"), "{page}");
 }
@@ -440,15 +420,14 @@ fn staff_see_all_that_is_hidden_and_members_do_not() {
 #[test]
 fn the_new_begins_at_a_mark_for_whoever_was_here_before() {
     const MARK: &str = "<li class=\"since\">New since you were here</li>\n<li id=\"m";
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
-    posted(&server, &ada, "one", "old");
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    server.posted(&ada, "one", "old");
     let first = shown(&server, &bob, "/board");
     assert!(!first.contains(MARK), "to whoever comes for the first time nothing is old: {first}");
-    posted(&server, &bob, "one", "own");
+    server.posted(&bob, "one", "own");
     assert!(!shown(&server, &bob, "/board").contains(MARK), "their own is not new");
-    let id = posted(&server, &ada, "two", "new");
-    posted(&server, &ada, "three", "newer");
+    let id = server.posted(&ada, "two", "new");
+    server.posted(&ada, "three", "newer");
     let page = shown(&server, &bob, "/board");
     assert_eq!(between(&page, MARK, "\""), Some(&*id), "{page}");
     assert!(!shown(&server, &bob, "/board").contains(MARK), "it is read by then");
@@ -456,14 +435,13 @@ fn the_new_begins_at_a_mark_for_whoever_was_here_before() {
 
 #[test]
 fn a_channel_where_somebody_never_was_is_unread_as_a_whole() {
-    let server = lodge().start();
-    let bob = server.member("bob");
+    let (server, [bob]) = lodge().start_with(["bob"]);
     let cleo = server.moderator("cleo");
     let make = [("channel", "lift-7"), ("topic", ""), ("slow_mode_s", "")];
     assert_eq!(send(&server, &cleo, "/board/-/channels", &make).status, 303);
     for (client_id, body) in [("one", "hello @bob"), ("two", "and all")] {
         let message = json!({ "client_id": client_id, "body": body });
-        ask(&server, &cleo, "POST", "/lift-7/messages").json(&message).expect(201);
+        server.board(&cleo, "POST", "/lift-7/messages").json(&message).expect(201);
     }
     let page = shown(&server, &bob, "/board");
     let link = between(&page, "<a href=\"/board/lift-7\">", "</a>").unwrap();

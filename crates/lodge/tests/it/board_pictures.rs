@@ -6,11 +6,10 @@ use lodge_contract::pictures::files;
 use serde_json::{Value, json};
 
 use crate::{
-    accounts::deleted,
-    board::{ask, lodge},
-    client::{Answer, Ask},
+    Answer, Ask, Lodge, Server,
+    board::lodge,
+    eventually_true,
     pictures::{age, files_in},
-    server::{Lodge, Server, eventually_true},
 };
 
 /// A form of texts and of one file.
@@ -22,7 +21,7 @@ fn form(ask: Ask, texts: &[(&str, &str)], file: &[u8]) -> Ask {
 /// A message with a picture to the lobby.
 fn letter(server: &Server, token: &str, client_id: &str, body: &str, file: &[u8]) -> Ask {
     let texts = [("client_id", client_id), ("body", body)];
-    form(ask(server, token, "POST", "/lobby/messages"), &texts, file)
+    form(server.board(token, "POST", "/lobby/messages"), &texts, file)
 }
 
 /// Sends one.
@@ -50,8 +49,7 @@ fn kept(lodge: &Lodge) -> Vec<PathBuf> {
 
 #[test]
 fn a_picture_is_seen_by_whoever_can_read_its_message() {
-    let (lodge, server) = lodge().started();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let event = sent(&server, &ada, "one", "");
     assert_eq!((&event["kind"], &event["body"]), (&json!("message"), &json!("")));
     let places = places(&event);
@@ -70,9 +68,9 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
         assert_eq!(server.get(place).status, 401, "the board is for who is signed in");
         assert_eq!(server.get(&place.replace("/board/-/", "/-/")).status, 404);
     }
-    let list = |token: &str| ask(&server, token, "GET", "/lobby/messages").send().json();
+    let list = |token: &str| server.read_board(token, "/lobby/messages");
     assert_eq!(list(&bob)["messages"][0]["picture"], event["picture"]);
-    let events = || ask(&server, &bob, "GET", "/lobby/events").send().json();
+    let events = || server.read_board(&bob, "/lobby/events");
     assert_eq!(events()["events"][0], event);
     let export = server.ask("GET", "/api/me/export").bearer(&ada).send().json();
     assert_eq!(export["messages"][0]["picture"], event["picture"]);
@@ -80,18 +78,18 @@ fn a_picture_is_seen_by_whoever_can_read_its_message() {
     let cleo = server.moderator("cleo");
     let message = format!("/lobby/messages/{}", event["id"].as_str().unwrap());
     let hidden = format!("{message}/hidden");
-    ask(&server, &cleo, "PUT", &hidden).expect(200);
+    server.board(&cleo, "PUT", &hidden).expect(200);
     assert_eq!(statuses(&server, &bob, &places), [404; 2]);
     assert_eq!(statuses(&server, &cleo, &places), [200; 2], "staff see what they judge");
     assert!(list(&bob)["messages"][0].get("picture").is_none());
     assert!(events()["events"][0].get("picture").is_none());
-    ask(&server, &cleo, "DELETE", &hidden).expect(200);
+    server.board(&cleo, "DELETE", &hidden).expect(200);
     assert_eq!(statuses(&server, &bob, &places), [200; 2]);
 
-    ask(&server, &ada, "DELETE", &message).expect(200);
+    server.board(&ada, "DELETE", &message).expect(200);
     assert_eq!(statuses(&server, &cleo, &places), [404; 2]);
     assert!(events()["events"][0].get("picture").is_none());
-    assert_eq!(kept(&lodge), Vec::<PathBuf>::new());
+    assert_eq!(kept(&server.lodge), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -114,19 +112,17 @@ fn a_message_that_comes_again_is_neither_decoded_nor_kept_again() {
 
 #[test]
 fn at_once_a_message_is_one_and_has_one_picture() {
-    let (lodge, server) = lodge().started();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().start_with(["ada"]);
     let answers = letter(&server, &ada, "one", "Look!", &files::jpeg()).at_once(4);
     assert!(answers.iter().all(|answer| matches!(answer.status, 200 | 201)), "{answers:?}");
     assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
     assert!(answers.iter().all(|answer| answer.json() == answers[0].json()));
-    assert_eq!(kept(&lodge).len(), 2);
+    assert_eq!(kept(&server.lodge).len(), 2);
 }
 
 #[test]
 fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
-    let (lodge, server) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").started();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let cleo = server.moderator("cleo");
     let good = files::jpeg();
     let refused = |token: &str, body: &str, file: &[u8]| {
@@ -141,39 +137,38 @@ fn what_cannot_be_taken_is_refused_and_leaves_nothing() {
     assert_eq!(refused(&ada, "", b""), of(400, "body"), "there is nothing in it");
     assert_eq!(refused(&ada, "a\u{1b}", &good), of(400, "body"));
     assert_eq!(refused(&ada, &"a".repeat(40_000), b"<svg/>"), of(400, "form"));
-    form(ask(&server, &ada, "POST", "/lobby/messages"), &[("other", "x")], &good)
+    form(server.board(&ada, "POST", "/lobby/messages"), &[("other", "x")], &good)
         .send()
         .is_about(400, "form");
-    let plain = ask(&server, &ada, "POST", "/lobby/messages").header("Content-Type", "text/plain");
+    let plain = server.board(&ada, "POST", "/lobby/messages").header("Content-Type", "text/plain");
     plain.body("a").expect(415);
     let answers = [("client_id", "one"), ("reply_to", "7:1")];
-    let answer = form(ask(&server, &ada, "POST", "/lobby/messages"), &answers, b"<svg/>").send();
+    let answer = form(server.board(&ada, "POST", "/lobby/messages"), &answers, b"<svg/>").send();
     assert_eq!(answer.status, 404, "before the picture is looked at: {answer:?}");
 
     let words = json!({ "client_id": "words", "body": "a" });
-    ask(&server, &ada, "POST", "/lobby/messages").json(&words).expect(201);
+    server.board(&ada, "POST", "/lobby/messages").json(&words).expect(201);
     let pictured = send(&server, &ada, "words", "a", &good);
     assert_eq!(pictured.status, 422, "nothing of it would be kept: {pictured:?}");
 
     let slow = json!({ "slow_mode_s": 600 });
-    ask(&server, &cleo, "PATCH", "/lobby").json(&slow).expect(200);
+    server.board(&cleo, "PATCH", "/lobby").json(&slow).expect(200);
     sent(&server, &ada, "first", "a");
     assert_eq!(refused(&ada, "a", b"<svg/>").0, 429, "before the picture is looked at");
-    ask(&server, &cleo, "PUT", "/-/bans/ada").expect(204);
+    server.board(&cleo, "PUT", "/-/bans/ada").expect(204);
     assert_eq!(refused(&ada, "a", b"<svg/>").0, 403);
-    let unread = ask(&server, &ada, "POST", "/lobby/messages").header("Content-Length", "90000");
+    let unread = server.board(&ada, "POST", "/lobby/messages").header("Content-Length", "90000");
     let kind = "multipart/form-data; boundary=x";
     assert_eq!(unread.header("Content-Type", kind).send().status, 403, "nothing of it is awaited");
-    assert_eq!(kept(&lodge).len(), 2, "of the one that was taken");
+    assert_eq!(kept(&server.lodge).len(), 2, "of the one that was taken");
 }
 
 #[test]
 fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
-    let server = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "2").start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "2").start_with(["ada"]);
     let send = |client_id: &str, file: &[u8]| {
         let texts = [("client_id", client_id), ("body", "a")];
-        let ask = ask(&server, &ada, "POST", "/lobby/messages");
+        let ask = server.board(&ada, "POST", "/lobby/messages");
         form(ask.from("192.0.2.1"), &texts, file).send()
     };
     let long = [files::jpeg(), vec![0; 50 << 10]].concat();
@@ -189,8 +184,7 @@ fn an_address_sends_so_many_pictures_a_minute_and_more_words() {
 
 #[test]
 fn a_form_sends_a_picture_and_says_what_is_wrong_with_one() {
-    let (lodge, server) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").started();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let page = || server.on_page(&ada, "GET", "/board").send().text();
     assert!(page().contains("enctype=\"multipart/form-data\""));
     assert!(page().contains("data-bytes-max=\"102400\"") && page().contains("at most 100 KB"));
@@ -214,7 +208,7 @@ fn a_form_sends_a_picture_and_says_what_is_wrong_with_one() {
     assert_eq!(send("three", "kept", &vec![7; 200_000]).status, 413);
     let foreign = form(server.on_page(&ada, "POST", "/board/lobby"), &[], &files::jpeg());
     foreign.header("Sec-Fetch-Site", "cross-site").expect(403);
-    assert_eq!(kept(&lodge).len(), 2);
+    assert_eq!(kept(&server.lodge).len(), 2);
 }
 
 #[test]
@@ -252,15 +246,14 @@ fn what_is_in_no_message_goes_and_what_is_in_one_stays_whatever_apps_are_on() {
 
 #[test]
 fn pictures_of_who_has_left_go_and_their_words_stay() {
-    let (lodge, server) = lodge().started();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let (words, alone) = (sent(&server, &ada, "one", "Look!"), sent(&server, &ada, "two", ""));
-    assert_eq!(deleted(&server, &ada), 204);
-    eventually_true("her pictures are gone", || kept(&lodge).is_empty());
+    assert_eq!(server.delete_account(&ada), 204);
+    eventually_true("her pictures are gone", || kept(&server.lodge).is_empty());
     for event in [&words, &alone] {
         assert_eq!(statuses(&server, &bob, &places(event)), [404; 2]);
     }
-    let page = ask(&server, &bob, "GET", "/lobby/messages").send().json();
+    let page = server.read_board(&bob, "/lobby/messages");
     let messages = page["messages"].as_array().unwrap();
     assert_eq!((&messages[0]["body"], messages[0].get("picture")), (&json!("Look!"), None));
     server.on_page(&bob, "GET", "/board").send().says("The picture of this message is gone.");

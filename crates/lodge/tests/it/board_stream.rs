@@ -4,12 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use crate::{
-    accounts,
-    board::{ask, lodge, posted},
-    client::{Answer, Wire, each, holds},
-    server::{Lodge, Server, eventually_true},
-};
+use crate::{Answer, Lodge, Server, Wire, board::lodge, each, eventually_true, holds};
 
 /// Something that a stream told.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -29,7 +24,7 @@ struct Stream {
 
 fn open(server: &Server, token: &str, query: &str, last: Option<&str>) -> (Stream, Answer) {
     let path = format!("/lobby/stream{query}");
-    let mut request = ask(server, token, "GET", &path);
+    let mut request = server.board(token, "GET", &path);
     if let Some(last) = last {
         request = request.header("Last-Event-ID", last);
     }
@@ -111,10 +106,9 @@ fn usernames(people: &Value) -> Vec<Value> {
 
 #[test]
 fn a_stream_tells_what_was_and_then_what_is_each_once() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     for number in 0..120 {
-        posted(&server, &ada, &number.to_string(), &format!("{number}"));
+        server.posted(&ada, &number.to_string(), &format!("{number}"));
     }
     let mut from_first = listen(&server, &bob, "?after=", None);
     let told: Vec<_> = (0..120).map(|_| from_first.event()).collect();
@@ -130,7 +124,7 @@ fn a_stream_tells_what_was_and_then_what_is_each_once() {
     let mut new = listen(&server, &bob, "", None);
     new.named("people");
     for number in 120..123 {
-        posted(&server, &ada, &number.to_string(), &format!("{number}"));
+        server.posted(&ada, &number.to_string(), &format!("{number}"));
         for stream in [&mut from_first, &mut resumed, &mut new] {
             assert_eq!(stream.event().data["body"], number.to_string());
         }
@@ -141,14 +135,13 @@ fn a_stream_tells_what_was_and_then_what_is_each_once() {
 
 #[test]
 fn whoever_comes_back_after_a_crash_misses_nothing() {
-    let server = lodge().start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().start_with(["ada"]);
     let mut stream = listen(&server, &ada, "?after=", None);
-    posted(&server, &ada, "a", "one");
+    server.posted(&ada, "a", "one");
     let last = stream.event().id;
-    posted(&server, &ada, "b", "two");
+    server.posted(&ada, "b", "two");
     let server = server.restart_after_kill();
-    posted(&server, &ada, "c", "three");
+    server.posted(&ada, "c", "three");
     let mut stream = listen(&server, &ada, "", last.as_deref());
     for body in ["two", "three"] {
         assert_eq!(stream.event().data["body"], body);
@@ -160,12 +153,12 @@ fn an_open_stream_hears_of_edits_and_what_is_hidden_is_not_replayed() {
     let server = lodge().start();
     let (ada, meg) = (server.member("ada"), server.moderator("meg"));
     let mut stream = listen(&server, &ada, "?after=", None);
-    let id = posted(&server, &ada, "a", "secret");
+    let id = server.posted(&ada, "a", "secret");
     assert_eq!(stream.event().data["body"], "secret");
     let path = format!("/lobby/messages/{id}");
-    ask(&server, &ada, "PATCH", &path).json(json!({ "body": "secret too" })).send();
+    server.board(&ada, "PATCH", &path).json(json!({ "body": "secret too" })).send();
     assert_eq!(stream.event().data["body"], "secret too");
-    ask(&server, &meg, "PUT", &format!("{path}/hidden")).expect(200);
+    server.board(&meg, "PUT", &format!("{path}/hidden")).expect(200);
     let told = stream.event().data;
     holds(&told, json!({ "kind": "hide", "target": id, "hidden": true }));
     let mut again = listen(&server, &ada, "?after=", None);
@@ -175,18 +168,17 @@ fn an_open_stream_hears_of_edits_and_what_is_hidden_is_not_replayed() {
 
 #[test]
 fn a_stream_ends_with_its_session_or_its_bots_key() {
-    let (lodge, server) = lodge().started();
-    let ada = server.member("ada");
-    let other = accounts::token(&server, "ada");
-    let bot = lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
+    let (server, [ada]) = lodge().start_with(["ada"]);
+    let other = server.token("ada");
+    let bot = server.lodge.admin(&["bot", "create", "weather"]).trim().to_owned();
     let (mut one, mut two) = (listen(&server, &ada, "", None), listen(&server, &other, "", None));
     let mut of_bot = listen(&server, &bot, "", None);
     server.delete("/api/session").bearer(&ada).expect(204);
     assert!(one.named("end")["why"].is_string());
     assert_eq!(one.next(), None);
-    posted(&server, &other, "a", "still here");
+    server.posted(&other, "a", "still here");
     assert_eq!(two.event().data["body"], "still here", "the other session stands");
-    lodge.admin(&["bot", "revoke", "weather"]);
+    server.lodge.admin(&["bot", "revoke", "weather"]);
     assert!(of_bot.named("end")["why"].is_string());
     assert_eq!(of_bot.next(), None);
 }
@@ -198,7 +190,7 @@ fn a_ban_ends_open_streams() {
     let (mut banned, mut other) =
         (listen(&server, &ada, "", None), listen(&server, &meg, "", None));
     assert_eq!(usernames(&other.named("people")), ["ada", "meg"]);
-    ask(&server, &meg, "PUT", "/-/bans/ada").expect(204);
+    server.board(&meg, "PUT", "/-/bans/ada").expect(204);
     assert!(banned.named("end")["why"].as_str().unwrap().contains("banned"));
     assert_eq!(banned.next(), None);
     assert_eq!(usernames(&other.named("leave")), ["ada"], "and they have left");
@@ -207,46 +199,42 @@ fn a_ban_ends_open_streams() {
 
 #[test]
 fn a_new_name_reaches_open_streams() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
-    let id = posted(&server, &ada, "a", "hello");
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    let id = server.posted(&ada, "a", "hello");
     let mut stream = listen(&server, &bob, "", None);
     let _own = listen(&server, &ada, "", None);
     server.patch("/api/me").bearer(&ada).json(json!({ "nickname": "Countess" })).expect(200);
     assert_eq!(stream.named("person"), json!({ "username": "ada", "nickname": "Countess" }));
-    let message = ask(&server, &bob, "GET", &format!("/lobby/messages/{id}")).send().json();
+    let message = server.read_board(&bob, &format!("/lobby/messages/{id}"));
     assert_eq!(message["author"]["nickname"], "Countess");
-    let people = ask(&server, &bob, "GET", "/lobby/people").send().json();
+    let people = server.read_board(&bob, "/lobby/people");
     assert_eq!(people["people"][1]["nickname"], "Countess");
 }
 
 #[test]
 fn that_somebody_has_deleted_their_account_reaches_open_streams() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
-    posted(&server, &ada, "a", "hello");
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
+    server.posted(&ada, "a", "hello");
     let mut stream = listen(&server, &bob, "", None);
-    assert_eq!(accounts::deleted(&server, &ada), 204);
+    assert_eq!(server.delete_account(&ada), 204);
     assert_eq!(stream.named("gone"), json!({ "username": "ada", "nickname": "" }));
 }
 
 #[test]
 fn two_streams_of_one_person_are_one_person() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let mut first = listen(&server, &ada, "", None);
     assert_eq!(usernames(&first.named("people")), ["ada"]);
     let mut second = listen(&server, &ada, "", None);
     assert_eq!(usernames(&second.named("people")), ["ada"]);
-    ask(&server, &bob, "GET", "/lobby/events").send();
-    let people = ask(&server, &bob, "GET", "/lobby/people").send().json();
+    server.board(&bob, "GET", "/lobby/events").send();
+    let people = server.read_board(&bob, "/lobby/people");
     assert_eq!(usernames(&people), ["ada", "bob"], "whoever polls is here, too");
 }
 
 #[test]
 fn one_person_has_so_many_streams_and_no_more() {
-    let server = lodge().start();
-    let [ada, bob] = server.members(["ada", "bob"]);
+    let (server, [ada, bob]) = lodge().start_with(["ada", "bob"]);
     let streams: Vec<_> = (0..20).map(|_| listen(&server, &ada, "", None)).collect();
     let (_, refused) = open(&server, &ada, "", None);
     refused.is_put_off(429);
@@ -257,12 +245,11 @@ fn one_person_has_so_many_streams_and_no_more() {
 
 #[test]
 fn streams_leave_half_of_the_connections_to_others() {
-    let server = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "20").start();
-    let ada = server.member("ada");
+    let (server, [ada]) = Lodge::new().with("LODGE_HTTP_CONNECTIONS_MAX", "20").start_with(["ada"]);
     let streams: Vec<_> = (0..10).map(|_| listen(&server, &ada, "", None)).collect();
     let (_, refused) = open(&server, &ada, "", None);
     refused.is_put_off(503);
-    posted(&server, &ada, "a", "hello");
+    server.posted(&ada, "a", "hello");
     for mut stream in streams {
         assert_eq!(stream.event().data["body"], "hello");
     }
@@ -270,8 +257,7 @@ fn streams_leave_half_of_the_connections_to_others() {
 
 #[test]
 fn a_stop_ends_streams_and_does_not_wait_for_them() {
-    let server = lodge().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600").start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge().with("LODGE_HTTP_SHUTDOWN_GRACE_S", "600").start_with(["ada"]);
     let mut stream = listen(&server, &ada, "", None);
     stream.named("people");
     assert_eq!(server.stop(), Some(0));

@@ -3,7 +3,7 @@
 use std::{fs, net::TcpListener};
 
 use crate::{
-    server::{Lodge, text},
+    Lodge, text,
     tiers::{Tiers, authority, tls, with},
 };
 
@@ -13,16 +13,14 @@ const FREE: [&str; 5] = ["check", "--listen", "127.0.0.1:0", "--ops-listen", "12
 fn what_is_good_is_said_line_by_line() {
     let lodge = Lodge::new();
     let ran = lodge.run(&FREE);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let apps = "configuration: apps links, accounts, rides, board";
+    ran.says(0, &[apps, "empty; lodge serve fills it"]);
     assert!(ran.out.lines().all(|line| line.starts_with("ok    ")), "{}", ran.out);
-    assert!(ran.out.contains("configuration: apps links, accounts, rides, board"), "{}", ran.out);
-    assert!(ran.out.contains("empty; lodge serve fills it"), "{}", ran.out);
     assert!(!lodge.data().exists(), "a check makes nothing");
     let server = lodge.start();
     let (public, ops) = (server.address.to_string(), server.ops.to_string());
     let ran = lodge.run(&["check", "--listen", &public, "--ops-listen", &ops]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.out.contains("a server runs on it") && ran.out.contains("is taken, by the server"));
+    ran.says(0, &["a server runs on it", "is taken, by the server"]);
     server.stop();
     lodge.run(&FREE).prints("format 18");
 }
@@ -33,30 +31,22 @@ fn what_is_bad_is_said_and_the_exit_code_tells() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ran = lodge.run(&["check", "--listen", &address, "--ops-listen", "127.0.0.1:0"]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("BAD   http.listen: cannot listen on"), "{}", ran.out);
-    assert!(ran.out.contains("ok    ops.listen"), "{}", ran.out);
+    ran.says(1, &["BAD   http.listen: cannot listen on", "ok    ops.listen"]);
 
     let missing = lodge.file("missing.txt");
-    let path = text(&missing).to_owned();
-    let lodge = lodge.with("LODGE_LINKS_BLOCKLIST", &path);
-    let ran = lodge.run(&FREE);
-    assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("BAD   links.blocklist"), "{}", ran.out);
+    let lodge = lodge.with("LODGE_LINKS_BLOCKLIST", text(&missing));
+    lodge.run(&FREE).says(1, &["BAD   links.blocklist"]);
 
     let lodge = Lodge::new();
     let in_the_way = lodge.write("pictures", "a file where a folder should be");
     let lodge = lodge.with("LODGE_ACCOUNTS_PICTURES", text(&in_the_way));
-    let ran = lodge.run(&FREE);
-    assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("BAD   accounts.pictures"), "{}", ran.out);
-    let ran = lodge.run(&["serve"]);
-    assert!(ran.code == 1 && ran.err.contains("accounts.pictures"), "{ran:?}");
+    lodge.run(&FREE).says(1, &["BAD   accounts.pictures"]);
+    lodge.run(&["serve"]).fails("accounts.pictures");
 
     let open = Lodge::new();
     let ran = open.run(&["check", "--listen", "0.0.0.0:0", "--ops-listen", "127.0.0.1:0"]);
-    assert_eq!(ran.code, 0, "a note is no fault");
-    assert!(ran.out.contains("note  public_url") && ran.out.contains("anybody"), "{}", ran.out);
+    // A note is no fault.
+    ran.says(0, &["note  public_url", "anybody"]);
 }
 
 #[test]
@@ -64,17 +54,14 @@ fn tiers_that_can_meet_are_good() {
     let (_folder, ours) = authority();
     let (tiers, accounts, _web) = Tiers::new().and(&tls(&ours)).start();
     let ran = tiers.another_web().run(&FREE);
-    assert_eq!(ran.code, 0, "{ran:?}");
     let address = accounts.wire.unwrap();
-    assert!(ran.out.contains(&format!("ok    accounts.servers: {address} lets")), "{}", ran.out);
+    let lets_in = format!("ok    accounts.servers: {address} lets");
     // As the certificates are that nobody gave another end.
-    assert!(ran.out.contains("server.pem: good until 4096-01-01"), "{}", ran.out);
+    ran.says(0, &[&lets_in, "server.pem: good until 4096-01-01"]);
     assert!(!ran.out.contains("accounts.listen"), "{}", ran.out);
     let ran = tiers.accounts.run(&["check", "--ops-listen", &accounts.ops.to_string()]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.out.contains("ok    accounts: can be served"), "{}", ran.out);
     let taken = format!("ok    accounts.listen: {address} is taken, by the server");
-    assert!(ran.out.contains(&taken), "{}", ran.out);
+    ran.says(0, &["ok    accounts: can be served", &taken]);
     assert!(!ran.out.contains("http.listen"), "it does not listen there: {}", ran.out);
     assert!(accounts.metric("lodge_wire_hellos_failed_total") < 1.0, "who checks was let in");
 }

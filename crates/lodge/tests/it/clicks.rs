@@ -10,10 +10,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Ask, Wire},
-    server::{Lodge, Server, eventually_true},
-};
+use crate::{Ask, Lodge, Wire, eventually_true};
 
 const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148";
 const DESKTOP: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/130.0 Safari/537.36";
@@ -50,18 +47,18 @@ fn clicks_counted_are_redirects_served_after_a_clean_stop() {
     assert_eq!(server.stop(), Some(0));
 
     let server = lodge.start();
-    let devices = report(&server, &link, "device");
+    let devices = server.clicks(&link, "device");
     assert_eq!((devices["total"].as_u64(), devices["bots"].as_u64()), (Some(88), Some(5)));
     assert_eq!(lines(&devices), [("mobile", 47), ("desktop", 41), ("bot", 5)]);
-    let referrers = report(&server, &link, "referrer");
+    let referrers = server.clicks(&link, "referrer");
     assert_eq!(lines(&referrers), [("news.example", 70), ("blog.example", 16)]);
     for by in ["day", "hour"] {
-        let report = report(&server, &link, by);
+        let report = server.clicks(&link, by);
         let sum: u64 = lines(&report).iter().map(|(_, clicks)| clicks).sum();
         assert_eq!(sum, 88, "{report}");
     }
-    assert_eq!(report(&server, &limited, "day")["total"], 9);
-    assert_eq!(report(&server, &locked, "day")["total"], 1);
+    assert_eq!(server.clicks(&limited, "day")["total"], 9);
+    assert_eq!(server.clicks(&locked, "day")["total"], 1);
 }
 
 #[test]
@@ -78,7 +75,7 @@ fn no_redirect_that_a_stop_lets_finish_goes_uncounted() {
         server.signal(Signal::TERM);
     });
     assert_eq!(server.wait(), Some(0));
-    let report = report(&lodge.start(), &link, "day");
+    let report = lodge.start().clicks(&link, "day");
     assert_eq!(report["total"].as_u64(), Some(redirects.into_inner()));
 }
 
@@ -91,7 +88,7 @@ fn at_most_a_second_of_clicks_dies_with_the_process() {
     // sees it broken. Twice as long as promised, for a busy machine.
     thread::sleep(Duration::from_secs(2));
     server.kill();
-    assert_eq!(report(&lodge.start(), &link, "day")["total"], 20);
+    assert_eq!(lodge.start().clicks(&link, "day")["total"], 20);
 }
 
 fn visit(address: SocketAddr, device: &str, referrer: &str, count: u64) {
@@ -111,11 +108,6 @@ fn follow_until_it_stops(address: SocketAddr, served: &AtomicU64) {
     while ask.on(&mut wire).is_ok_and(|answer| answer.status == 307) {
         served.fetch_add(1, Ordering::Relaxed);
     }
-}
-
-fn report(server: &Server, link: &Value, by: &str) -> Value {
-    let (short, key) = (link["short"].as_str().unwrap(), link["manage_key"].as_str().unwrap());
-    server.ask("GET", &format!("/api/links/{short}/clicks?by={by}")).bearer(key).expect(200).json()
 }
 
 fn lines(report: &Value) -> Vec<(&str, u64)> {

@@ -69,6 +69,11 @@ impl Ask {
         self.header("Authorization", &format!("Bearer {key}"))
     }
 
+    /// With a key, if there is one.
+    pub(crate) fn bearer_if(self, key: Option<&str>) -> Self {
+        if let Some(key) = key { self.bearer(key) } else { self }
+    }
+
     /// With an Idempotency-Key.
     pub(crate) fn once(self, key: &str) -> Self {
         self.header("Idempotency-Key", key)

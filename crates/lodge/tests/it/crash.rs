@@ -12,10 +12,7 @@ use std::{
 use lodge_testbed::by_depth;
 use rustix::process::Signal;
 
-use crate::{
-    client::{Ask, Wire},
-    server::{Lodge, Server},
-};
+use crate::{Ask, Lodge, Server, Wire};
 
 const WRITERS: usize = 100;
 const READERS: usize = 4;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::{client::Ask, server::Lodge};
+use crate::{Ask, Lodge};
 
 #[test]
 fn what_another_sites_page_sends_is_refused_and_nothing_is_stored() {

@@ -3,20 +3,14 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::server::{Lodge, Server, eventually_true};
-
-fn key(link: &Value) -> &str {
-    link["manage_key"].as_str().unwrap()
-}
+use crate::{Lodge, Server, eventually_true};
 
 fn change(server: &Server, link: &Value, change: &Value) -> u16 {
-    let path = format!("/api/links/{}", link["short"].as_str().unwrap());
-    server.patch(&path).bearer(key(link)).json(change).send().status
+    server.manage(link, "PATCH").json(change).send().status
 }
 
 fn delete(server: &Server, link: &Value) -> u16 {
-    let path = format!("/api/links/{}", link["short"].as_str().unwrap());
-    server.delete(&path).bearer(key(link)).send().status
+    server.manage(link, "DELETE").send().status
 }
 
 fn in_seconds(seconds: i64) -> String {
@@ -58,7 +52,7 @@ fn a_link_whose_clicks_are_used_up_is_gone() {
     assert_eq!(server.get("/two").status, 307);
     assert_eq!(server.get("/two").status, 307);
     is_over(&server, "two", "this link's clicks are used up");
-    let read = server.ask("GET", "/api/links/two").bearer(key(&link)).send().json();
+    let read = server.manage(&link, "GET").send().json();
     assert_eq!((&read["state"], &read["clicks_used"]), (&json!("exhausted"), &json!(2)));
     assert_eq!(change(&server, &link, &json!({ "max_clicks": 3 })), 200);
     assert_eq!(server.get("/two").status, 307, "three in all, and two were used before");

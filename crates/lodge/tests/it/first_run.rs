@@ -2,7 +2,7 @@
 
 use lodge_web::Front;
 
-use crate::server::Lodge;
+use crate::Lodge;
 
 #[test]
 fn the_first_link_redirects_and_still_does_after_kill_9() {
@@ -149,17 +149,8 @@ const ROUTES: &[(&str, &str)] = &[
 fn links_alone_is_a_whole_shortener_and_nothing_more() {
     let server = Lodge::new().with("LODGE_APPS", "links").start();
     server.get_each(200, &["/", "/new", "/login", "/api/docs", "/api/openapi.json", "/robots.txt"]);
-    server.get_each(
-        404,
-        &[
-            "/board",
-            "/rides",
-            "/signup",
-            "/skiers/1/vertical",
-            "/api/board/lobby/people",
-            "/api/me",
-        ],
-    );
+    server.get_each(404, &["/board", "/rides", "/signup"]);
+    server.get_each(404, &["/skiers/1/vertical", "/api/board/lobby/people", "/api/me"]);
     server.create(&serde_json::json!({ "target": "example.org", "short": "gg" }));
     assert_eq!(server.get("/gg").status, 307);
 }

@@ -9,8 +9,9 @@ use std::{
 };
 
 use crate::{
+    DEADLINE, Lodge, Process,
     installed::{INSTALL_DEADLINE, installed},
-    server::{DEADLINE, Lodge, Process, text},
+    text,
 };
 
 #[test]

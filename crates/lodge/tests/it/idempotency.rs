@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Answer, each},
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge, Server, each};
 
 /// So that answers name the same URL before and after a restart.
 fn lodge() -> Lodge {
@@ -36,11 +33,9 @@ fn a_repeated_creation_is_answered_as_the_first_time_also_after_kill_9() {
     let server = server.restart_after_kill();
     same(&first, &post(&server, "k", &link));
     assert_eq!(server.links_stored(), 1);
-    let short = first.json()["short"].as_str().unwrap().to_owned();
-    assert_eq!(server.get(&format!("/{short}")).status, 307);
-    let manage_key = first.json()["manage_key"].as_str().unwrap().to_owned();
-    let path = format!("/api/links/{short}");
-    server.delete(&path).bearer(&manage_key).expect(204);
+    let made = first.json();
+    assert_eq!(server.get(&format!("/{}", made["short"].as_str().unwrap())).status, 307);
+    server.manage(&made, "DELETE").expect(204);
     same(&first, &post(&server, "k", &link));
 }
 
@@ -60,29 +55,26 @@ fn a_repeated_put_is_answered_as_the_first_time() {
 fn a_repeated_change_or_deletion_is_answered_as_the_first_time() {
     let server = lodge().start();
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
-    let key = link["manage_key"].as_str().unwrap();
-    let send = |server: &Server, method: &str, once: &str, body: Option<Value>| {
-        let ask = server.ask(method, "/api/links/gg").bearer(key).once(once);
-        let ask = if let Some(body) = body { ask.json(&body) } else { ask };
-        ask.send()
+    let edit = |server: &Server, once: &str, change: &Value| {
+        server.manage(&link, "PATCH").once(once).json(change).send()
     };
     let change = json!({ "target": "example.com" });
-    let changed = send(&server, "PATCH", "p", Some(change.clone()));
+    let changed = edit(&server, "p", &change);
     assert_eq!((changed.status, &changed.json()["version"]), (200, &json!(2)));
-    same(&changed, &send(&server, "PATCH", "p", Some(change.clone())));
-    send(&server, "PATCH", "p", Some(json!({ "target": "evil.example" }))).expect(422);
+    same(&changed, &edit(&server, "p", &change));
+    edit(&server, "p", &json!({ "target": "evil.example" })).expect(422);
     assert_eq!(server.get("/gg").location(), Some("https://example.com/"));
 
     let renew = json!({ "new_manage_key": true, "redirect": 302 });
-    let renewed = send(&server, "PATCH", "n", Some(renew.clone()));
-    same(&renewed, &send(&server, "PATCH", "n", Some(renew)));
-    let key = renewed.json()["manage_key"].as_str().unwrap().to_owned();
-    let delete = |server: &Server| server.delete("/api/links/gg").bearer(&key).once("d").send();
+    let renewed = edit(&server, "n", &renew);
+    same(&renewed, &edit(&server, "n", &renew));
+    let renewed = renewed.json();
+    let delete = |server: &Server| server.manage(&renewed, "DELETE").once("d").send();
     let deleted = delete(&server).expect(204);
     same(&deleted, &delete(&server));
     let server = server.restart_after_kill();
     same(&deleted, &delete(&server));
-    same(&changed, &send(&server, "PATCH", "p", Some(change)));
+    same(&changed, &edit(&server, "p", &change));
     assert_eq!(server.get("/gg").status, 410);
 }
 

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    client::{Answer, Ask},
-    server::{Lodge, Server},
-};
+use crate::{Answer, Ask, Lodge, Server};
 
 fn put(server: &Server, number: usize) -> Ask {
     server.put(&format!("/?short=s{number}&long=example.org"))
@@ -103,8 +100,7 @@ fn a_link_is_not_given_passwords_at_speed() {
     let server = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").start();
     let link = server.create(&json!({ "target": "example.org", "short": "door" }));
     let edit = |body: serde_json::Value| {
-        let ask = server.patch("/api/links/door").from("198.51.100.1");
-        ask.bearer(link["manage_key"].as_str().unwrap()).json(&body).send()
+        server.manage(&link, "PATCH").from("198.51.100.1").json(body).send()
     };
     for number in 0..3 {
         assert_eq!(edit(json!({ "password": number.to_string() })).status, 200);

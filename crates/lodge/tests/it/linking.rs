@@ -3,18 +3,16 @@
 use serde_json::json;
 
 use crate::{
-    accounts::{PASSWORD, made, opens, token},
-    client::Answer,
+    Answer, PASSWORD, Server,
     provider::{Browser, OpenIdProvider, with_providers},
     providers::{ask_to_link, begin_to_link, issuers, link, unlink_on_page},
-    server::Server,
 };
 
 /// Refused on a page with these words, for somebody who stays signed in.
 fn assert_not_linked(server: &Server, token: &str, answer: &Answer, why: &str) {
     let text = answer.text();
     assert!(text.contains("That did not link") && text.contains(why), "{text}");
-    assert!(text.contains("href=\"/account\"") && opens(server, token), "{text}");
+    assert!(text.contains("href=\"/account\"") && server.opens(token), "{text}");
     assert_eq!(issuers(server, token), [""; 0]);
 }
 
@@ -43,13 +41,9 @@ fn who_has_no_password_links_soon_after_a_sign_in() {
     let (provider, lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
-    let age = |seconds: i64| {
-        let sql = "UPDATE sessions SET created_at = created_at - ?1";
-        lodge.database().execute(sql, [seconds * 1_000]).unwrap();
-    };
-    age(9 * 60);
+    lodge.age_sessions(9 * 60);
     begin_to_link(&server, &mut browser, "plain");
-    age(61);
+    lodge.age_sessions(61);
     ask_to_link(&server, &mut browser, "plain", "")
         .expect(403)
         .says("Sign in again by your provider first.");
@@ -78,8 +72,8 @@ fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
 #[test]
 fn a_recovered_account_has_one_way_in() {
     let (_provider, lodge, server) = OpenIdProvider::with_server();
-    made(&server, "ada");
-    let mut mallory = Browser::signed_in(&server, &token(&server, "ada"));
+    server.make_account("ada");
+    let mut mallory = Browser::signed_in(&server, &server.token("ada"));
     assert_eq!(link(&server, &mut mallory, "open", "mallory").location(), Some("/account"));
     let begun = begin_to_link(&server, &mut mallory, "plain");
     let late = mallory.through_provider(&server, &begun, "mallory");
@@ -163,8 +157,8 @@ fn forms_of_the_accounts_page_may_lead_away_while_there_are_providers() {
 fn an_address_goes_to_providers_and_back_so_often_a_minute() {
     let provider = OpenIdProvider::start();
     let server = provider.lodge().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "3").start();
-    made(&server, "ada");
-    let cookie = format!("lodge_session={}", token(&server, "ada"));
+    server.make_account("ada");
+    let cookie = format!("lodge_session={}", server.token("ada"));
     let there = ("GET", "/login/by/open");
     let back = ("GET", "/login/by/open/callback?state=x&code=y");
     let link = ("POST", "/account/providers/open");

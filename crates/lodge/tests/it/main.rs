@@ -63,3 +63,8 @@ mod timeouts;
 mod transfer;
 mod twins;
 mod unread;
+
+// What nearly every test uses.
+use accounts::PASSWORD;
+use client::{Answer, Ask, Wire, between, each, holds};
+use server::{DEADLINE, Lodge, Process, Ran, Server, eventually, eventually_true, text};

@@ -2,11 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    accounts::opens,
-    server::{Lodge, Server, eventually_true},
-    tiers::Tiers,
-};
+use crate::{Lodge, Server, eventually_true, tiers::Tiers};
 
 #[test]
 fn requests_and_their_latency_are_measured_redirects_too() {
@@ -82,7 +78,7 @@ fn each_section_of_a_request_about_accounts_is_measured() {
     let (_tiers, accounts, web) = Tiers::new().start();
     let token = web.member("ada");
     for _ in 0..10 {
-        assert!(opens(&web, &token));
+        assert!(web.opens(&token));
     }
     let asked = web.metric("lodge_accounts_cache_hits_total")
         + web.metric("lodge_accounts_cache_misses_total");
@@ -103,7 +99,7 @@ fn each_section_of_a_request_about_accounts_is_measured() {
         is_measured(server, section, at_least);
     }
     eventually_true("a session is remembered", || {
-        assert!(opens(&web, &token));
+        assert!(web.opens(&token));
         web.metric("lodge_accounts_cache_hit_seconds_count") > 0.5
     });
     is_measured(&web, "lodge_accounts_cache_hit", 1.0);

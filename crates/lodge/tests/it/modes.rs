@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::server::Lodge;
+use crate::Lodge;
 
 #[test]
 fn in_replace_mode_the_newest_put_wins_and_nothing_else_changes_links() {

@@ -8,10 +8,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::{
-    client::Wire,
-    server::{Lodge, Server},
-};
+use crate::{Lodge, Server, Wire};
 
 const CLIENTS: usize = 100;
 

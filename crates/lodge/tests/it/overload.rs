@@ -9,11 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{
-    board,
-    client::Wire,
-    server::{Lodge, eventually_true},
-};
+use crate::{Lodge, Wire, board, eventually_true};
 
 /// What memory may grow by under any load.
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
@@ -190,14 +186,13 @@ fn hashing_is_refused_past_its_queue_and_redirects_go_on() {
 fn a_board_that_is_read_too_much_refuses_that_and_other_apps_answer_all() {
     let lodge =
         board::lodge().with("LODGE_EMBEDDED_READERS", "1").with("LODGE_EMBEDDED_QUEUE_MAX", "4");
-    let server = lodge.start();
-    let ada = server.member("ada");
+    let (server, [ada]) = lodge.start_with(["ada"]);
     for number in 0..100 {
-        board::posted(&server, &ada, &number.to_string(), &"all work and no play ".repeat(90));
+        server.posted(&ada, &number.to_string(), &"all work and no play ".repeat(90));
     }
     let statuses: Vec<u16> = thread::scope(|scope| {
         let read = || {
-            let page = || board::ask(&server, &ada, "GET", "/lobby/messages?limit=500").send();
+            let page = || server.board(&ada, "GET", "/lobby/messages?limit=500").send();
             (0..5).map(|_| page().status).collect::<Vec<_>>()
         };
         let readers: Vec<_> = (0..20).map(|_| scope.spawn(read)).collect();

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use crate::{
-    client::{Answer, between},
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge, Server, between};
 
 fn everything(server: &Server) -> Vec<(String, Answer)> {
     let paths = [
@@ -84,11 +81,8 @@ fn pages_ask_nothing_of_third_parties_and_weigh_little() {
             for source in page.split(mark).skip(1).filter_map(|part| part.split(end).next()) {
                 assert!(source.starts_with("/assets/"), "{path}: {source}");
                 let file = server.get(source).expect(200);
-                assert_eq!(
-                    file.header("cache-control"),
-                    Some("public, max-age=31536000, immutable"),
-                    "{source}"
-                );
+                let kept = file.header("cache-control");
+                assert_eq!(kept, Some("public, max-age=31536000, immutable"), "{source}");
                 (bytes, loaded) = (bytes + file.body.len(), loaded + 1);
             }
         }

@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    accounts::{deleted, lodge, made, token},
-    client::{Answer, Ask},
-    server::{Lodge, Server, eventually_true},
-    tiers::Tiers,
-};
+use crate::{Answer, Ask, Lodge, Server, eventually_true, tiers::Tiers};
 
 /// The code on a skier's pass.
 fn code(lodge: &Lodge, skier: u32) -> String {
@@ -45,14 +40,9 @@ fn leaders(server: &Server) -> Vec<(u64, u64)> {
     leaders.iter().map(|one| (number(&one["rank"]), number(&one["skierID"]))).collect()
 }
 
-fn ride(server: &Server, skier: u32) {
-    let path = format!("/skiers/1/seasons/2025/days/1/skiers/{skier}");
-    server.post(&path).json(json!({ "time": 1, "liftID": skier })).expect(201);
-}
-
 #[test]
 fn whoever_has_the_code_claims_the_number() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     let [ada, eve] = server.members(["ada", "eve"]);
     let of_7 = code(&lodge, 7);
     let claimed = claim(&server, &ada, 7, &of_7).expect(201);
@@ -88,7 +78,7 @@ fn whoever_has_the_code_claims_the_number() {
 
 #[test]
 fn a_renewed_code_makes_the_older_one_void() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     let [ada, eve] = server.members(["ada", "eve"]);
     let old = code(&lodge, 7);
     assert_eq!(claim(&server, &eve, 7, &old).status, 201);
@@ -117,14 +107,14 @@ fn holders(lodge: &Lodge) -> Vec<(u32, i64, bool)> {
 
 /// Lets two people claim passes, and one of them delete the account on `deletes_on`.
 fn passes_go_with_their_account_on(lodge: &Lodge, server: &Server, deletes_on: &Server) {
-    made(server, "ada");
-    made(server, "eve");
-    let (ada, eve) = (token(server, "ada"), token(server, "eve"));
+    server.make_account("ada");
+    server.make_account("eve");
+    let (ada, eve) = (server.token("ada"), server.token("eve"));
     for (who, skier) in [(&ada, 7), (&ada, 8), (&eve, 9)] {
         assert_eq!(claim(server, who, skier, &code(lodge, skier)).status, 201);
     }
     assert_eq!(hide(server, &ada, 8, true).status, 200);
-    assert_eq!(deleted(deletes_on, &ada), 204);
+    assert_eq!(deletes_on.delete_account(&ada), 204);
     let nobodys = |skier| (skier, 0, skier == 8);
     eventually_true("they are nobody's, and what was hidden stays so", || {
         let holders = holders(lodge);
@@ -135,7 +125,7 @@ fn passes_go_with_their_account_on(lodge: &Lodge, server: &Server, deletes_on: &
 
 #[test]
 fn passes_go_with_their_account() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     passes_go_with_their_account_on(&lodge, &server, &server);
 }
 
@@ -155,28 +145,26 @@ fn passes_go_with_an_account_that_was_deleted_meanwhile() {
     let ada = web.member("ada");
     assert_eq!(claim(&web, &ada, 7, &code(&tiers.web, 7)).status, 201);
     web.kill();
-    assert_eq!(deleted(&other, &ada), 204);
+    assert_eq!(other.delete_account(&ada), 204);
     let _web = tiers.web.start();
     eventually_true("it is nobody's", || holders(&tiers.web) == [(7, 0, false)]);
 }
 
 #[test]
 fn passes_are_in_the_export_of_what_is_kept() {
-    let (lodge, server) = lodge().started();
-    let ada = server.member("ada");
+    let (server, [ada]) = Lodge::new().start_with(["ada"]);
     let export =
         || server.ask("GET", "/api/me/export").bearer(&ada).send().json()["passes"].clone();
     assert_eq!(export(), json!([]));
-    claim(&server, &ada, 7, &code(&lodge, 7));
+    claim(&server, &ada, 7, &code(&server.lodge, 7));
     hide(&server, &ada, 7, true);
     assert_eq!((&export()[0]["skierID"], &export()[0]["hidden"]), (&json!(7), &json!(true)));
 }
 
 #[test]
 fn an_account_has_ten_passes_and_no_more() {
-    let (lodge, server) = lodge().started();
-    let ada = server.member("ada");
-    let printed = lodge.admin(&["pass", "1", "--to", "11"]);
+    let (server, [ada]) = Lodge::new().start_with(["ada"]);
+    let printed = server.lodge.admin(&["pass", "1", "--to", "11"]);
     let codes: Vec<_> = printed.lines().map(|line| line.split_once(',').unwrap().1).collect();
     assert_eq!(codes.len(), 11);
     for (skier, code) in (1..=10).zip(&codes) {
@@ -206,13 +194,12 @@ fn codes_are_printed_for_as_many_as_are_asked_for() {
 
 #[test]
 fn a_hidden_skier_is_on_no_leaderboard() {
-    let (lodge, server) = lodge().started();
-    let ada = server.member("ada");
+    let (server, [ada]) = Lodge::new().start_with(["ada"]);
     for skier in 1..=4 {
-        ride(&server, skier);
+        server.ride([1, 2025, 1, skier], 1, skier);
     }
     assert_eq!(leaders(&server), [(1, 4), (2, 3)]);
-    assert_eq!(claim(&server, &ada, 4, &code(&lodge, 4)).status, 201);
+    assert_eq!(claim(&server, &ada, 4, &code(&server.lodge, 4)).status, 201);
     assert_eq!(leaders(&server), [(1, 4), (2, 3)], "until they hide");
     let hidden = hide(&server, &ada, 4, true);
     assert_eq!((hidden.status, &hidden.json()["hidden"]), (200, &json!(true)));
@@ -228,9 +215,9 @@ fn a_hidden_skier_is_on_no_leaderboard() {
 
 #[test]
 fn codes_are_tried_so_often_a_minute() {
-    let (lodge, server) = Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").started();
-    let ada = server.member("ada");
-    let of_7 = code(&lodge, 7);
+    let (server, [ada]) =
+        Lodge::new().with("LODGE_LIMITS_ATTEMPTS_PER_MINUTE", "5").start_with(["ada"]);
+    let of_7 = code(&server.lodge, 7);
     let from = |address: &str, code: &str| {
         let ask = asked(&server, "PUT", &ada, 7).from(address);
         ask.json(json!({ "code": code })).send()
@@ -252,13 +239,12 @@ fn without_accounts_there_are_no_passes() {
 
 #[test]
 fn a_pass_is_claimed_hidden_and_given_back_on_a_page() {
-    let (lodge, server) = lodge().started();
-    let ada = server.member("ada");
-    let of_7 = code(&lodge, 7);
+    let (server, [ada]) = Lodge::new().start_with(["ada"]);
+    let of_7 = code(&server.lodge, 7);
     let post = |path: &str, form: &str| server.on_page(&ada, "POST", path).form(form).send();
     let shown = || server.on_page(&ada, "GET", "/rides/passes").send().text();
     assert!(shown().contains("No pass yet"));
-    ride(&server, 9);
+    server.ride([1, 2025, 1, 9], 1, 9);
     for led_here in ["/account", "/rides"] {
         server.on_page(&ada, "GET", led_here).send().says("href=\"/rides/passes\"");
     }

@@ -11,12 +11,7 @@ use std::{
 use lodge_contract::pictures::files;
 use serde_json::Value;
 
-use crate::{
-    accounts::{deleted, lodge, made, token},
-    client::{Answer, Ask},
-    server::{Server, eventually_true, text},
-    tiers::Tiers,
-};
+use crate::{Answer, Ask, Lodge, Server, eventually_true, text, tiers::Tiers};
 
 fn put(server: &Server, token: &str, upload: &[u8]) -> Answer {
     server.put("/api/me/picture").bearer(token).body(upload).send()
@@ -56,9 +51,9 @@ pub(crate) fn age(file: &Path, age: Duration) {
 
 #[test]
 fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
-    let (lodge, server) = lodge().started();
-    assert_eq!(made(&server, "ada")["picture"], Value::Null);
-    let token = token(&server, "ada");
+    let (lodge, server) = Lodge::new().started();
+    assert_eq!(server.make_account("ada")["picture"], Value::Null);
+    let token = server.token("ada");
     let first = set(&server, &token, &files::with_gps());
     for (place, px) in first.iter().zip(["256", "64"]) {
         assert!(place.ends_with(&format!("/{px}")), "{place}");
@@ -95,29 +90,25 @@ fn a_picture_is_its_accounts_until_it_is_replaced_or_taken_away() {
 
     let third = set(&server, &token, &files::jpeg());
     assert_eq!(statuses(&server, &third), [200; 2]);
-    assert_eq!(deleted(&server, &token), 204);
+    assert_eq!(server.delete_account(&token), 204);
     assert_eq!(statuses(&server, &third), [404; 2]);
     assert_eq!(files_in(&lodge.data().join("pictures")).len(), 0);
 }
 
 #[test]
 fn no_two_accounts_share_a_picture() {
-    let server = lodge().start();
-    let [adas, graces] = ["ada", "grace"].map(|name| {
-        made(&server, name);
-        token(&server, name)
-    });
+    let server = Lodge::new().start();
+    let [adas, graces] = server.members(["ada", "grace"]);
     let upload = files::jpeg();
     let (ada, grace) = (set(&server, &adas, &upload), set(&server, &graces, &upload));
     assert_ne!(ada, grace);
-    assert_eq!(deleted(&server, &adas), 204);
+    assert_eq!(server.delete_account(&adas), 204);
     assert_eq!((statuses(&server, &ada), statuses(&server, &grace)), ([404; 2], [200; 2]));
 }
 
 #[test]
 fn an_acknowledged_picture_survives_a_crash() {
-    let server = lodge().start();
-    let token = server.member("ada");
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
     let places = set(&server, &token, &files::jpeg());
     let before = server.get(&places[0]).body;
     let server = server.restart_after_kill();
@@ -127,10 +118,9 @@ fn an_acknowledged_picture_survives_a_crash() {
 
 #[test]
 fn pictures_whose_folder_is_away_are_not_taken_for_none() {
-    let (lodge, server) = lodge().started();
-    let token = server.member("ada");
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
     let places = set(&server, &token, &files::jpeg());
-    let (folder, aside) = (lodge.data().join("pictures"), lodge.data().join("aside"));
+    let (folder, aside) = (server.lodge.data().join("pictures"), server.lodge.data().join("aside"));
     fs::rename(&folder, &aside).unwrap();
     fs::write(&folder, "a file where a folder should be").unwrap();
     for answer in [server.get(&places[0]), put(&server, &token, &files::jpeg())] {
@@ -149,8 +139,7 @@ const SERVER_BYTES: u64 = 40 << 20;
 
 #[test]
 fn hostile_files_are_refused_and_take_no_memory() {
-    let (lodge, server) = lodge().started();
-    let token = server.member("ada");
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
     // What decoding any picture takes is taken from now on.
     let places = set(&server, &token, &files::jpeg());
     let before = server.memory_peak_bytes();
@@ -162,7 +151,7 @@ fn hostile_files_are_refused_and_take_no_memory() {
         assert!(grown < SERVER_BYTES, "{name} took {} KiB", grown >> 10);
     }
     assert_eq!(statuses(&server, &places), [200; 2], "the picture of before is still there");
-    assert_eq!(files_in(&lodge.data().join("pictures")).len(), 2);
+    assert_eq!(files_in(&server.lodge.data().join("pictures")).len(), 2);
 }
 
 /// What a decoder may write to here, in KiB: less than the least of these would unpack to, which is 64 MB.
@@ -203,8 +192,8 @@ fn decoded_within(kib: u32, upload: &[u8]) -> Output {
 
 #[test]
 fn the_largest_pictures_are_taken() {
-    let server = lodge().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "60").start();
-    let token = server.member("ada");
+    let (server, [token]) =
+        Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "60").start_with(["ada"]);
     let before = server.memory_peak_bytes();
     for (_, upload) in files::largest() {
         put(&server, &token, &upload).expect(200);
@@ -215,7 +204,7 @@ fn the_largest_pictures_are_taken() {
 
 #[test]
 fn what_nobody_has_goes_and_what_somebody_has_or_is_new_stays() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     let token = server.member("ada");
     let places = set(&server, &token, &files::jpeg());
     assert_eq!(server.stop(), Some(0));
@@ -244,12 +233,12 @@ fn what_nobody_has_goes_and_what_somebody_has_or_is_new_stays() {
 
 #[test]
 fn staff_take_a_picture_away_from_those_below_them() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     for name in ["ada", "max", "eve"] {
-        made(&server, name);
+        server.make_account(name);
     }
     lodge.admin(&["user", "role", "max", "moderator"]);
-    let [ada, max, eve] = ["ada", "max", "eve"].map(|name| token(&server, name));
+    let [ada, max, eve] = ["ada", "max", "eve"].map(|name| server.token(name));
     let take = |token: &str, name: &str| {
         let ask = server.on_page(token, "POST", &format!("/admin/accounts/{name}"));
         ask.form("action=take_picture").send().status
@@ -272,8 +261,8 @@ fn staff_take_a_picture_away_from_those_below_them() {
 
 #[test]
 fn a_picture_that_is_longer_than_the_settings_say_is_refused() {
-    let server = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start();
-    let token = server.member("ada");
+    let (server, [token]) =
+        Lodge::new().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let of = |kib: usize| [files::jpeg(), vec![0; kib << 10]].concat();
     assert_eq!(put(&server, &token, &of(50)).status, 200);
     assert_eq!(put(&server, &token, &of(100)).status, 413);
@@ -285,7 +274,7 @@ fn a_picture_that_is_longer_than_the_settings_say_is_refused() {
 
 #[test]
 fn nobody_sets_a_picture_without_being_signed_in() {
-    let (lodge, server) = lodge().started();
+    let (lodge, server) = Lodge::new().started();
     for method in ["PUT", "DELETE"] {
         let ask = || server.ask(method, "/api/me/picture").body(files::jpeg());
         ask().expect(401);
@@ -296,7 +285,7 @@ fn nobody_sets_a_picture_without_being_signed_in() {
 
 #[test]
 fn whoever_is_not_signed_in_is_told_before_a_body_is_read() {
-    let server = lodge().start();
+    let server = Lodge::new().start();
     for ask in [server.put("/api/me/picture").bearer("session_x"), server.put("/api/me/picture")] {
         // Of which nothing comes.
         ask.header("Content-Length", "4000000").expect(401);
@@ -307,8 +296,8 @@ fn whoever_is_not_signed_in_is_told_before_a_body_is_read() {
 
 #[test]
 fn a_form_says_beside_the_file_what_is_wrong_with_it() {
-    let server = lodge().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start();
-    let token = server.member("ada");
+    let (server, [token]) =
+        Lodge::new().with("LODGE_ACCOUNTS_PICTURE_KIB_MAX", "100").start_with(["ada"]);
     let send = |parts: &[(&str, &[u8])]| form(&server, &token, parts).send();
     let hint = server.on_page(&token, "GET", "/account").send().text();
     assert!(hint.contains("at most 100 KB") && hint.contains("data-bytes-max=\"102400\""));
@@ -349,8 +338,7 @@ fn a_form_says_beside_the_file_what_is_wrong_with_it() {
 
 #[test]
 fn when_too_many_wait_the_next_one_is_told_to_come_back() {
-    let (lodge, server) = lodge().started();
-    let token = server.member("ada");
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
     let ask = server.put("/api/me/picture").bearer(&token).body(files::large_png());
     let answers = ask.at_once(24);
     let refused: Vec<_> = answers.iter().filter(|answer| answer.status == 503).collect();
@@ -360,13 +348,13 @@ fn when_too_many_wait_the_next_one_is_told_to_come_back() {
     }
     assert!(refused.iter().all(|answer| answer.header("retry-after").is_some()));
     assert_eq!(put(&server, &token, &files::jpeg()).status, 200);
-    assert_eq!(files_in(&lodge.data().join("pictures")).len(), 2);
+    assert_eq!(files_in(&server.lodge.data().join("pictures")).len(), 2);
 }
 
 #[test]
 fn an_address_sends_so_many_pictures_a_minute() {
-    let server = lodge().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "3").start();
-    let token = server.member("ada");
+    let (server, [token]) =
+        Lodge::new().with("LODGE_LIMITS_PICTURES_PER_MINUTE", "3").start_with(["ada"]);
     let send = |address: &str| {
         server.put("/api/me/picture").from(address).bearer(&token).body(files::jpeg()).send()
     };
@@ -379,8 +367,7 @@ fn an_address_sends_so_many_pictures_a_minute() {
 
 #[test]
 fn nothing_but_a_pictures_name_leads_to_a_file() {
-    let server = lodge().start();
-    let token = server.member("ada");
+    let (server, [token]) = Lodge::new().start_with(["ada"]);
     let [large, _] = set(&server, &token, &files::jpeg());
     let id = large.split('/').nth_back(1).unwrap();
     let odd = [
@@ -395,12 +382,8 @@ fn nothing_but_a_pictures_name_leads_to_a_file() {
         "/-/pictures/%ff/256".to_owned(),
     ];
     for path in odd {
-        let answer = server.get(&path);
-        assert_eq!(
-            (answer.status, answer.header("cache-control")),
-            (404, Some("no-store")),
-            "{path}"
-        );
+        let answer = server.get(&path).expect(404);
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
     }
 }
 
@@ -415,7 +398,7 @@ fn two_processes_that_answer_the_public_show_the_same_pictures() {
     let token = web.member("ada");
     let places = set(&web, &token, &files::jpeg());
     assert_eq!(statuses(&another, &places), [200; 2]);
-    assert_eq!(deleted(&another, &token), 204);
+    assert_eq!(another.delete_account(&token), 204);
     assert_eq!((statuses(&web, &places), files_in(&folder).len()), ([404; 2], 0));
     assert_eq!(accounts.get("/health/live").status, 200);
     assert!(!tiers.accounts.data().join("pictures").exists());

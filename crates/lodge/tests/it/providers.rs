@@ -8,24 +8,19 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use crate::{
-    accounts::{PASSWORD, made, opens, sign_in, token},
-    client::{Answer, each, holds},
+    Answer, Lodge, PASSWORD, Server, each, eventually_true, holds,
     provider::{Browser, CLIENT_SECRET, OpenIdProvider, parameter, with_providers},
-    server::{Lodge, Server, eventually_true, text},
+    text,
     tiers::Tiers,
 };
 
-fn with(server: &Server, token: &str, method: &str, path: &str) -> Answer {
-    server.ask(method, path).bearer(token).send()
-}
-
 fn name(server: &Server, token: &str) -> String {
-    with(server, token, "GET", "/api/me").json()["username"].as_str().unwrap().to_owned()
+    server.call(token, "GET", "/api/me").json()["username"].as_str().unwrap().to_owned()
 }
 
 /// By which issuers somebody's account is opened.
 pub(crate) fn issuers(server: &Server, token: &str) -> Vec<Value> {
-    each(&with(server, token, "GET", "/api/me/providers").json()["linked"], "issuer")
+    each(&server.call(token, "GET", "/api/me/providers").json()["linked"], "issuer")
 }
 
 /// Unlinks on the account's page.
@@ -36,7 +31,7 @@ pub(crate) fn unlink_on_page(server: &Server, browser: &mut Browser, issuer: &st
 
 /// What happened to somebody, newest first.
 fn events(server: &Server, token: &str) -> Vec<Value> {
-    each(&with(server, token, "GET", "/api/me/export").json()["events"], "what")
+    each(&server.call(token, "GET", "/api/me/export").json()["events"], "what")
 }
 
 /// Asks to link, with a password; what is answered.
@@ -68,7 +63,7 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
     let (_provider, _lodge, server) = OpenIdProvider::with_server();
     let listed = server.get("/api/providers").json();
     assert_eq!(each(&listed["providers"], "name"), ["open", "plain", "posted"]);
-    made(&server, "taken");
+    server.make_account("taken");
 
     for (way, login) in [("open", "grace"), ("plain", "mary"), ("posted", "joan")] {
         let mut browser = Browser::default();
@@ -85,10 +80,10 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
         browser.submit(&server, "/signup/name", &chosen).leads_to(303, "/account");
         let first = browser.cookie(&server, "lodge_session").unwrap().to_owned();
         assert_eq!(browser.submit(&server, "/signup/name", &chosen).status, 410, "it is used up");
-        let me = with(&server, &first, "GET", "/api/me").json();
+        let me = server.call(&first, "GET", "/api/me").json();
         let wanted = format!("its-{login}");
         holds(&me, json!({ "username": wanted, "has_password": false, "email": null }));
-        assert_eq!(sign_in(&server, &format!("its-{login}"), PASSWORD).status, 401);
+        assert_eq!(server.sign_in(&format!("its-{login}"), PASSWORD).status, 401);
 
         let mut elsewhere = Browser::default();
         elsewhere.sign_in_by(&server, way, login).leads_to(303, "/links");
@@ -97,7 +92,7 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
         assert_eq!(name(&server, &second), format!("its-{login}"));
         let expected = ["signed_in_by_provider", "signed_in_by_provider", "linked", "signed_up"];
         assert_eq!(events(&server, &second), expected);
-        let export = with(&server, &second, "GET", "/api/me/export").json();
+        let export = server.call(&second, "GET", "/api/me/export").json();
         assert_eq!(export["identities"][0]["subject"], login);
     }
 }
@@ -108,7 +103,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
     // The provider says that this is everybody's address, and that it has verified it.
     let ada = json!({ "username": "ada", "password": PASSWORD, "email": "ada@example.org" });
     server.post("/api/accounts").json(&ada).expect(201);
-    let adas = token(&server, "ada");
+    let adas = server.token("ada");
 
     let mut stranger = Browser::default();
     let answer = stranger.sign_in_by(&server, "open", "mallory");
@@ -120,7 +115,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
     answer.leads_to(303, "/account");
     assert_eq!(issuers(&server, &adas), [provider.issuer.as_str()]);
     assert_eq!(events(&server, &adas)[0], "linked");
-    assert!(opens(&server, &adas), "the session goes on");
+    assert!(server.opens(&adas), "the session goes on");
     let mut elsewhere = Browser::default();
     assert_eq!(elsewhere.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let second = elsewhere.cookie(&server, "lodge_session").unwrap();
@@ -128,8 +123,8 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
 
     let answer = link(&server, &mut browser, "open", "another");
     assert_eq!(answer.status, 409, "one of each provider: {}", answer.text());
-    made(&server, "grace");
-    let mut graces = Browser::signed_in(&server, &token(&server, "grace"));
+    server.make_account("grace");
+    let mut graces = Browser::signed_in(&server, &server.token("grace"));
     assert_eq!(link(&server, &mut graces, "open", "ada").status, 409, "it is ada's");
     assert_eq!(link(&server, &mut graces, "plain", "ada").location(), Some("/account"));
 }
@@ -150,13 +145,13 @@ fn only_the_session_that_asked_to_link_is_linked() {
     let mut without_the_flow = Browser::signed_in(&server, &adas);
     assert_eq!(without_the_flow.get(&back).status, 403);
     // Another session of the same person is another session.
-    victim.set(&server, "lodge_session", &token(&server, "mallory"));
+    victim.set(&server, "lodge_session", &server.token("mallory"));
     assert_eq!(victim.get(&back).status, 403);
     // And one that has ended meanwhile is none.
-    assert_eq!(with(&server, &mallorys, "DELETE", "/api/session").status, 204);
+    assert_eq!(server.call(&mallorys, "DELETE", "/api/session").status, 204);
     assert_eq!(browser.get(&back).status, 403);
     assert_eq!(issuers(&server, &adas), [""; 0]);
-    assert_eq!(issuers(&server, &token(&server, "mallory")), [""; 0]);
+    assert_eq!(issuers(&server, &server.token("mallory")), [""; 0]);
 
     let from_elsewhere = server
         .post("/account/providers/open")
@@ -170,7 +165,7 @@ fn the_last_way_into_an_account_is_not_taken_away() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     let token = browser.sign_up_by(&server, "open", "ada");
-    let unlink = |way: &str| with(&server, &token, "DELETE", &format!("/api/me/providers/{way}"));
+    let unlink = |way: &str| server.call(&token, "DELETE", &format!("/api/me/providers/{way}"));
     assert_eq!((unlink("open").status, unlink("plain").status), (409, 404));
     assert_eq!(unlink("nobody").status, 404);
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
@@ -182,13 +177,13 @@ fn the_last_way_into_an_account_is_not_taken_away() {
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let password = json!({ "new": PASSWORD });
     server.put("/api/me/password").bearer(&token).json(&password).expect(204);
-    assert!(!opens(&server, &others));
+    assert!(!server.opens(&others));
     assert_eq!(other.sign_in_by(&server, "plain", "ada").location(), Some("/links"));
     let others = other.cookie(&server, "lodge_session").unwrap().to_owned();
     let answer = unlink_on_page(&server, &mut browser, &format!("{}/plain", provider.issuer));
     answer.leads_to(303, "/account");
-    assert!(opens(&server, &token) && !opens(&server, &others), "it may have begun by it");
-    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
+    assert!(server.opens(&token) && !server.opens(&others), "it may have begun by it");
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
     let answer = Browser::default().sign_in_by(&server, "open", "ada");
     assert_eq!(answer.location(), Some("/signup/name"), "nobody's now");
 }
@@ -201,7 +196,7 @@ fn a_banned_or_deleted_account_is_opened_by_no_provider() {
     let mut browser = Browser::default();
     let answer = browser.sign_in_by(&server, "open", "ada").expect(403);
     answer.says("banned");
-    assert!(browser.cookie(&server, "lodge_session").is_none() && !opens(&server, &token));
+    assert!(browser.cookie(&server, "lodge_session").is_none() && !server.opens(&token));
     lodge.admin(&["user", "unban", "ada"]);
     assert_eq!(browser.sign_in_by(&server, "open", "ada").location(), Some("/links"));
     let token = browser.cookie(&server, "lodge_session").unwrap();
@@ -262,7 +257,7 @@ fn the_web_tier_holds_no_secret_of_a_provider() {
     assert_eq!(Browser::default().sign_in_by(&web, "open", "ada").location(), Some("/links"));
     assert_eq!(link(&web, &mut browser, "plain", "ada").location(), Some("/account"));
     assert_eq!(issuers(&web, &token).len(), 2);
-    assert_eq!(with(&web, &token, "DELETE", "/api/me/providers/open").status, 204);
+    assert_eq!(web.call(&token, "DELETE", "/api/me/providers/open").status, 204);
     assert_eq!(web.get("/login/by/nobody").status, 404);
 }
 

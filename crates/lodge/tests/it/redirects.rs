@@ -1,19 +1,10 @@
 //! Redirects: their codes, what browsers may keep of them, and `HEAD`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::{
-    client::Answer,
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge};
 
 const CODES: [u16; 4] = [301, 302, 307, 308];
-
-fn total(server: &Server, link: &Value) -> Value {
-    let path = format!("/api/links/{}/clicks", link["short"].as_str().unwrap());
-    let answer = server.ask("GET", &path).bearer(link["manage_key"].as_str().unwrap()).send();
-    answer.json()["total"].clone()
-}
 
 #[test]
 fn a_link_redirects_with_its_own_code_and_no_browser_keeps_the_answer() {
@@ -62,7 +53,7 @@ fn head_answers_as_get_does_and_counts_nothing() {
     }
     assert_eq!(server.ask("HEAD", "/nobody").send().status, server.get("/nobody").status);
     assert_eq!(server.stop(), Some(0));
-    assert_eq!(total(&lodge.start(), &link), 1, "the one GET");
+    assert_eq!(lodge.start().clicks(&link, "day")["total"], 1, "the one GET");
 }
 
 #[test]
@@ -73,7 +64,7 @@ fn the_preview_shows_where_a_link_leads_without_going_there() {
     assert_eq!((preview.status, preview.location()), (200, None));
     preview.says("example.org");
     assert_eq!(server.stop(), Some(0));
-    assert_eq!(total(&lodge.start(), &link), 0);
+    assert_eq!(lodge.start().clicks(&link, "day")["total"], 0);
 }
 
 #[test]

@@ -8,11 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{
-    accounts::{PASSWORD, made, opens, token},
-    server::{Server, text},
-    tiers::Tiers,
-};
+use crate::{PASSWORD, Server, text, tiers::Tiers};
 
 /// Accounts whose sessions end, each by itself; and sessions of each.
 const ACCOUNTS: usize = 500;
@@ -34,7 +30,7 @@ fn a_thousand_ended_sessions_open_nothing_in_two_processes_a_second_later() {
     let webs = [&one, &other];
     import(&tiers, &one);
     tiers.accounts.admin(&["user", "role", "staff", "admin"]);
-    let staff = token(&one, "staff");
+    let staff = one.token("staff");
     let signed_in = sign_all_in(webs);
     let (sender, ended) = channel::<Ended>();
     let (trials, accepted) = thread::scope(|scope| {
@@ -42,7 +38,7 @@ fn a_thousand_ended_sessions_open_nothing_in_two_processes_a_second_later() {
         for (number, tokens) in signed_in.into_iter().enumerate() {
             for token in &tokens {
                 // Remembered by both.
-                assert!((0..2).all(|_| webs.iter().all(|web| opens(web, token))));
+                assert!((0..2).all(|_| webs.iter().all(|web| web.opens(token))));
             }
             sender.send(end_sessions(webs[number / 2 % 2], number, tokens, &staff)).unwrap();
         }
@@ -62,7 +58,7 @@ fn name(number: usize) -> String {
 
 /// Accounts with the password of one that was made, for one hash.
 fn import(tiers: &Tiers, web: &Server) {
-    made(web, "staff");
+    web.make_account("staff");
     let hash: String = tiers.accounts.query("SELECT password FROM accounts");
     let lines = (0..ACCOUNTS).map(|number| format!("{},,,\"{hash}\",\n", name(number)));
     let head = "username,nickname,email,password_hash,role\n".to_owned();
@@ -73,7 +69,7 @@ fn import(tiers: &Tiers, web: &Server) {
 
 /// The sessions of each account, begun in both processes.
 fn sign_all_in(webs: [&Server; 2]) -> Vec<Vec<String>> {
-    let sign_in = |number| (0..SESSIONS).map(move |place| token(webs[place % 2], &name(number)));
+    let sign_in = |number| (0..SESSIONS).map(move |place| webs[place % 2].token(&name(number)));
     thread::scope(|scope| {
         let share = ACCOUNTS / SIGNING_IN;
         let shares = (0..SIGNING_IN).map(|from| from * share..(from + 1) * share);
@@ -90,7 +86,7 @@ fn end_sessions(web: &Server, number: usize, tokens: Vec<String>, staff: &str) -
     let (ask, done) = match (number % PASSWORDS_EVERY, number % 2) {
         (0, _) => {
             let wish = json!({ "current": PASSWORD, "new": "another in the fog" });
-            (web.put("/api/me/password").bearer(&token(web, &name)).json(&wish), 204)
+            (web.put("/api/me/password").bearer(&web.token(&name)).json(&wish), 204)
         }
         (_, 0) => (web.delete("/api/me/sessions").bearer(&tokens[0]), 204),
         _ => {
@@ -109,7 +105,7 @@ fn accepted(webs: [&Server; 2], ended: &Receiver<Ended>) -> (usize, usize) {
         // What is promised is a second, so that is how long it has.
         thread::sleep((at + Duration::from_secs(1)).saturating_duration_since(Instant::now()));
         for token in &tokens {
-            let [first, then] = [number % 2, (number + 1) % 2].map(|web| opens(webs[web], token));
+            let [first, then] = [number % 2, (number + 1) % 2].map(|web| webs[web].opens(token));
             accepted += usize::from(first) + usize::from(then);
             trials += 1;
         }

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    client::Answer,
+    Answer, Lodge, Server, eventually_true,
     rides_batches::{answered, batch, batch_of, line},
-    server::{Lodge, Server, eventually_true},
 };
 
 pub(crate) const DAY: &str = "/skiers/1/seasons/2025/days/3/skiers/7";
@@ -346,11 +345,8 @@ fn an_export_tells_whoever_has_no_key_nothing_that_a_void_could_name() {
     let own = with(&gate).text();
     assert_eq!(own.lines().next(), Some(format!("{head},event,voids").as_str()));
     let named = |end: &str| own.lines().filter(|line| line.ends_with(end)).count();
-    assert_eq!(
-        named(r#",'=a void,"scan 0, ""gate"" 4""#),
-        1,
-        "no spreadsheet runs what it is called"
-    );
+    // No spreadsheet runs what it is called.
+    assert_eq!(named(r#",'=a void,"scan 0, ""gate"" 4""#), 1);
     assert_eq!(named(r#","scan 1, ""gate"" 4","#), 1);
     let other = with(&lodge.gate("south", &[])).text();
     assert!(other.lines().skip(1).all(|line| line.ends_with("Z,,")), "of its own events alone");
@@ -432,8 +428,7 @@ fn seasons_are_added_by_whoever_may_send_rides_there() {
     let (lodge, server) = Lodge::new().with("LODGE_RIDES_KEYS_REQUIRED", "true").started();
     let gate = lodge.gate("north", &["--resort", "3"]);
     let add = |resort: u32, key: Option<&str>| {
-        let ask = server.post(&format!("/resorts/{resort}/seasons"));
-        let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
+        let ask = server.post(&format!("/resorts/{resort}/seasons")).bearer_if(key);
         let answer = ask.json(json!({ "year": "2019" })).send();
         assert!(answer.status == 201 || !message(&answer).is_empty(), "{answer:?}");
         answer.status

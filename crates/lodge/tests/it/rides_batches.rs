@@ -6,9 +6,8 @@ use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Answer, Ask},
+    Answer, Ask, Lodge, Server, each, eventually_true,
     rides::{DAY, message, ride},
-    server::{Lodge, Server, eventually_true},
 };
 
 pub(crate) fn batch_of(server: &Server, lines: &str) -> Ask {
@@ -30,6 +29,11 @@ pub(crate) fn line(id: &str, skier: u32, lift: u32) -> String {
     format!(
         "{{\"id\":\"{id}\",\"resortID\":1,\"seasonID\":\"2025\",\"dayID\":3,\"skierID\":{skier},\"time\":4,\"liftID\":{lift}}}\n"
     )
+}
+
+/// So many rides by the first lift, whose ids begin so.
+fn lines(of: &str, count: u32) -> String {
+    (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect()
 }
 
 fn gzip(plain: &[u8]) -> Vec<u8> {
@@ -60,23 +64,9 @@ fn good_lines_of_a_batch_are_kept_beside_bad_ones() {
     ];
     let (answer, said) = batch(&server, &lines.concat());
     assert_eq!(answer.status, 400, "{answer:?}");
-    let statuses: Vec<_> = said
-        .iter()
-        .map(|line| (line["line"].as_u64().unwrap(), line["status"].as_u64().unwrap()))
-        .collect();
-    let expected = [
-        (1, 201),
-        (3, 400),
-        (4, 400),
-        (5, 200),
-        (6, 400),
-        (7, 201),
-        (8, 200),
-        (9, 409),
-        (10, 404),
-        (11, 201),
-    ];
-    assert_eq!(statuses, expected, "{said:?}");
+    assert_eq!(each(&json!(said), "line"), [1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    let statuses = [201, 400, 400, 200, 400, 201, 200, 409, 404, 201];
+    assert_eq!(each(&json!(said), "status"), statuses, "{said:?}");
     assert_eq!(said[0], json!({ "line": 1, "status": 201, "id": "a" }));
     let wrong = json!({ "line": 3, "status": 400, "message": "liftID: must be a whole number from 1 to 40" });
     assert_eq!(said[1], wrong);
@@ -154,26 +144,20 @@ fn a_batch_under_a_key_is_counted_once_however_often_it_is_sent() {
         let ask = server.post("/api/rides").once(key);
         answered(ask.header("Content-Type", "application/x-ndjson").body(lines).send())
     };
-    let statuses = |said: &[Value]| {
-        said.iter().map(|line| line["status"].as_u64().unwrap()).collect::<Vec<_>>()
-    };
+    let statuses = |said: &[Value]| each(&json!(said), "status");
     let lines = format!("{ride}{ride}\n{}{ride}", line("own", 7, 10));
     let (_, first) = send(&server, "day 3", &lines);
     assert_eq!(statuses(&first), [201, 201, 201, 201]);
     assert_eq!(first[2]["id"], "own");
     let server = server.restart_after_kill();
     let (answer, again) = send(&server, "day 3", &lines);
-    assert_eq!((answer.status, statuses(&again)), (200, vec![200; 4]));
+    assert_eq!((answer.status, statuses(&again)), (200, vec![json!(200); 4]));
     assert_eq!(answer.header("idempotency-replayed"), Some("true"));
-    let ids = |said: &[Value]| said.iter().map(|line| line["id"].clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&again), ids(&first));
+    assert_eq!(each(&json!(again), "id"), each(&json!(first), "id"));
     assert_eq!(server.get(DAY).json(), json!(400));
 
-    assert_eq!(
-        statuses(&send(&server, "day 4", &ride).1),
-        [201],
-        "under another key it is another"
-    );
+    let (_, other) = send(&server, "day 4", &ride);
+    assert_eq!(statuses(&other), [201], "under another key it is another");
     let long = "x".repeat(129);
     for key in ["", "ä", &long] {
         let answer = server.post("/api/rides").once(key).body(&*ride).send();
@@ -227,9 +211,6 @@ fn an_answer_is_not_as_long_as_what_it_refuses() {
 #[test]
 fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log() {
     let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100").start();
-    let lines = |of: &str, count: u32| {
-        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
-    };
     let (answer, said) = batch(&server, &lines("a", 900));
     assert_eq!((answer.status, said.len()), (200, 900), "it is let in whole");
     let refused = ride(&server, DAY, 1, 1);
@@ -251,9 +232,6 @@ fn past_the_limit_events_are_refused_and_counted_without_a_line_each_in_the_log(
 #[test]
 fn lines_that_are_wrong_keep_nobody_out() {
     let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "100").start();
-    let lines = |of: &str, count: u32| {
-        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
-    };
     let wrong = "nonsense\n".repeat(2_000);
     let (answer, said) = batch(&server, &wrong);
     assert_eq!((answer.status, said.len()), (400, 2_000), "each is told what is wrong with it");
@@ -274,8 +252,7 @@ fn lines_that_are_wrong_keep_nobody_out() {
 #[test]
 fn after_a_batch_the_others_are_let_in_again() {
     let server = Lodge::new().with("LODGE_RIDES_EVENTS_PER_SECOND", "1000").start();
-    let lines: String = (0..300).map(|number| line(&format!("a{number}"), 7, 1)).collect();
-    assert_eq!(batch(&server, &lines).0.status, 200);
+    assert_eq!(batch(&server, &lines("a", 300)).0.status, 200);
     eventually_true("there is room again", || ride(&server, DAY, 1, 1).status == 201);
 }
 
@@ -284,9 +261,6 @@ fn an_address_may_be_limited_where_it_has_no_gates_key() {
     let (lodge, server) = Lodge::new().with("LODGE_LIMITS_RIDES_PER_MINUTE", "5").started();
     let key = lodge.admin(&["gate", "create", "north"]).trim().to_owned();
     let from = |address: &str, lines: &str| server.post("/api/rides").from(address).body(lines);
-    let lines = |of: &str, count: u32| {
-        (0..count).map(|number| line(&format!("{of}{number}"), 7, 1)).collect::<String>()
-    };
     let too_many = from("192.0.2.1", &lines("a", 6)).send();
     assert!(too_many.status == 400 && message(&too_many).contains("at most 5 lines"));
     let wrong = from("192.0.2.1", &"nonsense\n".repeat(9));

@@ -16,10 +16,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{
-    client::{Answer, Wire},
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge, Server, Wire};
 
 const SENDERS: usize = 40;
 const SKIERS: u32 = 60;
@@ -91,10 +88,7 @@ fn new_id() -> String {
 
 impl Parcel {
     fn send(&self, server: &Server, key: Option<&str>, wire: &mut Wire) -> io::Result<Said> {
-        let ask = |path: &str, once: &str| {
-            let ask = server.post(path).once(once);
-            key.map_or(ask.clone(), |key| ask.bearer(key))
-        };
+        let ask = |path: &str, once: &str| server.post(path).once(once).bearer_if(key);
         match self {
             Self::Ride(event) => {
                 let What::Ride { day, skier, lift } = event.what else { panic!("{event:?}") };

@@ -2,10 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    client::{Answer, Wire},
-    server::{Lodge, Server, eventually_true},
-};
+use crate::{Answer, Lodge, Server, Wire, eventually_true};
 
 /// Much more than is on its way to a reader that does not read.
 const RIDES: u32 = 50_000;

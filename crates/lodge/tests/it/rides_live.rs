@@ -2,21 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Answer, Wire},
-    server::{Lodge, Server, eventually_true},
-};
-
-fn ride(server: &Server, resort: u16, day: u16, skier: u32) {
-    let path = format!("/skiers/{resort}/seasons/2025/days/{day}/skiers/{skier}");
-    server.post(&path).json(json!({ "time": 1, "liftID": 10 })).expect(201);
-}
+use crate::{Answer, Lodge, Server, Wire, eventually_true};
 
 fn listen(server: &Server) -> (Wire, Answer) {
     let (mut wire, head) = server.ask("GET", "/api/rides/live").begin();
-    assert_eq!(head.status, 200, "{head:?}");
     assert_eq!(wire.read_chunk().unwrap(), b"retry: 2000\n\n");
-    (wire, head)
+    (wire, head.expect(200))
 }
 
 fn next(wire: &mut Wire) -> Value {
@@ -37,7 +28,7 @@ fn of(event: &Value, resort: u16) -> Value {
 #[test]
 fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
     let server = Lodge::new().start();
-    ride(&server, 1, 3, 7);
+    server.ride([1, 2025, 3, 7], 1, 10);
     let (mut first, head) = listen(&server);
     for (name, value) in [
         ("content-type", "text/event-stream"),
@@ -54,13 +45,13 @@ fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
 
     let (mut second, _) = listen(&server);
     assert_eq!(next(&mut second), event, "whoever comes later is told the same");
-    ride(&server, 2, 3, 7);
+    server.ride([2, 2025, 3, 7], 1, 10);
     for wire in [&mut first, &mut second] {
         let event = next(wire);
         assert_eq!((&event["rides"], &of(&event, 2)["rides"]), (&json!(2), &json!(1)));
     }
-    ride(&server, 1, 2, 7);
-    ride(&server, 1, 4, 7);
+    server.ride([1, 2025, 2, 7], 1, 10);
+    server.ride([1, 2025, 4, 7], 1, 10);
     let event = next(&mut first);
     assert_eq!((&event["dayID"], &event["rides"]), (&json!(4), &json!(1)), "the newest day");
 }
@@ -68,13 +59,13 @@ fn whoever_listens_is_told_what_is_so_and_then_what_changes() {
 #[test]
 fn nothing_is_told_twice() {
     let server = Lodge::new().with("LODGE_HTTP_HEADER_TIMEOUT_S", "1").start();
-    ride(&server, 1, 3, 7);
+    server.ride([1, 2025, 3, 7], 1, 10);
     let (mut wire, _) = listen(&server);
     assert_eq!(next(&mut wire)["rides"], 1);
     // Stored, but of an older day: there is nothing to tell.
-    ride(&server, 1, 2, 7);
+    server.ride([1, 2025, 2, 7], 1, 10);
     three_seconds(&server);
-    ride(&server, 1, 3, 8);
+    server.ride([1, 2025, 3, 8], 1, 10);
     assert_eq!(next(&mut wire)["rides"], 2);
 }
 
@@ -105,7 +96,7 @@ fn a_listener_that_goes_leaves_nothing_behind() {
     eventually_true("all are there", || (open() - 20.0).abs() < 0.5);
     drop(wires);
     eventually_true("all are gone", || open() < 0.5);
-    ride(&server, 1, 1, 1);
+    server.ride([1, 2025, 1, 1], 1, 10);
     assert_eq!(next(&mut listen(&server).0)["rides"], 1, "and others may come");
 }
 
@@ -138,6 +129,6 @@ fn a_listener_is_not_cut_off_by_the_times_that_requests_have() {
     let server = lodge.start();
     let (mut wire, _) = listen(&server);
     three_seconds(&server);
-    ride(&server, 1, 1, 1);
+    server.ride([1, 2025, 1, 1], 1, 10);
     assert_eq!(next(&mut wire)["rides"], 1);
 }

@@ -1,16 +1,6 @@
 //! The pages of lift rides.
 
-use serde_json::json;
-
-use crate::{
-    client::{Answer, between},
-    server::{Lodge, Server, text},
-};
-
-fn ride(server: &Server, [resort, season, day, skier]: [u32; 4], time: u16, lift: u16) {
-    let path = format!("/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}");
-    server.post(&path).json(json!({ "time": time, "liftID": lift })).expect(201);
-}
+use crate::{Answer, Lodge, Server, between, text};
 
 /// Two seasons of two skiers at two resorts.
 fn ridden() -> (Lodge, Server) {
@@ -23,7 +13,7 @@ fn ridden() -> (Lodge, Server) {
         ([1, 2025, 3, 8], 700, 40),
         ([2, 2025, 3, 7], 800, 5),
     ] {
-        ride(&server, on, time, lift);
+        server.ride(on, time, lift);
     }
     (lodge, server)
 }
@@ -188,7 +178,7 @@ fn a_skier_is_found_by_number() {
 fn a_resort_that_is_configured_no_more_is_shown_by_its_number() {
     let (lodge, server) = Lodge::new().with("LODGE_APPS", "rides").started();
     for resort in [1, 2] {
-        ride(&server, [resort, 2025, 3, 7], 500, 10);
+        server.ride([resort, 2025, 3, 7], 500, 10);
     }
     server.kill();
     let file = lodge.write("lodge.toml", "[rides]\nresorts = [{ id = 1, name = \"North\" }]\n");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::server::Lodge;
+use crate::Lodge;
 
 const DAY: &str = "/skiers/3/seasons/2025/days/9/skiers/7";
 
@@ -12,19 +12,14 @@ fn a_rebuild_exits_by_whether_anything_differed() {
     server.post(DAY).json(json!({ "time": 1, "liftID": 4 })).expect(201);
     let rebuild = || lodge.run(&["admin", "rebuild", "rides"]);
     let right = rebuild();
-    assert_eq!(
-        (right.code, right.out.as_str()),
-        (0, "1 rides and voids were read\nnothing differed\n")
-    );
+    assert_eq!(right.code, 0, "{right:?}");
+    assert_eq!(right.out, "1 rides and voids were read\nnothing differed\n");
     assert_eq!(server.stop(), Some(0));
     lodge.database().execute("UPDATE skier_days SET vertical = 50", []).unwrap();
-    let wrong = rebuild();
-    assert_eq!(wrong.code, 3, "{wrong:?}");
-    assert!(wrong.out.contains("skiers' days: 1 were wrong, and are put right"), "{wrong:?}");
+    rebuild().says(3, &["skiers' days: 1 were wrong, and are put right"]);
     assert_eq!(rebuild().code, 0);
     assert_eq!(lodge.start().get(DAY).json(), json!(40));
     // There is no such day that it could put right.
     lodge.database().execute("UPDATE rides SET day = 70000", []).unwrap();
-    let failed = rebuild();
-    assert_eq!(failed.code, 1, "{failed:?}");
+    rebuild().expect(1);
 }

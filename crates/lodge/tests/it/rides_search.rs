@@ -1,9 +1,6 @@
 //! Searches, of which some may be under way.
 
-use crate::{
-    client::Wire,
-    server::{Lodge, Server, eventually_true},
-};
+use crate::{Lodge, Server, Wire, eventually_true};
 
 const SEARCH: &str = "/api/rides/search?by=skier";
 const UNDER_WAY: &str = "lodge_http_streams{kind=\"search\"}";
@@ -17,9 +14,7 @@ fn begin(server: &Server, from: &str) -> Wire {
 #[test]
 fn searches_have_their_places_and_no_address_takes_all() {
     let (lodge, server) = Lodge::new().started();
-    let ride = "/skiers/1/seasons/2025/days/1/skiers/7";
-    let ask = server.post(ride).header("Content-Type", "application/json");
-    ask.body(r#"{"time":1,"liftID":1}"#).expect(201);
+    server.ride([1, 2025, 1, 7], 1, 1);
     // A search by skiers has their newer sums written first, for which it waits now.
     let other = lodge.database();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();

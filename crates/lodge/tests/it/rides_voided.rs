@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Lodge, Server};
+use crate::{Lodge, Server};
 
 const DAY: &str = "/skiers/3/seasons/2025/days/1/skiers/7";
 const FAR_OFF: &str = "/skiers/3/seasons/9999/days/366/skiers/7";
@@ -35,10 +35,8 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
     assert_eq!(find(&lodge, &["--skier", "8"]).len(), 0);
 
     let said = lodge.admin(&["ride", "void", &wrong]);
-    assert_eq!(
-        said,
-        "took back the ride of skier 7 at resort 3 in season 9999 on day 366, minute 217, by lift 21, 210 up\n"
-    );
+    let ride = "skier 7 at resort 3 in season 9999 on day 366, minute 217, by lift 21, 210 up";
+    assert_eq!(said, format!("took back the ride of {ride}\n"));
     assert_eq!(server.get(FAR_OFF).status, 404);
     assert_eq!(server.get(DAY).json(), json!(10), "the others stay");
     assert!(!server.get("/rides").text().contains("9999"));
@@ -71,8 +69,7 @@ fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
     let (lodge, server) = Lodge::new().started();
     let key = lodge.gate("north", &[]);
     let send = |once: &str, key: Option<&str>| {
-        let ask = server.post(FAR_OFF).once(once);
-        let ask = key.map_or(ask.clone(), |key| ask.bearer(key));
+        let ask = server.post(FAR_OFF).once(once).bearer_if(key);
         ask.json(json!({ "time": 1, "liftID": 2 })).expect(201);
     };
     send("scan 1", Some(&key));

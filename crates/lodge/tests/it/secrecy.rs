@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::Answer,
-    server::{Lodge, Server},
-};
+use crate::{Answer, Lodge, Server};
 
 const TARGET: &str = "https://secret.example/place";
 
@@ -47,8 +44,7 @@ fn looking_at_a_limited_link_neither_reveals_its_target_nor_uses_its_click() {
     look(&server, "once");
     let public = server.get("/api/links/once").json();
     assert_eq!((public.get("target"), public.get("max_clicks")), (None, None));
-    let manage_key = link["manage_key"].as_str().unwrap();
-    let managed = server.ask("GET", "/api/links/once").bearer(manage_key).send().json();
+    let managed = server.manage(&link, "GET").send().json();
     assert_eq!((&managed["target"], &managed["clicks_used"]), (&json!(TARGET), &json!(0)));
     server.get("/once").leads_to(307, TARGET);
 }
@@ -83,10 +79,7 @@ fn a_password_link_shows_a_form_and_opens_to_the_right_password_alone() {
 fn a_password_can_be_changed_and_taken_away() {
     let server = Lodge::new().start();
     let link = server.create(&json!({ "target": TARGET, "short": "door", "password": "old" }));
-    let manage_key = link["manage_key"].as_str().unwrap();
-    let change = |change: Value| {
-        server.patch("/api/links/door").bearer(manage_key).json(&change).send().status
-    };
+    let change = |change: Value| server.manage(&link, "PATCH").json(change).send().status;
     let open =
         |password: &str| server.post("/door").form(&format!("password={password}")).send().status;
     assert_eq!(open("old"), 303);

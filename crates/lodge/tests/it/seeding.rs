@@ -4,10 +4,7 @@ use std::{collections::HashSet, fs, os::unix::fs::PermissionsExt};
 
 use serde_json::{Value, json};
 
-use crate::{
-    accounts::{PASSWORD, made, sign_in},
-    server::{Lodge, Ran, text},
-};
+use crate::{Lodge, PASSWORD, Ran, text};
 
 /// Accounts, and sessions of theirs.
 const USERS: &str = "300";
@@ -20,19 +17,9 @@ fn accounts() -> Lodge {
 
 /// Seeds its folder; the tokens go into the file of that name.
 fn seed(lodge: &Lodge, tokens: &str) -> Ran {
-    let (data, tokens) = (lodge.data(), lodge.file(tokens));
-    lodge.run(&[
-        "load",
-        "accounts-seed",
-        "--data",
-        text(&data),
-        "--users",
-        USERS,
-        "--sessions",
-        &SESSIONS.to_string(),
-        "--tokens",
-        text(&tokens),
-    ])
+    let (data, tokens, sessions) = (lodge.data(), lodge.file(tokens), SESSIONS.to_string());
+    let files = ["load", "accounts-seed", "--data", text(&data), "--tokens", text(&tokens)];
+    lodge.run(&[&files[..], &["--users", USERS, "--sessions", &sessions]].concat())
 }
 
 #[test]
@@ -61,13 +48,13 @@ fn what_is_seeded_is_there_once_and_its_tokens_are_for_their_owner_alone() {
 #[test]
 fn a_folder_with_peoples_accounts_is_not_seeded() {
     let (lodge, server) = accounts().started();
-    made(&server, "ada");
+    server.make_account("ada");
     server.stop();
     seed(&lodge, "tokens").fails("not seeded before");
     assert!(!lodge.file("tokens").exists());
     let server = lodge.start();
-    assert_eq!(sign_in(&server, "bababababa", lodge_load::SEED_PASSWORD).status, 401);
-    assert_eq!(sign_in(&server, "ada", PASSWORD).status, 200);
+    assert_eq!(server.sign_in("bababababa", lodge_load::SEED_PASSWORD).status, 401);
+    assert_eq!(server.sign_in("ada", PASSWORD).status, 200);
 }
 
 #[test]

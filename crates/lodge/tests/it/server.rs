@@ -13,9 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OpenFlags, types::FromSql};
+use rusqlite::{Connection, types::FromSql};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{Answer, Ask, Wire};
@@ -123,25 +123,14 @@ impl Lodge {
 
     /// The same, with what may take another time than other commands.
     pub(crate) fn run_within(&self, deadline: Duration, arguments: &[&str]) -> Ran {
-        let mut command = self.command(arguments);
-        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process = Process(command.spawn().unwrap());
-        let out = read(process.0.stdout.take().unwrap());
-        let err = read(process.0.stderr.take().unwrap());
-        let status = process.wait(deadline);
-        let code = status.code().unwrap_or(-1);
-        Ran { code, out: out.join().unwrap(), err: err.join().unwrap() }
+        ended(self.command(arguments).stdout(Stdio::piped()), deadline)
     }
 
     /// Runs a command whose standard output nobody reads.
     pub(crate) fn run_unread(&self, arguments: &[&str]) -> Ran {
         let (reader, unread) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = self.command(arguments);
-        let mut process = Process(command.stdout(unread).stderr(Stdio::piped()).spawn().unwrap());
-        let err = read(process.0.stderr.take().unwrap());
-        let code = process.wait(DEADLINE).code().unwrap_or(-1);
-        Ran { code, out: String::new(), err: err.join().unwrap() }
+        ended(self.command(arguments).stdout(unread), DEADLINE)
     }
 
     /// Runs `lodge admin …`, which must succeed; what it printed.
@@ -191,7 +180,33 @@ impl Lodge {
     }
 }
 
+/// Runs a command to its end; its standard output is kept if it is piped.
+fn ended(command: &mut Command, deadline: Duration) -> Ran {
+    let mut process = Process(command.stderr(Stdio::piped()).spawn().unwrap());
+    let out = process.0.stdout.take().map(read);
+    let err = read(process.0.stderr.take().unwrap());
+    let code = process.wait(deadline).code().unwrap_or(-1);
+    let out = out.map(|out| out.join().unwrap()).unwrap_or_default();
+    Ran { code, out, err: err.join().unwrap() }
+}
+
 impl Ran {
+    /// The same, which must have this exit code.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+
+    /// It must have this exit code, and have printed each of these texts.
+    #[track_caller]
+    pub(crate) fn says(&self, code: i32, texts: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        for text in texts {
+            assert!(self.out.contains(text), "no {text:?} in {self:?}");
+        }
+    }
+
     /// It must have failed, and said why.
     #[track_caller]
     pub(crate) fn fails(&self, why: &str) {
@@ -305,13 +320,27 @@ impl Server {
         self.post("/api/links").json(link).expect(201).json()
     }
 
+    /// A request about a link by the holder of its manage key.
+    pub(crate) fn manage(&self, link: &Value, method: &str) -> Ask {
+        let path = format!("/api/links/{}", link["short"].as_str().unwrap());
+        self.ask(method, &path).bearer(link["manage_key"].as_str().unwrap())
+    }
+
+    /// How often a link was followed, as its maker is told.
+    pub(crate) fn clicks(&self, link: &Value, by: &str) -> Value {
+        let path = format!("/api/links/{}/clicks?by={by}", link["short"].as_str().unwrap());
+        self.ask("GET", &path).bearer(link["manage_key"].as_str().unwrap()).expect(200).json()
+    }
+
+    /// Lets a skier ride: at a resort, in a season, on a day; at a minute of it, by a lift.
+    pub(crate) fn ride(&self, [resort, season, day, skier]: [u32; 4], time: u32, lift: u32) {
+        let path = format!("/skiers/{resort}/seasons/{season}/days/{day}/skiers/{skier}");
+        self.post(&path).json(json!({ "time": time, "liftID": lift })).expect(201);
+    }
+
     /// Links in the database, whatever has become of them.
     pub(crate) fn links_stored(&self) -> usize {
-        let file = self.lodge.data().join("lodge.db");
-        let database = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-        let count: i64 =
-            database.query_row("SELECT count(*) FROM links", [], |row| row.get(0)).unwrap();
-        usize::try_from(count).unwrap()
+        self.lodge.query("SELECT count(*) FROM links")
     }
 
     /// What a metric says; all of its series together.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::server::{Lodge, Ran, text};
+use crate::{Lodge, Ran, text};
 
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"];
 

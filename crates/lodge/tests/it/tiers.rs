@@ -18,10 +18,7 @@ use tempfile::TempDir;
 use tokio::{io::AsyncReadExt, net::TcpStream, runtime::Runtime, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    accounts::{PASSWORD, made, opens, sign_in, token},
-    server::{DEADLINE, Lodge, Server, eventually_true, text},
-};
+use crate::{DEADLINE, Lodge, PASSWORD, Server, eventually_true, text};
 
 /// An installation that keeps accounts for others, and one that answers the public.
 pub(crate) struct Tiers {
@@ -86,13 +83,13 @@ pub(crate) fn with(lodge: Lodge, settings: &[(&str, String)]) -> Lodge {
 fn the_web_tier_has_accounts_without_having_their_database() {
     let (tiers, accounts, web) = Tiers::new().start();
     let token = web.member("ada");
-    assert!(opens(&web, &token));
+    assert!(web.opens(&token));
     let link = json!({ "target": "example.org", "short": "gg" });
     web.post("/api/links").bearer(&token).json(&link).expect(201);
     tiers.accounts.admin(&["user", "ban", "ada"]);
-    eventually_true("the web tier has heard of it", || !opens(&web, &token));
-    assert_eq!(sign_in(&web, "ada", PASSWORD).status, 403);
-    assert_eq!(sign_in(&web, "ada", "a guess").status, 401);
+    eventually_true("the web tier has heard of it", || !web.opens(&token));
+    assert_eq!(web.sign_in("ada", PASSWORD).status, 403);
+    assert_eq!(web.sign_in("ada", "a guess").status, 401);
     let count = |lodge: &Lodge| -> u32 { lodge.query("SELECT count(*) FROM accounts") };
     assert_eq!((count(&tiers.accounts), count(&tiers.web)), (1, 0));
     assert_eq!(accounts.get("/health/live").status, 200, "it answers operators alone");
@@ -170,15 +167,15 @@ fn certificates_of_both_tiers_do_for_a_key() {
     tiers.settings.retain(|(name, _)| *name != "LODGE_ACCOUNTS_KEY_FILE");
     tiers.accounts = tiers.accounts.with("LODGE_ACCOUNTS_KEY_FILE", "");
     let (_tiers, _accounts, web) = tiers.start();
-    made(&web, "ada");
-    assert!(opens(&web, &token(&web, "ada")));
+    web.make_account("ada");
+    assert!(web.opens(&web.token("ada")));
 }
 
 #[test]
 fn who_is_not_let_in_finds_out_why_in_the_log() {
     let ((_folder, ours), (_strangers_folder, strangers)) = (authority(), authority());
     let (tiers, accounts, web) = Tiers::new().and(&tls(&ours)).start();
-    made(&web, "ada");
+    web.make_account("ada");
     let plain = tiers.another_web().with("LODGE_ACCOUNTS_TLS", "false");
     let plain = tls(&ours)[1..].iter().fold(plain, |lodge, (name, _)| lodge.with(name, "")).start();
     plain.get("/api/users/ada").is_put_off(503);
@@ -201,7 +198,7 @@ const STRANGERS_MAX: usize = 128;
 #[test]
 fn two_thousand_connections_against_five_hundred_leave_those_alone() {
     let (_tiers, accounts, web) = Tiers::new().start();
-    made(&web, "ada");
+    web.make_account("ada");
     drop(web);
     let address = accounts.wire.unwrap();
     Runtime::new().unwrap().block_on(async {

@@ -8,10 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{
-    client::{Ask, Wire},
-    server::{DEADLINE, Lodge, Server, eventually_true, text},
-};
+use crate::{Ask, DEADLINE, Lodge, Server, Wire, eventually_true, text};
 
 /// How long a peer that drips waits between two drops.
 const BETWEEN_DROPS: Duration = Duration::from_millis(50);
@@ -59,8 +56,7 @@ fn a_body_that_does_not_end_is_given_up() {
     let server = Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").start();
     let mut wire =
         server.send_raw(b"POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{");
-    let answer = wire.read().unwrap();
-    assert_eq!(answer.status, 408, "{answer:?}");
+    wire.read().unwrap().expect(408);
     drip_until_cut_off(wire.stream(), b" ");
     assert_eq!(server.links_stored(), 0);
 }
@@ -69,8 +65,7 @@ fn a_body_that_does_not_end_is_given_up() {
 fn a_long_body_has_the_time_that_it_takes_on_a_slow_line() {
     let lodge =
         Lodge::new().with("LODGE_HTTP_REQUEST_TIMEOUT_S", "1").with("LODGE_APPS", "accounts");
-    let server = lodge.start();
-    let token = server.member("ada");
+    let (server, [token]) = lodge.start_with(["ada"]);
     let mut wire = Wire::connect(server.address).unwrap();
     let head = format!(
         "PUT /api/me/picture HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
@@ -79,8 +74,7 @@ fn a_long_body_has_the_time_that_it_takes_on_a_slow_line() {
     );
     let began = Instant::now();
     wire.write(head.as_bytes()).unwrap();
-    let answer = wire.read().unwrap();
-    assert_eq!(answer.status, 408, "{answer:?}");
+    wire.read().unwrap().expect(408);
     assert!(began.elapsed() > Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
@@ -88,8 +82,7 @@ fn a_long_body_has_the_time_that_it_takes_on_a_slow_line() {
 fn one_address_has_some_of_the_room_for_pictures_and_not_all() {
     let lodge =
         Lodge::new().with("LODGE_APPS", "accounts").with("LODGE_HTTP_REQUEST_TIMEOUT_S", "4");
-    let server = lodge.start();
-    let token = server.member("ada");
+    let (server, [token]) = lodge.start_with(["ada"]);
     let begin = |address: &str| {
         let head = format!(
             "PUT /api/me/picture HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\

@@ -2,25 +2,19 @@
 
 use std::thread;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::server::{Lodge, Server, eventually_true};
+use crate::{Lodge, eventually_true};
 
 /// Pairs that are tried: a race is not won every time.
 const ROUNDS: usize = 30;
-
-fn managed(server: &Server, link: &Value) -> (String, String) {
-    let made = server.create(link);
-    let text = |name: &str| made[name].as_str().unwrap().to_owned();
-    (format!("/api/links/{}", text("short")), text("manage_key"))
-}
 
 #[test]
 fn a_deletion_that_is_sent_twice_at_once_is_answered_alike() {
     let server = Lodge::new().start();
     for _ in 0..ROUNDS {
-        let (path, key) = managed(&server, &json!({ "target": "example.org" }));
-        for answer in server.delete(&path).bearer(&key).once("k").at_once(2) {
+        let link = server.create(&json!({ "target": "example.org" }));
+        for answer in server.manage(&link, "DELETE").once("k").at_once(2) {
             answer.expect(204);
         }
     }
@@ -30,9 +24,9 @@ fn a_deletion_that_is_sent_twice_at_once_is_answered_alike() {
 fn a_new_manage_key_that_is_asked_for_twice_at_once_is_one() {
     let server = Lodge::new().start();
     for _ in 0..ROUNDS {
-        let (path, key) = managed(&server, &json!({ "target": "example.org" }));
-        let edit = json!({ "new_manage_key": true });
-        let answers = server.patch(&path).bearer(&key).once("k").json(&edit).at_once(2);
+        let link = server.create(&json!({ "target": "example.org" }));
+        let edit = server.manage(&link, "PATCH").json(json!({ "new_manage_key": true }));
+        let answers = edit.once("k").at_once(2);
         assert_eq!(answers[0].text(), answers[1].text());
         assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
     }
@@ -107,7 +101,7 @@ fn a_put_tells_nobody_where_a_protected_link_leads() {
 #[test]
 fn clicks_wait_in_memory_while_the_store_takes_none() {
     let (lodge, server) = Lodge::new().started();
-    let (path, key) = managed(&server, &json!({ "target": "example.org", "short": "busy" }));
+    let link = server.create(&json!({ "target": "example.org", "short": "busy" }));
     let database = lodge.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     for _ in 0..100 {
@@ -117,8 +111,5 @@ fn clicks_wait_in_memory_while_the_store_takes_none() {
         server.metric("lodge_links_click_batches_failed_total") >= 1.0
     });
     database.execute_batch("ROLLBACK").unwrap();
-    eventually_true("all clicks are stored", || {
-        let clicks = server.ask("GET", &format!("{path}/clicks")).bearer(&key).send();
-        clicks.json()["total"] == json!(100)
-    });
+    eventually_true("all clicks are stored", || server.clicks(&link, "day")["total"] == json!(100));
 }

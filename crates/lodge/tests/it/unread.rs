@@ -1,14 +1,11 @@
 //! Commands that print to somebody who has gone.
 
-use serde_json::json;
-
-use crate::server::{Lodge, text};
+use crate::{Lodge, text};
 
 #[test]
 fn a_command_whose_reader_has_gone_ends_without_a_word() {
     let (lodge, server) = Lodge::new().started();
-    let ride = server.post("/skiers/3/seasons/2025/days/1/skiers/7");
-    ride.json(json!({ "time": 1, "liftID": 1 })).expect(201);
+    server.ride([3, 2025, 1, 7], 1, 1);
     lodge.key("me");
     lodge.gate("north", &[]);
     let file = lodge.file("links.csv");
