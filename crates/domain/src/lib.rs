@@ -9,6 +9,7 @@ pub mod clock;
 pub mod error;
 pub mod keys;
 pub mod links;
+mod names;
 pub mod once;
 pub mod passwords;
 pub mod patch;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Email, Ending, Nickname, PictureId, SessionId, Username};
-use crate::{Error, Result, passwords::PasswordHash};
+use crate::{Error, Result, names::names, passwords::PasswordHash};
 
 /// An account's number, given by the store and never given again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,25 +26,13 @@ pub enum Role {
     Admin,
 }
 
+names!(Role { Member = "member", Moderator = "moderator", Admin = "admin" });
+
 impl Role {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Member, Self::Moderator, Self::Admin];
-
-    /// Its name, in settings and answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Member => "member",
-            Self::Moderator => "moderator",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// The role of that name.
+    /// The role of that name, or what there are.
     pub fn parse(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|role| role.name() == name)
-            .ok_or_else(|| Error::invalid("role", "must be member, moderator or admin"))
+        let refused = || Error::invalid("role", "must be member, moderator or admin");
+        Self::named(name).ok_or_else(refused)
     }
 }
 

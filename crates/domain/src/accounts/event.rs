@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::AccountId;
+use crate::names::names;
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,56 +46,25 @@ pub enum EventKind {
     PictureChanged,
 }
 
-impl EventKind {
-    /// All of them.
-    pub const ALL: [Self; 17] = [
-        Self::SignedUp,
-        Self::SignedIn,
-        Self::SignedOut,
-        Self::SignedOutEverywhere,
-        Self::PasswordChanged,
-        Self::PasswordRenewed,
-        Self::Edited,
-        Self::RoleChanged,
-        Self::Banned,
-        Self::Unbanned,
-        Self::ResetIssued,
-        Self::PasswordReset,
-        Self::Deleted,
-        Self::SignedInByProvider,
-        Self::Linked,
-        Self::Unlinked,
-        Self::PictureChanged,
-    ];
-
-    /// Its name in stores and answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SignedUp => "signed_up",
-            Self::SignedIn => "signed_in",
-            Self::SignedOut => "signed_out",
-            Self::SignedOutEverywhere => "signed_out_everywhere",
-            Self::PasswordChanged => "password_changed",
-            Self::PasswordRenewed => "password_renewed",
-            Self::Edited => "edited",
-            Self::RoleChanged => "role_changed",
-            Self::Banned => "banned",
-            Self::Unbanned => "unbanned",
-            Self::ResetIssued => "reset_issued",
-            Self::PasswordReset => "password_reset",
-            Self::Deleted => "deleted",
-            Self::SignedInByProvider => "signed_in_by_provider",
-            Self::Linked => "linked",
-            Self::Unlinked => "unlinked",
-            Self::PictureChanged => "picture_changed",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
+names!(EventKind {
+    SignedUp = "signed_up",
+    SignedIn = "signed_in",
+    SignedOut = "signed_out",
+    SignedOutEverywhere = "signed_out_everywhere",
+    PasswordChanged = "password_changed",
+    PasswordRenewed = "password_renewed",
+    Edited = "edited",
+    RoleChanged = "role_changed",
+    Banned = "banned",
+    Unbanned = "unbanned",
+    ResetIssued = "reset_issued",
+    PasswordReset = "password_reset",
+    Deleted = "deleted",
+    SignedInByProvider = "signed_in_by_provider",
+    Linked = "linked",
+    Unlinked = "unlinked",
+    PictureChanged = "picture_changed",
+});
 
 /// Who does something to an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

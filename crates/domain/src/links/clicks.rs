@@ -21,7 +21,7 @@ use super::{
     link::LinkId,
     visit::{Device, Visit},
 };
-use crate::{Error, Random, Result, random::time_ordered_id};
+use crate::{Error, Random, Result, names::names, random::time_ordered_id};
 
 /// Under what referrers are kept once a link has too many of them.
 pub const OTHER_REFERRERS: &str = "(other)";
@@ -185,16 +185,13 @@ fn shard_of_this_thread() -> usize {
     SHARD.get()
 }
 
+names!(Grouping { Day = "day", Hour = "hour", Referrer = "referrer", Device = "device" });
+
 impl std::str::FromStr for Grouping {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "day" => Ok(Self::Day),
-            "hour" => Ok(Self::Hour),
-            "referrer" => Ok(Self::Referrer),
-            "device" => Ok(Self::Device),
-            _ => Err(Error::invalid("by", "must be day, hour, referrer or device")),
-        }
+        let refused = || Error::invalid("by", "must be day, hour, referrer or device");
+        Self::named(text).ok_or_else(refused)
     }
 }
 

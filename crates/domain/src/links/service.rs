@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Attempt, Clock, Error, Random, Result,
+    names::names,
     passwords::{Password, Passwords},
 };
 
@@ -25,15 +26,9 @@ pub enum Mode {
     Replace,
 }
 
-impl Mode {
-    /// Its name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Claim => "claim",
-            Self::Replace => "replace",
-        }
-    }
+names!(Mode { Claim = "claim", Replace = "replace" });
 
+impl Mode {
     /// What an installation says that keeps this mode, and is opened with `wanted`.
     ///
     /// # Errors

@@ -7,6 +7,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::names::names;
+
 /// The longest referrer host that is kept: the longest name of the DNS.
 const HOST_BYTES_MAX: usize = 253;
 
@@ -40,21 +42,14 @@ pub enum Device {
     Other,
 }
 
-impl Device {
-    /// Every kind, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Desktop, Self::Mobile, Self::Tablet, Self::Other, Self::Bot];
-
-    /// Its name in answers and on pages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Desktop => "desktop",
-            Self::Mobile => "mobile",
-            Self::Tablet => "tablet",
-            Self::Bot => "bot",
-            Self::Other => "other",
-        }
-    }
-}
+// In the order in which they are shown.
+names!(Device {
+    Desktop = "desktop",
+    Mobile = "mobile",
+    Tablet = "tablet",
+    Other = "other",
+    Bot = "bot",
+});
 
 /// Marks in a User-Agent, the telling ones first: what is found of the lowest index decides.
 const MARKS: [(&str, Device); 30] = [

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Day, EventId, GateId, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId, Tally,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, names::names};
 
 /// Groups that can be asked for at once.
 pub const GROUPS_MAX: usize = 10_000;
@@ -38,31 +38,21 @@ pub enum Dimension {
     Skier,
 }
 
-impl Dimension {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Season, Self::Resort, Self::Day, Self::Hour, Self::Lift, Self::Skier];
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Season => "season",
-            Self::Resort => "resort",
-            Self::Day => "day",
-            Self::Hour => "hour",
-            Self::Lift => "lift",
-            Self::Skier => "skier",
-        }
-    }
-}
+names!(Dimension {
+    Season = "season",
+    Resort = "resort",
+    Day = "day",
+    Hour = "hour",
+    Lift = "lift",
+    Skier = "skier",
+});
 
 impl FromStr for Dimension {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|dimension| dimension.name() == text);
-        let names = Self::ALL.map(Self::name).join(", ");
-        found.ok_or_else(|| Error::invalid("by", format!("must be of {names}")))
+        let names = || Self::ALL.map(Self::name).join(", ");
+        Self::named(text).ok_or_else(|| Error::invalid("by", format!("must be of {}", names())))
     }
 }
 

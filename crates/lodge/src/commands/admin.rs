@@ -13,7 +13,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{
+    Args, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use lodge_domain::{
     keys::ApiKey,
     links::{
@@ -84,8 +87,8 @@ enum AdminCommand {
         /// The file.
         file: PathBuf,
         /// Whose export it is.
-        #[arg(long, value_enum)]
-        from: Source,
+        #[arg(long, value_parser = format())]
+        from: Format,
         /// The name of the API key whose links they are to be.
         #[arg(long, value_name = "NAME")]
         key: Option<String>,
@@ -114,25 +117,9 @@ enum KeyCommand {
     },
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Source {
-    Lodge,
-    Yourls,
-    Shlink,
-    Kutt,
-    Bitly,
-}
-
-impl From<Source> for Format {
-    fn from(source: Source) -> Self {
-        match source {
-            Source::Lodge => Self::Lodge,
-            Source::Yourls => Self::Yourls,
-            Source::Shlink => Self::Shlink,
-            Source::Kutt => Self::Kutt,
-            Source::Bitly => Self::Bitly,
-        }
-    }
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+        .try_map(|name| Format::named(&name).ok_or("there is no such format"))
 }
 
 /// Carries out one command.
@@ -177,7 +164,7 @@ fn carry_out(administrator: &mut Administrator, command: AdminCommand) -> Result
         AdminCommand::Pass(options) => rides::pass(administrator, &options)?,
         AdminCommand::Rebuild(command) => return rides::rebuild(administrator, &command),
         AdminCommand::Import { file, from, key } => {
-            return import(administrator, &file, from.into(), key.as_deref());
+            return import(administrator, &file, from, key.as_deref());
         }
         AdminCommand::Export { file } => export(administrator, &file)?,
     }

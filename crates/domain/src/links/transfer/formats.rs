@@ -9,6 +9,7 @@ use super::import::{ImportRow, RowProblem};
 use crate::{
     Error, Result,
     links::{ClickLimit, RedirectCode, Short, Tags, Target},
+    names::names,
     passwords::PasswordHash,
 };
 
@@ -26,6 +27,14 @@ pub enum Format {
     /// Bitly's link export, old and new.
     Bitly,
 }
+
+names!(Format {
+    Lodge = "lodge",
+    Yourls = "yourls",
+    Shlink = "shlink",
+    Kutt = "kutt",
+    Bitly = "bitly",
+});
 
 /// The names of one format's columns, folded to lower-case letters and digits; the first that a file
 /// has is taken.

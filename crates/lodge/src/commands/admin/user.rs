@@ -8,7 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{
+    Args, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use lodge_domain::{
     accounts::{Account, AccountQuery, Actor, ImportAccount, Role, ToldEvent, Username},
     passwords::Password,
@@ -36,8 +39,8 @@ pub(super) enum UserOptions {
         /// Its name.
         username: String,
         /// What its owner may do.
-        #[arg(long, value_enum, default_value_t = RoleName::Member)]
-        role: RoleName,
+        #[arg(long, value_parser = role(), default_value = Role::Member.name())]
+        role: Role,
     },
     /// Make accounts from a CSV file with the columns `username`, `nickname`, `email`, `password_hash` and `role`;
     /// only the first is needed. Hashes are argon2id's in PHC form or bcrypt's. It can be repeated: what is
@@ -57,8 +60,8 @@ pub(super) enum UserOptions {
         /// Who.
         username: String,
         /// What they may do.
-        #[arg(value_enum)]
-        role: RoleName,
+        #[arg(value_parser = role())]
+        role: Role,
     },
     /// Keep somebody out, from now on everywhere.
     Ban(Who),
@@ -85,21 +88,8 @@ impl Who {
     }
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum RoleName {
-    Member,
-    Moderator,
-    Admin,
-}
-
-impl From<RoleName> for Role {
-    fn from(name: RoleName) -> Self {
-        match name {
-            RoleName::Member => Self::Member,
-            RoleName::Moderator => Self::Moderator,
-            RoleName::Admin => Self::Admin,
-        }
-    }
+fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::name)).try_map(|name| Role::parse(&name))
 }
 
 /// Carries out one command.
@@ -110,15 +100,14 @@ pub(super) fn carry_out(
     match options {
         UserOptions::Create { username, role } => {
             let username = Username::parse(&username)?;
-            let command =
-                UserCommand::Create { username, password: password()?, role: role.into() };
+            let command = UserCommand::Create { username, password: password()?, role };
             let account = changed(administrator, command)?;
             say!("{} is made", account.username);
         }
         UserOptions::Import { file } => return import(administrator, &file),
         UserOptions::List { prefix } => list(administrator, &prefix)?,
         UserOptions::Role { username, role } => {
-            let (username, role) = (Username::parse(&username)?, role.into());
+            let username = Username::parse(&username)?;
             let account = changed(administrator, UserCommand::SetRole { username, role })?;
             say!("{} is {} now", account.username, account.role.name());
         }
