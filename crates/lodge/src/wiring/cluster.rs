@@ -1,6 +1,6 @@
 //! The scaled-out engines, one upon the other.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use futures_util::future::BoxFuture;
@@ -252,13 +252,13 @@ fn rabbitmq_options(config: &Config) -> Result<rabbitmq::Options> {
 /// What is trusted, where TLS is wanted: the certificates in a file, or where none is named those of the
 /// machine.
 fn tls(is_wanted: bool, key: &str, file: &Path) -> Result<Option<Tls>> {
-    is_wanted.then(|| Ok(Tls::trusting(named_file(key, file)?))).transpose()
+    is_wanted.then(|| Ok(Tls::trusting(named_file(key, file, fs::read_to_string)?))).transpose()
 }
 
 /// What a file holds that is named by `key`, such as a password; a last line end is no part of it.
 /// Nothing where no file is named.
 fn secret_file(key: &str, file: &Path) -> Result<Option<String>> {
-    let Some(text) = named_file(key, file)? else { return Ok(None) };
+    let Some(text) = named_file(key, file, fs::read_to_string)? else { return Ok(None) };
     let secret = text.trim_end_matches(['\r', '\n']);
     if secret.is_empty() {
         bail!("{key}: {} is empty", file.display());

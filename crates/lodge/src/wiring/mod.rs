@@ -14,7 +14,7 @@ mod stores;
 mod tasks;
 pub(crate) mod tiers;
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
@@ -271,7 +271,9 @@ pub(crate) fn connection_limits(config: &Config) -> ConnectionLimits {
 
 /// Reads the list of blocked hosts, if there is to be one.
 pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()> {
-    let Some(text) = named_file("links.blocklist", file)? else { return Ok(()) };
+    let Some(text) = named_file("links.blocklist", file, fs::read_to_string)? else {
+        return Ok(());
+    };
     let listed = blocklist.replace(&text);
     tracing::info!(hosts = listed.hosts, file = %file.display(), "blocklist read");
     let unreadable = listed.unreadable;
@@ -281,13 +283,16 @@ pub(crate) fn reload_blocklist(blocklist: &Blocklist, file: &Path) -> Result<()>
     Ok(())
 }
 
-/// The text of a file that the setting `key` names, if it names one.
-fn named_file(key: &str, file: &Path) -> Result<Option<String>> {
+/// What is read of a file that the setting `key` names, if it names one.
+fn named_file<'a, T>(
+    key: &str,
+    file: &'a Path,
+    read: impl FnOnce(&'a Path) -> io::Result<T>,
+) -> Result<Option<T>> {
     if file.as_os_str().is_empty() {
         return Ok(None);
     }
-    let text = fs::read_to_string(file);
-    text.with_context(|| format!("{key}: {} cannot be read", file.display())).map(Some)
+    read(file).with_context(|| format!("{key}: {} cannot be read", file.display())).map(Some)
 }
 
 /// How long shorts stay reserved.

@@ -2,13 +2,14 @@
 
 use std::{error::Error as _, fs, sync::Arc};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, ensure};
 use lodge_domain::{
     OsRandom,
     accounts::{Flow, NoProviders, Provider, ProviderName, Providers},
 };
 use lodge_outbound::{AskedProviders, Fields, PlainEndpoints, ProviderOptions};
 
+use super::named_file;
 use crate::config::{Config, ProviderConfig};
 
 /// Whoever asks them.
@@ -75,17 +76,9 @@ fn options(config: &ProviderConfig) -> Result<ProviderOptions> {
 
 fn client_secret(config: &ProviderConfig) -> Result<Option<String>> {
     let file = &config.client_secret_file;
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let (name, file) = (&config.name, file.display());
-    let text = fs::read_to_string(&config.client_secret_file);
-    let text = text.with_context(|| {
-        format!("accounts.providers, {name}: client_secret_file {file} cannot be read")
-    })?;
-    let text = text.trim();
-    if text.is_empty() {
-        bail!("accounts.providers, {name}: client_secret_file {file} is empty");
-    }
-    Ok(Some(text.to_owned()))
+    let key = format!("accounts.providers, {}: client_secret_file", config.name);
+    let Some(text) = named_file(&key, file, fs::read_to_string)? else { return Ok(None) };
+    let secret = text.trim();
+    ensure!(!secret.is_empty(), "{key}: {} is empty", file.display());
+    Ok(Some(secret.to_owned()))
 }

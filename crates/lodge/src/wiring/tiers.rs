@@ -9,6 +9,7 @@ use lodge_wire::{
     ClientTls, Identity, Pool, PoolOptions, ServerOptions, ServerTls, SharedKey, certificates_end,
 };
 
+use super::named_file;
 use crate::config::{AccountsConfig, Config};
 
 /// The way to those that keep the accounts, and how many sessions they may be asked for at once: half of what
@@ -136,11 +137,5 @@ fn identity(accounts: &AccountsConfig) -> Result<Option<Identity>> {
 
 /// The file that a setting names, if it names one.
 fn read(setting: &str, file: &Path) -> Result<Option<Vec<u8>>> {
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let bytes = fs::read(file);
-    let bytes =
-        bytes.with_context(|| format!("accounts.{setting}: {} cannot be read", file.display()))?;
-    Ok(Some(bytes))
+    named_file(&format!("accounts.{setting}"), file, fs::read)
 }
