@@ -1,12 +1,8 @@
 //! A person's account, from sign-up to deletion.
 
-use std::time::{Duration, Instant};
-
 use lodge_contract::pictures::files;
 
-use crate::{
-    browser::Browser, engine::Scripts, scene::Scene, server::DEADLINE, with_scripts_and_without,
-};
+use crate::{browser::Browser, engine::Scripts, scene::Scene, with_scripts_and_without};
 
 with_scripts_and_without!(
     a_person_makes_an_account_uses_it_and_deletes_it,
@@ -122,15 +118,11 @@ async fn until_it_closes(browser: &Browser, path: &str) {
 
 /// Opens a page until it is as it should be.
 async fn until(browser: &Browser, path: &str, is_so: impl AsyncFn() -> bool) {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
+    let look = async || {
         browser.open(path).await;
-        if is_so().await {
-            return;
-        }
-        assert!(Instant::now() < deadline, "not in time: {path}:\n{}", browser.page().await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        if is_so().await { Ok(()) } else { Err(browser.page().await) }
+    };
+    browser.in_time(path, look).await;
 }
 
 async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts) {

@@ -1,7 +1,6 @@
 //! The board as people see it.
 
 use lodge_contract::pictures::files;
-use std::time::Instant;
 
 use crate::{
     account::PASSWORD,
@@ -9,7 +8,7 @@ use crate::{
     engine::{Engine, Kind, Scripts},
     in_chromium, in_each_browser,
     scene::Scene,
-    server::{DEADLINE, Lodge},
+    server::Lodge,
 };
 
 in_each_browser!(
@@ -434,11 +433,15 @@ async fn what_must_wait_is_sent_by_itself_and_whoever_is_banned_is_told() {
 
 /// Waits until what ada may do by now is known on her page.
 async fn eventually_staff(scene: &Scene) {
-    let deadline = Instant::now() + DEADLINE;
-    while !scene.browser.has("#slow_mode_s").await {
-        assert!(Instant::now() < deadline, "she is no moderator");
+    let look = async || {
         scene.browser.reload().await;
-    }
+        if scene.browser.has("#slow_mode_s").await {
+            Ok(())
+        } else {
+            Err("no moderator".to_owned())
+        }
+    };
+    scene.browser.in_time("#slow_mode_s", look).await;
 }
 
 #[tokio::test]

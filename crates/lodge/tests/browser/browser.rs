@@ -145,14 +145,26 @@ impl Browser {
 
     /// Waits until the page says something.
     pub(crate) async fn sees(&self, text: &str) {
+        self.in_time(text, async || {
+            let said = self.page().await;
+            if said.contains(text) { Ok(()) } else { Err(said) }
+        })
+        .await;
+    }
+
+    /// Looks until something is as it should be; what there is then.
+    pub(crate) async fn in_time<T>(
+        &self,
+        what: &str,
+        look: impl AsyncFn() -> Result<T, String>,
+    ) -> T {
         let deadline = Instant::now() + DEADLINE;
         loop {
-            let said = self.page().await;
-            if said.contains(text) {
-                return;
+            match look().await {
+                Ok(found) => return found,
+                Err(_) if Instant::now() < deadline => tokio::time::sleep(POLL).await,
+                Err(seen) => panic!("no {what:?} on {}:\n{seen}", self.path().await),
             }
-            assert!(Instant::now() < deadline, "no {text:?} on {}:\n{said}", self.path().await);
-            tokio::time::sleep(POLL).await;
         }
     }
 
@@ -187,12 +199,15 @@ impl Browser {
 
     /// Clicks on what has this text: a button, a link, or what unfolds something.
     pub(crate) async fn press(&self, text: &str) {
-        let deadline = Instant::now() + DEADLINE;
-        while let Err(error) = self.button(text).await.click().await {
-            // It was found on the page before.
-            let is_gone = error.is_stale_element_reference();
-            assert!(is_gone && Instant::now() < deadline, "{text:?} cannot be pressed: {error}");
-        }
+        self.in_time(text, async || {
+            let clicked = self.button(text).await.click().await;
+            clicked.map_err(|error| {
+                // It was found on the page before.
+                assert!(error.is_stale_element_reference(), "{text:?} cannot be pressed: {error}");
+                error.to_string()
+            })
+        })
+        .await;
     }
 
     /// Clicks on it, and waits until the page says something.
@@ -298,34 +313,26 @@ impl Browser {
 
     /// Asks the page something until it answers as wanted.
     pub(crate) async fn until(&self, script: &str, wanted: &str) {
-        let deadline = Instant::now() + DEADLINE;
-        loop {
+        self.in_time(wanted, async || {
             // On its way to another page it answers nothing.
             let said = self.client.execute(script, Vec::new()).await.unwrap_or_default();
-            if said == wanted {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{script}: {said}, not {wanted}");
-            tokio::time::sleep(POLL).await;
-        }
+            if said == wanted { Ok(()) } else { Err(format!("{script}: {said}")) }
+        })
+        .await;
     }
 
     /// Waits until so many windows show such a page; their addresses.
     pub(crate) async fn windows_at(&self, path: &str, count: usize) -> Vec<String> {
-        let deadline = Instant::now() + DEADLINE;
-        loop {
+        self.in_time(path, async || {
             let mut urls = Vec::new();
             for window in self.client.windows().await.unwrap() {
                 self.client.switch_to_window(window).await.unwrap();
                 urls.push(self.client.current_url().await.unwrap().to_string());
             }
             let there: Vec<_> = urls.iter().filter(|url| url.contains(path)).cloned().collect();
-            if there.len() >= count {
-                return there;
-            }
-            assert!(Instant::now() < deadline, "no {count} windows at {path}: {urls:?}");
-            tokio::time::sleep(POLL).await;
-        }
+            if there.len() >= count { Ok(there) } else { Err(format!("{urls:?}")) }
+        })
+        .await
     }
 
     /// What the browser noted so far.

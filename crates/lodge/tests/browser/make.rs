@@ -1,12 +1,9 @@
 //! Making links, and following them.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use crate::{
-    browser::Browser, engine::Scripts, scene::Scene, server::DEADLINE, target::arrived,
-    with_scripts_and_without,
+    browser::Browser, engine::Scripts, scene::Scene, target::arrived, with_scripts_and_without,
 };
 
 with_scripts_and_without!(
@@ -45,12 +42,11 @@ async fn a_person_makes_a_link_follows_it_and_sees_the_click_in_the_chart(script
 
 /// Clicks are counted a moment later.
 async fn reload_until(browser: &Browser, css: &str, wanted: &str) {
-    let deadline = Instant::now() + DEADLINE;
-    while browser.text(css).await != wanted {
-        assert!(Instant::now() < deadline, "no {wanted:?} on:\n{}", browser.page().await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    let look = async || {
         browser.reload().await;
-    }
+        if browser.text(css).await == wanted { Ok(()) } else { Err(browser.page().await) }
+    };
+    browser.in_time(wanted, look).await;
 }
 
 async fn wrong_input_is_explained_beside_its_field_and_nothing_is_stored(scripts: Scripts) {
