@@ -53,8 +53,7 @@ fn links_on_cassandra_stand_beside_accounts_rides_and_the_board_on_sqlite() {
     assert_eq!(elsewhere.get(&format!("/{short}")).location(), Some("https://example.org/"));
     assert_eq!(get(&server, "/api/me", &token)["username"], name);
     assert_eq!(get(&server, "/api/links", &token)["links"][0]["short"], short.as_str());
-    let rides = server.get("/skiers/3/seasons/2025/days/9/skiers/77");
-    assert_eq!(rides.text().trim(), "210");
+    assert_eq!(server.get("/skiers/3/seasons/2025/days/9/skiers/77").text().trim(), "210");
     let events = get(&server, "/api/board/lobby/events", &token);
     assert_eq!(events["events"][0]["body"], "first tracks");
     server.ops("/health/ready").expect(200);

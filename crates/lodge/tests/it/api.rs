@@ -69,8 +69,7 @@ fn a_change_meant_for_another_version_is_refused() {
     let link = server.create(&json!({ "target": "example.org", "short": "gg" }));
     let send = |method: &str, version: &str| {
         let ask = server.manage(&link, method).header("If-Match", version);
-        let ask = if method == "PATCH" { ask.json(json!({ "redirect": 302 })) } else { ask };
-        ask.send()
+        if method == "PATCH" { ask.json(json!({ "redirect": 302 })) } else { ask }.send()
     };
     assert_eq!(send("PATCH", "\"7\"").status, 412);
     assert_eq!(send("PATCH", "\"1\"").header("etag"), Some("\"2\""));

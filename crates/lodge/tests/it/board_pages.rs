@@ -42,8 +42,7 @@ fn a_form_that_is_sent_twice_is_one_message() {
     assert_ne!(client_id(&page), id, "each showing of the form is another message");
 
     let other = send(&server, &ada, "/board/lobby", &[("client_id", id), ("body", "Ice")]);
-    let page = other.text();
-    assert_eq!(other.status, 422, "{page}");
+    let page = other.expect(422).text();
     assert!(page.contains(">Ice</textarea>") && page.contains("was sent by this form before"));
     assert_ne!(client_id(&page), id, "sent again it is a new one");
 
@@ -79,8 +78,7 @@ fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
         ("a\u{1b}b", "The message holds a control character."),
     ] {
         let answer = send(&server, &ada, "/board/lobby", &[("client_id", "one"), ("body", typed)]);
-        let page = answer.text();
-        assert_eq!(answer.status, 400, "{page}");
+        let page = answer.expect(400).text();
         assert!(page.contains("id=\"body-error\"") && page.contains(why), "{page}");
         assert!(page.contains(&format!(">{typed}</textarea>")), "{page}");
         assert_eq!(client_id(&page), "one", "what is put right is the same message");
@@ -244,9 +242,7 @@ fn staff_make_channels_and_ban_by_forms() {
     for path in ["/board", "/board/lift-7", "/board/-/channels", "/board/lobby/since?after="] {
         server.on_page(&bob, "GET", path).expect(403);
     }
-    let refused = write("three");
-    refused.says("You are banned from this board");
-    assert_eq!(refused.status, 403);
+    write("three").expect(403).says("You are banned from this board");
     assert_eq!(ban("unban").status, 303);
     server.on_page(&bob, "GET", "/board").expect(200);
     let nobody = [("username", "nobody"), ("action", "ban")];
@@ -402,8 +398,7 @@ fn staff_see_all_that_is_hidden_and_members_do_not() {
     let page = shown(&server, &cleo, "/board/-/hidden");
     let place = |text: &str| page.find(text).unwrap();
     assert!(place("secret 2") < place("secret 1") && place("secret 1") < place("secret 0"));
-    let found = server.read_board(&cleo, "/-/hidden");
-    assert_eq!(found["messages"][0]["body"], "secret 2");
+    assert_eq!(server.read_board(&cleo, "/-/hidden")["messages"][0]["body"], "secret 2");
     let show = between(&page, "class=\"actions\" method=\"post\" action=\"", "\"").unwrap();
     assert_eq!(send(&server, &cleo, show, &[("action", "show")]).status, 303);
     assert!(!shown(&server, &cleo, "/board/-/hidden").contains("secret 2"));
@@ -450,6 +445,5 @@ fn a_channel_where_somebody_never_was_is_unread_as_a_whole() {
     let wanted = json!([{ "channel": "lift-7", "messages": 2, "mentions": 1 }]);
     assert_eq!(unread["channels"], wanted);
     shown(&server, &bob, "/board/lift-7");
-    let unread = server.on_page(&bob, "GET", "/board/-/unread").send().json();
-    assert_eq!(unread["channels"], json!([]));
+    assert_eq!(server.on_page(&bob, "GET", "/board/-/unread").send().json()["channels"], json!([]));
 }

@@ -75,8 +75,7 @@ fn no_redirect_that_a_stop_lets_finish_goes_uncounted() {
         server.signal(Signal::TERM);
     });
     assert_eq!(server.wait(), Some(0));
-    let report = lodge.start().clicks(&link, "day");
-    assert_eq!(report["total"].as_u64(), Some(redirects.into_inner()));
+    assert_eq!(lodge.start().clicks(&link, "day")["total"].as_u64(), Some(redirects.into_inner()));
 }
 
 #[test]

@@ -204,11 +204,12 @@ impl Answer {
         self
     }
 
-    /// It must have this status and say when to come again.
+    /// It must have this status and say when to come again: after so many seconds.
     #[track_caller]
-    pub(crate) fn is_put_off(&self, status: u16) {
-        let tells = self.header("retry-after").is_some();
-        assert_eq!((self.status, tells), (status, true), "{self:?}");
+    pub(crate) fn is_put_off(&self, status: u16) -> u64 {
+        let seconds = self.header("retry-after").and_then(|seconds| seconds.parse().ok());
+        assert_eq!((self.status, seconds.is_some()), (status, true), "{self:?}");
+        seconds.unwrap()
     }
 
     /// It must have this status and name the field that is wrong.

@@ -77,7 +77,6 @@ fn write_until_it_dies(server: &Server, name: &str, left: &AtomicUsize) -> Vec<A
 fn read_back(address: SocketAddr, links: &[Acknowledged]) {
     let mut wire = Wire::connect(address).unwrap();
     for (short, target) in links {
-        let answer = Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap();
-        answer.leads_to(307, target);
+        Ask::new(address, "GET", &format!("/{short}")).on(&mut wire).unwrap().leads_to(307, target);
     }
 }

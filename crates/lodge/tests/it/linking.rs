@@ -97,9 +97,7 @@ fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
     let (provider, _lodge, server) = OpenIdProvider::with_server();
     let mut browser = Browser::default();
     browser.sign_up_by(&server, "open", "ada");
-    let answer = unlink_on_page(&server, &mut browser, &provider.issuer);
-    let text = answer.text();
-    assert_eq!(answer.status, 409, "{text}");
+    let text = unlink_on_page(&server, &mut browser, &provider.issuer).expect(409).text();
     assert!(text.contains("id=\"ways-error\"") && text.contains("set a password first"), "{text}");
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
     for _ in 0..2 {
@@ -120,8 +118,8 @@ fn a_provider_that_is_not_set_up_any_more_can_be_unlinked() {
     let mut browser = Browser::signed_in(&server, &token);
     let former = format!("{}/plain", provider.issuer);
     browser.open(&server, "/account").says(&format!("<strong class=\"wrap\">{former}</strong>"));
-    let answer = unlink_on_page(&server, &mut browser, &provider.issuer);
-    assert_eq!(answer.status, 409, "nobody can sign in by the other");
+    // Nobody can sign in by the other.
+    unlink_on_page(&server, &mut browser, &provider.issuer).expect(409);
     assert_eq!(unlink_on_page(&server, &mut browser, &former).location(), Some("/account"));
     assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
     assert!(!browser.open(&server, "/account").text().contains(&former));

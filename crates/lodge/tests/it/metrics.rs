@@ -40,8 +40,7 @@ fn requests_and_their_latency_are_measured_redirects_too() {
 fn the_public_listener_tells_nothing_of_that() {
     let server = Lodge::new().start();
     for path in ["/metrics", "/health/live", "/health/ready", "/health"] {
-        let answer = server.get(path).expect(404);
-        assert!(!answer.text().contains("lodge_http"), "{path}");
+        assert!(!server.get(path).expect(404).text().contains("lodge_http"), "{path}");
     }
     assert_eq!(server.ops("/metrics").status, 200);
     assert_eq!(server.ops("/health/live").text(), "live\n");

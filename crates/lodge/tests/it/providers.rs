@@ -67,8 +67,7 @@ fn somebody_signs_up_by_a_provider_and_is_the_same_when_they_come_again() {
 
     for (way, login) in [("open", "grace"), ("plain", "mary"), ("posted", "joan")] {
         let mut browser = Browser::default();
-        let answer = browser.sign_in_by(&server, way, login);
-        answer.leads_to(303, "/signup/name");
+        browser.sign_in_by(&server, way, login).leads_to(303, "/signup/name");
         assert!(browser.cookie(&server, "lodge_session").is_none(), "nobody is in yet");
         let page = browser.open(&server, "/signup/name").text();
         assert!(page.contains(&format!("value=\"{login}\"")), "it is suggested: {page}");
@@ -111,8 +110,7 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
     assert_eq!(issuers(&server, &adas), [""; 0]);
 
     let mut browser = Browser::signed_in(&server, &adas);
-    let answer = link(&server, &mut browser, "open", "ada");
-    answer.leads_to(303, "/account");
+    link(&server, &mut browser, "open", "ada").leads_to(303, "/account");
     assert_eq!(issuers(&server, &adas), [provider.issuer.as_str()]);
     assert_eq!(events(&server, &adas)[0], "linked");
     assert!(server.opens(&adas), "the session goes on");
@@ -121,8 +119,8 @@ fn one_person_at_two_providers_is_two_until_they_link_them() {
     let second = elsewhere.cookie(&server, "lodge_session").unwrap();
     assert_eq!(name(&server, second), "ada");
 
-    let answer = link(&server, &mut browser, "open", "another");
-    assert_eq!(answer.status, 409, "one of each provider: {}", answer.text());
+    // One of each provider.
+    link(&server, &mut browser, "open", "another").expect(409);
     server.make_account("grace");
     let mut graces = Browser::signed_in(&server, &server.token("grace"));
     assert_eq!(link(&server, &mut graces, "open", "ada").status, 409, "it is ada's");
@@ -214,9 +212,7 @@ fn where_only_administrators_make_accounts_no_provider_does() {
     Browser::default().sign_up_by(&server, "open", "ada");
     drop(server);
     let server = lodge.with("LODGE_ACCOUNTS_OPEN_SIGN_UP", "false").start();
-    let answer = Browser::default().sign_in_by(&server, "open", "grace");
-    assert_eq!(answer.status, 403);
-    answer.says("administrators");
+    Browser::default().sign_in_by(&server, "open", "grace").expect(403).says("administrators");
     // Who began before it was closed is too late, too: the ticket is genuine, and of now.
     let mut late = Browser::default();
     late.set(&server, "lodge_newcomer", &ticket);
@@ -276,8 +272,7 @@ fn somebody_goes_on_where_they_wanted_to_and_nowhere_else() {
         if answer.location() == Some("/signup/name") {
             answer = browser.submit(&server, "/signup/name", "username=ada");
         }
-        assert_eq!(answer.status, 303, "{answer:?}");
-        answer.location().unwrap().to_owned()
+        answer.expect(303).location().unwrap().to_owned()
     };
     assert_eq!(came_to("/links?page=2"), "/links?page=2", "a newcomer");
     assert_eq!(came_to("/account?welcome"), "/account?welcome");

@@ -209,8 +209,7 @@ fn whatever_goes_wrong_is_told_in_a_message() {
     ] {
         let ask = server.ask(method, path).header("Content-Type", "application/json").body(body);
         for ask in [ask.clone(), ask.browser()] {
-            let answer = ask.expect(status);
-            assert!(!message(&answer).is_empty(), "{method} {path}");
+            assert!(!message(&ask.expect(status)).is_empty(), "{method} {path}");
         }
     }
     let elsewhere = server.post(DAY).header("Sec-Fetch-Site", "cross-site").send();

@@ -36,8 +36,7 @@ fn has(page: &str, parts: &[&str]) {
 
 /// The command on the page.
 fn example(page: &str) -> String {
-    let example = between(page, "<pre><code>", "</code>").unwrap();
-    example.replace("&#39;", "'").replace("&#34;", "\"")
+    between(page, "<pre><code>", "</code>").unwrap().replace("&#39;", "'").replace("&#34;", "\"")
 }
 
 /// Does what the command would do.

@@ -78,8 +78,7 @@ fn roles_are_given_while_the_server_runs_and_while_it_does_not() {
     assert_eq!(role(&server), "admin");
     assert_eq!(server.stop(), Some(0));
     lodge.admin(&["user", "role", "ada", "moderator"]);
-    let server = lodge.start();
-    assert_eq!(role(&server), "moderator");
+    assert_eq!(role(&lodge.start()), "moderator");
     let refused = lodge.run(&["admin", "user", "role", "nobody", "admin"]);
     assert!(refused.code != 0 && refused.err.contains("there is no such account"), "{refused:?}");
 }
