@@ -48,13 +48,9 @@ enum Command {
     Faults(faults::Options),
     /// Leave out what nothing may be lost without, one thing at a time: a test must notice. The files are
     /// changed in place, and put right again.
-    Mutations,
+    Mutations(mutations::Options),
     /// Run every fuzz target for a while; a nightly toolchain and cargo-fuzz are installed.
-    Fuzz {
-        /// Seconds for each target.
-        #[arg(long, default_value_t = 60)]
-        seconds: u64,
-    },
+    Fuzz(fuzz::Options),
 }
 
 fn main() -> ExitCode {
@@ -75,7 +71,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bench(bench) => bench::run(bench),
         Command::Cluster(command) => cluster::run(&command),
         Command::Faults(options) => faults::run(&options),
-        Command::Mutations => mutations::run(),
-        Command::Fuzz { seconds } => fuzz::run(seconds),
+        Command::Mutations(options) => mutations::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
     }
 }

@@ -4,11 +4,20 @@
 use std::{fs, path::PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use clap::Args;
 
 use crate::{
     cluster, process,
+    results::Passes,
     system::{self, FOR_CLUSTERS},
 };
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Leave out those that a test has noticed on this commit.
+    #[arg(long)]
+    resume: bool,
+}
 
 /// Something that is left out.
 struct Mutation {
@@ -81,13 +90,15 @@ impl Drop for Mutated {
 }
 
 /// Leaves out one thing after the other, on a cluster of its own; fails if no test notices.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let passes = Passes::of("mutations", options.resume)?;
     system::provide(FOR_CLUSTERS)?;
     cluster::with_own(cluster::built_lodge()?, |cluster| {
         let block = cluster.layout().block().to_string();
         let mut unseen = Vec::new();
         for mutation in &MUTATIONS {
-            if !is_seen(mutation, &block).with_context(|| mutation.what)? {
+            let run = || is_seen(mutation, &block).context(mutation.what);
+            if !passes.run(mutation.what, run)? {
                 unseen.push(mutation.what);
             }
         }

@@ -56,10 +56,10 @@ fn line(command: &Command) -> String {
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// The last commit that changed anything but documents, with a plus if the work tree differs from it.
+/// The last commit that changed anything but Markdown files, with a plus if anything else in the work tree
+/// differs from it. So the pages that long commands write do not change it.
 pub(crate) fn commit() -> Result<String> {
-    let of_code =
-        |git: &[&str]| output("git", &[git, &["--", ".", ":!docs", ":!*.md"][..]].concat());
+    let of_code = |git: &[&str]| output("git", &[git, &["--", ".", ":!*.md"][..]].concat());
     let commit = of_code(&["log", "-1", "--abbrev=10", "--format=%h"])?;
     let changes = of_code(&["status", "--porcelain"])?;
     let mark = if changes.is_empty() { "" } else { "+" };

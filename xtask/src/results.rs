@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::process;
 
@@ -54,4 +54,70 @@ pub(crate) fn keep<R: Serialize + DeserializeOwned>(
     }
     written.sync_all()?;
     Ok(fs::rename(fresh, file)?)
+}
+
+/// The parts of a command that have passed, each on a commit.
+pub(crate) struct Passes {
+    file: PathBuf,
+    commit: String,
+    resume: bool,
+}
+
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Passed {
+    part: String,
+    commit: String,
+}
+
+impl Passes {
+    /// Those of a command on the commit that is checked out.
+    pub(crate) fn of(command: &str, resume: bool) -> Result<Self> {
+        Ok(Self { file: file(command), commit: commit(resume)?, resume })
+    }
+
+    /// Runs a part, unless the command resumes and the part has passed on the commit; returns whether it has
+    /// passed.
+    pub(crate) fn run(&self, part: &str, run: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        let passed = Passed { part: part.to_owned(), commit: self.commit.clone() };
+        if self.resume && read(&self.file)?.contains(&passed) {
+            println!("── {part}: passed on {} before", self.commit);
+            return Ok(true);
+        }
+        let has_passed = run()?;
+        if has_passed {
+            keep(&self.file, passed, |later, kept| later.part == kept.part)?;
+        }
+        Ok(has_passed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_left_out_where_it_has_passed_on_the_commit() {
+        let folder = std::env::temp_dir().join(format!("passes-{}", std::process::id()));
+        let on = |commit: &str, resume| Passes {
+            file: folder.join("results.jsonl"),
+            commit: commit.to_owned(),
+            resume,
+        };
+        let ran = |passes: Passes, part: &str, has_passed: bool| {
+            let mut ran = false;
+            let run = || {
+                ran = true;
+                Ok(has_passed)
+            };
+            assert_eq!(passes.run(part, run).unwrap(), has_passed || !ran);
+            ran
+        };
+        assert!(ran(on("a", true), "wire", true));
+        assert!(ran(on("a", true), "short", false));
+        assert!(!ran(on("a", true), "wire", true));
+        assert!(ran(on("a", true), "short", true));
+        assert!(ran(on("a", false), "wire", true));
+        assert!(ran(on("b", true), "wire", true));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -36,10 +36,6 @@ pub(crate) const FOR_CLUSTERS: &[Tool] = &[
     Tool { programs: &["/usr/sbin/iptables"], package: "iptables" },
 ];
 
-/// For `cargo xtask nightly`, beside those for tests and clusters.
-pub(crate) const FOR_NIGHTLY: &[Tool] =
-    &[Tool { programs: &["firefox-esr"], package: "firefox-esr" }];
-
 /// For `cargo xtask bench`.
 pub(crate) const FOR_BENCHES: &[Tool] = &[
     Tool { programs: &["wrk"], package: "wrk" },
@@ -69,9 +65,10 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<()> {
     process::run("apt-get", &[&install[..], &missing].concat(), &quiet)
 }
 
-/// Builds Firefox's driver if it is missing: Debian has no package of it. The version is the one that the
-/// tests are known to run with; it needs not be fast.
-pub(crate) fn provide_geckodriver() -> Result<()> {
+/// Provides Firefox, and builds its driver if it is missing: Debian has no package of it. The version is the one
+/// that the tests are known to run with; it needs not be fast.
+pub(crate) fn provide_firefox() -> Result<()> {
+    provide(&[Tool { programs: &["firefox-esr"], package: "firefox-esr" }])?;
     provide_built("geckodriver", &["--debug", "geckodriver@0.37.1"])
 }
 

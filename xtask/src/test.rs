@@ -67,6 +67,9 @@ fn lints() -> Result<()> {
 /// Meanwhile Lodge is built for the tests on a cluster.
 fn alone() -> Result<()> {
     system::provide(FOR_TESTS)?;
+    if is_nightly() {
+        system::provide_firefox()?;
+    }
     process::run("cargo", &["test", "--workspace", "--all-targets", "--no-run"], &[])?;
     cluster::while_lodge_is_built(|| {
         let targets = ["--lib", "--bins", "--test", "it", "--test", "browser"];

@@ -2,22 +2,21 @@
 
 mod table;
 
-use std::{env, path::Path, process::Command, time::Instant};
+use std::{env, path::Path, time::Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 use lodge_testbed::{DEPTH, NIGHTLY};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    process, results,
-    system::{self, FOR_CLUSTERS, FOR_NIGHTLY, FOR_TESTS},
-};
+use crate::{process, results};
 
 /// What to run.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Leave out the steps, and within the faults the rows, that have passed on this commit.
+    /// Leave out the steps that have passed on this commit, and in a step that was broken off the faults,
+    /// mutations and fuzz targets that have. A commit that changes Markdown files alone counts as the one
+    /// before it.
     #[arg(long)]
     resume: bool,
     /// Only these steps, with commas between.
@@ -32,42 +31,27 @@ struct Step {
     what: &'static str,
     /// Arguments of this program.
     arguments: &'static [&'static str],
-    /// Whether it keeps its own results, and leaves out with `--resume` what has passed.
-    is_resumable: bool,
 }
 
 const STEPS: [Step; 5] = [
-    Step {
-        name: "alone",
-        what: "tests on one machine: 20 kills each, 4,096 cases of each property (240 of the board's origins), Firefox",
-        arguments: &["test", "--only", "alone"],
-        is_resumable: false,
-    },
-    Step {
-        name: "cluster",
-        what: "tests on a cluster",
-        arguments: &["test", "--only", "cluster"],
-        is_resumable: false,
-    },
-    Step {
-        name: "mutations",
-        what: "code left out: a test notices each",
-        arguments: &["mutations"],
-        is_resumable: false,
-    },
-    Step {
-        name: "faults",
-        what: "all rows of [failure-modes.md](failure-modes.md), three seeds",
-        arguments: &["faults", "--seeds", "3"],
-        is_resumable: true,
-    },
-    Step {
-        name: "fuzz",
-        what: "every fuzz target for ten minutes",
-        arguments: &["fuzz", "--seconds", "600"],
-        is_resumable: false,
-    },
+    step(
+        "alone",
+        "tests on one machine: 20 kills each, 4,096 cases of each property (240 of the board's origins), Firefox",
+        &["test", "--only", "alone"],
+    ),
+    step("cluster", "tests on a cluster", &["test", "--only", "cluster"]),
+    step("mutations", "code left out: a test notices each", &["mutations"]),
+    step(
+        "faults",
+        "all rows of [failure-modes.md](failure-modes.md), three seeds",
+        &["faults", "--seeds", "3"],
+    ),
+    step("fuzz", "every fuzz target for ten minutes", &["fuzz", "--seconds", "600"]),
 ];
+
+const fn step(name: &'static str, what: &'static str, arguments: &'static [&'static str]) -> Step {
+    Step { name, what, arguments }
+}
 
 /// The last run of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,10 +68,6 @@ struct Record {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let file = results::file("nightly");
     let commit = results::commit(options.resume)?;
-    system::provide(FOR_TESTS)?;
-    system::provide(FOR_CLUSTERS)?;
-    system::provide(FOR_NIGHTLY)?;
-    system::provide_geckodriver()?;
     let mut failed = Vec::new();
     for step in &STEPS {
         if !options.only.is_empty() && !options.only.iter().any(|only| only == step.name) {
@@ -127,18 +107,19 @@ impl Step {
         println!("\n── {}: {}", self.name, self.what);
         let day = process::output("date", &["-u", "+%F"])?.trim().to_owned();
         let began = Instant::now();
-        let mut command = Command::new(env::current_exe()?);
-        command.args(self.arguments).env(DEPTH, NIGHTLY);
-        if resume && self.is_resumable {
-            command.arg("--resume");
+        let mut arguments = self.arguments.to_vec();
+        // Tests keep no results: all of them run again.
+        if resume && self.arguments[0] != "test" {
+            arguments.push("--resume");
         }
-        let status = command.status().with_context(|| format!("{} cannot be run", self.name))?;
+        let program = env::current_exe()?;
+        let ran = process::run(&program.to_string_lossy(), &arguments, &[(DEPTH, NIGHTLY)]);
         Ok(Record {
             step: self.name.to_owned(),
             commit: commit.to_owned(),
             day,
             took_s: began.elapsed().as_secs(),
-            has_passed: status.success(),
+            has_passed: ran.is_ok(),
         })
     }
 }

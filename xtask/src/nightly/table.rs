@@ -10,7 +10,7 @@ const HEAD: &str = "\
 # Nightly
 
 `cargo xtask nightly` runs what `cargo xtask test` leaves out because it repeats for depth, and writes this
-page. Each row is the last run of a step.
+page. Each row is the last run of a step; of one that was resumed, the minutes are those of its last part.
 
 | step | what | day | commit | minutes | result |
 | --- | --- | --- | --- | --- | --- |
