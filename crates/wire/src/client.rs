@@ -25,7 +25,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::connection::{Answered, Connection};
 use crate::{
-    frame::{self, Broken},
+    frame::{self, Broken, Incoming, Outgoing},
     key::SharedKey,
     tls::ClientTls,
 };
@@ -244,13 +244,20 @@ impl Shared {
     }
 
     async fn dial(&self, address: &str) -> Result<(Arc<Connection>, connection::Running), Broken> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        let sides = match &self.options.tls {
-            None => frame::split(stream),
-            Some(tls) => frame::split_tls(tls.connect(address, stream).await?),
-        };
-        Connection::begin(sides, &self.options).await
+        Connection::begin(open(address, self.options.tls.as_ref()).await?, &self.options).await
+    }
+}
+
+/// Connects to the server at `address`, in TLS if it is spoken.
+pub(crate) async fn open(
+    address: &str,
+    tls: Option<&ClientTls>,
+) -> Result<(Incoming, Outgoing), Broken> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    match tls {
+        None => Ok(frame::split(stream)),
+        Some(tls) => Ok(frame::split_tls(tls.connect(address, stream).await?)),
     }
 }
 

@@ -137,10 +137,7 @@ pub(crate) async fn send_together(
         }
         frames.flush().await
     };
-    match timeout(patience, together).await {
-        Ok(sent) => Ok(sent?),
-        Err(_) => Err(Broken::Deaf),
-    }
+    taken(together, patience).await
 }
 
 /// Sends the last frame, all of it, within `patience`, and closes this direction.
@@ -150,10 +147,7 @@ pub(crate) async fn send_last(
     patience: Duration,
 ) -> Result<(), Broken> {
     send(frames, frame, patience).await?;
-    match timeout(patience, SinkExt::<Bytes>::close(frames)).await {
-        Ok(closed) => Ok(closed?),
-        Err(_) => Err(Broken::Deaf),
-    }
+    taken(SinkExt::<Bytes>::close(frames), patience).await
 }
 
 /// Sends a frame, all of it, within `patience`.
@@ -162,10 +156,15 @@ pub(crate) async fn send(
     frame: Bytes,
     patience: Duration,
 ) -> Result<(), Broken> {
-    match timeout(patience, frames.send(frame)).await {
-        Ok(sent) => Ok(sent?),
-        Err(_) => Err(Broken::Deaf),
-    }
+    taken(frames.send(frame), patience).await
+}
+
+/// Fails unless the peer takes what is sent within `patience`.
+async fn taken(
+    sending: impl Future<Output = std::io::Result<()>>,
+    patience: Duration,
+) -> Result<(), Broken> {
+    Ok(timeout(patience, sending).await.map_err(|_| Broken::Deaf)??)
 }
 
 #[cfg(test)]

@@ -2,14 +2,9 @@
 
 use std::time::Duration;
 
-use tokio::{net::TcpStream, time::timeout};
+use tokio::time::timeout;
 
-use crate::{
-    frame::{self, Broken},
-    hello,
-    key::SharedKey,
-    tls::ClientTls,
-};
+use crate::{client, frame::Broken, hello, key::SharedKey, tls::ClientTls};
 
 /// Why a hello came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -23,20 +18,9 @@ pub async fn say_hello(
     tls: Option<&ClientTls>,
     patience: Duration,
 ) -> Result<(), NotMet> {
-    let met = timeout(patience, meet(address, key, tls, patience)).await;
-    met.unwrap_or(Err(Broken::Silent)).map_err(NotMet)
-}
-
-async fn meet(
-    address: &str,
-    key: &SharedKey,
-    tls: Option<&ClientTls>,
-    patience: Duration,
-) -> Result<(), Broken> {
-    let stream = TcpStream::connect(address).await?;
-    let (mut incoming, mut outgoing) = match tls {
-        None => frame::split(stream),
-        Some(tls) => frame::split_tls(tls.connect(address, stream).await?),
+    let met = async {
+        let (mut incoming, mut outgoing) = client::open(address, tls).await?;
+        hello::introduce((&mut incoming, &mut outgoing), key, patience).await.map(drop)
     };
-    hello::introduce((&mut incoming, &mut outgoing), key, patience).await.map(drop)
+    timeout(patience, met).await.unwrap_or(Err(Broken::Silent)).map_err(NotMet)
 }
