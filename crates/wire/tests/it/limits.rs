@@ -17,7 +17,8 @@ use tokio::{net::TcpStream, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    Server, ask, ask_at_once, deafened, is_unavailable, key, said_by, until, wait, wait_apart,
+    Server, ask, ask_at_once, deafened, is_unavailable, key, pool_options, said_by, until, wait,
+    wait_apart,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,9 +65,9 @@ async fn a_server_that_reads_nothing_holds_nobody_up() {
     let options = PoolOptions {
         in_flight_max: 4,
         deadline: Duration::from_millis(200),
-        ..PoolOptions::new(vec![deaf.to_string()], key())
+        ..pool_options(deaf, 1)
     };
-    let pool = Arc::new(Pool::start(PoolOptions { connections: 1, ..options }));
+    let pool = Arc::new(Pool::start(options));
     let long = "x".repeat(100_000);
     for _ in 0..50 {
         // Who gives up leaves their call, and that they gave up, where they are sent from.

@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::{Server, ask, is_unavailable, key, until, wait_apart};
+use crate::support::{Server, ask, is_unavailable, key, pool_options, until, wait_apart};
 
 #[tokio::test]
 async fn a_pool_works_again_by_itself_after_a_crash() {
@@ -67,8 +67,7 @@ async fn a_server_that_greets_and_drops_everybody_is_dialled_ever_more_seldom() 
     let server = Server::start(ServerOptions { idle, ..ServerOptions::new(key()) });
     let (between, dialled) = counting(server.address).await;
     let redial = (Duration::from_millis(10), Duration::from_mins(1));
-    let options = PoolOptions::new(vec![between.to_string()], key());
-    let _pool = Pool::start(PoolOptions { connections: 1, redial, ..options });
+    let _pool = Pool::start(PoolOptions { redial, ..pool_options(between, 1) });
     let began = Instant::now();
     until("it is dialled again", || dialled.load(Ordering::SeqCst) >= 8).await;
     // Each of the seven pauses takes half of what it may at least.

@@ -1,11 +1,10 @@
 //! What the tests share.
 
 use std::{
-    collections::HashMap,
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -17,8 +16,7 @@ use lodge_domain::{
     accounts::{Backend, Call, Reply, SessionDigest, Username},
 };
 use lodge_wire::{Pool, PoolOptions, ServerOptions, SharedKey, serve};
-use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
-use parking_lot::Mutex;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusRecorder};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy},
     net::{TcpListener, TcpSocket, TcpStream},
@@ -37,8 +35,7 @@ pub(crate) fn key() -> SharedKey {
 }
 
 /// What is counted on the threads that count here.
-#[derive(Default)]
-pub(crate) struct Counted(Mutex<HashMap<String, Arc<AtomicU64>>>);
+pub(crate) struct Counted(PrometheusRecorder);
 
 impl Counted {
     /// Counts what this thread does from now on.
@@ -50,35 +47,18 @@ impl Counted {
 
     /// Lives as long as the threads may.
     fn new() -> &'static Self {
-        Box::leak(Box::default())
+        Box::leak(Box::new(Self(PrometheusBuilder::new().build_recorder())))
     }
 
     fn count_this_thread(&'static self) {
-        std::mem::forget(metrics::set_default_local_recorder(self));
+        std::mem::forget(metrics::set_default_local_recorder(&self.0));
     }
 
     /// How often that came about.
     pub(crate) fn of(&self, name: &str) -> u64 {
-        self.0.lock().get(name).map_or(0, |count| count.load(Ordering::SeqCst))
-    }
-}
-
-impl Recorder for Counted {
-    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-
-    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        let count = Arc::clone(self.0.lock().entry(key.name().to_owned()).or_default());
-        Counter::from_arc(count)
-    }
-
-    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
-        Gauge::noop()
-    }
-
-    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
-        Histogram::noop()
+        let text = self.0.handle().render();
+        let count = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
+        text.lines().find_map(count).unwrap_or(0)
     }
 }
 
@@ -191,8 +171,13 @@ impl Server {
     }
 
     pub(crate) fn pool_options(&self, connections: usize) -> PoolOptions {
-        PoolOptions { connections, ..PoolOptions::new(vec![self.address.to_string()], key()) }
+        pool_options(self.address, connections)
     }
+}
+
+/// The usual bounds of a pool of this many connections to a server.
+pub(crate) fn pool_options(server: SocketAddr, connections: usize) -> PoolOptions {
+    PoolOptions { connections, ..PoolOptions::new(vec![server.to_string()], key()) }
 }
 
 impl Drop for Server {

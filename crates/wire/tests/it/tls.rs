@@ -23,7 +23,9 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::{
     limits::what_a_stranger_is_told,
-    support::{Counted, Server, ask, ask_at_once, is_unavailable, key, said_by, until},
+    support::{
+        Counted, Server, ask, ask_at_once, is_unavailable, key, pool_options, said_by, until,
+    },
 };
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -172,10 +174,9 @@ fn acceptor(
 /// What comes of the handshake of one who trusts this authority.
 async fn met_by(server: TlsAcceptor, trusted: &Authority) -> std::io::Result<()> {
     let listener = TcpListener::bind((HERE, 0)).await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let client = Some(trusted.client(None));
-    let options = PoolOptions { connections: 1, ..PoolOptions::new(vec![address], key()) };
-    let _pool = Pool::start(PoolOptions { tls: client, ..options });
+    let tls = Some(trusted.client(None));
+    let address = listener.local_addr().unwrap();
+    let _pool = Pool::start(PoolOptions { tls, ..pool_options(address, 1) });
     let met = async { server.accept(listener.accept().await?.0).await.map(drop) };
     timeout(Duration::from_secs(10), met).await.unwrap()
 }
@@ -235,10 +236,9 @@ async fn a_client_that_is_to_speak_tls_says_nothing_without() {
     let server = Server::start(ServerOptions::new(key()));
     let dials = Counted::here();
     let listener = TcpListener::bind((HERE, 0)).await.unwrap();
-    let between = listener.local_addr().unwrap().to_string();
-    let options = PoolOptions { connections: 1, ..PoolOptions::new(vec![between], key()) };
     let tls = Some(authority.client(None));
-    let pool = Pool::start(PoolOptions { tls, ..options });
+    let between = listener.local_addr().unwrap();
+    let pool = Pool::start(PoolOptions { tls, ..pool_options(between, 1) });
     let (mut client, _) = listener.accept().await.unwrap();
     // What a server without TLS says first.
     let mut greeted = TcpStream::connect(server.address).await.unwrap();
