@@ -1,11 +1,6 @@
 //! Apache Cassandra, three nodes with fixed tokens, so that all of them start at once in any order.
 
-use std::{
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::Result;
 
@@ -36,7 +31,7 @@ pub(crate) fn download(layout: &Layout) -> Result<()> {
     fs::write(&pom, POM)?;
     let mut command = Command::new("mvn");
     command.args(["-q", "-B", "-f"]).arg(pom).arg(MAVEN_PLUGIN).arg("-DincludeScope=runtime");
-    command.arg(option("-DoutputDirectory=", &libraries));
+    command.arg(format!("-DoutputDirectory={}", libraries.display()));
     process::run(&mut command)?;
     Ok(fs::write(libraries.join("complete"), "")?)
 }
@@ -103,43 +98,38 @@ fn configure(
 /// How a node is started in the place of itself, of which nothing is left.
 pub(crate) fn replacement(layout: &Layout, member: Member) -> Command {
     let replaces = format!("-Dcassandra.replace_address_first_boot={}", layout.ip(member));
-    server_with(layout, member, &[replaces])
+    server(layout, member, &[replaces])
 }
 
-/// How a node is started.
-pub(crate) fn server(layout: &Layout, member: Member) -> Command {
-    server_with(layout, member, &[])
-}
-
-fn server_with(layout: &Layout, member: Member, options: &[String]) -> Command {
+/// How a node is started, with these options of Java besides.
+pub(crate) fn server(layout: &Layout, member: Member, options: &[String]) -> Command {
     let (folder, libraries) = (layout.folder(member), libraries(layout));
+    let (folder, libraries) = (folder.display(), libraries.display());
     let mut command = Command::new("java");
     command.env("MALLOC_ARENA_MAX", "2");
-    command.arg(option("@", &folder.join("jvm.args")));
-    command.arg(option("-javaagent:", &libraries.join("jamm-0.4.0.jar")));
-    command.arg(option("-Dcassandra.config=file://", &folder.join("cassandra.yaml")));
-    let rack = folder.join("rackdc.properties");
-    command.arg(option("-Dcassandra-rackdc.properties=file://", &rack));
-    command.arg(option("-Dlogback.configurationFile=", &folder.join("logback.xml")));
-    command.arg(option("-Dcassandra.logdir=", &folder));
-    command.arg(option("-Dcassandra.storagedir=", &folder));
-    // Where the libraries are unpacked that it brings.
-    command.arg(option("-Djava.io.tmpdir=", &folder));
-    command.arg(format!("-Dcassandra.jmx.local.port={}", layout.local_port(member)));
+    command.args([
+        format!("@{folder}/jvm.args"),
+        format!("-javaagent:{libraries}/jamm-0.4.0.jar"),
+        format!("-Dcassandra.config=file://{folder}/cassandra.yaml"),
+        format!("-Dcassandra-rackdc.properties=file://{folder}/rackdc.properties"),
+        format!("-Dlogback.configurationFile={folder}/logback.xml"),
+        format!("-Dcassandra.logdir={folder}"),
+        format!("-Dcassandra.storagedir={folder}"),
+        // Where the libraries are unpacked that it brings.
+        format!("-Djava.io.tmpdir={folder}"),
+        format!("-Dcassandra.jmx.local.port={}", layout.local_port(member)),
+    ]);
     command.args(options);
-    command.arg("-cp").arg(libraries.join("*"));
-    command.arg("org.apache.cassandra.service.CassandraDaemon");
+    command.args([
+        "-cp",
+        &format!("{libraries}/*"),
+        "org.apache.cassandra.service.CassandraDaemon",
+    ]);
     command
 }
 
 fn libraries(layout: &Layout) -> PathBuf {
     layout.cache().join("cassandra")
-}
-
-fn option(start: &str, path: &Path) -> OsString {
-    let mut option = OsString::from(start);
-    option.push(path);
-    option
 }
 
 /// A node's tokens, evenly interleaved with the others'.

@@ -381,7 +381,7 @@ impl Cluster {
         match member.kind {
             Kind::Redis => redis::server(layout, member),
             Kind::Sentinel => redis::sentinel(layout, member),
-            Kind::Cassandra => cassandra::server(layout, member),
+            Kind::Cassandra => cassandra::server(layout, member, &[]),
             Kind::Rabbitmq => rabbitmq::server(layout, member),
             Kind::Mariadb => layout.mariadb(member).command(),
             Kind::Haproxy => haproxy::server(layout, member),
