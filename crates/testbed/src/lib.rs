@@ -23,4 +23,5 @@ pub use depth::{DEPTH, NIGHTLY, by_depth, is_nightly};
 pub use layout::Layout;
 pub use mariadb::Mariadb;
 pub use member::{Kind, Member};
+pub use process::wait_until;
 pub use web::Witness;

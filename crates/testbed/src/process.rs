@@ -97,12 +97,8 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Waits until a condition holds.
-pub(crate) fn wait_until(
-    what: &str,
-    patience: Duration,
-    mut holds: impl FnMut() -> bool,
-) -> Result<()> {
+/// Waits until a condition holds; fails when that takes longer than `patience`.
+pub fn wait_until(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) -> Result<()> {
     let deadline = Instant::now() + patience;
     while !holds() {
         if Instant::now() > deadline {

@@ -10,6 +10,7 @@ use lodge_testbed::{
 };
 use rand::{rngs::StdRng, seq::IndexedRandom as _};
 
+use self::Who::{AllOfRedis, Everybody, QueueLeader, RedisMaster, RedisReplica};
 use super::fault::Fault::{
     self, CutFromRedis, DiskLost, FailoverThenAllKilled, Flushed, FlushedUndrained, Hung, Killed,
     OldMasterBack,
@@ -88,6 +89,14 @@ impl Who {
     }
 }
 
+const WEB: Who = Who::Any(1, Kind::Web);
+const CASSANDRA: Who = Who::Any(1, Kind::Cassandra);
+const TWO_CASSANDRA: Who = Who::Any(2, Kind::Cassandra);
+const TWO_SENTINELS: Who = Who::Any(2, Kind::Sentinel);
+const RABBITMQ: Who = Who::Any(1, Kind::Rabbitmq);
+const ALL_OF_RABBITMQ: Who = Who::Any(3, Kind::Rabbitmq);
+const HAPROXY: Who = Who::Any(1, Kind::Haproxy);
+
 const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
@@ -147,51 +156,26 @@ const fn behind(name: &'static str, title: &'static str, fault: Fault, promise: 
 
 /// All of them.
 pub(crate) const ROWS: [Row; 32] = [
-    row("redis-master-killed", "Redis master killed", Killed(Who::RedisMaster), UNNOTICED),
-    row(
-        "cassandra-killed",
-        "one Cassandra node killed",
-        Killed(Who::Any(1, Kind::Cassandra)),
-        BRIDGED,
-    ),
-    row("cassandra-hung", "one Cassandra node hangs", Hung(Who::Any(1, Kind::Cassandra)), BRIDGED),
+    row("redis-master-killed", "Redis master killed", Killed(RedisMaster), UNNOTICED),
+    row("cassandra-killed", "one Cassandra node killed", Killed(CASSANDRA), BRIDGED),
+    row("cassandra-hung", "one Cassandra node hangs", Hung(CASSANDRA), BRIDGED),
     row(
         "two-cassandra-killed",
         "two of three Cassandra nodes killed",
-        Killed(Who::Any(2, Kind::Cassandra)),
+        Killed(TWO_CASSANDRA),
         READ_ONLY,
     ),
-    row(
-        "two-cassandra-hung",
-        "two of three Cassandra nodes hang",
-        Hung(Who::Any(2, Kind::Cassandra)),
-        READ_ONLY,
-    ),
+    row("two-cassandra-hung", "two of three Cassandra nodes hang", Hung(TWO_CASSANDRA), READ_ONLY),
     row("cassandra-disk-lost", "a Cassandra node has lost its disk", DiskLost, BRIDGED),
-    row("web-killed", "a web process killed", Killed(Who::Any(1, Kind::Web)), WEB_KILLED),
-    row("web-hung", "a web process hangs", Hung(Who::Any(1, Kind::Web)), WEB_HUNG),
-    row("redis-master-hung", "Redis master hangs", Hung(Who::RedisMaster), UNNOTICED),
-    row("redis-replica-killed", "a Redis replica killed", Killed(Who::RedisReplica), UNNOTICED),
-    row("redis-replica-hung", "a Redis replica hangs", Hung(Who::RedisReplica), UNNOTICED),
-    row(
-        "sentinels-killed",
-        "two of three Sentinels killed",
-        Killed(Who::Any(2, Kind::Sentinel)),
-        UNNOTICED,
-    ),
-    row(
-        "sentinels-hung",
-        "two of three Sentinels hang",
-        Hung(Who::Any(2, Kind::Sentinel)),
-        UNNOTICED,
-    ),
-    row(
-        "redis-killed",
-        "all of Redis and the Sentinels killed",
-        Killed(Who::AllOfRedis),
-        UNNOTICED,
-    ),
-    row("redis-hung", "all of Redis and the Sentinels hang", Hung(Who::AllOfRedis), UNNOTICED),
+    row("web-killed", "a web process killed", Killed(WEB), WEB_KILLED),
+    row("web-hung", "a web process hangs", Hung(WEB), WEB_HUNG),
+    row("redis-master-hung", "Redis master hangs", Hung(RedisMaster), UNNOTICED),
+    row("redis-replica-killed", "a Redis replica killed", Killed(RedisReplica), UNNOTICED),
+    row("redis-replica-hung", "a Redis replica hangs", Hung(RedisReplica), UNNOTICED),
+    row("sentinels-killed", "two of three Sentinels killed", Killed(TWO_SENTINELS), UNNOTICED),
+    row("sentinels-hung", "two of three Sentinels hang", Hung(TWO_SENTINELS), UNNOTICED),
+    row("redis-killed", "all of Redis and the Sentinels killed", Killed(AllOfRedis), UNNOTICED),
+    row("redis-hung", "all of Redis and the Sentinels hang", Hung(AllOfRedis), UNNOTICED),
     row("redis-cut", "one web process cut off from Redis", CutFromRedis, UNNOTICED),
     row("redis-flushed", "Redis flushed", Flushed, UNNOTICED),
     row(
@@ -206,42 +190,42 @@ pub(crate) const ROWS: [Row; 32] = [
         FailoverThenAllKilled,
         UNNOTICED,
     ),
-    row("haproxy-killed", "HAProxy killed", Killed(Who::Any(1, Kind::Haproxy)), UNNOTICED),
-    row("all-killed", "every process killed", Killed(Who::Everybody), NOBODY),
+    row("haproxy-killed", "HAProxy killed", Killed(HAPROXY), UNNOTICED),
+    row("all-killed", "every process killed", Killed(Everybody), NOBODY),
     behind(
         "behind-rabbitmq-leader-killed",
         "stored later: the RabbitMQ node that leads the queue killed",
-        Killed(Who::QueueLeader),
+        Killed(QueueLeader),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-leader-hung",
         "stored later: the RabbitMQ node that leads the queue hangs",
-        Hung(Who::QueueLeader),
+        Hung(QueueLeader),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-one-killed",
         "stored later: one of three RabbitMQ nodes killed",
-        Killed(Who::Any(1, Kind::Rabbitmq)),
+        Killed(RABBITMQ),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-killed",
         "stored later: all of RabbitMQ killed",
-        Killed(Who::Any(3, Kind::Rabbitmq)),
+        Killed(ALL_OF_RABBITMQ),
         BRIDGED,
     ),
     behind(
         "behind-rabbitmq-hung",
         "stored later: all of RabbitMQ hangs",
-        Hung(Who::Any(3, Kind::Rabbitmq)),
+        Hung(ALL_OF_RABBITMQ),
         BRIDGED,
     ),
     behind(
         "behind-cassandra-killed",
         "stored later: two of three Cassandra nodes killed",
-        Killed(Who::Any(2, Kind::Cassandra)),
+        Killed(TWO_CASSANDRA),
         STORED_LATER,
     ),
     behind(
@@ -253,27 +237,17 @@ pub(crate) const ROWS: [Row; 32] = [
     behind(
         "behind-redis-master-killed",
         "stored later: Redis master killed",
-        Killed(Who::RedisMaster),
+        Killed(RedisMaster),
         UNSEEN,
     ),
     behind(
         "behind-redis-killed",
         "stored later: all of Redis and the Sentinels killed",
-        Killed(Who::AllOfRedis),
+        Killed(AllOfRedis),
         UNSEEN,
     ),
-    behind(
-        "behind-web-killed",
-        "stored later: a web process killed",
-        Killed(Who::Any(1, Kind::Web)),
-        WEB_KILLED,
-    ),
-    behind(
-        "behind-all-killed",
-        "stored later: every process killed",
-        Killed(Who::Everybody),
-        NOBODY,
-    ),
+    behind("behind-web-killed", "stored later: a web process killed", Killed(WEB), WEB_KILLED),
+    behind("behind-all-killed", "stored later: every process killed", Killed(Everybody), NOBODY),
 ];
 
 /// How many of them are in every `cargo xtask test`: the first, a Redis master and a Cassandra node killed.
