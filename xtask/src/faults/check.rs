@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use lodge_testbed::{Cluster, Kind, Member};
+use lodge_testbed::{Cluster, Kind, Member, wait_until};
 use serde_json::Value;
 
 use super::workload::{Common, Expected};
@@ -60,18 +60,12 @@ fn wait_stored(common: &Common, cluster: &Cluster) -> Result<()> {
 /// Waits until every process can say that a link is not there.
 pub(crate) fn wait_whole(common: &Common) -> Result<()> {
     let nobody = format!("/{}-nobody", common.tag);
-    let deadline = Instant::now() + DRAINED;
-    for web in common.webs() {
-        let says_no = || {
+    common.webs().try_for_each(|web| {
+        wait_until(&format!("a 404 of {}", web.member), DRAINED, || {
             let answer = common.http.send("GET", web.address, &nobody);
             answer.is_some_and(|answer| answer.status == 404)
-        };
-        while !says_no() {
-            ensure!(Instant::now() < deadline, "{} cannot say what is not there", web.member);
-            thread::sleep(Duration::from_millis(200));
-        }
-    }
-    Ok(())
+        })
+    })
 }
 
 fn ask_all(common: &Common, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {

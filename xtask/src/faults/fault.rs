@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result, bail};
-use lodge_testbed::{Cluster, Kind, Member};
+use anyhow::{Context as _, Result};
+use lodge_testbed::{Cluster, Kind, Member, wait_until};
 use rand::rngs::StdRng;
 
 use super::rows::Who;
@@ -133,12 +133,9 @@ impl<'a> Scene<'a> {
     /// Waits until the sentinels name another master than the victim.
     fn replaced(&self, began: Instant) -> Result<Duration> {
         let old = self.victims.first().context("no master was known")?;
-        while self.cluster.redis_master().is_none_or(|master| master == *old) {
-            if began.elapsed() > FAILOVER {
-                bail!("{old} was not replaced in {} s", FAILOVER.as_secs());
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(&format!("the replacement of {old}"), FAILOVER, || {
+            self.cluster.redis_master().is_some_and(|master| master != *old)
+        })?;
         Ok(began.elapsed())
     }
 }

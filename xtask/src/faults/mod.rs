@@ -138,24 +138,23 @@ fn one(
     commit: &str,
 ) -> Result<Option<Record>> {
     println!("\n── {} ({}), seed {seed}", row.title, row.name);
-    let record = match run::run(cluster, api_key, row, seed, commit) {
-        Ok(record) => record,
-        Err(error) => {
-            println!("── BROKEN: it could not be run to its end: {error:#}");
+    let record = run::run(cluster, api_key, row, seed, commit);
+    let broken = match &record {
+        Ok(record) => {
+            println!("   {}", serde_json::to_string(record)?);
+            record.broken.join("; ")
+        }
+        Err(error) => format!("it could not be run to its end: {error:#}"),
+    };
+    match &record {
+        Ok(record) if record.broken.is_empty() => println!("── kept, in {} s", record.took_s),
+        _ => {
+            println!("── BROKEN: {broken}");
             keep_logs(cluster, row)?;
             fault::restore(cluster)?;
-            return Ok(None);
         }
-    };
-    println!("   {}", serde_json::to_string(&record)?);
-    if record.broken.is_empty() {
-        println!("── kept, in {} s", record.took_s);
-    } else {
-        println!("── BROKEN: {}", record.broken.join("; "));
-        keep_logs(cluster, row)?;
-        fault::restore(cluster)?;
     }
-    Ok(Some(record))
+    Ok(record.ok())
 }
 
 /// Keeps what the processes have logged until a row went wrong.
@@ -185,8 +184,5 @@ fn api_key(cluster: &Cluster) -> Result<String> {
     let data = cluster.layout().folder(Member { kind: Kind::Web, number: 1 });
     let mut command = Command::new(cluster.lodge());
     command.args(["admin", "key", "create", "faults", "--data"]).arg(data);
-    let output = command.output()?;
-    let (out, err) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
-    ensure!(output.status.success(), "no key for the API: {err}");
-    Ok(String::from_utf8(out)?.trim().to_owned())
+    Ok(process::printed(&mut command)?.trim().to_owned())
 }

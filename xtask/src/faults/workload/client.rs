@@ -111,13 +111,7 @@ impl Client {
     ) -> Option<Answer> {
         let began = Instant::now();
         let answer = send(&self.common.http, route.address);
-        let status = answer.as_ref().map(|answer| answer.status);
-        let fate = match status {
-            Some(status) if status == good => Fate::Good,
-            Some(status) if status >= 500 => Fate::Unknown(status.to_string()),
-            Some(status) => Fate::Wrong(status.to_string()),
-            None => Fate::Unknown("no answer".to_owned()),
-        };
+        let fate = Fate::of(answer.as_ref(), |answer| answer.status == good);
         self.note(work, route, began, fate);
         answer.filter(|answer| answer.status == good)
     }

@@ -34,15 +34,13 @@ pub(super) fn work(mut client: Client, route: Route, kind: &'static str) {
 fn follow(client: &Client, work: &'static str, route: Route, link: &Expected) -> bool {
     let began = Instant::now();
     let answer = client.common.http.send("GET", route.address, &format!("/{}", link.short));
-    let fate = match &answer {
-        Some(answer) if answer.leads_to(&link.targets) => Fate::Good,
+    let mut fate = Fate::of(answer.as_ref(), |answer| {
         // Whether an edit is seen is for its editor to say.
-        Some(answer) if answer.status == 307 && link.is_edited => Fate::Good,
-        Some(answer) if answer.status == 307 => Fate::Wrong("wrong target".to_owned()),
-        Some(answer) if answer.status < 500 => Fate::Wrong(answer.status.to_string()),
-        Some(answer) => Fate::Unknown(answer.status.to_string()),
-        None => Fate::Unknown("no answer".to_owned()),
-    };
+        answer.leads_to(&link.targets) || answer.status == 307 && link.is_edited
+    });
+    if matches!(&fate, Fate::Wrong(status) if status == "307") {
+        fate = Fate::Wrong("wrong target".to_owned());
+    }
     let led = matches!(fate, Fate::Good);
     client.note(work, route, began, fate);
     led

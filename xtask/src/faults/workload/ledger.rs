@@ -9,6 +9,16 @@ use std::{
 use lodge_testbed::Member;
 use serde::{Deserialize, Serialize};
 
+use crate::http::Answer;
+
+/// What the clients' requests are counted as.
+pub(crate) const EDIT: &str = "edit";
+/// Links that the route has led to before the fault.
+pub(crate) const KNOWN: &str = "follow known";
+pub(crate) const MAKE: &str = "put";
+pub(crate) const NEW: &str = "follow new";
+pub(crate) const REPEAT: &str = "repeat";
+
 /// An answer that comes later than this is trouble, though it be good.
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -31,6 +41,18 @@ pub(crate) enum Fate {
     Unknown(String),
     /// An answer that must not be.
     Wrong(String),
+}
+
+impl Fate {
+    /// What became of a request whose answer must be `good`.
+    pub(crate) fn of(answer: Option<&Answer>, good: impl FnOnce(&Answer) -> bool) -> Self {
+        match answer {
+            Some(answer) if good(answer) => Self::Good,
+            Some(answer) if answer.status < 500 => Self::Wrong(answer.status.to_string()),
+            Some(answer) => Self::Unknown(answer.status.to_string()),
+            None => Self::Unknown("no answer".to_owned()),
+        }
+    }
 }
 
 /// What is counted.
@@ -183,9 +205,9 @@ impl Tally {
     fn waited(&mut self, work: &str, gap: Duration, answer: Duration) {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         match work {
-            super::work::KNOWN => self.known_gap_ms = self.known_gap_ms.max(ms(gap)),
-            super::work::NEW => self.new_gap_ms = self.new_gap_ms.max(ms(gap)),
-            super::work::MAKE => self.write_gap_ms = self.write_gap_ms.max(ms(gap)),
+            KNOWN => self.known_gap_ms = self.known_gap_ms.max(ms(gap)),
+            NEW => self.new_gap_ms = self.new_gap_ms.max(ms(gap)),
+            MAKE => self.write_gap_ms = self.write_gap_ms.max(ms(gap)),
             _ => self.write_gap_ms = self.write_gap_ms.max(ms(answer)),
         }
     }

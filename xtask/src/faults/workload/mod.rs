@@ -6,7 +6,6 @@ mod follower;
 mod ledger;
 mod maker;
 mod repeater;
-mod work;
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -14,15 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result, bail};
-use lodge_testbed::Member;
+use anyhow::{Context as _, Result};
+use lodge_testbed::{Member, wait_until};
 use rand::{SeedableRng as _, rngs::StdRng};
 
 use self::{client::Client, ledger::Fate};
 pub(crate) use self::{
     client::{Common, Route},
-    ledger::{Expected, Tally},
-    work::{EDIT, KNOWN, MAKE, NEW, REPEAT},
+    ledger::{EDIT, Expected, KNOWN, MAKE, NEW, REPEAT, Tally},
 };
 
 /// How long there must have been no trouble for the cluster to be called well.
@@ -68,13 +66,9 @@ impl Workload {
     /// Lets the clients work until enough is known, and at least for `time`.
     pub(crate) fn warm_up(&self, time: Duration) -> Result<()> {
         let began = Instant::now();
-        while began.elapsed() < time || self.common.ledger.links() < ENOUGH {
-            if began.elapsed() > RECOVERY {
-                bail!("the clients made only {} links in a minute", self.common.ledger.links());
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
+        wait_until(&format!("the making of {ENOUGH} links"), RECOVERY, || {
+            began.elapsed() >= time && self.common.ledger.links() >= ENOUGH
+        })
     }
 
     /// Says that something is about to fail. What is asked of `victims` themselves is not expected to
@@ -87,18 +81,10 @@ impl Workload {
     /// Waits until everything that is asked has been answered well for a while; how long after `healed`
     /// that began. Nothing if it did not come about.
     pub(crate) fn wait_calm(&self, healed: Instant) -> Option<Duration> {
-        let deadline = Instant::now() + RECOVERY;
-        loop {
-            if self.common.ledger.has_been_well(CALM) {
-                self.common.ledger.strike(&[]);
-                let trouble = self.common.ledger.last_trouble();
-                return Some(trouble.map_or(Duration::ZERO, |last| last.duration_since(healed)));
-            }
-            if Instant::now() > deadline {
-                return None;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        let ledger = &self.common.ledger;
+        wait_until("the cluster's recovery", RECOVERY, || ledger.has_been_well(CALM)).ok()?;
+        ledger.strike(&[]);
+        Some(ledger.last_trouble().map_or(Duration::ZERO, |last| last.duration_since(healed)))
     }
 
     /// Stops the clients; what they counted, and what must be there now.
