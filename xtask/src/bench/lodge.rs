@@ -2,18 +2,18 @@
 
 use std::{
     fmt::Write as _,
-    fs::{self, File},
+    fs,
     net::{Ipv4Addr, SocketAddr},
     ops::Deref,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::{prometheus, wrk};
 use crate::{
@@ -27,30 +27,18 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The longest load.
 const LOAD_MAX: Duration = Duration::from_hours(1);
 
-/// Tells folders and files of one process apart.
-static COUNT: AtomicU32 = AtomicU32::new(0);
-
 /// A folder that is removed in the end.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
     /// A new folder.
     pub(crate) fn new() -> Result<Self> {
-        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(format!("lodge-bench-{process}-{number}"));
-        fs::create_dir_all(&folder)?;
-        Ok(Self(folder))
+        Ok(Self(tempfile::tempdir()?))
     }
 
     /// A path in it.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        self.0.path().join(name)
     }
 }
 
@@ -176,33 +164,28 @@ impl Lodge {
 
     /// Runs `lodge load` to its end; its report. Files are named relative to the folder.
     pub(crate) fn load(&self, words: &str) -> Result<Report> {
-        self.load_within(LOAD_MAX, &words.split_whitespace().collect::<Vec<_>>())
+        self.load_within(LOAD_MAX, words)
     }
 
     /// The same, which fails if it takes longer than `patience`.
-    pub(crate) fn load_within(&self, patience: Duration, words: &[&str]) -> Result<Report> {
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let [json, text] = ["json", "txt"].map(|kind| format!("load-{number}.{kind}"));
-        let [json, text] = [json, text].map(|name| self.folder.join(name));
+    pub(crate) fn load_within(&self, patience: Duration, words: &str) -> Result<Report> {
+        let json = NamedTempFile::new_in(&self.folder)?;
+        let text = NamedTempFile::new_in(&self.folder)?;
         let mut command = self.generate(words);
-        command.arg("--json").arg(&json).stdout(File::create(&text)?);
+        command.arg("--json").arg(json.path()).stdout(text.reopen()?);
         let said = || fs::read_to_string(&text).unwrap_or_default();
         Running::start(&mut command)?.succeed(patience).with_context(said)?;
-        let report = serde_json::from_str(&fs::read_to_string(&json)?)?;
-        fs::remove_file(json)?;
-        fs::remove_file(text)?;
-        Ok(Report(report))
+        Ok(Report(serde_json::from_str(&fs::read_to_string(&json)?)?))
     }
 
     /// Starts a load that lasts until it is dropped.
     pub(crate) fn start_load(&self, words: &str) -> Result<Running> {
-        let words: Vec<&str> = words.split_whitespace().chain(["--duration", "1h"]).collect();
-        Running::start(self.generate(&words).stdout(Stdio::null()))
+        Running::start(self.generate(words).args(["--duration", "1h"]).stdout(Stdio::null()))
     }
 
-    fn generate(&self, words: &[&str]) -> Command {
+    fn generate(&self, words: &str) -> Command {
         let mut command = self.command(&self.generator);
-        command.arg("load").args(words).args(["--url", &self.url("")]);
+        command.arg("load").args(words.split_whitespace()).args(["--url", &self.url("")]);
         command
     }
 

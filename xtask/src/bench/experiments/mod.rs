@@ -47,7 +47,11 @@ pub(crate) fn run(options: &ExperimentOptions) -> Result<()> {
     Ok(())
 }
 
-fn runs(bench: &Bench, point: &Point, options: &ExperimentOptions) -> Result<Vec<table::Figures>> {
+fn runs(
+    bench: &Bench<'_>,
+    point: &Point,
+    options: &ExperimentOptions,
+) -> Result<Vec<table::Figures>> {
     let mut runs = Vec::new();
     for number in 1..=options.repeat {
         eprintln!("{}: run {number} of {}", point.label, options.repeat);

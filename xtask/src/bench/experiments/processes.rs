@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::PathBuf,
     thread::{self, ScopedJoinHandle},
     time::Duration,
@@ -23,16 +24,12 @@ use crate::bench::{
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where and with what to run.
-pub(super) struct Bench {
+pub(super) struct Bench<'a> {
+    options: &'a ExperimentOptions,
     program: PathBuf,
-    /// For what the processes need and leave.
-    folder: Scratch,
     data: PathBuf,
-    tokens: String,
-    users: u64,
-    duration: Duration,
-    sign_ins: u32,
-    port: u16,
+    /// For what the processes need and leave; the sessions' tokens are in its file `tokens`.
+    folder: Scratch,
     patience: Duration,
 }
 
@@ -44,21 +41,14 @@ pub(super) struct Run {
     pub(super) sections: Histograms,
 }
 
-impl Bench {
-    pub(super) fn new(options: &ExperimentOptions, program: PathBuf) -> Result<Self> {
+impl<'a> Bench<'a> {
+    pub(super) fn new(options: &'a ExperimentOptions, program: PathBuf) -> Result<Self> {
+        let folder = Scratch::new()?;
         let tokens = fs::canonicalize(&options.tokens)
             .with_context(|| format!("--tokens {}", options.tokens.display()))?;
-        Ok(Self {
-            program: fs::canonicalize(program)?,
-            folder: Scratch::new()?,
-            data: fs::canonicalize(&options.data)?,
-            tokens: tokens.display().to_string(),
-            users: options.users,
-            duration: options.duration,
-            sign_ins: options.sign_ins,
-            port: options.port,
-            patience: PATIENCE,
-        })
+        symlink(tokens, folder.path("tokens"))?;
+        let (program, data) = (fs::canonicalize(program)?, fs::canonicalize(&options.data)?);
+        Ok(Self { options, program, data, folder, patience: PATIENCE })
     }
 
     /// Starts both tiers, puts the load on them, and ends them.
@@ -67,7 +57,7 @@ impl Bench {
         let before = scrape(&tiers)?;
         let report = thread::scope(|scope| {
             let sign_in = || self.sign_in(&tiers.web, number);
-            let sign_ins = (self.sign_ins > 0).then(|| scope.spawn(sign_in));
+            let sign_ins = (self.options.sign_ins > 0).then(|| scope.spawn(sign_in));
             let report = self.read(&tiers.web, point, number);
             let signed_in = sign_ins.map(ScopedJoinHandle::join).transpose();
             signed_in.ok().context("the sign-ins panicked")?.transpose()?;
@@ -80,9 +70,10 @@ impl Bench {
 
     /// Starts both tiers, and waits until they have all their connections.
     fn start(&self, point: &Point) -> Result<Tiers> {
+        let port = self.options.port;
         let lodge = |data: PathBuf, ports: u16| {
             let lodge = Lodge::of(&self.program, self.folder.path("")).data(data);
-            let (address, ops) = (local(self.port + ports), local(self.port + ports + 1));
+            let (address, ops) = (local(port + ports), local(port + ports + 1));
             lodge.at(address, ops).with("LODGE_APPS", "accounts").with_log()
         };
         let web = lodge(self.folder.path("web"), 0)
@@ -99,36 +90,28 @@ impl Bench {
     }
 
     /// Runs the load generator to its end; its report.
-    fn load(&self, web: &Lodge, kind: &str, number: u32, more: &[&str]) -> Result<Report> {
-        let (duration, number) = (format!("{}ms", self.duration.as_millis()), number.to_string());
-        let words = [&[kind, "--duration", &duration, "--seed", &number], more].concat();
-        web.load_within(self.duration + self.patience, &words)
+    fn load(&self, web: &Lodge, number: u32, load: &str) -> Result<Report> {
+        let duration = self.options.duration;
+        let load = format!("{load} --seed {number} --duration {}ms", duration.as_millis());
+        web.load_within(duration + self.patience, &load)
     }
 
     fn sign_in(&self, web: &Lodge, number: u32) -> Result<()> {
-        let (rate, users) = (self.sign_ins.to_string(), self.users.to_string());
-        let more = ["--rate", &rate, "--users", &users, "--connections", "4"];
-        let report = self.load(web, "accounts-sign-in", number, &more)?;
-        let report = report.without_errors("/total/all");
+        let ExperimentOptions { sign_ins, users, .. } = self.options;
+        let load = format!("accounts-sign-in --rate {sign_ins} --users {users} --connections 4");
+        let report = self.load(web, number, &load)?.without_errors("/total/all");
         report.context("sign-ins failed; are there as many --users?").map(drop)
     }
 
     fn read(&self, web: &Lodge, point: &Point, number: u32) -> Result<Report> {
-        let (workers, rate) = (point.workers.to_string(), point.rate.to_string());
-        let mut more = vec!["--tokens", &self.tokens, "--connections", &workers, "--rate", &rate];
-        let count;
-        match point.people {
-            People::SignedIn => {}
-            People::First(first) => {
-                count = first.to_string();
-                more.extend(["--sessions", &count]);
-            }
-            People::Everybody(users) => {
-                count = users.to_string();
-                more.extend(["--zipf", "1", "--users", &count]);
-            }
-        }
-        self.load(web, "accounts-get", number, &more)
+        let Point { workers, rate, people, .. } = point;
+        let people = match people {
+            People::SignedIn => String::new(),
+            People::First(first) => format!("--sessions {first}"),
+            People::Everybody(users) => format!("--zipf 1 --users {users}"),
+        };
+        let load = format!("accounts-get --tokens tokens --connections {workers} --rate {rate}");
+        self.load(web, number, &format!("{load} {people}"))
     }
 }
 
