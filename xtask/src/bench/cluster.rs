@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     Options,
-    figures::{columns, median, range},
+    figures::{Runs, columns},
     lodge::{self, Lodge, Scratch, Server, local},
     prometheus::{self, Histograms},
 };
@@ -81,10 +81,7 @@ fn hot(options: &Options, cluster: &Cluster) -> Result<()> {
     })?;
     let [embedded, cluster, ratios] = columns(&runs);
     println!(
-        "hot link from memory: {:.0}/s on the cluster, {:.0}/s embedded beside it: {:.3} (bar 0.9); runs {ratios:.3?}",
-        median(&cluster),
-        median(&embedded),
-        median(&ratios)
+        "hot link from memory: {cluster:.0}/s on the cluster, {embedded:.0}/s embedded beside it: {ratios:.3} (bar 0.9); runs {ratios:.3?}"
     );
     Ok(())
 }
@@ -234,7 +231,7 @@ fn drain(options: &Options, cluster: &Cluster) -> Result<()> {
                 let lag = told.get("lodge_links_drain_lag_seconds").context("no lag is told")?;
                 lag.quantile_s(share).context("a worker stored nothing")
             });
-            lags.collect::<Result<Vec<f64>>>().map(|lags| range(&lags).1)
+            lags.collect::<Result<Runs>>().map(|lags| lags.range().1)
         };
         println!(
             "stored later, {} workers: {:.0}/s acknowledged, stored after {:.2} s (half of them), {:.2} s (99 %), by the slowest worker; all stored {:.1} s after the last",
@@ -267,12 +264,7 @@ fn measure(options: &Options, name: &str, lodge: &Lodge, load: &str) -> Result<(
     let runs =
         options.each_run(|_| lodge.load(load)?.without_errors("/total/all")?.numbers(figures))?;
     let [rates, p50s, p99s] = columns(&runs);
-    println!(
-        "{name}: {:.0}/s, p50 {:.2} ms, p99 {:.2} ms (medians of {})",
-        median(&rates),
-        median(&p50s),
-        median(&p99s),
-        options.runs
-    );
+    let runs = runs.len();
+    println!("{name}: {rates:.0}/s, p50 {p50s:.2} ms, p99 {p99s:.2} ms (medians of {runs})");
     Ok(())
 }

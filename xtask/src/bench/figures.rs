@@ -1,31 +1,79 @@
 //! Figures of several runs, and tables of them.
 
-/// The middle one, or the mean of the two middle ones.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+use std::fmt;
+
+/// One figure of several runs: its display is the median, its debug output has all of them.
+#[derive(Clone, Default)]
+pub(crate) struct Runs(pub(crate) Vec<f64>);
+
+impl Runs {
+    /// The middle one, or the mean of the two middle ones.
+    pub(crate) fn median(&self) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        match sorted.len() {
+            0 => f64::NAN,
+            n if n % 2 == 1 => sorted[n / 2],
+            n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+        }
+    }
+
+    /// The least and the most.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        let least = self.0.iter().copied().fold(f64::INFINITY, f64::min);
+        (least, self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    /// The median, and the least and the most.
+    pub(crate) fn spread(&self) -> String {
+        let (least, most) = self.range();
+        format!("{self:.2} ({least:.2} to {most:.2})")
+    }
+
+    /// Each run to the one of `other` at the same place.
+    pub(crate) fn ratios(&self, other: &Self) -> Self {
+        self.0.iter().zip(&other.0).map(|(one, other)| one / other).collect()
     }
 }
 
-/// The least and the most.
-pub(crate) fn range(values: &[f64]) -> (f64, f64) {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+impl fmt::Display for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.median().fmt(f)
+    }
 }
 
-/// The middle of some runs, and the least and the most of them.
-pub(crate) fn spread(values: &[f64]) -> String {
-    let (least, most) = range(values);
-    format!("{:.2} ({least:.2} to {most:.2})", median(values))
+impl fmt::Debug for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromIterator<f64> for Runs {
+    fn from_iter<T: IntoIterator<Item = f64>>(figures: T) -> Self {
+        Self(figures.into_iter().collect())
+    }
 }
 
 /// The runs of each figure, where each run has the same figures.
-pub(crate) fn columns<const N: usize>(runs: &[[f64; N]]) -> [Vec<f64>; N] {
+pub(crate) fn columns<const N: usize>(runs: &[[f64; N]]) -> [Runs; N] {
     std::array::from_fn(|column| runs.iter().map(|run| run[column]).collect())
+}
+
+/// The runs of one server under one load.
+#[derive(Default)]
+pub(crate) struct Served {
+    /// Answers a second.
+    pub(crate) per_second: Runs,
+    /// CPU time of the server for an answer, in µs.
+    pub(crate) cpu_us: Runs,
+}
+
+impl Served {
+    /// Adds a run with so many answers, for all of which the server took `cpu_us`.
+    pub(crate) fn add(&mut self, answers: f64, per_second: f64, cpu_us: f64) {
+        self.per_second.0.push(per_second);
+        self.cpu_us.0.push(cpu_us / answers);
+    }
 }
 
 /// Prints the head of a table.
@@ -39,6 +87,6 @@ mod tests {
 
     #[test]
     fn runs_are_told_by_their_middle_and_their_ends() {
-        assert_eq!(spread(&[3.0, 1.0, 20.0]), "3.00 (1.00 to 20.00)");
+        assert_eq!(Runs(vec![3.0, 1.0, 20.0]).spread(), "3.00 (1.00 to 20.00)");
     }
 }

@@ -8,9 +8,9 @@ use clap::Args;
 use super::{
     Options,
     crowd::{self, Crowd},
-    figures::{columns, median},
+    figures::{Runs, columns},
     lodge::{self, Lodge, Scratch, Server},
-    nginx::{self, Beside, Nginx},
+    nginx::{self, Nginx},
     usage::resident_mb,
     wrk,
 };
@@ -68,21 +68,13 @@ fn beside_nginx(name: &str, options: &Options, script: Option<&str>, bar: f64) -
     let scratch = Scratch::new()?;
     let nginx = Nginx::start(&scratch, "return 307 https://example.org/")?;
     let lodge = with_links(&scratch, 10_000)?;
-    let beside = nginx::alternate(&nginx, &lodge, options, script, "/r0")?;
-    let Beside { lodge, nginx } = &beside;
-    println!(
-        "{name}: {:.0}/s, nginx {:.0}/s (medians of {})",
-        median(&lodge.per_second),
-        median(&nginx.per_second),
-        options.runs
-    );
-    let ratios = beside.ratios();
-    println!("{name}: ratio {:.3} (bar {bar}); runs {ratios:.3?}", median(&ratios));
-    println!(
-        "{name}: {:.2} µs CPU a redirect (bar 10.5); nginx {:.2}",
-        median(&lodge.cpu_us),
-        median(&nginx.cpu_us)
-    );
+    let (lodge, nginx) = nginx::alternate(&nginx, &lodge, options, script, "/r0")?;
+    let (rate, of_nginx, runs) = (&lodge.per_second, &nginx.per_second, options.runs);
+    println!("{name}: {rate:.0}/s, nginx {of_nginx:.0}/s (medians of {runs})");
+    let ratios = rate.ratios(of_nginx);
+    println!("{name}: ratio {ratios:.3} (bar {bar}); runs {ratios:.3?}");
+    let (cpu_us, of_nginx) = (&lodge.cpu_us, &nginx.cpu_us);
+    println!("{name}: {cpu_us:.2} µs CPU a redirect (bar 10.5); nginx {of_nginx:.2}");
     Ok(())
 }
 
@@ -100,13 +92,11 @@ fn open_loop(options: &Options) -> Result<()> {
     })?;
     let [alone, beside] = columns(&runs);
     println!(
-        "p99 of 20,000 redirects/s, open loop: {:.2} ms alone, {:.2} ms beside 2,000 creations/s (medians)",
-        median(&alone),
-        median(&beside)
+        "p99 of 20,000 redirects/s, open loop: {alone:.2} ms alone, {beside:.2} ms beside 2,000 creations/s (medians)"
     );
+    let ratio = beside.median() / alone.median();
     println!(
-        "p99 ratio {:.2} (bar 1.5, or less than 2 ms apart); alone {alone:.2?}, beside {beside:.2?}",
-        median(&beside) / median(&alone)
+        "p99 ratio {ratio:.2} (bar 1.5, or less than 2 ms apart); alone {alone:.2?}, beside {beside:.2?}"
     );
     Ok(())
 }
@@ -115,10 +105,9 @@ fn creation(options: &Options) -> Result<()> {
     let scratch = Scratch::new()?;
     let lodge = Lodge::new(&scratch).start()?;
     let put = format!("links-put --connections 100 --verify --duration {}s", options.seconds);
-    let rates = options.each_run(|_| lodge.load(&put)?.number("/total/all/rate_per_s"))?;
+    let rates = Runs(options.each_run(|_| lodge.load(&put)?.number("/total/all/rate_per_s"))?);
     println!(
-        "creation, 100 connections, every one read back: {:.0}/s (bar 20,000); runs {rates:.0?}",
-        median(&rates)
+        "creation, 100 connections, every one read back: {rates:.0}/s (bar 20,000); runs {rates:.0?}"
     );
     Ok(())
 }
@@ -184,9 +173,7 @@ fn overload(options: &Options) -> Result<()> {
     })?;
     let [alone, crowded] = columns(&runs);
     println!(
-        "p99 of healthy clients, 2,000/s, open loop: {:.2} ms alone, {:.2} ms in the crowd (bar: twice, or less than 2 ms apart); alone {alone:.2?}, crowded {crowded:.2?}",
-        median(&alone),
-        median(&crowded)
+        "p99 of healthy clients, 2,000/s, open loop: {alone:.2} ms alone, {crowded:.2} ms in the crowd (bar: twice, or less than 2 ms apart); alone {alone:.2?}, crowded {crowded:.2?}"
     );
     Ok(())
 }

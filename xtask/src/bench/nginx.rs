@@ -5,14 +5,15 @@ use std::{
     net::SocketAddr,
     path::Path,
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Result, ensure};
+use lodge_testbed::wait_until;
 
 use super::{
     Options,
+    figures::Served,
     lodge::{Scratch, Server, local},
     usage, wrk,
 };
@@ -45,61 +46,34 @@ impl Nginx {
         let program = if usual.exists() { usual } else { Path::new("nginx") };
         let mut command = Command::new(program);
         let process = Running::start(command.arg("-c").arg(file).stdout(Stdio::null()))?;
-        let (http, deadline) = (Http::new(), Instant::now() + PATIENCE);
-        while http.send("GET", address, "/").is_none() {
-            ensure!(Instant::now() < deadline, "nginx does not answer at {address}");
-            thread::sleep(Duration::from_millis(5));
-        }
+        let http = Http::new();
+        let answers = || http.send("GET", address, "/").is_some();
+        wait_until(&format!("nginx at {address}"), PATIENCE, answers)?;
         Ok(Self { process, address })
     }
 }
 
-/// What each run of both came to.
-#[derive(Default)]
-pub(crate) struct Beside {
-    pub(crate) lodge: Side,
-    pub(crate) nginx: Side,
-}
-
-/// What each run of one server came to.
-#[derive(Default)]
-pub(crate) struct Side {
-    /// Answers a second.
-    pub(crate) per_second: Vec<f64>,
-    /// CPU for an answer, in µs.
-    pub(crate) cpu_us: Vec<f64>,
-}
-
-/// Alternating runs of `wrk -t2 -c100` on nginx and Lodge.
+/// Alternating runs of `wrk -t2 -c100` on nginx and Lodge; those of Lodge, and those of nginx.
 pub(crate) fn alternate(
     nginx: &Nginx,
     lodge: &Server,
     options: &Options,
     script: Option<&str>,
     path: &str,
-) -> Result<Beside> {
+) -> Result<(Served, Served)> {
     let script = script.map(|text| lodge.write(wrk::SCRIPT, text)).transpose()?;
-    let mut beside = Beside::default();
+    let (mut of_lodge, mut of_nginx) = (Served::default(), Served::default());
     for _ in 0..options.runs {
-        for (side, pid, address) in [
-            (&mut beside.nginx, nginx.process.pid(), nginx.address),
-            (&mut beside.lodge, lodge.pid(), lodge.address()),
+        for (served, pid, address) in [
+            (&mut of_nginx, nginx.process.pid(), nginx.address),
+            (&mut of_lodge, lodge.pid(), lodge.address()),
         ] {
             let before = usage::cpu_us(pid)?;
             let url = format!("http://{address}{path}");
             let run = wrk::run(2, 100, options.seconds, script.as_deref(), &url)?;
             ensure!(run.errors == 0.0, "errors at {url}: {run:?}");
-            side.per_second.push(run.per_second);
-            side.cpu_us.push((usage::cpu_us(pid)? - before) / run.requests);
+            served.add(run.requests, run.per_second, usage::cpu_us(pid)? - before);
         }
     }
-    Ok(beside)
-}
-
-impl Beside {
-    /// Lodge's answers to nginx's, run by run.
-    pub(crate) fn ratios(&self) -> Vec<f64> {
-        let pairs = self.lodge.per_second.iter().zip(&self.nginx.per_second);
-        pairs.map(|(lodge, nginx)| lodge / nginx).collect()
-    }
+    Ok((of_lodge, of_nginx))
 }

@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use super::{AccountsOptions, start, with_seeded};
 use crate::bench::{
-    figures::{columns, median, table},
+    figures::{columns, table},
     lodge::{Lodge, Scratch, local},
-    nginx::{self, Beside, Nginx},
+    nginx::{self, Nginx},
     tiers::Tiers,
 };
 
@@ -50,13 +50,9 @@ fn row(options: &AccountsOptions, name: &str, lodge: &Lodge, rate: u32) -> Resul
     let [p50, p99] = columns(&options.common.each_run(|run| read(options, lodge, rate, run))?);
     let count = |name: &str| lodge.counter(&format!("lodge_accounts_cache_{name}_seconds_count"));
     let (hits, misses) = (count("hit").unwrap_or_default(), count("miss")?);
-    println!(
-        "| {name} | {:.2} | {:.2} | {p99:.2?} | {hits} of {} |",
-        median(&p50),
-        median(&p99),
-        hits + misses
-    );
-    options.common.bar("p99 < 4 ms", median(&p99) < 4.0)
+    let all = hits + misses;
+    println!("| {name} | {p50:.2} | {p99:.2} | {p99:.2?} | {hits} of {all} |");
+    options.common.bar("p99 < 4 ms", p99.median() < 4.0)
 }
 
 /// The p50 and p99 of a run, in ms.
@@ -81,19 +77,19 @@ pub(super) fn saturation(options: &AccountsOptions) -> Result<()> {
     let nginx = Nginx::start(&scratch, "return 200")?;
     let lodge = start(options)?;
     let script = script(&lodge);
-    let beside = nginx::alternate(&nginx, &lodge, &options.common, Some(&script), "/api/me")?;
+    let (lodge, nginx) =
+        nginx::alternate(&nginx, &lodge, &options.common, Some(&script), "/api/me")?;
     table([
         &format!("GET /api/me, wrk -t2 -c100, {} sessions at random", options.sessions),
         "a second",
         "µs CPU each",
     ]);
-    let Beside { lodge, nginx } = &beside;
-    for (name, side) in [("Lodge", lodge), ("nginx, `return 200`", nginx)] {
-        println!("| {name} | {:.0} | {:.2} |", median(&side.per_second), median(&side.cpu_us));
+    for (name, served) in [("Lodge", &lodge), ("nginx, `return 200`", &nginx)] {
+        println!("| {name} | {:.0} | {:.2} |", served.per_second, served.cpu_us);
     }
-    let ratios = beside.ratios();
-    println!("| ratio (bar 0.25) | {:.3}; runs {ratios:.3?} | |", median(&ratios));
-    options.common.bar("a quarter of nginx", median(&ratios) >= 0.25)
+    let ratios = lodge.per_second.ratios(&nginx.per_second);
+    println!("| ratio (bar 0.25) | {ratios:.3}; runs {ratios:.3?} | |");
+    options.common.bar("a quarter of nginx", ratios.median() >= 0.25)
 }
 
 /// Reads at 4,000/s while nobody signs in, and while as many do as can, on more connections than hash and
@@ -119,8 +115,8 @@ pub(super) fn busy(options: &AccountsOptions) -> Result<()> {
     let mut medians = Vec::new();
     for (name, runs) in [("nobody signs in", &idle), ("sign-ins on 16 connections", &busy)] {
         let [p50, p99] = columns(runs);
-        println!("| {name} | {:.2} | {:.2} | {p99:.2?} |", median(&p50), median(&p99));
-        medians.push(median(&p99));
+        println!("| {name} | {p50:.2} | {p99:.2} | {p99:.2?} |");
+        medians.push(p99.median());
     }
     println!("meanwhile {signed_in:?} signed in a second");
     let (times, more) = (medians[1] / medians[0], medians[1] - medians[0]);

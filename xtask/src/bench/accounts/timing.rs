@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{AccountsOptions, start};
 use crate::{
     bench::{
-        figures::{median, range, table},
+        figures::{Runs, table},
         lodge::Lodge,
     },
     http::Http,
@@ -42,11 +42,11 @@ fn post(lodge: &Lodge, http: &Http, path: &str, username: &str, password: &str) 
 
 /// Sign-ins of every kind in turn, in another order each time, on one connection; the times of each kind,
 /// in ms.
-fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>>> {
+fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Runs>> {
     let http = Http::keeping();
     // Connects, before the clock is looked at.
     http.send("GET", lodge.address(), "/login").context("no answer")?;
-    let mut times = vec![Vec::new(); kinds.len()];
+    let mut times = vec![Runs::default(); kinds.len()];
     let mut order: Vec<usize> = (0..kinds.len()).collect();
     for number in 0..usize::try_from(tries)? {
         order.shuffle(&mut rand::rng());
@@ -55,7 +55,7 @@ fn interleaved(lodge: &Lodge, kinds: &[Kind], tries: u64) -> Result<Vec<Vec<f64>
             let began = Instant::now();
             let name = &names[number % names.len()];
             let answered = post(lodge, &http, "/api/session", name, password)?;
-            times[kind].push(began.elapsed().as_secs_f64() * 1e3);
+            times[kind].0.push(began.elapsed().as_secs_f64() * 1e3);
             ensure!(answered == *status, "{what}: {answered}");
         }
     }
@@ -88,14 +88,11 @@ pub(super) fn lookups(options: &AccountsOptions) -> Result<()> {
         "right password, ms",
     ]);
     for (place, kind) in wrong.iter().enumerate() {
-        let right = right_ms.get(place).map_or("–".to_owned(), |ms| format!("{:.3}", median(ms)));
-        println!("| {} | {:.3} | {right} |", kind.what, median(&wrong_ms[place]));
+        let right = right_ms.get(place).map_or("–".to_owned(), |ms| format!("{ms:.3}"));
+        println!("| {} | {:.3} | {right} |", kind.what, wrong_ms[place]);
     }
     // Those whose page was read just before, and then the others.
-    let of_one_kind = |kinds: &[Vec<f64>]| {
-        let medians: Vec<f64> = kinds.iter().map(|ms| median(ms)).collect();
-        apart(&medians) < APART_MS
-    };
+    let of_one_kind = |kinds: &[Runs]| apart(&kinds.iter().map(Runs::median).collect()) < APART_MS;
     options.common.bar(
         "a sign-in costs the same wherever its name stands",
         of_one_kind(&wrong_ms[..4]) && of_one_kind(&wrong_ms[4..]) && of_one_kind(&right_ms),
@@ -117,14 +114,14 @@ pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
     let second = interleaved(&lodge, &kinds, options.names)?;
     let what = format!("{} sign-ins over as many names, in ms", options.names);
     table([&what, "median", "of another run", "apart", "p90 of both"]);
-    let (mut noise, mut medians) = (0.0_f64, Vec::new());
+    let (mut noise, mut medians) = (0.0_f64, Runs::default());
     for (place, kind) in kinds.iter().enumerate() {
-        let (one, other) = (median(&first[place]), median(&second[place]));
-        let both = [&first[place][..], &second[place]].concat();
-        let (apart, p90) = ((one - other).abs(), p90(&both));
+        let (one, other) = (first[place].median(), second[place].median());
+        let both = Runs([&first[place].0[..], &second[place].0].concat());
+        let (apart, p90) = ((one - other).abs(), p90(&both.0));
         println!("| {} | {one:.3} | {other:.3} | {apart:.3} | {p90:.3} |", kind.what);
         noise = noise.max(apart);
-        medians.push(median(&both));
+        medians.0.push(both.median());
     }
     let apart = apart(&medians);
     println!(
@@ -134,8 +131,8 @@ pub(super) fn kinds(options: &AccountsOptions) -> Result<()> {
 }
 
 /// How far the largest is from the least.
-fn apart(values: &[f64]) -> f64 {
-    let (least, most) = range(values);
+fn apart(values: &Runs) -> f64 {
+    let (least, most) = values.range();
     most - least
 }
 

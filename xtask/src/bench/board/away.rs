@@ -9,7 +9,7 @@ use super::{
     BoardOptions, Budget,
     growth::{Asker, write},
 };
-use crate::bench::figures::{spread, table};
+use crate::bench::figures::{Runs, table};
 
 /// Messages that were written meanwhile.
 const MISSED: u64 = 10_000;
@@ -43,10 +43,11 @@ pub(super) fn catch_up(options: &BoardOptions, asker: &Asker<'_>) -> Result<()> 
     table([&format!("{missed} messages"), "all of them, ms", "the longest page, ms"]);
     let ways = ["events?after=, 500 a page", "the API's stream", "the page's stream, as HTML"];
     for (place, way) in ways.iter().enumerate() {
-        let all =
-            |of: fn(&Came) -> f64| -> Vec<f64> { rows.iter().map(|row| of(&row[place])).collect() };
-        let longest = if place == 0 { spread(&all(|came| came.longest_ms)) } else { String::new() };
-        println!("| {way} | {} | {longest} |", spread(&all(|came| came.took_ms)));
+        let spread = |of: fn(&Came) -> f64| -> String {
+            rows.iter().map(|row| of(&row[place])).collect::<Runs>().spread()
+        };
+        let longest = if place == 0 { spread(|came| came.longest_ms) } else { String::new() };
+        println!("| {way} | {} | {longest} |", spread(|came| came.took_ms));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use super::{BoardOptions, Budget, start};
 use crate::bench::{
-    figures::{spread, table},
+    figures::{Runs, table},
     lodge::{Scratch, Server},
     usage::cpu_us,
 };
@@ -64,7 +64,7 @@ pub(super) fn capacity(options: &BoardOptions, scratch: &Scratch) -> Result<()> 
         println!("no rate was too much in the time that there was: it can do more");
     }
     let (steady, runs) = steady(options, held, attempt)?;
-    let last_ms: Vec<f64> = runs.iter().map(|tried| tried.last_ms).collect();
+    let last_ms: Runs = runs.iter().map(|tried| tried.last_ms).collect();
     println!(
         "\n{steady} posts a second × {} streams = {:.0} events a second: in time in {} of {} runs,",
         options.streams,
@@ -72,7 +72,7 @@ pub(super) fn capacity(options: &BoardOptions, scratch: &Scratch) -> Result<()> 
         runs.iter().filter(|tried| tried.holds).count(),
         runs.len()
     );
-    println!("p99 from a post to the last stream {} ms", spread(&last_ms));
+    println!("p99 from a post to the last stream {} ms", last_ms.spread());
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{BoardOptions, Budget, away, start, token};
 use crate::{
     bench::{
-        figures::{median, range, spread, table},
+        figures::{Runs, table},
         lodge::{Lodge, Scratch},
     },
     http::{Answer, Http},
@@ -71,7 +71,7 @@ struct Question {
 /// The times of a question: of each run the median and the longest, in ms.
 struct Asked {
     question: Question,
-    medians: Vec<f64>,
+    medians: Runs,
     longest: f64,
 }
 
@@ -98,9 +98,9 @@ pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
         println!(
             "| {} | {} | {:.2} | {} | {:.2} | {} | {} |",
             few.question.name,
-            spread(&few.medians),
+            few.medians.spread(),
             few.longest,
-            spread(&many.medians),
+            many.medians.spread(),
             many.longest,
             many.question.bar_ms.map_or(String::new(), |bar| format!("{bar:.0}")),
             if many.keeps_its_bar() { "" } else { "NO" }
@@ -147,7 +147,7 @@ fn asked(
     let budget = Budget::minutes(ASKING);
     let mut all: Vec<Asked> = questions(middle)
         .into_iter()
-        .map(|question| Asked { question, medians: Vec::new(), longest: 0.0 })
+        .map(|question| Asked { question, medians: Runs::default(), longest: 0.0 })
         .collect();
     for one in &all {
         let answer = asker.get(&one.question.path)?;
@@ -160,19 +160,19 @@ fn asked(
 impl Asked {
     /// Whether the median is below the bar, if there is one.
     fn keeps_its_bar(&self) -> bool {
-        self.question.bar_ms.is_none_or(|bar| median(&self.medians) < bar)
+        self.question.bar_ms.is_none_or(|bar| self.medians.median() < bar)
     }
 
     /// One run.
     fn ask(&mut self, asker: &Asker<'_>) -> Result<()> {
-        let (mut times, run) = (Vec::with_capacity(TIMES), Instant::now());
-        while times.is_empty() || (times.len() < TIMES && run.elapsed() < RUN_MAX) {
+        let (mut times, run) = (Runs::default(), Instant::now());
+        while times.0.is_empty() || (times.0.len() < TIMES && run.elapsed() < RUN_MAX) {
             let began = Instant::now();
             asker.get(&self.question.path)?;
-            times.push(began.elapsed().as_secs_f64() * 1e3);
+            times.0.push(began.elapsed().as_secs_f64() * 1e3);
         }
-        self.medians.push(median(&times));
-        self.longest = self.longest.max(range(&times).1);
+        self.medians.0.push(times.median());
+        self.longest = self.longest.max(times.range().1);
         Ok(())
     }
 }

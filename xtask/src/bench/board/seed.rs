@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{BoardOptions, Budget, start};
 use crate::bench::{
-    figures::{columns, spread, table},
+    figures::{columns, table},
     lodge::Scratch,
 };
 
@@ -54,7 +54,7 @@ pub(super) fn users(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
     ]);
     for (row, (users, messages)) in USERS.iter().enumerate() {
         let runs: Vec<_> = rounds.iter().map(|round| round[row]).collect();
-        let figures = columns(&runs).map(|figure| spread(&figure)).join(" | ");
+        let figures = columns(&runs).map(|figure| figure.spread()).join(" | ");
         println!("| {} × {messages} | {figures} |", options.users(*users));
     }
     println!(

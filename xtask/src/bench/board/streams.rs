@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::{BoardOptions, Budget, start};
 use crate::bench::{
-    figures::{columns, median, spread, table},
+    figures::{columns, table},
     lodge::{Report, Scratch, Server},
     usage::{cpu_us, resident_mb},
 };
@@ -79,8 +79,8 @@ pub(super) fn posts(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
     let mut missed = Vec::new();
     for ((name, bar), (api, pages)) in ROWS.into_iter().zip(api.iter().zip(&pages)) {
         let text = bar.map_or(String::new(), |bar| format!("{bar:.0}"));
-        println!("| {name} | {} | {} | {text} |", spread(api), spread(pages));
-        if bar.is_some_and(|bar| median(api) >= bar || median(pages) >= bar) {
+        println!("| {name} | {} | {} | {text} |", api.spread(), pages.spread());
+        if bar.is_some_and(|bar| api.median() >= bar || pages.median() >= bar) {
             missed.push(name);
         }
     }

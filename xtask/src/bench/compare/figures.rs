@@ -1,59 +1,41 @@
 //! What the runs of both binaries came to.
 
-use crate::bench::figures::{median, spread};
+use crate::bench::figures::{Runs, Served};
 
 /// The most CPU time that a request may take, and the least throughput, as shares of the old binary's.
 const CPU_MAX: f64 = 1.03;
 const THROUGHPUT_MIN: f64 = 0.93;
 
-/// One run of one binary.
-pub(super) struct Sample {
-    /// Answers a second.
-    pub(super) per_second: f64,
-    /// CPU time of the server for an answer, in µs.
-    pub(super) cpu_us: f64,
-}
-
 /// The runs of both, in pairs.
 #[derive(Default)]
 pub(super) struct Figures {
-    pub(super) old: Vec<Sample>,
-    pub(super) new: Vec<Sample>,
+    pub(super) old: Served,
+    pub(super) new: Served,
 }
 
 impl Figures {
     /// Prints a row for each figure; returns whether both are within their limits.
     pub(super) fn print(&self, workload: &str) -> bool {
-        let (cpu_us, per_second) = (|run: &Sample| run.cpu_us, |run: &Sample| run.per_second);
-        let (cpu, throughput) = (self.ratio(cpu_us), self.ratio(per_second));
-        let cpu_is_within = cpu <= CPU_MAX;
-        let throughput_is_within = throughput >= THROUGHPUT_MIN;
-        self.row(workload, "µs CPU each", cpu_us, &format!("≤ {CPU_MAX}"), cpu_is_within);
+        let Self { old, new } = self;
+        let is_less = |ratio| ratio <= CPU_MAX;
+        let cpu = format!("{workload} | µs CPU each");
+        let cpu = row(&cpu, &old.cpu_us, &new.cpu_us, &format!("≤ {CPU_MAX}"), is_less);
+        let is_more = |ratio| ratio >= THROUGHPUT_MIN;
+        let rate = format!("{workload} | a second");
         let limit = format!("≥ {THROUGHPUT_MIN}");
-        self.row(workload, "a second", per_second, &limit, throughput_is_within);
-        cpu_is_within && throughput_is_within
+        let rate = row(&rate, &old.per_second, &new.per_second, &limit, is_more);
+        cpu && rate
     }
+}
 
-    fn row(
-        &self,
-        workload: &str,
-        name: &str,
-        figure: impl Fn(&Sample) -> f64,
-        limit: &str,
-        is_within: bool,
-    ) {
-        let [old, new] =
-            [&self.old, &self.new].map(|runs| runs.iter().map(&figure).collect::<Vec<_>>());
-        let (old, new, ratio) = (spread(&old), spread(&new), self.ratio(figure));
-        let verdict = if is_within { "within" } else { "NOT WITHIN" };
-        println!("| {workload} | {name} | {old} | {new} | {ratio:.3} | {limit} | {verdict} |");
-    }
-
-    /// The median over the pairs of the new figure to the old one.
-    fn ratio(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
-        let pairs = self.old.iter().zip(&self.new);
-        median(&pairs.map(|(old, new)| figure(new) / figure(old)).collect::<Vec<_>>())
-    }
+/// Prints a row; returns whether the median over the pairs of the new figure to the old one is within the limit.
+fn row(name: &str, old: &Runs, new: &Runs, limit: &str, is_within: fn(f64) -> bool) -> bool {
+    let ratio = new.ratios(old).median();
+    let is_within = is_within(ratio);
+    let (old, new) = (old.spread(), new.spread());
+    let verdict = if is_within { "within" } else { "NOT WITHIN" };
+    println!("| {name} | {old} | {new} | {ratio:.3} | {limit} | {verdict} |");
+    is_within
 }
 
 #[cfg(test)]
@@ -61,8 +43,12 @@ mod tests {
     use super::*;
 
     fn figures(new: [(f64, f64); 3]) -> Figures {
-        let sample = |(per_second, cpu_us)| Sample { per_second, cpu_us };
-        Figures { old: [(100.0, 10.0); 3].map(sample).into(), new: new.map(sample).into() }
+        let mut figures = Figures::default();
+        for (per_second, cpu_us) in new {
+            figures.old.add(1.0, 100.0, 10.0);
+            figures.new.add(1.0, per_second, cpu_us);
+        }
+        figures
     }
 
     #[test]

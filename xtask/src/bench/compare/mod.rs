@@ -79,9 +79,13 @@ fn alternate(
     let mut figures = Figures::default();
     for pair in 1..=options.pairs {
         let run = Run { pair, seconds: options.seconds };
-        let new_first = (pair % 2 == 0).then(|| new.measure(workload, run)).transpose()?;
-        figures.old.push(old.measure(workload, run)?);
-        figures.new.push(new_first.map_or_else(|| new.measure(workload, run), Ok)?);
+        let mut sides = [(&old, &mut figures.old), (&new, &mut figures.new)];
+        if pair % 2 == 0 {
+            sides.reverse();
+        }
+        for (side, served) in sides {
+            side.measure(workload, run, served)?;
+        }
     }
     Ok(figures)
 }

@@ -4,11 +4,9 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::{
-    figures::Sample,
-    workloads::{Run, Workload},
-};
+use super::workloads::{Run, Workload};
 use crate::bench::{
+    figures::Served,
     lodge::{Lodge, Scratch, Server, local},
     usage::cpu_us,
 };
@@ -47,12 +45,13 @@ impl Binary<'_> {
 }
 
 impl Side {
-    /// Runs a workload once.
-    pub(super) fn measure(&self, workload: &Workload, run: Run) -> Result<Sample> {
+    /// Runs a workload once, and adds the run to `served`.
+    pub(super) fn measure(&self, workload: &Workload, run: Run, served: &mut Served) -> Result<()> {
         let before = cpu_us(self.lodge.pid())?;
         let answered = (workload.run)(&self.lodge, run)?;
         let cpu_us = cpu_us(self.lodge.pid())? - before;
         ensure!(answered.requests > 0.0, "nothing was answered");
-        Ok(Sample { per_second: answered.per_second, cpu_us: cpu_us / answered.requests })
+        served.add(answered.requests, answered.per_second, cpu_us);
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use super::{RidesOptions, with_rides};
 use crate::bench::{
-    figures::{median, table},
+    figures::{Runs, table},
     lodge::{Lodge, Scratch},
 };
 
@@ -59,12 +59,12 @@ fn times(rides: u64) -> Result<Vec<f64>> {
 }
 
 fn time_ms(lodge: &Lodge, path: &str) -> Result<f64> {
-    let mut times = Vec::with_capacity(TIMES);
+    let mut times = Runs::default();
     for _ in 0..TIMES {
         let asked = Instant::now();
         let answer = lodge.get(path)?;
-        times.push(asked.elapsed().as_secs_f64() * 1e3);
+        times.0.push(asked.elapsed().as_secs_f64() * 1e3);
         ensure!(matches!(answer.status, 200 | 404), "{path}: {answer:?}");
     }
-    Ok(median(&times))
+    Ok(times.median())
 }

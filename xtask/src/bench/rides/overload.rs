@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::{RidesOptions, with_rides};
 use crate::bench::{
-    figures::{median, table},
+    figures::{Runs, table},
     lodge::{Lodge, Report, Scratch},
     usage::resident_mb,
 };
@@ -28,16 +28,16 @@ pub(super) fn overload(options: &RidesOptions) -> Result<()> {
     let lodge = lodge.terminate()?.with("LODGE_RIDES_EVENTS_PER_SECOND", LET_IN).start()?;
     let stored_before = stored(&lodge)?;
 
-    let alone = options.common.each_run(|_| questions(options, &lodge))?;
+    let alone = Runs(options.common.each_run(|_| questions(options, &lodge))?);
     let seconds = RUNS_BESIDE * options.common.seconds;
     // Each event is sent once, whether or not it is let in.
     let post =
         format!("rides --rate {SENT} --retries 0 --threads 200 --day 2 --duration {seconds}s");
     let (posted, beside, memory) = thread::scope(|scope| {
         let posting = scope.spawn(|| lodge.load(&post));
-        let (mut beside, mut memory) = (Vec::new(), Vec::new());
+        let (mut beside, mut memory) = (Runs::default(), Vec::new());
         for _ in 1..RUNS_BESIDE {
-            beside.push(questions(options, &lodge)?);
+            beside.0.push(questions(options, &lodge)?);
             memory.push(resident_mb(lodge.pid())?);
         }
         let posted = posting.join().ok().context("the posting panicked")??;
@@ -50,12 +50,9 @@ pub(super) fn overload(options: &RidesOptions) -> Result<()> {
     println!("| acknowledged; stored | {acknowledged:.0}, {rate:.0}/s; {stored:.0} |");
     println!("| all others | {others} |");
     println!("| memory, MB | {memory:.0?} |");
-    println!(
-        "| p99 of the three GETs at 1,000/s, ms: alone | {:.2}; {alone:.2?} |",
-        median(&alone)
-    );
-    println!("| beside it | {:.2}; {beside:.2?} |", median(&beside));
-    let (alone, beside) = (median(&alone), median(&beside));
+    println!("| p99 of the three GETs at 1,000/s, ms: alone | {alone:.2}; {alone:.2?} |");
+    println!("| beside it | {beside:.2}; {beside:.2?} |");
+    let (alone, beside) = (alone.median(), beside.median());
     let grew = memory.last().zip(memory.first()).map_or(0.0, |(last, first)| last / first - 1.0);
     // To the event: what is answered 503 is not stored, and what is acknowledged is.
     #[expect(clippy::float_cmp, reason = "both are counts")]

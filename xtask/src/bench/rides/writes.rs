@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{RidesOptions, with_rides};
 use crate::bench::{
-    figures::{columns, median, table},
+    figures::{Runs, columns, table},
     lodge::Scratch,
 };
 
@@ -34,9 +34,9 @@ fn rates(options: &RidesOptions, name: &str, load: &str, bar: f64) -> Result<()>
     let rate = format!("a second (bar {bar})");
     table([&format!("{name}, verified"), &rate, "p99 of a request, ms"]);
     println!("| runs | {rates:.0?} | {p99:.1?} |");
-    println!("| median | {:.0} | {:.1} |", median(&rates), median(&p99));
+    println!("| median | {rates:.0} | {p99:.1} |");
     println!("others: 10,970 a second, not durable; 2,681 with a confirm a request");
-    options.common.bar(name, median(&rates) >= bar)
+    options.common.bar(name, rates.median() >= bar)
 }
 
 /// 5,000 a second, whether or not they are answered.
@@ -44,11 +44,11 @@ pub(super) fn open_loop(options: &RidesOptions) -> Result<()> {
     let scratch = Scratch::new()?;
     let lodge = with_rides(&scratch).start()?;
     let load = format!("rides --rate 5000 --threads 100 --duration {}s", options.common.seconds);
-    let p99 = options.common.each_run(|run| {
+    let p99 = Runs(options.common.each_run(|run| {
         let report = lodge.load(&format!("{load} --season {}", 2_000 + run))?;
         report.number("/rows/0/figures/latency_ms/p99")
-    })?;
+    })?);
     table(["single events, open loop at 5,000/s", "p99, ms (bar 10)"]);
-    println!("| median; runs | {:.2}; {p99:.2?} |", median(&p99));
-    options.common.bar("p99 < 10 ms", median(&p99) < 10.0)
+    println!("| median; runs | {p99:.2}; {p99:.2?} |");
+    options.common.bar("p99 < 10 ms", p99.median() < 10.0)
 }
