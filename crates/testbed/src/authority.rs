@@ -21,11 +21,7 @@ impl Authority {
         Self(folder.into())
     }
 
-    /// Makes them, for servers at these addresses.
-    ///
-    /// # Errors
-    ///
-    /// When a file cannot be written.
+    /// Makes them, for servers at these addresses. Fails when a file cannot be written.
     pub fn make(&self, addresses: impl IntoIterator<Item = IpAddr>) -> Result<()> {
         fs::create_dir_all(&self.0)?;
         let (key, mut params) = (KeyPair::generate()?, CertificateParams::new(Vec::new())?);

@@ -13,7 +13,7 @@ use rand::{RngExt as _, distr::Alphanumeric};
 use rustix::process::Signal;
 
 use crate::{
-    cassandra, cut,
+    cassandra,
     files::{remove, write_secret},
     haproxy,
     layout::Layout,
@@ -74,11 +74,8 @@ impl Cluster {
         Self::new(Layout::of(workspace), workspace.join("target/release/lodge"))
     }
 
-    /// The same, if all of it that is wanted is up.
-    ///
-    /// # Errors
-    ///
-    /// When one of `wanted` is down; it says how the cluster is brought up.
+    /// The same, if all of it that is wanted is up. Fails when one of `wanted` is down; it says how the
+    /// cluster is brought up.
     pub fn up_with(workspace: &Path, wanted: impl IntoIterator<Item = Member>) -> Result<Self> {
         let cluster = Self::of(workspace);
         for member in wanted {
@@ -104,11 +101,8 @@ impl Cluster {
         &self.layout
     }
 
-    /// Brings up what is not, and waits until all of it can be used.
-    ///
-    /// # Errors
-    ///
-    /// When something cannot be downloaded or started, or is not ready in three minutes; its log says why.
+    /// Brings up what is not, and waits until all of it can be used. Fails when something cannot be
+    /// downloaded or started, or is not ready in three minutes; its log says why.
     pub fn up(&self) -> Result<()> {
         cassandra::download(&self.layout)?;
         self.prepare(Member::all())?;
@@ -117,21 +111,14 @@ impl Cluster {
         self.wait_balanced()
     }
 
-    /// Brings up these alone, which need no other.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::up`].
+    /// Brings up these alone, which need no other. Fails as [`Self::up`] does.
     pub fn up_alone(&self, members: &[Member]) -> Result<()> {
         self.prepare(members.iter().copied())?;
         self.start_all(members.iter().copied())
     }
 
-    /// Starts those that are down, and waits until they are ready.
-    ///
-    /// # Errors
-    ///
-    /// When one is not ready in three minutes; its log says why.
+    /// Starts those that are down, and waits until they are ready. Fails when one is not ready in three
+    /// minutes; its log says why.
     pub fn start_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
         let members: Vec<Member> = members.into_iter().collect();
         // A Redis server asks the sentinels who is master; the web processes need all others.
@@ -155,11 +142,8 @@ impl Cluster {
         members.iter().try_for_each(|member| self.wait_ready(*member, START))
     }
 
-    /// Ends the web processes, however they are deployed, and starts those of this cluster.
-    ///
-    /// # Errors
-    ///
-    /// When one does not end in 10 s, or is not ready in three minutes; its log says why.
+    /// Ends the web processes, however they are deployed, and starts those of this cluster. Fails when one
+    /// does not end in 10 s, or is not ready in three minutes; its log says why.
     pub fn restart_webs(&self) -> Result<()> {
         for process in Member::of(Kind::Web).filter_map(|web| self.tracked(web)) {
             process.signal(Signal::TERM)?;
@@ -175,22 +159,15 @@ impl Cluster {
         wait_until("the balancer's first checks", START, || web::is_well(balancer, "/"))
     }
 
-    /// Starts a Lodge that has nothing but the store.
-    ///
-    /// # Errors
-    ///
-    /// When it is not ready in 30 s.
+    /// Starts a Lodge that has nothing but the store. Fails when it is not ready in 30 s.
     pub fn witness(&self) -> Result<Witness> {
         Witness::start(&self.layout, Witness::MEMBER, self.web(Witness::MEMBER))
     }
 
-    /// Ends every process and removes the cluster's folder.
-    ///
-    /// # Errors
-    ///
-    /// When a process withstands SIGKILL, or the folder cannot be removed.
+    /// Ends every process and removes the cluster's folder. Fails when a process withstands SIGKILL, or the
+    /// folder cannot be removed.
     pub fn down(&self) -> Result<()> {
-        cut::mend(&self.layout)?;
+        self.mend()?;
         let names =
             Member::all().map(|member| member.to_string()).chain([rabbitmq::EPMD.to_owned()]);
         let running: Vec<Tracked> =
@@ -214,58 +191,36 @@ impl Cluster {
         self.tracked(member).map(Tracked::pid)
     }
 
-    /// Starts one that is down, and waits until it is ready.
-    ///
-    /// # Errors
-    ///
-    /// When it runs already, the cluster was never up, or it is not ready in three minutes.
+    /// Starts one that is down, and waits until it is ready. Fails when it runs already, the cluster was
+    /// never up, or it is not ready in three minutes.
     pub fn start(&self, member: Member) -> Result<()> {
         self.start_as(member, self.command(member), START)
     }
 
-    /// Starts a Redis server that is down as what it was, though another may be master now: as whoever
-    /// starts it does who asks no sentinel.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::start`].
+    /// Starts a Redis server that is down as what it was, though another may be master now: no sentinel is
+    /// asked. Fails as [`Self::start`] does.
     pub fn start_plainly(&self, redis: Member) -> Result<()> {
         self.start_as(redis, redis::plain_server(&self.layout, redis), START)
     }
 
-    /// Takes away what a Cassandra node that is down has stored.
-    ///
-    /// # Errors
-    ///
-    /// When its files cannot be removed.
+    /// Takes away what a Cassandra node that is down has stored. Fails when its files cannot be removed.
     pub fn lose_disk(&self, node: Member) -> Result<()> {
         cassandra::lose_disk(&self.layout, node)
     }
 
-    /// Starts a Cassandra node that has lost its disk; the others give it what it is to have.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::start`], but in five minutes.
+    /// Starts a Cassandra node that has lost its disk; the others give it what it is to have. Fails as
+    /// [`Self::start`] does, but after five minutes.
     pub fn replace(&self, node: Member) -> Result<()> {
         self.start_as(node, cassandra::replacement(&self.layout, node), REPLACEMENT)?;
         cassandra::make_seed(&self.layout, node)
     }
 
-    /// Kills one with SIGKILL.
-    ///
-    /// # Errors
-    ///
-    /// When it is down.
+    /// Kills one with SIGKILL. Fails when it is down.
     pub fn kill(&self, member: Member) -> Result<()> {
         self.kill_all([member])
     }
 
-    /// Kills several at once.
-    ///
-    /// # Errors
-    ///
-    /// When one of them is down; then all live.
+    /// Kills several at once. Fails when one of them is down; then all live.
     pub fn kill_all(&self, members: impl IntoIterator<Item = Member>) -> Result<()> {
         let processes = members.into_iter().map(|member| self.running(member));
         let processes: Vec<Tracked> = processes.collect::<Result<_>>()?;
@@ -273,20 +228,12 @@ impl Cluster {
         processes.iter().try_for_each(|process| process.wait_gone(END))
     }
 
-    /// Makes one hang with SIGSTOP.
-    ///
-    /// # Errors
-    ///
-    /// When it is down.
+    /// Makes one hang with SIGSTOP. Fails when it is down.
     pub fn pause(&self, member: Member) -> Result<()> {
         self.running(member)?.signal(Signal::STOP)
     }
 
-    /// Lets one that hangs go on.
-    ///
-    /// # Errors
-    ///
-    /// When it is down.
+    /// Lets one that hangs go on. Fails when it is down.
     pub fn resume(&self, member: Member) -> Result<()> {
         self.running(member)?.signal(Signal::CONT)
     }
@@ -297,48 +244,19 @@ impl Cluster {
         Member::of(Kind::Redis).find(|member| self.layout.address(*member) == address)
     }
 
-    /// The RabbitMQ node that leads the queue of what is to be stored later.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such queue, or nobody says who leads it.
+    /// The RabbitMQ node that leads the queue of what is to be stored later. Fails when there is no such
+    /// queue, or no node says who leads it.
     pub fn queue_leader(&self) -> Result<Member> {
         rabbitmq::leader(&self.layout, &format!("{KEYSPACE_BEHIND}.links"))
     }
 
-    /// Empties Redis.
-    ///
-    /// # Errors
-    ///
-    /// When no master is known, or it does not obey.
+    /// Empties Redis. Fails when no master is known, or it does not obey.
     pub fn flush_redis(&self) -> Result<()> {
         redis::flush(&self.layout)
     }
 
-    /// Drops whatever a web process sends to Redis and the sentinels, until [`Self::mend`].
-    ///
-    /// # Errors
-    ///
-    /// When it may not: that needs root, and iptables.
-    pub fn cut_from_redis(&self, web: Member) -> Result<()> {
-        cut::make(&self.layout, web)
-    }
-
-    /// Lets every packet through again.
-    ///
-    /// # Errors
-    ///
-    /// When a rule cannot be removed.
-    pub fn mend(&self) -> Result<()> {
-        cut::mend(&self.layout)
-    }
-
     /// Waits until Redis can take the next failure of a master: a failed failover, or a stop of the
-    /// sentinels, leaves them idle for up to half a minute.
-    ///
-    /// # Errors
-    ///
-    /// When it takes three minutes.
+    /// sentinels, leaves them idle for up to half a minute. Fails when it takes three minutes.
     pub fn wait_settled(&self) -> Result<()> {
         wait_until("Redis' coming to rest", START, || redis::is_settled(&self.layout))
     }

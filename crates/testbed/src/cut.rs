@@ -5,31 +5,35 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::{
-    layout::Layout,
+    cluster::Cluster,
     member::{Kind, Member},
     process::run,
 };
 
-/// Drops whatever a web process sends to the hosts of Redis and its sentinels.
-pub(crate) fn make(layout: &Layout, web: Member) -> Result<()> {
-    let chain = layout.chain();
-    let (network, group) = (layout.network(Kind::Redis), layout.group(web).to_string());
-    rule(&["-N", &chain])?;
-    rule(&["-A", &chain, "-d", &network, "-m", "owner", "--gid-owner", &group, "-j", "DROP"])?;
-    rule(&["-I", "OUTPUT", "-j", &chain])
-}
-
-/// Takes every rule away again, if there are any.
-pub(crate) fn mend(layout: &Layout) -> Result<()> {
-    let chain = layout.chain();
-    let is_there = rustix::process::geteuid().is_root() && rule(&["-nL", &chain]).is_ok();
-    if !is_there {
-        return Ok(());
+impl Cluster {
+    /// Drops whatever a web process sends to the hosts of Redis and its sentinels, until [`Self::mend`]. Fails
+    /// without root and iptables.
+    pub fn cut_from_redis(&self, web: Member) -> Result<()> {
+        let layout = self.layout();
+        let (chain, network) = (layout.chain(), layout.network(Kind::Redis));
+        let group = layout.group(web).to_string();
+        rule(&["-N", &chain])?;
+        rule(&["-A", &chain, "-d", &network, "-m", "owner", "--gid-owner", &group, "-j", "DROP"])?;
+        rule(&["-I", "OUTPUT", "-j", &chain])
     }
-    // The chain may have been made and not yet joined.
-    let _ = rule(&["-D", "OUTPUT", "-j", &chain]);
-    rule(&["-F", &chain])?;
-    rule(&["-X", &chain])
+
+    /// Takes every rule away again, if there are any. Fails when one cannot be removed.
+    pub fn mend(&self) -> Result<()> {
+        let chain = self.layout().chain();
+        let is_there = rustix::process::geteuid().is_root() && rule(&["-nL", &chain]).is_ok();
+        if !is_there {
+            return Ok(());
+        }
+        // The chain may have been made and not yet joined.
+        let _ = rule(&["-D", "OUTPUT", "-j", &chain]);
+        rule(&["-F", &chain])?;
+        rule(&["-X", &chain])
+    }
 }
 
 fn rule(arguments: &[&str]) -> Result<()> {

@@ -23,12 +23,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A cluster with its state under `root`, on the addresses 127.`block`.*.*; what is downloaded for
-    /// it is kept under `cache`.
-    pub fn new(root: impl Into<PathBuf>, cache: impl Into<PathBuf>, block: u8) -> Self {
-        Self { root: root.into(), cache: cache.into(), block }
-    }
-
     /// The cluster of a checkout of Lodge at `workspace`, on 127.77.*.* unless `TESTBED_BLOCK` has
     /// another number, so that several can be up at once.
     pub fn of(workspace: &Path) -> Self {
@@ -38,7 +32,8 @@ impl Layout {
     /// The cluster of a checkout of Lodge at `workspace`, on 127.`block`.*.*.
     pub fn in_block(workspace: &Path, block: u8) -> Self {
         let folder = workspace.join("target/testbed");
-        Self::new(folder.join(format!("cluster-{block}")), folder.join("cache"), block)
+        let root = folder.join(format!("cluster-{block}"));
+        Self { root, cache: folder.join("cache"), block }
     }
 
     /// The block of addresses that `TESTBED_BLOCK` asks for.
@@ -196,11 +191,7 @@ impl Layout {
         SocketAddr::new(self.ip(member), 5671)
     }
 
-    /// The password of Redis, RabbitMQ or MariaDB.
-    ///
-    /// # Errors
-    ///
-    /// When the cluster was never up.
+    /// The password of Redis, RabbitMQ or MariaDB. Fails when the cluster was never up.
     pub fn secret(&self, kind: Kind) -> Result<String> {
         let file = self.secret_file(kind);
         fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))

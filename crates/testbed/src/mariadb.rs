@@ -36,13 +36,9 @@ impl Mariadb {
         self.address
     }
 
-    /// Makes its files, from those that an installation leaves, which are made once and kept in `cache`.
-    /// At each start the server sees to it that the user [`USER`] has `password` and may do everything
-    /// with databases whose names begin with `lodge`.
-    ///
-    /// # Errors
-    ///
-    /// When MariaDB cannot be installed there.
+    /// Makes its files, from those that an installation leaves, which are made once and kept in `cache`. At
+    /// each start the server sees to it that the user [`USER`] has `password` and may do everything with
+    /// databases whose names begin with `lodge`. Fails when MariaDB cannot be installed there.
     pub fn prepare(&self, cache: &Path, password: &str, tls: Option<&Authority>) -> Result<()> {
         let template = template(cache)?;
         fs::create_dir_all(&self.folder)?;
