@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn a_part_is_left_out_where_it_has_passed_on_the_commit() {
-        let folder = std::env::temp_dir().join(format!("passes-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
         let on = |commit: &str, resume| Passes {
-            file: folder.join("results.jsonl"),
+            file: folder.path().join("results.jsonl"),
             commit: commit.to_owned(),
             resume,
         };
@@ -118,6 +118,5 @@ mod tests {
         assert!(ran(on("a", true), "short", true));
         assert!(ran(on("a", false), "wire", true));
         assert!(ran(on("b", true), "wire", true));
-        fs::remove_dir_all(folder).unwrap();
     }
 }

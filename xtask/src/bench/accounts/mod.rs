@@ -1,7 +1,6 @@
 //! Accounts: reads with a token, sign-ins, and what a sign-in tells by its time.
 
 pub(super) mod reads;
-mod seeded;
 mod setup;
 mod sign_ins;
 mod timing;
@@ -20,7 +19,7 @@ pub(crate) fn run(mut options: AccountsOptions) -> Result<()> {
     options.settle();
     let options = &options;
     options.common.run(&[
-        ("size", &|| seeded::size(options)),
+        ("size", &|| setup::size(options)),
         ("reads", &|| reads::open_loop(options)),
         ("saturation", &|| reads::saturation(options)),
         ("busy", &|| reads::busy(options)),

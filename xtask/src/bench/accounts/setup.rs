@@ -1,15 +1,16 @@
-//! What every part needs: its options, and a process that serves accounts.
+//! What every part needs: its options, and a process that serves accounts on a folder that is made once and
+//! kept.
 
-use anyhow::Result;
+use std::{fs, path::PathBuf};
+
+use anyhow::{Context, Result};
 use clap::Args;
 
-use super::{
-    super::{
-        lodge::{Lodge, Server, binary},
-        options::Options,
-    },
-    seeded,
+use super::super::{
+    lodge::{Lodge, Server, binary},
+    options::Options,
 };
+use crate::process;
 
 #[derive(Args)]
 pub(crate) struct AccountsOptions {
@@ -37,11 +38,41 @@ impl AccountsOptions {
 
 /// A Lodge with accounts alone, on the seeded folder.
 pub(super) fn with_seeded(options: &AccountsOptions) -> Result<Lodge> {
-    let lodge = Lodge::of(&binary(), seeded::folder(options)?);
+    let lodge = Lodge::of(&binary(), folder(options)?);
     Ok(lodge.with("LODGE_APPS", "accounts"))
 }
 
 /// Both roles in one process.
 pub(super) fn start(options: &AccountsOptions) -> Result<Server> {
     with_seeded(options)?.start()
+}
+
+/// What was said of the folder when it was made, its size among it.
+const SAID: &str = "said.txt";
+
+/// The folder of this size, with the data folder `data` and the sessions' tokens in `tokens`; made if it is not
+/// there. What was broken off is made anew. Remove `target/bench` after some weeks: sessions last 30 days.
+fn folder(options: &AccountsOptions) -> Result<PathBuf> {
+    let name = format!("accounts-{}-{}", options.users, options.sessions);
+    let folder = process::root().join("target/bench").join(name);
+    let note = folder.join(SAID);
+    if note.exists() {
+        return Ok(folder);
+    }
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    println!("making {} accounts in {}", options.users, folder.display());
+    let said = Lodge::of(&binary(), folder.clone()).seed(options.users, options.sessions)?;
+    fs::write(&note, said).with_context(|| format!("{} cannot be written", note.display()))?;
+    Ok(folder)
+}
+
+/// Bytes on disk, as they were when the folder was made.
+pub(super) fn size(options: &AccountsOptions) -> Result<()> {
+    let said = fs::read_to_string(folder(options)?.join(SAID))?;
+    println!("the folder, when it was made (a seed's estimate: 220 bytes for each account):");
+    print!("{said}");
+    Ok(())
 }

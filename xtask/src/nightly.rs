@@ -1,8 +1,6 @@
 //! `cargo xtask nightly`: what takes hours because it repeats for depth.
 
-mod table;
-
-use std::{env, path::Path, time::Instant};
+use std::{env, fs, path::Path, time::Instant};
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -32,6 +30,17 @@ struct Step {
     /// Arguments of this program.
     arguments: &'static [&'static str],
 }
+
+/// Of the page with the last run of each step, which is `docs/nightly.md`.
+const HEAD: &str = "\
+# Nightly
+
+`cargo xtask nightly` runs what `cargo xtask test` leaves out because it repeats for depth, and writes this
+page. Each row is the last run of a step; of one that was resumed, the minutes are those of its last part.
+
+| step | what | day | commit | minutes | result |
+| --- | --- | --- | --- | --- | --- |
+";
 
 const STEPS: [Step; 5] = [
     step(
@@ -82,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             failed.push(step.name);
         }
         results::keep(&file, record, Record::replaces)?;
-        table::write(&process::root().join("docs/nightly.md"), &STEPS, &results::read(&file)?)?;
+        write_page(&results::read(&file)?)?;
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
@@ -99,6 +108,11 @@ impl Record {
     fn replaces(&self, kept: &Self) -> bool {
         self.step == kept.step
     }
+}
+
+fn write_page(records: &[Record]) -> Result<()> {
+    let lines: String = STEPS.iter().map(|step| step.line(records)).collect();
+    Ok(fs::write(process::root().join("docs/nightly.md"), format!("{HEAD}{lines}"))?)
 }
 
 impl Step {
@@ -122,18 +136,29 @@ impl Step {
             has_passed: ran.is_ok(),
         })
     }
+
+    /// The page's line.
+    fn line(&self, records: &[Record]) -> String {
+        let last = records.iter().find(|record| record.step == self.name);
+        let outcome = last.map_or_else(
+            || "| | | has not run".to_owned(),
+            |Record { day, commit, took_s, has_passed, .. }| {
+                let result = if *has_passed { "passed" } else { "failed" };
+                format!("{day} | {commit} | {} | {result}", took_s.div_ceil(60))
+            },
+        );
+        format!("| `{}` | {} | {outcome} |\n", self.name, self.what)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
     fn a_step_is_left_out_where_its_last_run_passed_on_the_commit() {
-        let folder = std::env::temp_dir().join(format!("nightly-{}", std::process::id()));
-        let file = folder.join("results.jsonl");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("results.jsonl");
         let has_passed = |step, commit| has_passed(&file, step, commit).unwrap();
         let record = |step: &str, commit: &str, has_passed| Record {
             step: step.to_owned(),
@@ -152,6 +177,5 @@ mod tests {
         keep(record("fuzz", "b", false));
         assert_eq!(results::read::<Record>(&file).unwrap().len(), 2);
         assert!(!has_passed("fuzz", "a"));
-        fs::remove_dir_all(folder).unwrap();
     }
 }
