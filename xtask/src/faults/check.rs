@@ -3,8 +3,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::atomic::{AtomicU64, Ordering},
-    thread,
+    thread::{self, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
@@ -69,24 +68,15 @@ pub(crate) fn wait_whole(common: &Common) -> Result<()> {
 }
 
 fn ask_all(common: &Common, asks: &[(SocketAddr, &Expected)]) -> Result<u64> {
-    let counter = AtomicU64::new(0);
-    let lost = &counter;
+    let lost = |share: &[(SocketAddr, &Expected)]| {
+        share.iter().map(|(web, link)| Ok(u64::from(!leads(common, *web, link)?))).sum()
+    };
     let share = asks.len().div_ceil(CLIENTS).max(1);
     thread::scope(|scope| {
-        let shares = asks.chunks(share).map(|share| {
-            scope.spawn(move || -> Result<()> {
-                for (web, link) in share {
-                    if !leads(common, *web, link)? {
-                        lost.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-                Ok(())
-            })
-        });
-        let shares: Vec<_> = shares.collect();
-        shares.into_iter().try_for_each(|share| share.join().ok().context("a check panicked")?)
-    })?;
-    Ok(counter.into_inner())
+        let shares = asks.chunks(share).map(|share| scope.spawn(move || lost(share)));
+        let shares: Vec<ScopedJoinHandle<'_, Result<u64>>> = shares.collect();
+        shares.into_iter().map(|share| share.join().ok().context("a check panicked")?).sum()
+    })
 }
 
 fn leads(common: &Common, web: SocketAddr, link: &Expected) -> Result<bool> {

@@ -85,18 +85,15 @@ impl<'a> Scene<'a> {
             Fault::Hung(_) => self.each(Cluster::pause)?,
             Fault::CutFromRedis => self.each(Cluster::cut_from_redis)?,
             Fault::Flushed => self.cluster.flush_redis()?,
-            Fault::OldMasterBack => {
+            Fault::OldMasterBack | Fault::FailoverThenAllKilled => {
                 self.each(Cluster::kill)?;
                 let replaced = self.replaced(began)?;
-                self.each(Cluster::start_plainly)?;
-                return Ok(Some(replaced));
-            }
-            Fault::FailoverThenAllKilled => {
-                self.each(Cluster::kill)?;
-                let replaced = self.replaced(began)?;
-                self.cluster.kill_all(
-                    Self::of_redis().filter(|redis| self.cluster.pid(*redis).is_some()),
-                )?;
+                if matches!(self.fault, Fault::OldMasterBack) {
+                    self.each(Cluster::start_plainly)?;
+                } else {
+                    let is_up = |redis: &Member| self.cluster.pid(*redis).is_some();
+                    self.cluster.kill_all(Self::of_redis().filter(is_up))?;
+                }
                 return Ok(Some(replaced));
             }
         }

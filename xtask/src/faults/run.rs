@@ -53,11 +53,9 @@ pub(crate) fn run(
     load.strike(&scene.mute());
     let replaced = scene.begin()?;
     thread::sleep(during);
-    let stale_of = |now: Vec<u64>| {
-        // One that was started anew counts from nothing.
-        now.iter().zip(&stale).map(|(now, then)| now.checked_sub(*then).unwrap_or(*now)).sum()
-    };
-    let stale = stale_of(check::stale(&common, cluster));
+    let counts = check::stale(&common, cluster).into_iter().zip(stale);
+    // One that was started anew counts from nothing.
+    let stale = counts.map(|(now, then)| now.checked_sub(then).unwrap_or(now)).sum();
     let healed = Instant::now();
     scene.end()?;
     let recovered = load.wait_calm(healed);

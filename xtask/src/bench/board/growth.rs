@@ -66,12 +66,9 @@ struct Question {
     path: String,
     bar_ms: Option<f64>,
     holds: String,
-}
-
-/// The times of a question: of each run the median and the longest, in ms.
-struct Asked {
-    question: Question,
+    /// The median of each run, in ms.
     medians: Runs,
+    /// The longest answer, in ms.
     longest: f64,
 }
 
@@ -97,18 +94,21 @@ pub(super) fn grown(options: &BoardOptions, scratch: &Scratch) -> Result<()> {
     for (few, many) in few.1.iter().zip(&many.1) {
         println!(
             "| {} | {} | {:.2} | {} | {:.2} | {} | {} |",
-            few.question.name,
+            few.name,
             few.medians.spread(),
             few.longest,
             many.medians.spread(),
             many.longest,
-            many.question.bar_ms.map_or(String::new(), |bar| format!("{bar:.0}")),
+            many.bar_ms.map_or(String::new(), |bar| format!("{bar:.0}")),
             if many.keeps_its_bar() { "" } else { "NO" }
         );
     }
     away::catch_up(options, &asker)?;
     ensure!(many.0 >= options.messages, "a channel of {} messages keeps no bar", many.0);
-    ensure!(options.common.quick || many.1.iter().all(Asked::keeps_its_bar), "a bar was not kept");
+    ensure!(
+        options.common.quick || many.1.iter().all(Question::keeps_its_bar),
+        "a bar was not kept"
+    );
     Ok(())
 }
 
@@ -125,7 +125,7 @@ fn asked(
     options: &BoardOptions,
     asker: &Asker<'_>,
     (from, to): (u64, u64),
-) -> Result<(u64, Vec<Asked>)> {
+) -> Result<(u64, Vec<Question>)> {
     let (began, writing) = (Instant::now(), Budget::minutes(WRITING));
     let (mut written, mut rare) = (from, Vec::new());
     let at_once = AT_ONCE.min(to.saturating_sub(from).div_ceil(4));
@@ -145,22 +145,19 @@ fn asked(
     let middle = middle.context("nothing was written")?;
     println!("the rare message is behind {} of them", middle.place);
     let budget = Budget::minutes(ASKING);
-    let mut all: Vec<Asked> = questions(middle)
-        .into_iter()
-        .map(|question| Asked { question, medians: Runs::default(), longest: 0.0 })
-        .collect();
-    for one in &all {
-        let answer = asker.get(&one.question.path)?;
-        ensure!(answer.body.contains(&one.question.holds), "{}: {answer:?}", one.question.path);
+    let mut all = questions(middle);
+    for Question { path, holds, .. } in &all {
+        let answer = asker.get(path)?;
+        ensure!(answer.body.contains(holds), "{path}: {answer:?}");
     }
     budget.runs(options.common.runs, || all.iter_mut().try_for_each(|one| one.ask(asker)))?;
     Ok((written, all))
 }
 
-impl Asked {
+impl Question {
     /// Whether the median is below the bar, if there is one.
     fn keeps_its_bar(&self) -> bool {
-        self.question.bar_ms.is_none_or(|bar| self.medians.median() < bar)
+        self.bar_ms.is_none_or(|bar| self.medians.median() < bar)
     }
 
     /// One run.
@@ -168,7 +165,7 @@ impl Asked {
         let (mut times, run) = (Runs::default(), Instant::now());
         while times.0.is_empty() || (times.0.len() < TIMES && run.elapsed() < RUN_MAX) {
             let began = Instant::now();
-            asker.get(&self.question.path)?;
+            asker.get(&self.path)?;
             times.0.push(began.elapsed().as_secs_f64() * 1e3);
         }
         self.medians.0.push(times.median());
@@ -181,7 +178,7 @@ fn questions(middle: &Rare) -> Vec<Question> {
     let Rare { word: rare, id: middle, .. } = middle;
     let of = |name, path: &str, bar_ms, holds: &str| {
         let (path, holds) = (path.to_owned(), holds.to_owned());
-        Question { name, path, bar_ms, holds }
+        Question { name, path, bar_ms, holds, medians: Runs::default(), longest: 0.0 }
     };
     let read =
         |name, path: &str, bar_ms| of(name, &format!("/api/board/lobby/{path}"), bar_ms, "\"id\":");

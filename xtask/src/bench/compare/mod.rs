@@ -74,7 +74,7 @@ fn alternate(
     binaries: [Binary<'_>; 2],
     options: &CompareOptions,
 ) -> Result<Figures> {
-    let [old, new] = binaries.map(|binary| (workload.start)(binary));
+    let [old, new] = binaries.map(|binary| binary.serve(&workload.ground));
     let (old, new) = (old?, new?);
     let mut figures = Figures::default();
     for pair in 1..=options.pairs {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::workloads::{Run, Workload};
+use super::workloads::{Ground, Run, Workload};
 use crate::bench::{
     figures::Served,
     lodge::{Lodge, Scratch, Server, local},
@@ -29,18 +29,22 @@ pub(super) struct Side {
 }
 
 impl Binary<'_> {
-    /// Serves a new folder with so many accounts, all signed in.
-    pub(super) fn serve(self, accounts: u32, settings: &[(&str, &str)]) -> Result<Side> {
+    /// Serves a new folder with what a workload is put on.
+    pub(super) fn serve(self, ground: &Ground) -> Result<Side> {
         let folder = Scratch::new()?;
         let lodge = Lodge::of(self.lodge, folder.path("")).loaded_by(self.generator);
         let mut lodge = lodge.at(local(self.port), local(self.port + 1));
-        for (name, value) in settings {
+        for (name, value) in ground.settings {
             lodge = lodge.with(name, value);
         }
-        if accounts > 0 {
-            lodge.seed(accounts.into(), accounts.into())?;
+        if ground.accounts > 0 {
+            lodge.seed(ground.accounts.into(), ground.accounts.into())?;
         }
-        Ok(Side { lodge: lodge.start()?, _folder: folder })
+        let lodge = lodge.start()?;
+        if ground.links > 0 {
+            lodge.import("r", ground.links)?;
+        }
+        Ok(Side { lodge, _folder: folder })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 
-use super::server::{Binary, Side};
 use crate::bench::{accounts::reads, links::RANDOM_LINKS, lodge::Lodge, wrk};
 
 /// Links that are redirected.
@@ -17,12 +16,20 @@ const RIDES_IN_BATCHES: u32 = 150_000;
 /// Seconds that one message of each account of the board takes about.
 const ROUND_S: u32 = 5;
 
-/// One load.
+/// One load, and what it is put on.
 pub(super) struct Workload {
     pub(super) name: &'static str,
-    /// Makes ready what the runs need.
-    pub(super) start: fn(Binary<'_>) -> Result<Side>,
+    pub(super) ground: Ground,
     pub(super) run: fn(&Lodge, Run) -> Result<Answered>,
+}
+
+/// What a binary serves before the first run.
+pub(super) struct Ground {
+    pub(super) settings: &'static [(&'static str, &'static str)],
+    /// Accounts, all signed in.
+    pub(super) accounts: u32,
+    /// Links `/r0`, `/r1`, …
+    pub(super) links: u32,
 }
 
 /// Which run it is, from 1, and how long it is to take.
@@ -38,67 +45,51 @@ pub(super) struct Answered {
     pub(super) per_second: f64,
 }
 
-impl From<wrk::Run> for Answered {
-    fn from(run: wrk::Run) -> Self {
-        Self { requests: run.requests, per_second: run.per_second }
-    }
-}
-
 pub(super) const WORKLOADS: [Workload; 8] = [
-    Workload { name: "hot", start: with_links, run: hot },
-    Workload { name: "random", start: with_links, run: random },
-    Workload { name: "creation", start: plain, run: creation },
-    Workload { name: "rides", start: with_rides, run: rides },
-    Workload { name: "batches", start: with_rides, run: batches },
-    Workload { name: "board", start: with_board, run: board },
-    Workload { name: "me", start: with_accounts, run: me },
-    Workload { name: "sign-ins", start: with_accounts, run: sign_ins },
+    workload("hot", WITH_LINKS, |lodge, run| wrk(lodge, run, None, "/r0")),
+    workload("random", WITH_LINKS, |lodge, run| wrk(lodge, run, Some(RANDOM_LINKS), "/r0")),
+    workload("creation", PLAIN, |lodge, run| total(lodge, run, "links-put --connections 100")),
+    workload("rides", WITH_RIDES, |lodge, run| {
+        recorded(lodge, run, RIDES, "rides --first-threads 0 --threads 100")
+    }),
+    workload("batches", WITH_RIDES, |lodge, run| {
+        recorded(lodge, run, RIDES_IN_BATCHES, "rides-batch --connections 4")
+    }),
+    workload("board", WITH_BOARD, board),
+    workload("me", WITH_ACCOUNTS, |lodge, run| {
+        wrk(lodge, run, Some(&reads::script(lodge)), "/api/me")
+    }),
+    workload("sign-ins", WITH_ACCOUNTS, |lodge, run| {
+        total(lodge, run, &format!("accounts-sign-in --users {ACCOUNTS} --connections 8"))
+    }),
 ];
 
-fn plain(binary: Binary<'_>) -> Result<Side> {
-    binary.serve(0, &[])
+const PLAIN: Ground = Ground { settings: &[], accounts: 0, links: 0 };
+const WITH_LINKS: Ground = Ground { links: LINKS, ..PLAIN };
+const WITH_RIDES: Ground = Ground { settings: &[("LODGE_APPS", "rides")], ..PLAIN };
+const WITH_ACCOUNTS: Ground =
+    Ground { settings: &[("LODGE_APPS", "accounts")], accounts: ACCOUNTS, ..PLAIN };
+const WITH_BOARD: Ground = Ground {
+    settings: &[("LODGE_APPS", "board"), ("LODGE_LIMITS_POSTS_PER_MINUTE", "0")],
+    accounts: STREAMS,
+    ..PLAIN
+};
+
+const fn workload(
+    name: &'static str,
+    ground: Ground,
+    run: fn(&Lodge, Run) -> Result<Answered>,
+) -> Workload {
+    Workload { name, ground, run }
 }
 
-fn with_links(binary: Binary<'_>) -> Result<Side> {
-    let side = plain(binary)?;
-    side.lodge.import("r", LINKS)?;
-    Ok(side)
+/// Requests of wrk for the time of a run.
+fn wrk(lodge: &Lodge, run: Run, script: Option<&str>, path: &str) -> Result<Answered> {
+    let wrk::Run { requests, per_second, .. } = lodge.wrk(run.seconds, script, path)?;
+    Ok(Answered { requests, per_second })
 }
 
-fn with_rides(binary: Binary<'_>) -> Result<Side> {
-    binary.serve(0, &[("LODGE_APPS", "rides")])
-}
-
-fn with_accounts(binary: Binary<'_>) -> Result<Side> {
-    binary.serve(ACCOUNTS, &[("LODGE_APPS", "accounts")])
-}
-
-fn with_board(binary: Binary<'_>) -> Result<Side> {
-    let unlimited = ("LODGE_LIMITS_POSTS_PER_MINUTE", "0");
-    binary.serve(STREAMS, &[("LODGE_APPS", "board"), unlimited])
-}
-
-fn hot(lodge: &Lodge, run: Run) -> Result<Answered> {
-    lodge.wrk(run.seconds, None, "/r0").map(Answered::from)
-}
-
-fn random(lodge: &Lodge, run: Run) -> Result<Answered> {
-    lodge.wrk(run.seconds, Some(RANDOM_LINKS), "/r0").map(Answered::from)
-}
-
-fn me(lodge: &Lodge, run: Run) -> Result<Answered> {
-    lodge.wrk(run.seconds, Some(&reads::script(lodge)), "/api/me").map(Answered::from)
-}
-
-fn creation(lodge: &Lodge, run: Run) -> Result<Answered> {
-    total(lodge, run, "links-put --connections 100")
-}
-
-fn sign_ins(lodge: &Lodge, run: Run) -> Result<Answered> {
-    total(lodge, run, &format!("accounts-sign-in --users {ACCOUNTS} --connections 8"))
-}
-
-/// Requests for the time of a run.
+/// Requests of the load generator for the time of a run.
 fn total(lodge: &Lodge, run: Run, load: &str) -> Result<Answered> {
     let Run { pair, seconds } = run;
     let report = lodge.load(&format!("{load} --duration {seconds}s --seed {pair}"))?;
@@ -107,14 +98,6 @@ fn total(lodge: &Lodge, run: Run, load: &str) -> Result<Answered> {
         requests: report.number("/total/all/succeeded")?,
         per_second: report.number("/total/all/rate_per_s")?,
     })
-}
-
-fn rides(lodge: &Lodge, run: Run) -> Result<Answered> {
-    recorded(lodge, run, RIDES, "rides --first-threads 0 --threads 100")
-}
-
-fn batches(lodge: &Lodge, run: Run) -> Result<Answered> {
-    recorded(lodge, run, RIDES_IN_BATCHES, "rides-batch --connections 4")
 }
 
 /// So many rides a second of a season that no other run has, counted one by one.
