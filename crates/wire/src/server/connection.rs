@@ -47,16 +47,10 @@ async fn serve(
     let Met { mut incoming, outgoing, _place } = met;
     // Room for an answer to each call, and for what is said beside.
     let (answers, to_send) = channel(options.in_flight_max as usize + 2);
-    let calls = Calls {
-        backend,
-        answers,
-        under_way: Arc::default(),
-        in_flight_max: options.in_flight_max as usize,
-        deadline_max: options.deadline_max,
-    };
-    let under_way = Arc::clone(&calls.under_way);
+    let under_way = Arc::default();
+    let calls = Calls { backend, answers, under_way: Arc::clone(&under_way), options };
     // Ends with the last answer: `calls` is dropped when nothing more is heard.
-    let heard = async move { calls.listen(&mut incoming, options, stop).await };
+    let heard = async move { calls.listen(&mut incoming, stop).await };
     let sent = send_all(outgoing, to_send, options.patience);
     let both = async { tokio::try_join!(heard, sent) };
     let outcome = both.await.map(drop);
@@ -76,25 +70,19 @@ struct UnderWay {
 }
 
 /// The calls of one connection.
-struct Calls {
+struct Calls<'a> {
+    options: &'a ServerOptions,
     backend: Arc<dyn Backend>,
     answers: Sender<Bytes>,
     under_way: Arc<Mutex<HashMap<u64, UnderWay>>>,
-    in_flight_max: usize,
-    deadline_max: Duration,
 }
 
-impl Calls {
+impl Calls<'_> {
     /// Takes calls until the client goes, or until `stop` and the last answer.
-    async fn listen(
-        &self,
-        incoming: &mut Incoming,
-        options: &ServerOptions,
-        stop: CancellationToken,
-    ) -> Result<(), Broken> {
+    async fn listen(&self, incoming: &mut Incoming, stop: CancellationToken) -> Result<(), Broken> {
         loop {
             let frame = tokio::select! {
-                frame = receive(incoming, options.idle) => frame?,
+                frame = receive(incoming, self.options.idle) => frame?,
                 () = stop.cancelled() => break,
             };
             self.take(&frame).await?;
@@ -103,14 +91,14 @@ impl Calls {
         // What was sent before the client had read this is answered, too; it closes after the last answer.
         let finish = async {
             loop {
-                match receive(incoming, options.idle).await {
+                match receive(incoming, self.options.idle).await {
                     Ok(frame) => self.take(&frame).await?,
                     Err(Broken::Closed) => return Ok(()),
                     Err(error) => return Err(error),
                 }
             }
         };
-        timeout(options.grace, finish).await.unwrap_or(Ok(()))
+        timeout(self.options.grace, finish).await.unwrap_or(Ok(()))
     }
 
     async fn take(&self, frame: &[u8]) -> Result<(), Broken> {
@@ -137,11 +125,11 @@ impl Calls {
     /// Begins to answer a call; false if too many are being answered.
     fn start(&self, id: u64, deadline_ms: u32, call: Box<RawValue>) -> bool {
         let mut under_way = self.under_way.lock();
-        if under_way.len() >= self.in_flight_max || under_way.contains_key(&id) {
+        if under_way.len() >= self.options.in_flight_max as usize || under_way.contains_key(&id) {
             return false;
         }
         let Ok(place) = self.answers.clone().try_reserve_owned() else { return false };
-        let wait = Duration::from_millis(deadline_ms.into()).min(self.deadline_max);
+        let wait = Duration::from_millis(deadline_ms.into()).min(self.options.deadline_max);
         let deadline = Instant::now() + wait;
         let backend = Arc::clone(&self.backend);
         let finished = Arc::clone(&self.under_way);

@@ -72,16 +72,6 @@ pub(crate) struct Echo {
     pub(crate) answered: AtomicUsize,
 }
 
-impl Default for Echo {
-    fn default() -> Self {
-        Self {
-            leaves: Semaphore::new(0),
-            under_way: AtomicUsize::default(),
-            answered: AtomicUsize::default(),
-        }
-    }
-}
-
 struct UnderWay<'a>(&'a AtomicUsize);
 
 impl Drop for UnderWay<'_> {
@@ -143,7 +133,9 @@ impl Server {
         let listener = socket.listen(4096).unwrap();
         let address = listener.local_addr().unwrap();
         drop(entered);
-        let (echo, stop) = (Arc::new(Echo::default()), CancellationToken::new());
+        let (leaves, under_way, answered) = (Semaphore::new(0), 0.into(), 0.into());
+        let echo = Arc::new(Echo { leaves, under_way, answered });
+        let stop = CancellationToken::new();
         let backend = Arc::clone(&echo) as Arc<dyn Backend>;
         let running = runtime.spawn(serve(listener, backend, options, stop.clone()));
         Self { address, echo, counted, stop, running: Some(running), runtime: Some(runtime) }
