@@ -26,6 +26,11 @@ pub trait Tx {
         values: &[Value<'_>],
         row: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure>;
+
+    /// Locks the guard row of a rule about several rows of `id` until the transaction ends: of
+    /// transactions that check the rule, each sees what those before it wrote. A database with one writer
+    /// has nothing to lock.
+    fn guard(&mut self, rule: &'static str, id: i64) -> Result<(), Failure>;
 }
 
 impl dyn Tx + '_ {
@@ -99,7 +104,9 @@ macro_rules! value_from {
 value_from! {
     i64 => |number| Self::Int(number),
     u32 => |number| Self::Int(number.into()),
+    u16 => |number| Self::Int(number.into()),
     u8 => |number| Self::Int(number.into()),
+    bool => |is_so| Self::Int(is_so.into()),
     &'a str => |text| Self::Text(text),
     &'a String => |text| Self::Text(text),
     &'a [u8] => |bytes| Self::Bytes(bytes),
@@ -150,6 +157,12 @@ impl FromValue for i64 {
 }
 
 impl FromValue for u32 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        i64::from_value(value)?.try_into().ok()
+    }
+}
+
+impl FromValue for u16 {
     fn from_value(value: Value<'_>) -> Option<Self> {
         i64::from_value(value)?.try_into().ok()
     }

@@ -41,7 +41,7 @@ use lodge_domain::{
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
-use lodge_sql::{KeyTable, SqlAccounts, SqlIdentities, SqlKeys, SqlSessions};
+use lodge_sql::{KeyTable, SqlAccounts, SqlGates, SqlIdentities, SqlKeys, SqlPasses, SqlSessions};
 
 pub use crate::{
     backup::{BackupError, restore},
@@ -142,12 +142,12 @@ impl Sqlite {
 
     /// Who sends rides, without a cache.
     pub fn gates(&self) -> Arc<dyn GateStore> {
-        Arc::new(SqliteRides(Arc::clone(&self.0)))
+        Arc::new(SqlGates(Arc::clone(&self.0)))
     }
 
     /// Whose skiers' numbers are.
     pub fn passes(&self) -> Arc<dyn PassStore> {
-        Arc::new(SqliteRides(Arc::clone(&self.0)))
+        Arc::new(SqlPasses(Arc::clone(&self.0)))
     }
 
     /// The sums of rides.

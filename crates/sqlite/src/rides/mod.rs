@@ -1,8 +1,6 @@
 //! Rides, and the sums of them.
 
-mod gates;
 mod leaders;
-mod passes;
 mod read;
 mod rebuild;
 mod record;
@@ -19,9 +17,7 @@ pub(crate) mod write_back;
 pub(crate) use self::rebuild::{mend, rebuild};
 #[cfg(test)]
 pub(crate) use self::{
-    gates::STATEMENTS as OF_GATES,
     leaders::STATEMENTS as OF_LEADERS,
-    passes::STATEMENTS as OF_PASSES,
     read::statements as of_reads,
     rebuild::statements as of_rebuilding,
     record::STATEMENTS as OF_EVENTS,

@@ -77,8 +77,6 @@ async fn every_query_finds_its_way_by_an_index() {
         .chain(board::statements())
         .chain(tidy::STATEMENTS)
         .chain(rides::OF_EVENTS)
-        .chain(rides::OF_GATES)
-        .chain(rides::OF_PASSES)
         .chain(rides::OF_SUMS)
         .chain(rides::OF_DAYS)
         .chain(rides::OF_PLACES)
