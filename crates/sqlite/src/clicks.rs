@@ -61,13 +61,13 @@ impl ClickStore for SqliteClicks {
     }
 
     async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport> {
-        self.0.scans.read(move |connection| report(connection, link, by, since)).await
+        self.0.scans.read(App::Links, move |connection| report(connection, link, by, since)).await
     }
 
     async fn totals(&self, links: Vec<LinkId>) -> Result<Vec<u64>> {
         self.0
             .scans
-            .read(move |connection| {
+            .read(App::Links, move |connection| {
                 links.iter().map(|link| Ok(total(connection, *link)?.0)).collect()
             })
             .await

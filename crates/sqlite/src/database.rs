@@ -16,7 +16,7 @@ impl Database for Engine {
             (App::Board, Reads::Many) => &self.board,
             (_, Reads::Many) => &self.scans,
         };
-        readers.read(move |connection| Ok(work(&mut SqliteTx(connection))?)).await
+        readers.read(app, move |connection| Ok(work(&mut SqliteTx(connection))?)).await
     }
 
     async fn write<T, W>(&self, app: App, work: W) -> Result<T>

@@ -16,7 +16,7 @@ use lodge_domain::{
     },
     secret::InstallationSecret,
 };
-use lodge_sql::read_key;
+use lodge_sql::{App, read_key};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 
 use crate::{
@@ -57,13 +57,15 @@ impl MovingFolder {
         check_version(&file)?;
         let page_cache_bytes = options.page_cache_bytes;
         let size = Size { threads: 1, queue: QUEUE, page_cache_bytes, time_max: None };
-        Ok(Self { readers: Readers::start(&file, size, &())?, _folder: folder })
+        Ok(Self { readers: Readers::start(&file, size)?, _folder: folder })
     }
 
     /// Whether there are accounts, which stay.
     pub async fn has_accounts(&self) -> Result<bool> {
         self.readers
-            .read(|connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?))
+            .read(App::Links, |connection| {
+                Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?)
+            })
             .await
     }
 }
@@ -89,13 +91,15 @@ impl Source for MovingFolder {
     async fn secret(&self) -> Result<InstallationSecret> {
         let secret: Option<[u8; 32]> = self
             .readers
-            .read(|connection| Ok(connection.query_row(SECRET, [], |row| row.get(0)).optional()?))
+            .read(App::Links, |connection| {
+                Ok(connection.query_row(SECRET, [], |row| row.get(0)).optional()?)
+            })
             .await?;
         secret.map(InstallationSecret::new).ok_or_else(|| Error::internal("no secret is there"))
     }
 
     async fn extent(&self) -> Result<Extent> {
-        self.readers.read(extent).await
+        self.readers.read(App::Links, extent).await
     }
 
     async fn keys(&self) -> Result<Vec<StoredKey>> {
@@ -109,11 +113,13 @@ impl Source for MovingFolder {
             }
             Ok(keys)
         };
-        self.readers.read(all).await
+        self.readers.read(App::Links, all).await
     }
 
     async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<MovingLink>> {
-        self.readers.read(move |connection| page(connection, after.as_ref(), limit)).await
+        self.readers
+            .read(App::Links, move |connection| page(connection, after.as_ref(), limit))
+            .await
     }
 
     async fn find(&self, shorts: Vec<Short>) -> Result<Vec<Option<MovingLink>>> {
@@ -124,7 +130,7 @@ impl Source for MovingFolder {
             };
             shorts.iter().map(find_one).collect()
         };
-        self.readers.read(find).await
+        self.readers.read(App::Links, find).await
     }
 
     async fn outcomes(
@@ -133,7 +139,9 @@ impl Source for MovingFolder {
         since: Timestamp,
         limit: usize,
     ) -> Result<Vec<StoredOutcome>> {
-        self.readers.read(move |connection| outcomes(connection, after, since, limit)).await
+        self.readers
+            .read(App::Links, move |connection| outcomes(connection, after, since, limit))
+            .await
     }
 }
 

@@ -88,7 +88,10 @@ pub(crate) async fn tidy(
     let outcomes =
         engine.writer.write(App::Links, move |connection| remove_outcomes(connection, now)).await?;
 
-    let over = engine.scans.read(move |connection| Ok(over(connection, now, reserved)?)).await?;
+    let over = engine
+        .scans
+        .read(App::Links, move |connection| Ok(over(connection, now, reserved)?))
+        .await?;
     let many_over = over.len() >= LINKS_A_CALL;
     let mut links = 0;
     for shorts in over.chunks(LINKS_A_WRITE) {
@@ -103,7 +106,7 @@ pub(crate) async fn tidy(
     let kept_from = now.as_second().div_euclid(3600) - HOURS_KEPT;
     let found = engine
         .scans
-        .read(move |connection| {
+        .read(App::Links, move |connection| {
             Ok(walk(connection, hours_from, |c, link| next_hours(c, link, kept_from))?)
         })
         .await?;
@@ -118,7 +121,7 @@ pub(crate) async fn tidy(
     }
     let (with_referrers, referrers_to) = engine
         .scans
-        .read(move |connection| Ok(walk(connection, referrers_from, next_referrers)?))
+        .read(App::Links, move |connection| Ok(walk(connection, referrers_from, next_referrers)?))
         .await?;
     let mut referrers = 0;
     for id in with_referrers {

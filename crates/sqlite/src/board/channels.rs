@@ -5,6 +5,7 @@ use lodge_domain::{
     Error, Result,
     board::{CHANNELS_MAX, Channel, ChannelChange, Channels, Slug, Topic},
 };
+use lodge_sql::App;
 use rusqlite::{Connection, OptionalExtension, Row, types::Type};
 
 use super::{SqliteBoard, origins::ChannelRow};
@@ -32,12 +33,12 @@ impl Channels for SqliteBoard {
             let all = all.query_map([], |row| read(row).map(|(_, channel)| channel))?;
             Ok(all.collect::<Result<_, _>>()?)
         };
-        self.engine.board.read(all).await
+        self.engine.board.read(App::Board, all).await
     }
 
     async fn find(&self, slug: Slug) -> Result<Option<Channel>> {
         let found = move |connection: &_| Ok(find(connection, &slug)?.map(|(_, channel)| channel));
-        self.engine.board.read(found).await
+        self.engine.board.read(App::Board, found).await
     }
 
     async fn create(&self, channel: Channel) -> Result<(Channel, bool)> {

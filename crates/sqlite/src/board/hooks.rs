@@ -9,6 +9,7 @@ use lodge_domain::{
         Slug,
     },
 };
+use lodge_sql::App;
 use rusqlite::{Connection, Row, types::Type};
 
 use super::SqliteBoard;
@@ -42,7 +43,7 @@ impl HookStore for SqliteBoard {
             let mut all = connection.prepare_cached(ALL)?;
             Ok(all.query_map([], read)?.collect::<Result<_, _>>()?)
         };
-        self.engine.board.read(all).await
+        self.engine.board.read(App::Board, all).await
     }
 
     async fn remove(&self, id: HookId) -> Result<bool> {

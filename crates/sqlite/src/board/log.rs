@@ -9,6 +9,7 @@ use lodge_domain::{
         MessagesQuery, NewMessage, PersonId, Posted, Reach, Slug, Version, Wish,
     },
 };
+use lodge_sql::App;
 
 use super::{SqliteBoard, amend, events, messages, post, search};
 
@@ -56,7 +57,10 @@ impl BoardLog for SqliteBoard {
     }
 
     async fn search(&self, search: MessageSearch) -> Result<Vec<Message>> {
-        self.engine.board_searches.read(move |connection| search::search(connection, &search)).await
+        self.engine
+            .board_searches
+            .read(App::Board, move |connection| search::search(connection, &search))
+            .await
     }
 
     async fn written_by(
@@ -66,6 +70,6 @@ impl BoardLog for SqliteBoard {
         limit: usize,
     ) -> Result<Vec<(i64, Message)>> {
         let scan = move |connection: &_| messages::written_by(connection, author, after, limit);
-        self.engine.scans.read(scan).await
+        self.engine.scans.read(App::Board, scan).await
     }
 }

@@ -7,6 +7,7 @@ use lodge_domain::{
     accounts::{AccountId, Username},
     board::{BoardPeople, Cursor, Known, PersonId, Profile, ReadNote, Slug, UNREAD_MAX, Unread},
 };
+use lodge_sql::App;
 use lodge_sql::accounts::role_number;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
@@ -85,12 +86,15 @@ impl BoardPeople for SqliteBoard {
     }
 
     async fn find(&self, person: PersonId) -> Result<Option<Known>> {
-        self.engine.board.read(move |connection| one(connection, ONE, person.number())).await
+        self.engine
+            .board
+            .read(App::Board, move |connection| one(connection, ONE, person.number()))
+            .await
     }
 
     async fn named(&self, username: Username) -> Result<Option<Known>> {
         let found = move |connection: &_| one(connection, NAMED, username.as_str());
-        self.engine.board.read(found).await
+        self.engine.board.read(App::Board, found).await
     }
 
     async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<Known>> {
@@ -107,7 +111,7 @@ impl BoardPeople for SqliteBoard {
             let mut banned = connection.prepare_cached(BANNED)?;
             Ok(banned.query_map([], known)?.collect::<Result<_, _>>()?)
         };
-        self.engine.board.read(banned).await
+        self.engine.board.read(App::Board, banned).await
     }
 
     async fn read_so_far(
@@ -144,7 +148,7 @@ impl BoardPeople for SqliteBoard {
                 found.query_map((after, limit(at_most)), |row| row.get(0).map(AccountId))?;
             Ok(found.collect::<Result<_, _>>()?)
         };
-        self.engine.board.read(found).await
+        self.engine.board.read(App::Board, found).await
     }
 
     async fn forget(&self, former: AccountId) -> Result<()> {

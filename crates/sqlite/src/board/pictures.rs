@@ -6,6 +6,7 @@ use lodge_domain::{
     accounts::{AccountId, PictureId, Pictured},
     board::{MessagePictures, Visibility},
 };
+use lodge_sql::App;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{SqliteBoard, row::visibility};
@@ -28,7 +29,7 @@ impl Pictured for SqliteBoard {
                 pictures.into_iter().map(|id| Ok(statement.exists([id.bytes()])?.then_some(id)));
             had.filter_map(Result::transpose).collect()
         };
-        self.engine.scans.read(asked).await
+        self.engine.scans.read(App::Board, asked).await
     }
 }
 
@@ -40,7 +41,7 @@ impl MessagePictures for SqliteBoard {
             let found = statement.query_row([picture.bytes()], |row| visibility(0, row.get(0)?));
             Ok(found.optional()?)
         };
-        self.engine.board.read(found).await
+        self.engine.board.read(App::Board, found).await
     }
 
     async fn take_from(&self, former: AccountId, at_most: usize) -> Result<Vec<PictureId>> {

@@ -26,7 +26,7 @@ impl SqliteBoard {
             moment.finish()?;
             Ok(found)
         };
-        self.engine.board.read(at_once).await
+        self.engine.board.read(App::Board, at_once).await
     }
 
     pub(super) async fn write<T: Send + 'static>(

@@ -41,7 +41,7 @@ impl LinkStore for SqliteLinks {
         let attempt = attempt.clone();
         self.0
             .readers
-            .read(move |connection| Ok(recall(&mut SqliteTx(connection), &attempt)?))
+            .read(App::Links, move |connection| Ok(recall(&mut SqliteTx(connection), &attempt)?))
             .await
     }
 
@@ -72,7 +72,7 @@ impl LinkStore for SqliteLinks {
         let short = short.clone();
         self.0
             .readers
-            .read(move |connection| {
+            .read(App::Links, move |connection| {
                 Ok(find::by_short(connection, &short)?.map(|stored| Arc::new(stored.link)))
             })
             .await
@@ -96,10 +96,13 @@ impl LinkStore for SqliteLinks {
     }
 
     async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
-        self.0.scans.read(move |connection| list::list(connection, &query)).await
+        self.0.scans.read(App::Links, move |connection| list::list(connection, &query)).await
     }
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
-        self.0.scans.read(move |connection| list::page(connection, after.as_ref(), limit)).await
+        self.0
+            .scans
+            .read(App::Links, move |connection| list::page(connection, after.as_ref(), limit))
+            .await
     }
 }

@@ -70,7 +70,7 @@ async fn notes(engine: &Engine) -> Vec<String> {
             connection.prepare("SELECT name FROM meta WHERE name <> 'secret' ORDER BY name")?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     };
-    engine.readers.read(read).await.unwrap()
+    engine.readers.read(App::Links, read).await.unwrap()
 }
 
 fn ask(engine: &Arc<Engine>, work: Work) -> JoinHandle<Result<()>> {

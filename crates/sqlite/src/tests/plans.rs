@@ -7,7 +7,7 @@ use lodge_domain::{
     accounts::{NewAccount, Username},
     links::{LinkId, LinkQuery},
 };
-use lodge_sql::accounts::FIND_BY_NAME;
+use lodge_sql::{App, accounts::FIND_BY_NAME};
 use rusqlite::{Connection, OptionalExtension, StatementStatus};
 use uuid::Uuid;
 
@@ -96,7 +96,7 @@ async fn every_query_finds_its_way_by_an_index() {
         }
         Ok(())
     };
-    engine.writer.write(lodge_sql::App::Links, check).await.unwrap();
+    engine.writer.write(App::Links, check).await.unwrap();
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn a_page_of_the_board_is_not_sorted() {
         }
         Ok(())
     };
-    engine.readers.read(check).await.unwrap();
+    engine.readers.read(App::Links, check).await.unwrap();
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_page_of_a_list_is_not_sorted() {
         }
         Ok(())
     };
-    engine.readers.read(check).await.unwrap();
+    engine.readers.read(App::Links, check).await.unwrap();
 }
 
 /// A lookup by name: the account's number, and how many steps `SQLite` took, none of them through a table.
@@ -167,5 +167,5 @@ async fn the_first_the_last_and_an_unknown_name_are_found_by_the_same_index() {
         assert!(known.iter().all(|(_, of_known)| *of_known == known[0].1 && *of_known >= steps));
         Ok(())
     };
-    engine.readers.read(check).await.unwrap();
+    engine.readers.read(App::Links, check).await.unwrap();
 }

@@ -11,6 +11,7 @@ use lodge_domain::{
     Error,
     board::{BoardLog, BoardPeople, Channels, Reach, Slug},
 };
+use lodge_sql::App;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::time::timeout;
@@ -77,7 +78,7 @@ impl Door {
         let door = Self::default();
         for _ in 0..threads {
             let (door, engine) = (door.clone(), Arc::clone(engine));
-            tokio::spawn(async move { of(&engine).read(waiting_at(door)).await });
+            tokio::spawn(async move { of(&engine).read(App::Links, waiting_at(door)).await });
         }
         door.reached(threads).await;
         door
@@ -104,31 +105,39 @@ async fn twenty_times_as_many_failures_as_threads_take_none_away() {
     for round in 0..20 {
         for number in 0..THREADS {
             let failed = if (round + number) % 2 == 0 {
-                engine.readers.read::<()>(|_| Err(Error::internal("no").into())).await
+                engine.readers.read::<()>(App::Links, |_| Err(Error::internal("no").into())).await
             } else {
-                engine.readers.read::<()>(|_| panic!("a defect of one request")).await
+                engine.readers.read::<()>(App::Links, |_| panic!("a defect of one request")).await
             };
             assert!(matches!(failed, Err(Error::Internal(_))));
         }
         let door = Door::hold_all(&engine).await;
         for _ in 0..THREADS {
             // Is not waited for.
-            let mut cancelled = Box::pin(engine.readers.read(nothing));
+            let mut cancelled = Box::pin(engine.readers.read(App::Links, nothing));
             assert!(matches!(poll!(&mut cancelled), Poll::Pending));
             drop(cancelled);
         }
         // Runs out of time.
-        assert!(timeout(Duration::from_millis(1), engine.readers.read(nothing)).await.is_err());
+        assert!(
+            timeout(Duration::from_millis(1), engine.readers.read(App::Links, nothing))
+                .await
+                .is_err()
+        );
         door.open();
-        engine.readers.read(nothing).await.unwrap();
+        engine.readers.read(App::Links, nothing).await.unwrap();
     }
     // All threads are there, and all places among those who wait.
     let door = Door::hold_all(&engine).await;
-    let mut waiting: Vec<_> = (0..QUEUE).map(|_| Box::pin(engine.readers.read(nothing))).collect();
+    let mut waiting: Vec<_> =
+        (0..QUEUE).map(|_| Box::pin(engine.readers.read(App::Links, nothing))).collect();
     for one in &mut waiting {
         assert!(matches!(poll!(one), Poll::Pending));
     }
-    assert!(is_unavailable(&engine.readers.read(nothing).await), "and no more than those");
+    assert!(
+        is_unavailable(&engine.readers.read(App::Links, nothing).await),
+        "and no more than those"
+    );
     door.open();
     for one in waiting {
         one.await.unwrap();

@@ -246,7 +246,7 @@ async fn a_refused_search_writes_nothing() {
         let count = |connection: &Connection| {
             Ok(connection.query_row("SELECT count(*) FROM skier_days", [], |row| row.get(0))?)
         };
-        engine.readers.read::<i64>(count).await.unwrap()
+        engine.readers.read::<i64>(App::Rides, count).await.unwrap()
     };
     let mut places = Vec::new();
     while let Ok(place) = engine.searches.take_place() {
@@ -293,7 +293,7 @@ async fn a_search_for_some_skiers_writes_their_days_alone() {
         let mut skiers = connection.prepare("SELECT skier FROM skier_days")?;
         Ok(skiers.query_map([], |row| row.get(0))?.collect::<Result<Vec<u32>, _>>()?)
     };
-    assert_eq!(engine.readers.read(written).await.unwrap(), [7]);
+    assert_eq!(engine.readers.read(App::Rides, written).await.unwrap(), [7]);
     rides.record((1..=9).map(event).collect()).await.unwrap();
     assert_eq!(rides.search(of_skier(7)).await.unwrap().groups[0].tally.rides, 2);
     assert_eq!(rides.rebuild().await.unwrap().differences, []);

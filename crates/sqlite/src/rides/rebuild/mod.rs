@@ -77,7 +77,7 @@ type Seasons = BTreeMap<(Season, ResortId), BTreeSet<Day>>;
 pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt> {
     // So that few are otherwise on the disk than they are.
     rides.write_sums().await?;
-    let (began_at, seasons) = rides.0.scans.read(seasons).await?;
+    let (began_at, seasons) = rides.0.scans.read(App::Rides, seasons).await?;
     let seasons =
         skiers::walk(&rides.0, piece, seasons, |seasons, _, on, _, _| note(seasons, on)).await?;
     let mut rebuild =
@@ -179,7 +179,7 @@ impl Rebuild<'_> {
                 Ok((sums, is_all))
             };
             let is_all;
-            (sums, is_all) = engine.scans.read(beside).await?;
+            (sums, is_all) = engine.scans.read(App::Rides, beside).await?;
             if !is_all {
                 continue;
             }

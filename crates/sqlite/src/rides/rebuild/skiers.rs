@@ -8,6 +8,7 @@ use lodge_domain::{
     Result,
     rides::{Day, ResortDay, ResortId, Season, SkierId},
 };
+use lodge_sql::App;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::says::{SkierSum, Sums};
@@ -73,7 +74,7 @@ pub(super) async fn walk<T: Send + 'static>(
             Ok((state, rows.last().map(|(key, _)| *key)))
         };
         let last;
-        (state, last) = engine.scans.read(some).await?;
+        (state, last) = engine.scans.read(App::Rides, some).await?;
         let Some(last) = last else { return Ok(state) };
         after = last;
     }
