@@ -19,6 +19,7 @@ mod links;
 mod migrations;
 mod moving;
 mod options;
+mod query;
 mod readers;
 mod replies;
 mod rides;

@@ -11,21 +11,21 @@ use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Error, Result,
     links::{
-        Device, LinkId, Short,
+        Device, Link, LinkId, Short,
         moving::{Clicks, Extent, MovingLink, Source, StoredKey, StoredOutcome},
     },
     secret::InstallationSecret,
 };
 use lodge_sql::{App, read_key};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::{
-    Options, clicks,
+    Options, clicks, column,
     failure::Failure,
     folder::{Folder, OpenError, check_origin, not_sqlite},
     links,
     links::row::{COLUMNS, read},
-    migrations,
+    migrations, query,
     readers::{Readers, Size},
     tx::SqliteRow,
 };
@@ -62,11 +62,9 @@ impl MovingFolder {
 
     /// Whether there are accounts, which stay.
     pub async fn has_accounts(&self) -> Result<bool> {
-        self.readers
-            .read(App::Links, |connection| {
-                Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?)
-            })
-            .await
+        let has_any =
+            |connection: &Connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?);
+        self.readers.read(App::Links, has_any).await
     }
 }
 
@@ -89,12 +87,9 @@ fn check_version(file: &Path) -> Result<(), OpenError> {
 #[async_trait]
 impl Source for MovingFolder {
     async fn secret(&self) -> Result<InstallationSecret> {
-        let secret: Option<[u8; 32]> = self
-            .readers
-            .read(App::Links, |connection| {
-                Ok(connection.query_row(SECRET, [], |row| row.get(0)).optional()?)
-            })
-            .await?;
+        let kept =
+            |connection: &Connection| Ok(query::one(connection, SECRET, [], |row| row.get(0))?);
+        let secret: Option<[u8; 32]> = self.readers.read(App::Links, kept).await?;
         secret.map(InstallationSecret::new).ok_or_else(|| Error::internal("no secret is there"))
     }
 
@@ -181,8 +176,7 @@ fn page(
     limit: usize,
 ) -> Result<Vec<MovingLink>, Failure> {
     let mut statement = connection.prepare_cached(&PAGE)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query((after.map_or("", Short::as_str), limit))?;
+    let mut rows = statement.query((after.map_or("", Short::as_str), column::limit(limit)))?;
     let (mut links, mut click_rows) = (Vec::new(), 0);
     while click_rows < CLICK_ROWS_A_PAGE
         && let Some(row) = rows.next()?
@@ -203,14 +197,9 @@ const DAYS: &str = "SELECT day, device, clicks FROM clicks_day WHERE link = ?1 \
 
 const REFERRERS: &str = "SELECT host, clicks FROM referrers WHERE link = ?1";
 
-fn with_clicks(
-    connection: &Connection,
-    link: lodge_domain::links::Link,
-) -> Result<MovingLink, Failure> {
-    let referrers = connection
-        .prepare_cached(REFERRERS)?
-        .query_map([link.id.0.as_bytes()], |row| Ok((row.get(0)?, count(row, 1)?)))?
-        .collect::<Result<_, _>>()?;
+fn with_clicks(connection: &Connection, link: Link) -> Result<MovingLink, Failure> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, clicks::count(row, 1)?));
+    let referrers = query::all(connection, REFERRERS, [link.id.0.as_bytes()], read)?;
     let days = by_time(connection, DAYS, link.id)?;
     let hours = by_time(connection, HOURS, link.id)?;
     Ok(MovingLink { link, clicks: Clicks { days, hours, referrers } })
@@ -225,13 +214,10 @@ fn by_time(
     let mut rows = statement.query([link.0.as_bytes()])?;
     let mut sums = BTreeMap::new();
     while let Some(row) = rows.next()? {
-        *sums.entry((row.get(0)?, clicks::device(row.get(1)?))).or_default() += count(row, 2)?;
+        *sums.entry((row.get(0)?, clicks::device(row.get(1)?))).or_default() +=
+            clicks::count(row, 2)?;
     }
     Ok(sums)
-}
-
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(i64::cast_unsigned)
 }
 
 const OUTCOMES: &str = "SELECT row, attempt, fingerprint, at, outcome FROM outcomes \
@@ -244,8 +230,7 @@ fn outcomes(
     limit: usize,
 ) -> Result<Vec<StoredOutcome>, Failure> {
     let mut statement = connection.prepare_cached(OUTCOMES)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query((after, since.as_millisecond(), limit))?;
+    let mut rows = statement.query((after, since.as_millisecond(), column::limit(limit)))?;
     let mut outcomes = Vec::new();
     while let Some(row) = rows.next()? {
         let at = Timestamp::from_millisecond(row.get(3)?).map_err(Error::internal)?;

@@ -3,8 +3,7 @@
 use std::iter;
 
 use lodge_domain::rides::{
-    Day, EventId, GateId, LiftId, Minute, NamedBatch, Recorded, ResortDay, ResortId, Ride,
-    RideEvent, Season, SkierId, What,
+    EventId, GateId, LiftId, Minute, NamedBatch, Recorded, Ride, RideEvent, SkierId, What,
 };
 use rusqlite::{
     CachedStatement, Connection, OptionalExtension, Row, ToSql,
@@ -12,10 +11,11 @@ use rusqlite::{
 };
 
 use super::{
+    state::resort_day,
     sums::{Change, Changes},
     write_back::{WriteBack, work::Work},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 const INSERT: &str = "INSERT INTO rides (gate, event, season, resort, day, skier, minute, lift, vertical, voids, at) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (gate, event) DO NOTHING";
@@ -51,7 +51,7 @@ pub(super) fn record<'e>(
     let count = |wanted| recorded.iter().filter(|came| **came == wanted).count();
     let (stored, duplicates) = (count(Recorded::Stored), count(Recorded::Duplicate));
     let refused = recorded.len() - stored - duplicates;
-    connection.prepare_cached(COUNT)?.execute((stored, duplicates, refused))?;
+    query::run(connection, COUNT, (stored, duplicates, refused))?;
     work.write_some(stored)?;
     work.stage();
     Ok(recorded)
@@ -59,7 +59,7 @@ pub(super) fn record<'e>(
 
 /// Counts events that were refused elsewhere.
 pub(super) fn note_refused(connection: &Connection, events: u64) -> Result<(), Failure> {
-    connection.prepare_cached(COUNT)?.execute((0, 0, events.cast_signed()))?;
+    query::run(connection, COUNT, (0, 0, events.cast_signed()))?;
     Ok(())
 }
 
@@ -94,7 +94,7 @@ impl Log<'_> {
     /// False if the gate has given another body that key.
     fn name(&self, gate: GateId, batch: &NamedBatch) -> rusqlite::Result<bool> {
         let row = (gate.0, batch.key.as_bytes(), batch.digest);
-        Ok(self.connection.prepare_cached(NAME)?.execute(row)? > 0
+        Ok(query::run(self.connection, NAME, row)? > 0
             || self.connection.prepare_cached(IS_NAMED)?.exists(row)?)
     }
 
@@ -171,13 +171,8 @@ fn repeated(the_same: bool) -> Recorded {
 
 /// Reads the columns of [`FIND`], which are the row's first.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
-    let on = ResortDay {
-        season: Season(row.get(0)?),
-        resort: ResortId(row.get(1)?),
-        day: Day(row.get(2)?),
-    };
     let ride = Ride {
-        on,
+        on: resort_day(row, 0)?,
         skier: SkierId(row.get(3)?),
         minute: Minute(row.get(4)?),
         lift: LiftId(row.get(5)?),

@@ -1,9 +1,9 @@
 //! Seasons that were added.
 
 use lodge_domain::rides::{ResortId, Season};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 const ADD: &str =
     "INSERT INTO seasons (resort, season) VALUES (?1, ?2) ON CONFLICT (resort, season) DO NOTHING";
@@ -18,12 +18,10 @@ pub(super) fn add(
     resort: ResortId,
     season: Season,
 ) -> Result<(), Failure> {
-    connection.prepare_cached(ADD)?.execute((resort.0, season.0))?;
+    query::run(connection, ADD, (resort.0, season.0))?;
     Ok(())
 }
 
 pub(super) fn of_resort(connection: &Connection, resort: ResortId) -> Result<Vec<Season>, Failure> {
-    let mut statement = connection.prepare_cached(OF_RESORT)?;
-    let read = |row: &Row<'_>| Ok(Season(row.get(0)?));
-    Ok(statement.query_map([resort.0], read)?.collect::<Result<_, _>>()?)
+    Ok(query::all(connection, OF_RESORT, [resort.0], |row| row.get(0).map(Season))?)
 }
