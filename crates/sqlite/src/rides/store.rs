@@ -21,6 +21,7 @@ use super::{
 use crate::engine::Engine;
 
 /// Rides in the database.
+#[derive(Clone)]
 pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
 
 impl SqliteRides {
