@@ -4,63 +4,39 @@ use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{Error, Result};
 use lodge_sql::App;
-use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::task::JoinHandle;
 
-use super::{REFUSED_BY_COMMIT, create, execute, is_there, is_unavailable, open, waiting};
+use super::{
+    REFUSED_BY_COMMIT, create, door::Door, execute, is_there, is_unavailable, open, waiting,
+};
 use crate::{Options, engine::Engine, failure::Failure};
-
-/// Two steps that threads and tasks wait for.
-#[derive(Clone, Default)]
-pub(super) struct Barrier(Arc<(Mutex<[bool; 2]>, Condvar)>);
-
-impl Barrier {
-    pub(super) fn set(&self, step: usize) {
-        self.0.0.lock()[step] = true;
-        self.0.1.notify_all();
-    }
-
-    pub(super) fn wait(&self, step: usize) {
-        let mut steps = self.0.0.lock();
-        while !steps[step] {
-            assert!(!self.0.1.wait_for(&mut steps, Duration::from_secs(10)).timed_out());
-        }
-    }
-
-    /// Waits without blocking the runtime.
-    pub(super) async fn reached(&self, step: usize) {
-        let barrier = self.clone();
-        tokio::task::spawn_blocking(move || barrier.wait(step)).await.unwrap();
-    }
-}
 
 /// A request that holds the writer.
 pub(super) struct Held {
-    barrier: Barrier,
+    door: Door,
     request: JoinHandle<Result<()>>,
 }
 
 impl Held {
     /// Lets the writer go on, and waits until the request is answered.
     pub(super) async fn release(self) {
-        self.barrier.set(1);
+        self.door.open();
         self.request.await.unwrap().unwrap();
     }
 }
 
 /// Holds the writer, so that what is asked for meanwhile ends up in one group.
 pub(super) async fn held(engine: &Arc<Engine>) -> Held {
-    let barrier = Barrier::default();
-    let inside = barrier.clone();
+    let door = Door::default();
+    let inside = door.clone();
     let hold = move |_: &Connection| {
-        inside.set(0);
-        inside.wait(1);
+        inside.wait();
         Ok(())
     };
     let request = ask(engine, App::Links, work(hold));
-    barrier.reached(0).await;
-    Held { barrier, request }
+    door.reached(1).await;
+    Held { door, request }
 }
 
 type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;

@@ -3,6 +3,7 @@
 mod accounts;
 mod board;
 mod board_origins;
+mod door;
 mod groups;
 mod log;
 mod plans;
