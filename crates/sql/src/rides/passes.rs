@@ -46,23 +46,6 @@ statements! {
 /// The passes of a database.
 pub struct SqlPasses<D>(pub Arc<D>);
 
-impl<D: Database> SqlPasses<D> {
-    async fn read<T: Send + 'static>(
-        &self,
-        reads: Reads,
-        work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T> {
-        self.0.read(App::Rides, reads, work).await
-    }
-
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl Fn(&mut dyn Tx) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T> {
-        self.0.write(App::Rides, work).await
-    }
-}
-
 #[async_trait]
 impl<D: Database> PassStore for SqlPasses<D> {
     async fn claim(
@@ -72,11 +55,13 @@ impl<D: Database> PassStore for SqlPasses<D> {
         renewals: u32,
         at: Timestamp,
     ) -> Result<Claimed> {
-        self.write(move |tx| claim(tx, skier, account, renewals, at)).await
+        self.0.write(App::Rides, move |tx| claim(tx, skier, account, renewals, at)).await
     }
 
     async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>> {
-        self.read(Reads::Few, move |tx| tx.all(&OF_ACCOUNT, values![account.0], read)).await
+        self.0
+            .read(App::Rides, Reads::Few, move |tx| tx.all(&OF_ACCOUNT, values![account.0], read))
+            .await
     }
 
     async fn hide(&self, skier: SkierId, account: AccountId, hidden: bool) -> Result<Option<Pass>> {
@@ -84,25 +69,25 @@ impl<D: Database> PassStore for SqlPasses<D> {
             let is_theirs = tx.execute(&HIDE, values![hidden, skier.0, account.0])? > 0;
             if is_theirs { tx.one(&ONE, values![skier.0], read) } else { Ok(None) }
         };
-        self.write(hide).await
+        self.0.write(App::Rides, hide).await
     }
 
     async fn release(&self, skier: SkierId, account: AccountId) -> Result<bool> {
         let release = move |tx: &mut dyn Tx| {
             Ok(tx.execute(&RELEASE, values![UNCLAIMED, skier.0, account.0])? > 0)
         };
-        self.write(release).await
+        self.0.write(App::Rides, release).await
     }
 
     async fn release_all(&self, account: AccountId) -> Result<()> {
         let release = move |tx: &mut dyn Tx| {
             tx.execute(&RELEASE_ALL, values![UNCLAIMED, account.0]).map(drop)
         };
-        self.write(release).await
+        self.0.write(App::Rides, release).await
     }
 
     async fn holders(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
-        self.read(Reads::Many, move |tx| holders(tx, after, limit)).await
+        self.0.read(App::Rides, Reads::Many, move |tx| holders(tx, after, limit)).await
     }
 
     async fn renewals(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, u32)>> {
@@ -110,7 +95,7 @@ impl<D: Database> PassStore for SqlPasses<D> {
             let range = values![skiers.start().0, skiers.end().0];
             tx.all(&RENEWALS, range, |row| Ok((SkierId(row.get(0)?), row.get(1)?)))
         };
-        self.read(Reads::Few, renewals).await
+        self.0.read(App::Rides, Reads::Few, renewals).await
     }
 
     async fn renew(&self, skiers: RangeInclusive<SkierId>) -> Result<()> {
@@ -118,7 +103,7 @@ impl<D: Database> PassStore for SqlPasses<D> {
             let mut skiers = skiers.start().0..=skiers.end().0;
             skiers.try_for_each(|skier| tx.execute(&RENEW, values![skier, UNCLAIMED]).map(drop))
         };
-        self.write(renew).await
+        self.0.write(App::Rides, renew).await
     }
 }
 
