@@ -195,7 +195,9 @@ impl Engine {
             &self.board_searches,
             &self.exports,
         ];
-        readers.iter().for_each(|readers| readers.close());
+        for readers in readers {
+            readers.close();
+        }
         let drained = ended(&ends.writer, deadline)
             & readers.iter().all(|readers| readers.wait_ended(deadline));
         // The last checkpoint needs a log that nobody uses.
