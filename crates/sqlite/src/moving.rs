@@ -1,10 +1,6 @@
 //! A data folder as the source of a move: locked, and only read.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::LazyLock,
-};
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -17,12 +13,12 @@ use lodge_domain::{
     secret::InstallationSecret,
 };
 use lodge_sql::{App, read_key};
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, Row};
 
 use crate::{
     Options, clicks, column,
     failure::Failure,
-    folder::{Folder, OpenError, check_origin, not_sqlite},
+    folder::{self, Folder, OpenError},
     links,
     links::row::{COLUMNS, read},
     migrations, query,
@@ -52,12 +48,16 @@ impl MovingFolder {
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         let file = folder.join("lodge.db");
         // Locking makes a folder where there is none.
-        std::fs::metadata(&file).map_err(|source| failed(&file, source))?;
-        let folder = Folder::lock(folder)?;
-        check_version(&file)?;
+        std::fs::metadata(&file)
+            .map_err(|source| OpenError::File { path: file.clone(), source })?;
+        let lock = Folder::lock(folder)?;
+        let found = folder::version(&file)?;
+        if found < migrations::NEWEST {
+            return Err(OpenError::Older { file, found, needed: migrations::NEWEST });
+        }
         let page_cache_bytes = options.page_cache_bytes;
         let size = Size { threads: 1, queue: QUEUE, page_cache_bytes, time_max: None };
-        Ok(Self { readers: Readers::start(&file, size)?, _folder: folder })
+        Ok(Self { readers: Readers::start(&file, size)?, _folder: lock })
     }
 
     /// Whether there are accounts, which stay.
@@ -66,22 +66,6 @@ impl MovingFolder {
             |connection: &Connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?);
         self.readers.read(App::Links, has_any).await
     }
-}
-
-fn failed(file: &Path, source: std::io::Error) -> OpenError {
-    OpenError::File { path: PathBuf::from(file), source }
-}
-
-fn check_version(file: &Path) -> Result<(), OpenError> {
-    let failed = |source| not_sqlite(file, source);
-    let connection =
-        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
-    check_origin(&connection, file)?;
-    let found = migrations::version(&connection).map_err(failed)?;
-    if found < migrations::NEWEST {
-        return Err(OpenError::Older { file: file.to_owned(), found, needed: migrations::NEWEST });
-    }
-    Ok(())
 }
 
 #[async_trait]
