@@ -7,7 +7,6 @@ mod record;
 mod recorder;
 mod search;
 mod searches;
-mod seasons;
 mod state;
 mod store;
 mod sums;
@@ -22,7 +21,6 @@ pub(crate) use self::{
     rebuild::statements as of_rebuilding,
     record::STATEMENTS as OF_EVENTS,
     search::statements as of_searches,
-    seasons::STATEMENTS as OF_SEASONS,
     sums::STATEMENTS as OF_SUMS,
     write_back::{OF_DAYS, OF_PLACES},
 };

@@ -30,6 +30,8 @@ const LEDGER: &str = "SELECT stored, duplicates, refused FROM ride_ledger WHERE 
 const SEASONS: &str = "SELECT season FROM resort_days INDEXED BY resort_seasons \
     WHERE resort = ?1 AND day = 0 AND rides > 0 ORDER BY season";
 
+const ADDED_SEASONS: &str = "SELECT season FROM seasons WHERE resort = ?1 ORDER BY season";
+
 /// Rides that came last, among which the newest day is looked for.
 const LATEST: u32 = 1_000;
 /// The newest days of the last rides, those left out of which all rides are void.
@@ -55,7 +57,8 @@ fn skier_days_sql(seasons: &[Season], resorts: &[ResortId]) -> String {
 /// For the test of plans.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    let fixed = [SKIER_DAY, TOTAL, DAYS, SEASON, LIFTS, HOURS, LEDGER, SEASONS, NEWEST_DAYS];
+    let fixed =
+        [SKIER_DAY, TOTAL, DAYS, SEASON, LIFTS, HOURS, LEDGER, SEASONS, ADDED_SEASONS, NEWEST_DAYS];
     let mut statements: Vec<_> = fixed.map(str::to_owned).into();
     for seasons in [&[][..], &[Season(2025); 2]] {
         for resorts in [&[][..], &[ResortId(3); 2]] {
@@ -123,6 +126,13 @@ pub(super) fn days(
 
 pub(super) fn seasons(connection: &Connection, resort: ResortId) -> Result<Vec<Season>, Failure> {
     Ok(query::all(connection, SEASONS, [resort.0], |row| row.get(0).map(Season))?)
+}
+
+pub(super) fn added_seasons(
+    connection: &Connection,
+    resort: ResortId,
+) -> Result<Vec<Season>, Failure> {
+    Ok(query::all(connection, ADDED_SEASONS, [resort.0], |row| row.get(0).map(Season))?)
 }
 
 /// A look-up for each resort: no index has the seasons alone.

@@ -3,7 +3,8 @@
 use std::iter;
 
 use lodge_domain::rides::{
-    EventId, GateId, LiftId, Minute, NamedBatch, Recorded, Ride, RideEvent, SkierId, What,
+    EventId, GateId, LiftId, Minute, NamedBatch, Recorded, ResortId, Ride, RideEvent, Season,
+    SkierId, What,
 };
 use rusqlite::{
     CachedStatement, Connection, OptionalExtension, Row, ToSql,
@@ -24,10 +25,12 @@ const IS_VOID: &str = "SELECT 1 FROM rides WHERE gate = ?1 AND voids = ?2";
 const NAME: &str = "INSERT INTO ride_batches (gate, key, digest) VALUES (?1, ?2, ?3) ON CONFLICT (gate, key) DO NOTHING";
 const IS_NAMED: &str = "SELECT 1 FROM ride_batches WHERE gate = ?1 AND key = ?2 AND digest = ?3";
 const COUNT: &str = "UPDATE ride_ledger SET stored = stored + ?1, duplicates = duplicates + ?2, refused = refused + ?3 WHERE one = 1";
+const ADD_SEASON: &str =
+    "INSERT INTO seasons (resort, season) VALUES (?1, ?2) ON CONFLICT (resort, season) DO NOTHING";
 
-/// What is asked of the database here and in [`super::sums`], for the test of plans.
+/// What is asked of the database here, for the test of plans.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 6] = [INSERT, FIND, IS_VOID, NAME, IS_NAMED, COUNT];
+pub(crate) const STATEMENTS: [&str; 7] = [INSERT, FIND, IS_VOID, NAME, IS_NAMED, COUNT, ADD_SEASON];
 
 /// Stores what callers sent, each some events or a batch, in their order; what came of each event.
 pub(super) fn record<'e>(
@@ -61,6 +64,14 @@ pub(super) fn record<'e>(
 pub(super) fn note_refused(connection: &Connection, events: u64) -> Result<(), Failure> {
     query::run(connection, COUNT, (0, 0, events.cast_signed()))?;
     Ok(())
+}
+
+pub(super) fn add_season(
+    connection: &Connection,
+    resort: ResortId,
+    season: Season,
+) -> Result<(), Failure> {
+    Ok(query::run(connection, ADD_SEASON, (resort.0, season.0)).map(drop)?)
 }
 
 /// The table of rides, and what its sums are to change by.

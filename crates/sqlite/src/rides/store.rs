@@ -15,8 +15,7 @@ use lodge_domain::{
 use lodge_sql::App;
 
 use super::{
-    leaders, read, read::Wanted, rebuild, record, search, seasons, state::DayState,
-    write_back::work::Work,
+    leaders, read, read::Wanted, rebuild, record, search, state::DayState, write_back::work::Work,
 };
 use crate::engine::Engine;
 
@@ -84,14 +83,14 @@ impl RideLog for SqliteRides {
     }
 
     async fn add_season(&self, resort: ResortId, season: Season) -> Result<()> {
-        let add = move |connection: &_| seasons::add(connection, resort, season);
+        let add = move |connection: &_| record::add_season(connection, resort, season);
         self.0.writer.write(App::Rides, add).await
     }
 
     async fn added_seasons(&self, resort: ResortId) -> Result<Vec<Season>> {
         self.0
             .readers
-            .read(App::Rides, move |connection| seasons::of_resort(connection, resort))
+            .read(App::Rides, move |connection| read::added_seasons(connection, resort))
             .await
     }
 
