@@ -39,6 +39,28 @@ pub struct PicturesFixture {
     pub guard: Box<dyn Any + Send + Sync>,
 }
 
+/// The stores of gates and passes under test, alone.
+pub struct PassesFixture {
+    /// Who sends rides.
+    pub gates: Arc<dyn GateStore>,
+    /// Whose skiers' numbers are.
+    pub passes: Arc<dyn PassStore>,
+    /// What must live as long as the stores.
+    pub guard: Box<dyn Any + Send + Sync>,
+}
+
+impl AsRef<dyn GateStore> for PassesFixture {
+    fn as_ref(&self) -> &(dyn GateStore + 'static) {
+        &*self.gates
+    }
+}
+
+impl AsRef<dyn PassStore> for PassesFixture {
+    fn as_ref(&self) -> &(dyn PassStore + 'static) {
+        &*self.passes
+    }
+}
+
 /// The rides' stores under test.
 pub struct RidesFixture {
     /// Who tells it.
@@ -53,6 +75,18 @@ pub struct RidesFixture {
     pub search: Arc<dyn RideSearch>,
     /// What must live as long as the stores.
     pub guard: Box<dyn Any + Send + Sync>,
+}
+
+impl AsRef<dyn GateStore> for RidesFixture {
+    fn as_ref(&self) -> &(dyn GateStore + 'static) {
+        &*self.gates
+    }
+}
+
+impl AsRef<dyn PassStore> for RidesFixture {
+    fn as_ref(&self) -> &(dyn PassStore + 'static) {
+        &*self.passes
+    }
 }
 
 /// The board's stores under test.

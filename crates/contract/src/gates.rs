@@ -2,80 +2,81 @@
 
 use lodge_domain::{
     Error,
-    rides::{GateId, ResortId},
+    rides::{GateId, GateStore, ResortId},
     secret::token_digest,
 };
 
-use crate::{
-    RidesFixture,
-    samples::{at, fresh},
-};
+use crate::samples::{at, fresh};
 
 /// Of one resort or of all; and numbers grow from 1 on, because 0 is whoever has no key.
-pub async fn a_gate_is_found_by_its_token(fixture: &RidesFixture) {
+pub async fn a_gate_is_found_by_its_token(fixture: &impl AsRef<dyn GateStore>) {
+    let gates = fixture.as_ref();
     let mut last = GateId::NOBODY;
     for resort in [None, Some(ResortId(3))] {
         let name = fresh("gate").to_string();
         let digest = token_digest(&name);
-        assert_eq!(fixture.gates.find(digest).await.unwrap(), None);
-        let gate = fixture.gates.add(&name, resort, digest, at(1)).await.unwrap();
+        assert_eq!(gates.find(digest).await.unwrap(), None);
+        let gate = gates.add(&name, resort, digest, at(1)).await.unwrap();
         assert_eq!((gate.name.as_str(), gate.resort), (name.as_str(), resort));
         assert_eq!((gate.created_at, gate.revoked_at), (at(1), None));
         assert!(gate.id > last, "{gate:?}");
         last = gate.id;
         for _ in 0..2 {
-            assert_eq!(fixture.gates.find(digest).await.unwrap(), Some(gate.clone()));
+            assert_eq!(gates.find(digest).await.unwrap(), Some(gate.clone()));
         }
-        assert_eq!(fixture.gates.find(token_digest("another")).await.unwrap(), None);
-        assert!(fixture.gates.list().await.unwrap().contains(&gate));
+        assert_eq!(gates.find(token_digest("another")).await.unwrap(), None);
+        assert!(gates.list().await.unwrap().contains(&gate));
     }
 }
 
 /// To the first who asks; whoever comes later changes nothing.
-pub async fn a_gates_name_is_given_once(fixture: &RidesFixture) {
+pub async fn a_gates_name_is_given_once(fixture: &impl AsRef<dyn GateStore>) {
+    let gates = fixture.as_ref();
     let name = fresh("gate").to_string();
     let (first, second) = (token_digest(&format!("{name} a")), token_digest(&format!("{name} b")));
-    let gate = fixture.gates.add(&name, None, first, at(1)).await.unwrap();
-    let again = fixture.gates.add(&name, Some(ResortId(2)), second, at(2)).await;
+    let gate = gates.add(&name, None, first, at(1)).await.unwrap();
+    let again = gates.add(&name, Some(ResortId(2)), second, at(2)).await;
     assert!(matches!(again, Err(Error::Conflict(_))));
-    assert_eq!(fixture.gates.find(first).await.unwrap(), Some(gate));
-    assert_eq!(fixture.gates.find(second).await.unwrap(), None);
+    assert_eq!(gates.find(first).await.unwrap(), Some(gate));
+    assert_eq!(gates.find(second).await.unwrap(), None);
 }
 
 /// Seen at once, and as it is until somebody renews it.
-pub async fn a_revoked_gate_stays_revoked(fixture: &RidesFixture) {
+pub async fn a_revoked_gate_stays_revoked(fixture: &impl AsRef<dyn GateStore>) {
+    let gates = fixture.as_ref();
     let name = fresh("gate").to_string();
     let digest = token_digest(&name);
-    let gate = fixture.gates.add(&name, None, digest, at(1)).await.unwrap();
-    assert_eq!(fixture.gates.find(digest).await.unwrap(), Some(gate.clone()));
-    let revoked = fixture.gates.revoke(&name, at(5)).await.unwrap().unwrap();
+    let gate = gates.add(&name, None, digest, at(1)).await.unwrap();
+    assert_eq!(gates.find(digest).await.unwrap(), Some(gate.clone()));
+    let revoked = gates.revoke(&name, at(5)).await.unwrap().unwrap();
     assert_eq!((revoked.id, revoked.revoked_at), (gate.id, Some(at(5))));
     for _ in 0..2 {
-        assert_eq!(fixture.gates.find(digest).await.unwrap(), Some(revoked.clone()));
-        assert_eq!(fixture.gates.revoke(&name, at(9)).await.unwrap(), Some(revoked.clone()));
+        assert_eq!(gates.find(digest).await.unwrap(), Some(revoked.clone()));
+        assert_eq!(gates.revoke(&name, at(9)).await.unwrap(), Some(revoked.clone()));
     }
-    assert_eq!(fixture.gates.revoke(fresh("absent").as_str(), at(9)).await.unwrap(), None);
-    let again = fixture.gates.add(&name, None, token_digest("anew"), at(10)).await;
+    assert_eq!(gates.revoke(fresh("absent").as_str(), at(9)).await.unwrap(), None);
+    let again = gates.add(&name, None, token_digest("anew"), at(10)).await;
     assert!(matches!(again, Err(Error::Conflict(_))));
 }
 
 /// Live again if it was revoked, with its number and resort; the token before is known no more, at once.
-pub async fn a_renewed_gate_is_found_by_its_new_token_alone(fixture: &RidesFixture) {
+pub async fn a_renewed_gate_is_found_by_its_new_token_alone(fixture: &impl AsRef<dyn GateStore>) {
+    let gates = fixture.as_ref();
     let name = fresh("gate").to_string();
     let [first, second, third] =
         ["a", "b", "c"].map(|token| token_digest(&format!("{name} {token}")));
-    let gate = fixture.gates.add(&name, Some(ResortId(3)), first, at(1)).await.unwrap();
+    let gate = gates.add(&name, Some(ResortId(3)), first, at(1)).await.unwrap();
     for (old, new, revoke) in [(first, second, false), (second, third, true)] {
-        assert_eq!(fixture.gates.find(old).await.unwrap(), Some(gate.clone()));
+        assert_eq!(gates.find(old).await.unwrap(), Some(gate.clone()));
         if revoke {
-            fixture.gates.revoke(&name, at(5)).await.unwrap();
+            gates.revoke(&name, at(5)).await.unwrap();
         }
-        assert_eq!(fixture.gates.renew(&name, new).await.unwrap(), Some(gate.clone()));
+        assert_eq!(gates.renew(&name, new).await.unwrap(), Some(gate.clone()));
         for _ in 0..2 {
-            assert_eq!(fixture.gates.find(new).await.unwrap(), Some(gate.clone()));
-            assert_eq!(fixture.gates.find(old).await.unwrap(), None);
+            assert_eq!(gates.find(new).await.unwrap(), Some(gate.clone()));
+            assert_eq!(gates.find(old).await.unwrap(), None);
         }
     }
-    let absent = fixture.gates.renew(fresh("absent").as_str(), token_digest("anew")).await;
+    let absent = gates.renew(fresh("absent").as_str(), token_digest("anew")).await;
     assert_eq!(absent.unwrap(), None);
 }

@@ -38,7 +38,8 @@ pub mod sessions;
 mod watched;
 
 pub use self::fixture::{
-    AccountsFixture, BoardFixture, Fixture, KeysFixture, PicturesFixture, RidesFixture,
+    AccountsFixture, BoardFixture, Fixture, KeysFixture, PassesFixture, PicturesFixture,
+    RidesFixture,
 };
 pub use self::watched::Watched;
 
@@ -194,6 +195,25 @@ macro_rules! rides_promises {
             passes::a_renewed_code_is_void,
             passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
             passes::a_leaderboard_is_full_though_many_are_hidden,
+        }
+    };
+}
+
+/// The same of the promises of gates and passes, which are among those of [`rides_promises!`] too, but for
+/// those that need rides; `$make` makes a [`PassesFixture`].
+#[macro_export]
+macro_rules! passes_promises {
+    ($make:path) => {
+        $crate::tests! { $make, $crate::PassesFixture;
+            gates::a_gate_is_found_by_its_token,
+            gates::a_gates_name_is_given_once,
+            gates::a_revoked_gate_stays_revoked,
+            gates::a_renewed_gate_is_found_by_its_new_token_alone,
+            passes::a_pass_belongs_to_who_claimed_it_last,
+            passes::an_account_has_ten_passes_at_most,
+            passes::an_account_gives_up_all_of_its_passes,
+            passes::all_who_have_passes_are_told,
+            passes::a_renewed_code_is_void,
         }
     };
 }

@@ -2,11 +2,12 @@
 
 use std::{iter, ops::Range};
 
+use futures_util::future::join_all;
 use lodge_domain::{
     accounts::AccountId,
     rides::{
         Claimed, Day, EventId, GateId, HIDDEN_MAX, LEADERS_MAX, LiftId, Minute, PASSES_MAX, Pass,
-        ResortDay, ResortId, Ride, RideEvent, Season, SkierId, Span, What,
+        PassStore, ResortDay, ResortId, Ride, RideEvent, Season, SkierId, Span, What,
     },
 };
 use tokio::task::JoinSet;
@@ -31,10 +32,9 @@ fn fresh_skier() -> SkierId {
 }
 
 /// Whoever has the code comes last.
-pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &RidesFixture) {
+pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &impl AsRef<dyn PassStore>) {
     let (skier, other) = (fresh_skier(), fresh_skier());
-    let (anna, bert) = (fresh_account(), fresh_account());
-    let passes = &fixture.passes;
+    let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     assert_eq!(passes.of_account(anna).await.unwrap(), []);
     let first = Pass { skier, account: anna, hidden: false, claimed_at: at(1) };
     assert_eq!(passes.claim(skier, anna, 0, at(1)).await.unwrap(), Claimed::New(first));
@@ -62,8 +62,8 @@ pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &RidesFixture) {
 }
 
 /// Nobody else's, and hidden ones stay hidden.
-pub async fn an_account_gives_up_all_of_its_passes(fixture: &RidesFixture) {
-    let (anna, bert, passes) = (fresh_account(), fresh_account(), &fixture.passes);
+pub async fn an_account_gives_up_all_of_its_passes(fixture: &impl AsRef<dyn PassStore>) {
+    let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     let (shown, hidden, other) = (fresh_skier(), fresh_skier(), fresh_skier());
     for (skier, account) in [(shown, anna), (hidden, anna), (other, bert)] {
         passes.claim(skier, account, 0, at(1)).await.unwrap();
@@ -81,15 +81,16 @@ pub async fn an_account_gives_up_all_of_its_passes(fixture: &RidesFixture) {
 }
 
 /// Each once, by number, in pages.
-pub async fn all_who_have_passes_are_told(fixture: &RidesFixture) {
+pub async fn all_who_have_passes_are_told(fixture: &impl AsRef<dyn PassStore>) {
+    let passes = fixture.as_ref();
     let mut accounts: Vec<_> = (0..5).map(|_| fresh_account()).collect();
     accounts.sort_unstable();
     for (account, skier) in accounts.iter().cycle().zip(fresh_skiers(10)) {
-        fixture.passes.claim(SkierId(skier), *account, 0, at(1)).await.unwrap();
+        passes.claim(SkierId(skier), *account, 0, at(1)).await.unwrap();
     }
-    fixture.passes.release_all(accounts[1]).await.unwrap();
+    passes.release_all(accounts[1]).await.unwrap();
     let left = [accounts[0], accounts[2], accounts[3], accounts[4]];
-    let page = async |last| fixture.passes.holders(last, 2).await.unwrap();
+    let page = async |last| passes.holders(last, 2).await.unwrap();
     let mut told = all_pages(2, page, |account| *account).await;
     assert!(told.is_sorted_by(|one, next| one < next), "{told:?}");
     told.retain(|account| accounts.contains(account));
@@ -97,8 +98,8 @@ pub async fn all_who_have_passes_are_told(fixture: &RidesFixture) {
 }
 
 /// Of those that are named, whoever has them.
-pub async fn a_renewed_code_is_void(fixture: &RidesFixture) {
-    let (anna, bert, passes) = (fresh_account(), fresh_account(), &fixture.passes);
+pub async fn a_renewed_code_is_void(fixture: &impl AsRef<dyn PassStore>) {
+    let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     let skiers: Vec<_> = fresh_skiers(3).map(SkierId).collect();
     passes.claim(skiers[0], anna, 0, at(1)).await.unwrap();
     passes.renew(skiers[0]..=skiers[1]).await.unwrap();
@@ -118,24 +119,20 @@ pub async fn a_renewed_code_is_void(fixture: &RidesFixture) {
 }
 
 /// However many it claims at once.
-pub async fn an_account_has_ten_passes_at_most(fixture: &RidesFixture) {
-    let account = fresh_account();
-    let mut claims = JoinSet::new();
-    for skier in fresh_skiers(20) {
-        let passes = fixture.passes.clone();
-        claims.spawn(async move { passes.claim(SkierId(skier), account, 0, at(1)).await.unwrap() });
-    }
-    let claims = claims.join_all().await;
+pub async fn an_account_has_ten_passes_at_most(fixture: &impl AsRef<dyn PassStore>) {
+    let (account, passes) = (fresh_account(), fixture.as_ref());
+    let claim = async |skier| passes.claim(SkierId(skier), account, 0, at(1)).await.unwrap();
+    let claims = join_all(fresh_skiers(20).map(claim)).await;
     let new = claims.iter().filter(|claimed| matches!(claimed, Claimed::New(_))).count();
     let refused = claims.iter().filter(|claimed| **claimed == Claimed::TooMany).count();
     assert_eq!((new, refused), (PASSES_MAX, 20 - PASSES_MAX));
-    let has = fixture.passes.of_account(account).await.unwrap();
+    let has = passes.of_account(account).await.unwrap();
     assert_eq!(has.len(), PASSES_MAX);
     assert!(has.is_sorted_by_key(|pass| pass.skier));
-    let again = fixture.passes.claim(has[0].skier, account, 0, at(2)).await.unwrap();
+    let again = passes.claim(has[0].skier, account, 0, at(2)).await.unwrap();
     assert_eq!(again, Claimed::Already(has[0]));
-    fixture.passes.release(has[0].skier, account).await.unwrap();
-    let next = fixture.passes.claim(fresh_skier(), account, 0, at(3)).await.unwrap();
+    passes.release(has[0].skier, account).await.unwrap();
+    let next = passes.claim(fresh_skier(), account, 0, at(3)).await.unwrap();
     assert!(matches!(next, Claimed::New(_)));
 }
 

@@ -1,5 +1,5 @@
 //! Stores written once for every SQL database: the transactions, the statements and the rows of accounts,
-//! their sessions and identities, of API keys, and of the board.
+//! their sessions and identities, of API keys, of the board, and of gates and passes.
 //!
 //! A store is generic over a [`Database`], which runs pieces of work on a [`Tx`]: `SQLite` on its one
 //! writer and its readers, `MariaDB` on a pool of connections. No driver is named here. A piece of work
@@ -11,6 +11,7 @@ mod database;
 mod failure;
 mod keys;
 pub mod outcomes;
+mod rides;
 mod statement;
 mod tx;
 mod workers;
@@ -21,6 +22,7 @@ pub use self::{
     database::{App, Database, Reads},
     failure::Failure,
     keys::{KeyTable, SqlKeys, read_key},
+    rides::{SqlGates, SqlPasses},
     statement::Statement,
     tx::{Columns, FromValue, Row, Tx, Value},
     workers::Workers,
@@ -30,5 +32,8 @@ pub use self::{
 /// table on purpose are left out.
 pub fn statements() -> impl Iterator<Item = &'static Statement> {
     let of_keys = [KeyTable::ApiKeys, KeyTable::Bots].into_iter().flat_map(KeyTable::looked_up);
-    of_keys.chain(outcomes::STATEMENTS.iter().copied()).chain(accounts::statements())
+    of_keys
+        .chain(outcomes::STATEMENTS.iter().copied())
+        .chain(accounts::statements())
+        .chain(rides::statements())
 }

@@ -26,6 +26,11 @@ pub trait Tx {
         values: &[Value<'_>],
         row: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure>;
+
+    /// Locks the guard row of a rule about several rows of `id` until the transaction ends: of
+    /// transactions that check the rule, each sees what those before it wrote. A database with one writer
+    /// has nothing to lock.
+    fn guard(&mut self, rule: &'static str, id: i64) -> Result<(), Failure>;
 }
 
 impl dyn Tx + '_ {
@@ -100,6 +105,7 @@ value_from! {
     bool => |flag| Self::Int(flag.into()),
     i64 => |number| Self::Int(number),
     u32 => |number| Self::Int(number.into()),
+    u16 => |number| Self::Int(number.into()),
     u8 => |number| Self::Int(number.into()),
     usize => |limit| Self::Int(i64::try_from(limit).unwrap_or(i64::MAX)),
     &'a str => |text| Self::Text(text),
@@ -161,7 +167,7 @@ macro_rules! from_number {
     };
 }
 
-from_number!(u32, u64);
+from_number!(u16, u32, u64);
 
 impl FromValue for bool {
     fn from_value(value: Value<'_>) -> Option<Self> {

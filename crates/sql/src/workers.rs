@@ -3,6 +3,7 @@
 use std::{
     array,
     collections::VecDeque,
+    iter, mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
@@ -148,15 +149,22 @@ impl<C> Queues<C> {
             return Err(closed());
         }
         let waiting = &mut state.waiting[app as usize];
-        if waiting.len() >= self.length_max {
-            waiting.retain(|job| !job.is_abandoned());
+        let mut abandoned = VecDeque::new();
+        if waiting.len() >= self.length_max && waiting.iter().any(|job| job.is_abandoned()) {
+            (abandoned, *waiting) =
+                mem::take(waiting).into_iter().partition(|job| job.is_abandoned());
         }
-        if waiting.len() >= self.length_max {
+        let is_full = waiting.len() >= self.length_max;
+        if !is_full {
+            waiting.push_back(job);
+        }
+        drop(state);
+        // Without the lock: what work holds may close these queues when it is dropped.
+        drop(abandoned);
+        if is_full {
             let full = format!("the queue of the database's {} is full", app.name());
             return Err(Error::unavailable(full));
         }
-        waiting.push_back(job);
-        drop(state);
         self.wake.notify_one();
         Ok(())
     }
@@ -164,10 +172,13 @@ impl<C> Queues<C> {
     /// The next piece of work that a caller waits for, after waiting for one; none once the queues are
     /// closed and empty.
     fn take(&self) -> Option<Box<dyn Job<C>>> {
+        iter::from_fn(|| self.pop()).find(|job| !job.is_abandoned())
+    }
+
+    fn pop(&self) -> Option<Box<dyn Job<C>>> {
         let mut state = self.state.lock();
         loop {
             match state.pop() {
-                Some(job) if job.is_abandoned() => {}
                 Some(job) => return Some(job),
                 None if state.closed => return None,
                 None => self.wake.wait(&mut state),

@@ -12,9 +12,9 @@ use lodge_domain::{
     },
 };
 use lodge_sql::App;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, Row};
 
-use crate::{engine::Engine, failure::Failure};
+use crate::{engine::Engine, failure::Failure, query};
 
 /// Rows that one request of a batch writes: a few milliseconds, so that creations need not wait for a
 /// large batch.
@@ -52,25 +52,21 @@ impl ClickStore for SqliteClicks {
             batch.clicks.len().div_ceil(PART_ROWS) + batch.referrers.len().div_ceil(PART_ROWS);
         for part in 0..parts {
             let batch = Arc::clone(&batch);
-            self.0
-                .writer
-                .write(App::Links, move |connection| add_part(connection, &batch, part))
-                .await?;
+            let add = move |connection: &_| add_part(connection, &batch, part);
+            self.0.writer.write(App::Links, add).await?;
         }
         Ok(())
     }
 
     async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport> {
-        self.0.scans.read(move |connection| report(connection, link, by, since)).await
+        self.0.scans.read(App::Links, move |connection| report(connection, link, by, since)).await
     }
 
     async fn totals(&self, links: Vec<LinkId>) -> Result<Vec<u64>> {
-        self.0
-            .scans
-            .read(move |connection| {
-                links.iter().map(|link| Ok(total(connection, *link)?.0)).collect()
-            })
-            .await
+        let totals = move |connection: &_| {
+            links.iter().map(|link| Ok(total(connection, *link)?.0)).collect()
+        };
+        self.0.scans.read(App::Links, totals).await
     }
 }
 
@@ -78,9 +74,8 @@ impl ClickStore for SqliteClicks {
 fn add_part(connection: &Connection, batch: &ClickBatch, part: usize) -> Result<(), Failure> {
     let incarnation = batch.incarnation.as_bytes();
     let progress = (batch.number.cast_signed(), i64::try_from(part).unwrap_or(i64::MAX) + 1);
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let last: Option<(i64, i64)> =
-        connection.prepare_cached(PROGRESS)?.query_row([incarnation], read).optional()?;
+        query::one(connection, PROGRESS, [incarnation], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if last.is_some_and(|last| last >= progress) {
         return Ok(());
     }
@@ -90,7 +85,7 @@ fn add_part(connection: &Connection, batch: &ClickBatch, part: usize) -> Result<
     } else if let Some(referrers) = batch.referrers.chunks(PART_ROWS).nth(part - click_parts) {
         add_referrers(connection, referrers)?;
     }
-    connection.prepare_cached(NOTE_PROGRESS)?.execute((incarnation, progress.0, progress.1))?;
+    query::run(connection, NOTE_PROGRESS, (incarnation, progress.0, progress.1))?;
     Ok(())
 }
 
@@ -134,11 +129,8 @@ const BY_REFERRER: &str =
 
 /// Clicks for ever by device.
 fn devices(connection: &Connection, link: LinkId) -> rusqlite::Result<Vec<(Device, u64)>> {
-    let mut statement = connection.prepare_cached(BY_DEVICE)?;
-    let rows = statement.query_map([link.0.as_bytes()], |row| {
-        Ok((device(row.get(0)?), row.get::<_, i64>(1)?.cast_unsigned()))
-    })?;
-    rows.collect()
+    let read = |row: &Row<'_>| Ok((device(row.get(0)?), count(row, 1)?));
+    query::all(connection, BY_DEVICE, [link.0.as_bytes()], read)
 }
 
 /// Clicks for ever, of people and of bots.
@@ -165,11 +157,8 @@ fn report(
             TimeZone::UTC.to_datetime(at).date().to_string()
         })?,
         Grouping::Referrer => {
-            let mut statement = connection.prepare_cached(BY_REFERRER)?;
-            let read = |row: &rusqlite::Row<'_>| {
-                Ok(ClickLine { key: row.get(0)?, clicks: row.get::<_, i64>(1)?.cast_unsigned() })
-            };
-            statement.query_map((link.0.as_bytes(), LINES_MAX), read)?.collect::<Result<_, _>>()?
+            let read = |row: &Row<'_>| Ok(ClickLine { key: row.get(0)?, clicks: count(row, 1)? });
+            query::all(connection, BY_REFERRER, (link.0.as_bytes(), LINES_MAX), read)?
         }
         Grouping::Device => {
             let mut devices = devices(connection, link)?;
@@ -195,15 +184,19 @@ fn by_time(
 ) -> Result<Vec<ClickLine>, Failure> {
     let values =
         (link.0.as_bytes(), since.div_euclid(step_seconds), device_number(Device::Bot), LINES_MAX);
-    let read = |row: &rusqlite::Row<'_>| {
+    let read = |row: &Row<'_>| {
         let begins = row.get::<_, i64>(0)?.saturating_mul(step_seconds);
         let key = name(Timestamp::from_second(begins).unwrap_or_default());
-        Ok(ClickLine { key, clicks: row.get::<_, i64>(1)?.cast_unsigned() })
+        Ok(ClickLine { key, clicks: count(row, 1)? })
     };
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut lines: Vec<ClickLine> = statement.query_map(values, read)?.collect::<Result<_, _>>()?;
+    let mut lines: Vec<ClickLine> = query::all(connection, sql, values, read)?;
     lines.reverse();
     Ok(lines)
+}
+
+/// Clicks, read from the column at `index`.
+pub(crate) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(index).map(i64::cast_unsigned)
 }
 
 /// How a device stands in the column `device`.

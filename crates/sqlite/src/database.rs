@@ -21,8 +21,8 @@ impl Database for Engine {
         };
         let work = move |connection: &Connection| Ok(work(&mut SqliteTx(connection))?);
         match reads {
-            Reads::Few | Reads::Many => readers.read(work).await,
-            Reads::Snapshot | Reads::Search => readers.read(at_once(work)).await,
+            Reads::Few | Reads::Many => readers.read(app, work).await,
+            Reads::Snapshot | Reads::Search => readers.read(app, at_once(work)).await,
         }
     }
 

@@ -4,7 +4,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+        mpsc::{Receiver, RecvTimeoutError, channel},
     },
     time::{Duration, Instant},
 };
@@ -43,9 +43,6 @@ const BOARD_SEARCHES_MAX: usize = 32;
 /// Threads that read what is said on the board.
 pub(crate) const BOARD_READERS: usize = 2;
 
-/// Goes with a thread; when all clones are gone, the threads have ended.
-type Alive = Sender<()>;
-
 /// The threads of one open database.
 pub(crate) struct Engine {
     pub(crate) writer: Writer,
@@ -77,7 +74,6 @@ pub(crate) struct Engine {
 /// What is left to wait for, and to let go.
 struct Ends {
     writer: Receiver<()>,
-    readers: Receiver<()>,
     checkpoints: Receiver<()>,
     folder: Folder,
 }
@@ -122,33 +118,30 @@ impl Engine {
         checkpoints
             .start(connection::checkpointer(&file).map_err(failed)?, checkpoints_alive)
             .map_err(no_thread)?;
-        let (readers_alive, readers_end): (Alive, _) = channel();
         let size = readers::Size {
             threads: options.reader_threads,
             queue: options.reader_queue,
             page_cache_bytes: options.page_cache_bytes,
             time_max: None,
         };
-        let readers = Readers::start(&file, size, &readers_alive)?;
+        let readers = Readers::start(&file, size)?;
         let one = readers::Size { threads: 1, ..size };
-        let scans = Readers::start(&file, one, &readers_alive)?;
+        let scans = Readers::start(&file, one)?;
         let few = readers::Size { queue: SEARCHES_MAX, time_max: Some(SEARCH_TIME_MAX), ..one };
-        let searches = Searches::new(Readers::start(&file, few, &readers_alive)?, SEARCHES_MAX);
+        let searches = Searches::new(Readers::start(&file, few)?, SEARCHES_MAX);
         let of_board = readers::Size { threads: BOARD_READERS, ..size };
-        let board = Readers::start(&file, of_board, &readers_alive)?;
+        let board = Readers::start(&file, of_board)?;
         let short = Some(BOARD_SEARCH_TIME_MAX);
         let words = readers::Size { queue: BOARD_SEARCHES_MAX, time_max: short, ..one };
-        let board_searches = Readers::start(&file, words, &readers_alive)?;
+        let board_searches = Readers::start(&file, words)?;
         // Some pages may wait that nobody wants any more.
         let pages = readers::Size { queue: 2 * EXPORTS_MAX, ..one };
-        let exports = Readers::start(&file, pages, &readers_alive)?;
-        drop(readers_alive);
+        let exports = Readers::start(&file, pages)?;
         let (writer_alive, writer_end) = channel();
         let limits = Limits { queue: options.queue_per_app, group_time: options.group_time };
         let (carried, now) = (Arc::clone(&checkpoints), Box::new(Instant::now));
         let writer = Writer::start(main, limits, carried, now, writer_alive).map_err(no_thread)?;
-        let ends =
-            Ends { writer: writer_end, readers: readers_end, checkpoints: checkpoints_end, folder };
+        let ends = Ends { writer: writer_end, checkpoints: checkpoints_end, folder };
         Ok(Self {
             writer,
             rides: Recorder::new(write_back),
@@ -185,7 +178,7 @@ impl Engine {
         let look = |connection: &Connection| {
             Ok(connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0))?)
         };
-        self.readers.read(look).await?;
+        self.readers.read(App::Links, look).await?;
         self.writer.write(App::Links, |_| Ok(())).await
     }
 
@@ -195,13 +188,19 @@ impl Engine {
         let Some(ends) = self.ends.lock().take() else { return true };
         let deadline = Instant::now() + self.close_wait;
         self.writer.close();
-        self.readers.close();
-        self.scans.close();
-        self.searches.close();
-        self.board.close();
-        self.board_searches.close();
-        self.exports.close();
-        let drained = ended(&ends.writer, deadline) & ended(&ends.readers, deadline);
+        let readers = [
+            &self.readers,
+            &self.scans,
+            self.searches.thread(),
+            &self.board,
+            &self.board_searches,
+            &self.exports,
+        ];
+        for readers in readers {
+            readers.close();
+        }
+        let drained = ended(&ends.writer, deadline)
+            & readers.iter().all(|readers| readers.wait_ended(deadline));
         // The last checkpoint needs a log that nobody uses.
         self.checkpoints.stop();
         let ended = ended(&ends.checkpoints, deadline) && drained;

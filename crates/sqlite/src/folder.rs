@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::{connection, migrations};
 
@@ -132,8 +132,19 @@ impl Folder {
     }
 }
 
-/// Refuses a database that is not Lodge's, or a newer Lodge's.
-pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<(), OpenError> {
+/// The version of the database `file`, which is opened only to read it.
+///
+/// # Errors
+///
+/// As [`check_origin`].
+pub(crate) fn version(file: &Path) -> Result<u32, OpenError> {
+    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|source| not_sqlite(file, source))?;
+    check_origin(&connection, file)
+}
+
+/// Refuses a database that is not Lodge's, or a newer Lodge's; the version of any other one.
+pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<u32, OpenError> {
     let failed = |source| not_sqlite(file, source);
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
@@ -144,7 +155,7 @@ pub(crate) fn check_origin(connection: &Connection, file: &Path) -> Result<(), O
     if found > migrations::NEWEST {
         return Err(OpenError::Newer { file: file.to_owned(), found, known: migrations::NEWEST });
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Says of a file that is no `SQLite` database that it is foreign, and of any other error what it is.

@@ -5,10 +5,8 @@ use std::{
     path::Path,
 };
 
-use rusqlite::{Connection, OpenFlags};
-
 use crate::{
-    folder::{OpenError, check_origin, not_sqlite},
+    folder::{self, OpenError},
     migrations,
 };
 
@@ -43,10 +41,5 @@ pub fn inspect(folder: &Path) -> Result<Inspected, OpenError> {
     if !file.exists() {
         return Ok(Inspected::Empty);
     }
-    let failed = |source| not_sqlite(&file, source);
-    let connection =
-        Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
-    check_origin(&connection, &file)?;
-    let version = migrations::version(&connection).map_err(failed)?;
-    Ok(Inspected::Usable { version, newest: migrations::NEWEST })
+    Ok(Inspected::Usable { version: folder::version(&file)?, newest: migrations::NEWEST })
 }

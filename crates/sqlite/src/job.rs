@@ -24,6 +24,19 @@ pub(crate) trait Job: Send {
     fn answer(self: Box<Self>, lost: Option<&Shared>, replies: &mut Replies);
 }
 
+/// Runs `work`: a defect in one request must not end the thread that serves all.
+///
+/// # Errors
+///
+/// What `work` answers; [`Error::Internal`] with `panicked` if it panics.
+pub(crate) fn contained<T>(
+    panicked: &'static str,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T> {
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    outcome.unwrap_or_else(|_| Err(Error::internal(panicked).into())).map_err(Error::from)
+}
+
 /// A request of one type.
 pub(crate) struct Request<T, W> {
     work: Option<W>,
@@ -49,11 +62,7 @@ where
 
     fn run(&mut self, connection: &Connection) -> bool {
         let Some(work) = self.work.take() else { return false };
-        // A defect in one request must not end the thread that serves all.
-        let outcome = match catch_unwind(AssertUnwindSafe(|| work(connection))) {
-            Ok(outcome) => outcome.map_err(Error::from),
-            Err(_) => Err(Error::internal("a request to the database panicked")),
-        };
+        let outcome = contained("a request to the database panicked", || work(connection));
         let succeeded = outcome.is_ok();
         self.outcome = Some(outcome);
         succeeded

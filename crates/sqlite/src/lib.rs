@@ -6,7 +6,6 @@
 mod backup;
 mod checkpoints;
 mod clicks;
-mod column;
 mod connection;
 mod database;
 mod engine;
@@ -19,6 +18,7 @@ mod migrations;
 mod moving;
 mod options;
 mod origins;
+mod query;
 mod readers;
 mod replies;
 mod rides;
@@ -42,7 +42,10 @@ use lodge_domain::{
     rides::{GateStore, PassStore, RideLog, RideSearch, RideTallies},
     secret::InstallationSecret,
 };
-use lodge_sql::{KeyTable, SqlAccounts, SqlBoard, SqlIdentities, SqlKeys, SqlReads, SqlSessions};
+use lodge_sql::{
+    KeyTable, SqlAccounts, SqlBoard, SqlGates, SqlIdentities, SqlKeys, SqlPasses, SqlReads,
+    SqlSessions,
+};
 
 pub use crate::{
     backup::{BackupError, restore},
@@ -147,12 +150,12 @@ impl Sqlite {
 
     /// Who sends rides, without a cache.
     pub fn gates(&self) -> Arc<dyn GateStore> {
-        Arc::new(SqliteRides(Arc::clone(&self.0)))
+        Arc::new(SqlGates(Arc::clone(&self.0)))
     }
 
     /// Whose skiers' numbers are.
     pub fn passes(&self) -> Arc<dyn PassStore> {
-        Arc::new(SqliteRides(Arc::clone(&self.0)))
+        Arc::new(SqlPasses(Arc::clone(&self.0)))
     }
 
     /// The sums of rides.

@@ -1,31 +1,27 @@
 //! A data folder as the source of a move: locked, and only read.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::LazyLock,
-};
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Error, Result,
     links::{
-        Device, LinkId, Short,
+        Device, Link, LinkId, Short,
         moving::{Clicks, Extent, MovingLink, Source, StoredKey, StoredOutcome},
     },
     secret::InstallationSecret,
 };
-use lodge_sql::read_key;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+use lodge_sql::{App, read_key};
+use rusqlite::{Connection, Row};
 
 use crate::{
     Options, clicks,
     failure::Failure,
-    folder::{Folder, OpenError, check_origin, not_sqlite},
+    folder::{self, Folder, OpenError},
     links,
     links::row::{COLUMNS, read},
-    migrations,
+    migrations, query,
     readers::{Readers, Size},
     tx::SqliteRow,
 };
@@ -52,50 +48,37 @@ impl MovingFolder {
     pub fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         let file = folder.join("lodge.db");
         // Locking makes a folder where there is none.
-        std::fs::metadata(&file).map_err(|source| failed(&file, source))?;
-        let folder = Folder::lock(folder)?;
-        check_version(&file)?;
+        std::fs::metadata(&file)
+            .map_err(|source| OpenError::File { path: file.clone(), source })?;
+        let lock = Folder::lock(folder)?;
+        let found = folder::version(&file)?;
+        if found < migrations::NEWEST {
+            return Err(OpenError::Older { file, found, needed: migrations::NEWEST });
+        }
         let page_cache_bytes = options.page_cache_bytes;
         let size = Size { threads: 1, queue: QUEUE, page_cache_bytes, time_max: None };
-        Ok(Self { readers: Readers::start(&file, size, &())?, _folder: folder })
+        Ok(Self { readers: Readers::start(&file, size)?, _folder: lock })
     }
 
     /// Whether there are accounts, which stay.
     pub async fn has_accounts(&self) -> Result<bool> {
-        self.readers
-            .read(|connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?))
-            .await
+        let has_any =
+            |connection: &Connection| Ok(connection.query_row(ANY_ACCOUNT, [], |row| row.get(0))?);
+        self.readers.read(App::Links, has_any).await
     }
-}
-
-fn failed(file: &Path, source: std::io::Error) -> OpenError {
-    OpenError::File { path: PathBuf::from(file), source }
-}
-
-fn check_version(file: &Path) -> Result<(), OpenError> {
-    let failed = |source| not_sqlite(file, source);
-    let connection =
-        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
-    check_origin(&connection, file)?;
-    let found = migrations::version(&connection).map_err(failed)?;
-    if found < migrations::NEWEST {
-        return Err(OpenError::Older { file: file.to_owned(), found, needed: migrations::NEWEST });
-    }
-    Ok(())
 }
 
 #[async_trait]
 impl Source for MovingFolder {
     async fn secret(&self) -> Result<InstallationSecret> {
-        let secret: Option<[u8; 32]> = self
-            .readers
-            .read(|connection| Ok(connection.query_row(SECRET, [], |row| row.get(0)).optional()?))
-            .await?;
+        let kept =
+            |connection: &Connection| Ok(query::one(connection, SECRET, [], |row| row.get(0))?);
+        let secret: Option<[u8; 32]> = self.readers.read(App::Links, kept).await?;
         secret.map(InstallationSecret::new).ok_or_else(|| Error::internal("no secret is there"))
     }
 
     async fn extent(&self) -> Result<Extent> {
-        self.readers.read(extent).await
+        self.readers.read(App::Links, extent).await
     }
 
     async fn keys(&self) -> Result<Vec<StoredKey>> {
@@ -109,11 +92,13 @@ impl Source for MovingFolder {
             }
             Ok(keys)
         };
-        self.readers.read(all).await
+        self.readers.read(App::Links, all).await
     }
 
     async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<MovingLink>> {
-        self.readers.read(move |connection| page(connection, after.as_ref(), limit)).await
+        self.readers
+            .read(App::Links, move |connection| page(connection, after.as_ref(), limit))
+            .await
     }
 
     async fn find(&self, shorts: Vec<Short>) -> Result<Vec<Option<MovingLink>>> {
@@ -124,7 +109,7 @@ impl Source for MovingFolder {
             };
             shorts.iter().map(find_one).collect()
         };
-        self.readers.read(find).await
+        self.readers.read(App::Links, find).await
     }
 
     async fn outcomes(
@@ -133,7 +118,9 @@ impl Source for MovingFolder {
         since: Timestamp,
         limit: usize,
     ) -> Result<Vec<StoredOutcome>> {
-        self.readers.read(move |connection| outcomes(connection, after, since, limit)).await
+        self.readers
+            .read(App::Links, move |connection| outcomes(connection, after, since, limit))
+            .await
     }
 }
 
@@ -173,8 +160,7 @@ fn page(
     limit: usize,
 ) -> Result<Vec<MovingLink>, Failure> {
     let mut statement = connection.prepare_cached(&PAGE)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query((after.map_or("", Short::as_str), limit))?;
+    let mut rows = statement.query((after.map_or("", Short::as_str), most(limit)))?;
     let (mut links, mut click_rows) = (Vec::new(), 0);
     while click_rows < CLICK_ROWS_A_PAGE
         && let Some(row) = rows.next()?
@@ -195,14 +181,9 @@ const DAYS: &str = "SELECT day, device, clicks FROM clicks_day WHERE link = ?1 \
 
 const REFERRERS: &str = "SELECT host, clicks FROM referrers WHERE link = ?1";
 
-fn with_clicks(
-    connection: &Connection,
-    link: lodge_domain::links::Link,
-) -> Result<MovingLink, Failure> {
-    let referrers = connection
-        .prepare_cached(REFERRERS)?
-        .query_map([link.id.0.as_bytes()], |row| Ok((row.get(0)?, count(row, 1)?)))?
-        .collect::<Result<_, _>>()?;
+fn with_clicks(connection: &Connection, link: Link) -> Result<MovingLink, Failure> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, clicks::count(row, 1)?));
+    let referrers = query::all(connection, REFERRERS, [link.id.0.as_bytes()], read)?;
     let days = by_time(connection, DAYS, link.id)?;
     let hours = by_time(connection, HOURS, link.id)?;
     Ok(MovingLink { link, clicks: Clicks { days, hours, referrers } })
@@ -217,13 +198,10 @@ fn by_time(
     let mut rows = statement.query([link.0.as_bytes()])?;
     let mut sums = BTreeMap::new();
     while let Some(row) = rows.next()? {
-        *sums.entry((row.get(0)?, clicks::device(row.get(1)?))).or_default() += count(row, 2)?;
+        *sums.entry((row.get(0)?, clicks::device(row.get(1)?))).or_default() +=
+            clicks::count(row, 2)?;
     }
     Ok(sums)
-}
-
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(i64::cast_unsigned)
 }
 
 const OUTCOMES: &str = "SELECT row, attempt, fingerprint, at, outcome FROM outcomes \
@@ -236,8 +214,7 @@ fn outcomes(
     limit: usize,
 ) -> Result<Vec<StoredOutcome>, Failure> {
     let mut statement = connection.prepare_cached(OUTCOMES)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query((after, since.as_millisecond(), limit))?;
+    let mut rows = statement.query((after, since.as_millisecond(), most(limit)))?;
     let mut outcomes = Vec::new();
     while let Some(row) = rows.next()? {
         let at = Timestamp::from_millisecond(row.get(3)?).map_err(Error::internal)?;
@@ -253,4 +230,9 @@ fn outcomes(
 pub(crate) fn statements() -> Vec<String> {
     let fixed = [SECRET, HOURS, DAYS, REFERRERS, OUTCOMES].map(str::to_owned);
     fixed.into_iter().chain([PAGE.clone()]).collect()
+}
+
+/// A limit as the database has it.
+fn most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }

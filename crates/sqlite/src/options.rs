@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Options {
     /// Threads that read, 1 or more. Default 2.
     pub reader_threads: usize,
-    /// Reads that may wait for a thread; past it they are refused. Default 4096.
+    /// Reads of each app that may wait for a thread; past it they are refused. Default 4096.
     pub reader_queue: usize,
     /// Writes of each app that may wait for the writer; past it they are refused. Default 4096.
     pub queue_per_app: usize,

@@ -7,9 +7,9 @@ use lodge_domain::{
 };
 use lodge_sql::{App, accounts, outcomes};
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, Row};
 
-use crate::{clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, tx::SqliteTx};
+use crate::{clicks::ADD_REFERRERS, engine::Engine, failure::Failure, links, query, tx::SqliteTx};
 
 /// Outcomes that one call removes.
 const OUTCOMES_A_CALL: i64 = 1_000;
@@ -85,49 +85,39 @@ pub(crate) async fn tidy(
     now: Timestamp,
     reserved: SignedDuration,
 ) -> Result<Tidied> {
-    let outcomes =
-        engine.writer.write(App::Links, move |connection| remove_outcomes(connection, now)).await?;
+    let remove = move |connection: &_| remove_outcomes(connection, now);
+    let outcomes = engine.writer.write(App::Links, remove).await?;
 
-    let over = engine.scans.read(move |connection| Ok(over(connection, now, reserved)?)).await?;
+    let over = move |connection: &_| Ok(over(connection, now, reserved)?);
+    let over = engine.scans.read(App::Links, over).await?;
     let many_over = over.len() >= LINKS_A_CALL;
     let mut links = 0;
     for shorts in over.chunks(LINKS_A_WRITE) {
         let shorts = shorts.to_vec();
-        links += engine
-            .writer
-            .write(App::Links, move |connection| remove_links(connection, &shorts, now, reserved))
-            .await?;
+        let remove = move |connection: &_| remove_links(connection, &shorts, now, reserved);
+        links += engine.writer.write(App::Links, remove).await?;
     }
 
     let [hours_from, referrers_from] = engine.tidy_place.0.lock().clone();
     let kept_from = now.as_second().div_euclid(3600) - HOURS_KEPT;
-    let found = engine
-        .scans
-        .read(move |connection| {
-            Ok(walk(connection, hours_from, |c, link| next_hours(c, link, kept_from))?)
-        })
-        .await?;
-    let (with_hours, hours_to) = found;
+    let due = move |connection: &_| {
+        Ok(walk(connection, hours_from, |c, link| next_hours(c, link, kept_from))?)
+    };
+    let (with_hours, hours_to) = engine.scans.read(App::Links, due).await?;
     let mut hours = 0;
     for ids in with_hours.chunks(ROLLED_UP_A_WRITE) {
         let ids = ids.to_vec();
-        hours += engine
-            .writer
-            .write(App::Links, move |connection| roll_up_hours(connection, &ids, kept_from))
-            .await?;
+        let roll_up = move |connection: &_| roll_up_hours(connection, &ids, kept_from);
+        hours += engine.writer.write(App::Links, roll_up).await?;
     }
-    let (with_referrers, referrers_to) = engine
-        .scans
-        .read(move |connection| Ok(walk(connection, referrers_from, next_referrers)?))
-        .await?;
+    let due = move |connection: &_| Ok(walk(connection, referrers_from, next_referrers)?);
+    let (with_referrers, referrers_to) = engine.scans.read(App::Links, due).await?;
     let mut referrers = 0;
     for id in with_referrers {
         loop {
             let id = id.clone();
-            let folded = engine
-                .writer
-                .write(App::Links, move |connection| fold_referrers(connection, &id))
-                .await?;
+            let fold = move |connection: &_| fold_referrers(connection, &id);
+            let folded = engine.writer.write(App::Links, fold).await?;
             referrers += folded;
             if folded == 0 {
                 break;
@@ -147,9 +137,8 @@ pub(crate) async fn tidy(
 const REMOVE_OUTCOMES: &str = "DELETE FROM outcomes WHERE row IN (SELECT row FROM outcomes WHERE at <= ?1 ORDER BY at LIMIT ?2)";
 
 fn remove_outcomes(connection: &Connection, now: Timestamp) -> Result<u64, Failure> {
-    Ok(connection
-        .prepare_cached(REMOVE_OUTCOMES)?
-        .execute((outcomes::kept_since(now), OUTCOMES_A_CALL))? as u64)
+    let values = (outcomes::kept_since(now), OUTCOMES_A_CALL);
+    Ok(query::run(connection, REMOVE_OUTCOMES, values)? as u64)
 }
 
 /// The three ways in which a link is over, as [`lodge_domain::links::Link::state`] tells them apart.
@@ -169,10 +158,9 @@ fn over(
     let mut shorts = Vec::new();
     for sql in OVER {
         let left = i64::try_from(LINKS_A_CALL - shorts.len()).unwrap_or(0);
-        let mut statement = connection.prepare_cached(sql)?;
-        let found = statement
-            .query_map((until, now.as_millisecond(), left), |row| row.get(0).map(Short::stored))?;
-        shorts.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
+        let values = (until, now.as_millisecond(), left);
+        let read = |row: &Row<'_>| row.get(0).map(Short::stored);
+        shorts.extend(query::all::<_, Vec<_>>(connection, sql, values, read)?);
     }
     Ok(shorts)
 }
@@ -225,16 +213,13 @@ const COUNT_REFERRERS: &str =
     "SELECT count(*) FROM (SELECT 1 FROM referrers WHERE link = ?1 LIMIT ?2)";
 
 fn next_hours(connection: &Connection, after: &[u8], kept_from: i64) -> rusqlite::Result<Next> {
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)? < kept_from));
-    connection.prepare_cached(NEXT_HOURS)?.query_row([after], read).optional()
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)? < kept_from));
+    query::one(connection, NEXT_HOURS, [after], read)
 }
 
 fn next_referrers(connection: &Connection, after: &[u8]) -> rusqlite::Result<Next> {
-    let link: Option<Vec<u8>> = connection
-        .prepare_cached(NEXT_REFERRERS)?
-        .query_row([after], |row| row.get(0))
-        .optional()?;
-    let Some(link) = link else { return Ok(None) };
+    let next = query::one(connection, NEXT_REFERRERS, [after], |row| row.get::<_, Vec<u8>>(0))?;
+    let Some(link) = next else { return Ok(None) };
     // The others are a row too.
     let enough = REFERRERS_KEPT + 2;
     let rows: i64 =
@@ -254,8 +239,8 @@ fn roll_up_hours(
 ) -> Result<u64, Failure> {
     let mut rows = 0;
     for link in links {
-        connection.prepare_cached(ADD_HOURS_TO_DAYS)?.execute((link, kept_from))?;
-        rows += connection.prepare_cached(REMOVE_HOURS)?.execute((link, kept_from))? as u64;
+        query::run(connection, ADD_HOURS_TO_DAYS, (link, kept_from))?;
+        rows += query::run(connection, REMOVE_HOURS, (link, kept_from))? as u64;
     }
     Ok(rows)
 }
@@ -265,19 +250,16 @@ const RARE_REFERRERS: &str = "SELECT host, clicks FROM referrers WHERE link = ?1
     ORDER BY clicks DESC, host LIMIT ?3 OFFSET ?4";
 
 fn fold_referrers(connection: &Connection, link: &[u8]) -> Result<u64, Failure> {
-    let mut statement = connection.prepare_cached(RARE_REFERRERS)?;
     let values = (link, OTHER_REFERRERS, REFERRERS_A_WRITE, REFERRERS_KEPT);
-    let rare = statement
-        .query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<Vec<(String, i64)>>>()?;
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let rare: Vec<(String, i64)> = query::all(connection, RARE_REFERRERS, values, read)?;
     if rare.is_empty() {
         return Ok(0);
     }
-    let mut remove = connection.prepare_cached(REMOVE_REFERRER)?;
     for (host, _) in &rare {
-        remove.execute((link, host))?;
+        query::run(connection, REMOVE_REFERRER, (link, host))?;
     }
     let clicks: i64 = rare.iter().map(|(_, clicks)| clicks).sum();
-    connection.prepare_cached(ADD_REFERRERS)?.execute((link, OTHER_REFERRERS, clicks))?;
+    query::run(connection, ADD_REFERRERS, (link, OTHER_REFERRERS, clicks))?;
     Ok(rare.len() as u64)
 }

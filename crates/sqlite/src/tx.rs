@@ -48,6 +48,11 @@ impl Tx for SqliteTx<'_> {
         }
         Ok(())
     }
+
+    /// One thread writes.
+    fn guard(&mut self, _: &'static str, _: i64) -> Result<(), SqlFailure> {
+        Ok(())
+    }
 }
 
 fn parameters<'v>(values: &'v [Value<'v>]) -> impl rusqlite::Params + 'v {

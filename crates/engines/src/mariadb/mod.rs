@@ -1,4 +1,4 @@
-//! Accounts and API keys in MariaDB.
+//! Accounts, API keys, gates and passes in MariaDB.
 //!
 //! Threads own a connection each: some write, some look up, some read many rows, so that none of these
 //! waits for another kind. A transaction that the server gives up in favour of another one runs again.
@@ -15,10 +15,11 @@ use lodge_domain::{
     Error, Result,
     accounts::{AccountStore, IdentityStore, SessionStore},
     keys::KeyStore,
+    rides::{GateStore, PassStore},
 };
 use lodge_sql::{
-    App, Database, Failure, KeyTable, Reads, SqlAccounts, SqlIdentities, SqlKeys, SqlSessions,
-    Statement, Tx, Value, Workers,
+    App, Database, Failure, KeyTable, Reads, SqlAccounts, SqlGates, SqlIdentities, SqlKeys,
+    SqlPasses, SqlSessions, Statement, Tx, Value, Workers,
 };
 use uuid::Uuid;
 
@@ -87,6 +88,16 @@ impl MariaDb {
     /// API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         Arc::new(SqlKeys::new(Arc::new(self.clone()), KeyTable::ApiKeys))
+    }
+
+    /// Who sends rides.
+    pub fn gates(&self) -> Arc<dyn GateStore> {
+        Arc::new(SqlGates(Arc::new(self.clone())))
+    }
+
+    /// Whose skiers' numbers are.
+    pub fn passes(&self) -> Arc<dyn PassStore> {
+        Arc::new(SqlPasses(Arc::new(self.clone())))
     }
 
     /// Takes no more requests, finishes those that wait, and closes the connections; blocks, and is

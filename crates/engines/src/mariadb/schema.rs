@@ -14,7 +14,10 @@ use super::failure::{failure, is_duplicate};
 
 /// The statements that bring a database from each version to the next. Each statement is committed by
 /// itself, so each can run again.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_accounts.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("migrations/0001_accounts.sql"),
+    include_str!("migrations/0002_gates_and_passes.sql"),
+];
 
 /// Seconds after which the claim of a process that died is free.
 const CLAIM_SECONDS: u32 = 30;

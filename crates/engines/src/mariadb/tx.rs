@@ -6,6 +6,11 @@ use mysql::{Params, prelude::Queryable as _};
 
 use super::failure::{failure, is_duplicate, is_lost};
 
+/// A guard row is changed, not only locked: where several nodes take writes, only a change is seen by the
+/// others.
+const GUARD: &str =
+    "INSERT INTO guards (rule, id, uses) VALUES (?, ?, 1) ON DUPLICATE KEY UPDATE uses = uses + 1";
+
 /// A connection that is open.
 pub(super) struct Link {
     connection: mysql::Conn,
@@ -70,6 +75,11 @@ impl Tx for Link {
             row(Row(&Found(next)))?;
         }
         Ok(())
+    }
+
+    fn guard(&mut self, rule: &'static str, id: i64) -> Result<(), Failure> {
+        let locked = self.connection.exec_drop(GUARD, (rule, id));
+        locked.map_err(|error| noted(&mut self.lost, error))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     find::by_short,
     row::{index, update},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 pub(crate) const TAKE_CLICK: &str = "UPDATE links SET clicks_used = clicks_used + 1, \
     exhausted_at = CASE WHEN clicks_used + 1 >= clicks_max THEN ?3 END \
@@ -30,10 +30,7 @@ pub(crate) fn take_click(
     id: LinkId,
     at: Timestamp,
 ) -> Result<TakenClick, Failure> {
-    let taken = connection.prepare_cached(TAKE_CLICK)?.execute((
-        short.as_str(),
-        id.0.as_bytes(),
-        at.as_millisecond(),
-    ))?;
+    let values = (short.as_str(), id.0.as_bytes(), at.as_millisecond());
+    let taken = query::run(connection, TAKE_CLICK, values)?;
     Ok(if taken > 0 { TakenClick::Yes } else { TakenClick::No })
 }

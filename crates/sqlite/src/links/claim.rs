@@ -11,7 +11,7 @@ use super::{
     find::by_short,
     row::{DELETE, Stored, index, insert},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 /// Forget the clicks of a link.
 pub(crate) const FORGET_CLICKS: [&str; 3] = [
@@ -74,9 +74,9 @@ fn claim_short(
 /// Removes a link, its clicks, and what lists and search know of it.
 pub(crate) fn forget(connection: &Connection, stored: &Stored) -> Result<(), Failure> {
     index(connection, stored.row, Some(&stored.link), None)?;
-    connection.prepare_cached(DELETE)?.execute([stored.row])?;
+    query::run(connection, DELETE, [stored.row])?;
     for sql in FORGET_CLICKS {
-        connection.prepare_cached(sql)?.execute([stored.link.id.0.as_bytes()])?;
+        query::run(connection, sql, [stored.link.id.0.as_bytes()])?;
     }
     Ok(())
 }

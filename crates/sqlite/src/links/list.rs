@@ -6,13 +6,13 @@ use std::{
 };
 
 use lodge_domain::links::{Link, LinkQuery, Short};
-use rusqlite::{Connection, types::Value};
+use rusqlite::{Connection, Row, types::Value};
 
 use super::{
     row::{COLUMNS, read},
     search::{Plan, Words},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 /// Most links in one answer.
 const LIMIT_MAX: usize = 1_000;
@@ -41,10 +41,7 @@ pub(crate) fn list(connection: &Connection, query: &LinkQuery) -> Result<Vec<Arc
     let words = query.search.as_deref().map(Words::parse).transpose()?.unwrap_or_default();
     let plan = words.plan(connection)?;
     let Some(query) = build(query, &words, plan) else { return Ok(Vec::new()) };
-    let mut statement = connection.prepare_cached(&query.sql)?;
-    let rows =
-        statement.query_map(rusqlite::params_from_iter(query.values), |row| read(row, None))?;
-    Ok(rows.map(|row| row.map(|stored| Arc::new(stored.link))).collect::<Result<_, _>>()?)
+    Ok(query::all(connection, &query.sql, rusqlite::params_from_iter(query.values), read_link)?)
 }
 
 fn build(query: &LinkQuery, words: &Words, plan: Plan) -> Option<Query> {
@@ -124,9 +121,10 @@ pub(crate) fn page(
     after: Option<&Short>,
     limit: usize,
 ) -> Result<Vec<Arc<Link>>, Failure> {
-    let mut statement = connection.prepare_cached(&PAGE)?;
     let limit = i64::try_from(limit.clamp(1, LIMIT_MAX)).unwrap_or(1);
-    let rows =
-        statement.query_map((after.map_or("", Short::as_str), limit), |row| read(row, None))?;
-    Ok(rows.map(|row| row.map(|stored| Arc::new(stored.link))).collect::<Result<_, _>>()?)
+    Ok(query::all(connection, &PAGE, (after.map_or("", Short::as_str), limit), read_link)?)
+}
+
+fn read_link(row: &Row<'_>) -> rusqlite::Result<Arc<Link>> {
+    Ok(Arc::new(read(row, None)?.link))
 }

@@ -39,10 +39,8 @@ pub(crate) struct SqliteLinks(pub(crate) Arc<Engine>);
 impl LinkStore for SqliteLinks {
     async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>> {
         let attempt = attempt.clone();
-        self.0
-            .readers
-            .read(move |connection| Ok(recall(&mut SqliteTx(connection), &attempt)?))
-            .await
+        let kept = move |connection: &_| Ok(recall(&mut SqliteTx(connection), &attempt)?);
+        self.0.readers.read(App::Links, kept).await
     }
 
     async fn claim(
@@ -70,12 +68,10 @@ impl LinkStore for SqliteLinks {
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         let short = short.clone();
-        self.0
-            .readers
-            .read(move |connection| {
-                Ok(find::by_short(connection, &short)?.map(|stored| Arc::new(stored.link)))
-            })
-            .await
+        let find = move |connection: &_| {
+            Ok(find::by_short(connection, &short)?.map(|stored| Arc::new(stored.link)))
+        };
+        self.0.readers.read(App::Links, find).await
     }
 
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>> {
@@ -89,17 +85,18 @@ impl LinkStore for SqliteLinks {
 
     async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick> {
         let short = short.clone();
-        self.0
-            .writer
-            .write(App::Links, move |connection| change::take_click(connection, &short, id, at))
-            .await
+        let take = move |connection: &_| change::take_click(connection, &short, id, at);
+        self.0.writer.write(App::Links, take).await
     }
 
     async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
-        self.0.scans.read(move |connection| list::list(connection, &query)).await
+        self.0.scans.read(App::Links, move |connection| list::list(connection, &query)).await
     }
 
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>> {
-        self.0.scans.read(move |connection| list::page(connection, after.as_ref(), limit)).await
+        self.0
+            .scans
+            .read(App::Links, move |connection| list::page(connection, after.as_ref(), limit))
+            .await
     }
 }

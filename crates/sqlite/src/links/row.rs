@@ -8,6 +8,8 @@ use lodge_domain::{
 use rusqlite::{Connection, Result, Row, params, types::Type};
 use uuid::Uuid;
 
+use crate::query;
+
 /// The columns that [`read`] takes, in its order.
 pub(crate) const COLUMNS: &str = "l.row, l.id, l.target, l.redirect, l.version, l.key_version, l.owner, l.created_at, \
     l.changed_at, l.deleted_at, l.expires_at, l.clicks_max, l.clicks_used, l.exhausted_at, l.password, l.tags, l.short";
@@ -104,7 +106,7 @@ fn write(connection: &Connection, sql: &str, link: &Link) -> Result<bool> {
         link.password.as_ref().map(|hash| &hash.0),
         tags,
     ];
-    Ok(connection.prepare_cached(sql)?.execute(values)? > 0)
+    Ok(query::run(connection, sql, values)? > 0)
 }
 
 /// Brings the tables for lists and search from what the row `was` to what it `is`: only owners' links
@@ -119,18 +121,18 @@ pub(crate) fn index(
     let (was, is) = (Listed::of(was), Listed::of(is));
     if was.map(Listed::words) != is.map(Listed::words) {
         if was.is_some() {
-            connection.prepare_cached(forget_words)?.execute([row])?;
+            query::run(connection, forget_words, [row])?;
         }
         if let Some((short, target)) = is.map(Listed::words) {
-            connection.prepare_cached(add_words)?.execute((row, short, target))?;
+            query::run(connection, add_words, (row, short, target))?;
         }
     }
     if was.map(Listed::sorted_by) != is.map(Listed::sorted_by) {
         for (owner, id, tag) in was.iter().flat_map(Listed::tags) {
-            connection.prepare_cached(forget_tag)?.execute((owner, tag, id))?;
+            query::run(connection, forget_tag, (owner, tag, id))?;
         }
         for (owner, id, tag) in is.iter().flat_map(Listed::tags) {
-            connection.prepare_cached(add_tag)?.execute((owner, tag, id, row))?;
+            query::run(connection, add_tag, (owner, tag, id, row))?;
         }
     }
     Ok(())

@@ -54,9 +54,8 @@ impl Words {
         }
         let sql =
             "SELECT count(*) FROM (SELECT 1 FROM link_search WHERE link_search MATCH ?1 LIMIT ?2)";
-        let matches: i64 = connection
-            .prepare_cached(sql)?
-            .query_row((self.matching(), RARE_MATCHES_MAX + 1), |row| row.get(0))?;
+        let values = (self.matching(), RARE_MATCHES_MAX + 1);
+        let matches: i64 = connection.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
         Ok(if matches > RARE_MATCHES_MAX { Plan::Scan } else { Plan::Index })
     }
 

@@ -6,13 +6,13 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use lodge_domain::rides::{DayTally, HIDDEN_MAX, LEADERS_MAX, Leader, SkierId, Span, Tally};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::{
-    state::{Delta, Places, day_number},
+    state::{Delta, Places, key},
     write_back::work::Work,
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 /// Leaders that a board is cut down to, when it has twice as many.
 pub(super) const KEPT: u32 = 1_000;
@@ -75,8 +75,7 @@ impl Board {
                 floor: floor.map(|(vertical, skier)| Leader { skier: SkierId(skier), vertical }),
             })
         };
-        let found = connection.prepare_cached(READ)?.query_row(key(span), read).optional()?;
-        Ok(found.unwrap_or_else(|| Self::empty(span)))
+        Ok(query::one(connection, READ, key(span), read)?.unwrap_or_else(|| Self::empty(span)))
     }
 
     pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
@@ -94,7 +93,7 @@ impl Board {
             floor.0,
             floor.1,
         );
-        connection.prepare_cached(WRITE)?.execute(row).map(drop)
+        query::run(connection, WRITE, row).map(drop)
     }
 
     pub(super) fn add(&mut self, by: Delta, skiers: i64) {
@@ -142,8 +141,7 @@ impl Board {
         leaders.truncate(KEPT as usize);
         if let Some(floor) = leaders.last().copied() {
             let (season, resort, day) = key(self.span);
-            let mut cut = connection.prepare_cached(CUT)?;
-            cut.execute((season, resort, day, floor.vertical, floor.skier.0))?;
+            query::run(connection, CUT, (season, resort, day, floor.vertical, floor.skier.0))?;
             (self.leaders, self.floor) = (KEPT, Some(floor));
         }
         replace_places(work, self.span, &leaders);
@@ -157,8 +155,8 @@ impl Board {
         work: &mut Work<'_>,
     ) -> rusqlite::Result<()> {
         let (season, resort, day) = key(self.span);
-        connection.prepare_cached(CLEAR)?.execute((season, resort, day))?;
-        let filled = connection.prepare_cached(ANEW)?.execute((season, resort, day, KEPT))?;
+        query::run(connection, CLEAR, key(self.span))?;
+        let filled = query::run(connection, ANEW, (season, resort, day, KEPT))?;
         self.leaders = u32::try_from(filled).unwrap_or(KEPT);
         let leaders = in_order(all(connection, self.span, Places::new())?);
         self.floor = leaders.get(KEPT as usize - 1).copied();
@@ -182,10 +180,8 @@ fn all(
     span: Span,
     newer: Places,
 ) -> rusqlite::Result<BTreeMap<SkierId, u64>> {
-    let mut statement = connection.prepare_cached(ALL)?;
     let read = |row: &rusqlite::Row<'_>| Ok((SkierId(row.get(0)?), row.get(1)?));
-    let stored = statement.query_map(key(span), read)?;
-    let mut leaders: BTreeMap<SkierId, u64> = stored.collect::<Result<_, _>>()?;
+    let mut leaders: BTreeMap<SkierId, u64> = query::all(connection, ALL, key(span), read)?;
     for (skier, place) in newer {
         match place {
             Some(vertical) => leaders.insert(skier, vertical),
@@ -220,8 +216,4 @@ pub(super) fn shown(
         }
     }
     Ok(shown)
-}
-
-fn key(span: Span) -> (u16, u16, u16) {
-    (span.season.0, span.resort.0, day_number(span))
 }

@@ -1,15 +1,12 @@
 //! Rides, and the sums of them.
 
-mod gates;
 mod leaders;
-mod passes;
 mod read;
 mod rebuild;
 mod record;
 mod recorder;
 mod search;
 mod searches;
-mod seasons;
 mod state;
 mod store;
 mod sums;
@@ -19,14 +16,11 @@ pub(crate) mod write_back;
 pub(crate) use self::rebuild::{mend, rebuild};
 #[cfg(test)]
 pub(crate) use self::{
-    gates::STATEMENTS as OF_GATES,
     leaders::STATEMENTS as OF_LEADERS,
-    passes::STATEMENTS as OF_PASSES,
     read::statements as of_reads,
     rebuild::statements as of_rebuilding,
     record::STATEMENTS as OF_EVENTS,
     search::statements as of_searches,
-    seasons::STATEMENTS as OF_SEASONS,
     sums::STATEMENTS as OF_SUMS,
     write_back::{OF_DAYS, OF_PLACES},
 };

@@ -6,13 +6,13 @@ use lodge_domain::rides::{
     Breakdown, Day, DayTally, ForEver, Hour, HourTally, LiftId, LiftTally, MountainDay, ResortDay,
     ResortId, Season, SkierId, Span, Tally,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::{
-    state::{DayState, day_number, overlay},
+    state::{DayState, key, overlay},
     write_back::days,
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 const SKIER_DAY: &str = "SELECT rides, vertical FROM skier_days WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4 AND rides > 0";
 const TOTAL: &str = "SELECT rides, vertical, skiers FROM resort_days WHERE season = ?1 AND resort = ?2 AND day = ?3";
@@ -29,6 +29,8 @@ const LEDGER: &str = "SELECT stored, duplicates, refused FROM ride_ledger WHERE 
 
 const SEASONS: &str = "SELECT season FROM resort_days INDEXED BY resort_seasons \
     WHERE resort = ?1 AND day = 0 AND rides > 0 ORDER BY season";
+
+const ADDED_SEASONS: &str = "SELECT season FROM seasons WHERE resort = ?1 ORDER BY season";
 
 /// Rides that came last, among which the newest day is looked for.
 const LATEST: u32 = 1_000;
@@ -55,7 +57,8 @@ fn skier_days_sql(seasons: &[Season], resorts: &[ResortId]) -> String {
 /// For the test of plans.
 #[cfg(test)]
 pub(crate) fn statements() -> Vec<String> {
-    let fixed = [SKIER_DAY, TOTAL, DAYS, SEASON, LIFTS, HOURS, LEDGER, SEASONS, NEWEST_DAYS];
+    let fixed =
+        [SKIER_DAY, TOTAL, DAYS, SEASON, LIFTS, HOURS, LEDGER, SEASONS, ADDED_SEASONS, NEWEST_DAYS];
     let mut statements: Vec<_> = fixed.map(str::to_owned).into();
     for seasons in [&[][..], &[Season(2025); 2]] {
         for resorts in [&[][..], &[ResortId(3); 2]] {
@@ -70,9 +73,8 @@ pub(super) fn skier_day(
     skier: SkierId,
     on: ResortDay,
 ) -> Result<Option<Tally>, Failure> {
-    let key = (skier.0, on.season.0, on.resort.0, on.day.0);
-    let read = |row: &Row<'_>| tally(row, 0);
-    Ok(connection.prepare_cached(SKIER_DAY)?.query_row(key, read).optional()?)
+    let (season, resort, day) = key(on);
+    Ok(query::one(connection, SKIER_DAY, (skier.0, season, resort, day), |row| tally(row, 0))?)
 }
 
 /// Which of a skier's days are wanted.
@@ -98,13 +100,11 @@ pub(super) fn skier_days(
     wanted: &Wanted,
     newer: Vec<DayState>,
 ) -> Result<Vec<DayState>, Failure> {
-    let mut statement =
-        connection.prepare_cached(&skier_days_sql(&wanted.seasons, &wanted.resorts))?;
+    let sql = skier_days_sql(&wanted.seasons, &wanted.resorts);
     let keys = iter::once(skier.0)
         .chain(wanted.seasons.iter().map(|season| season.0.into()))
         .chain(wanted.resorts.iter().map(|resort| resort.0.into()));
-    let stored =
-        statement.query_map(params_from_iter(keys), days::read)?.collect::<Result<_, _>>()?;
+    let stored = query::all(connection, &sql, params_from_iter(keys), days::read)?;
     let newer = newer.into_iter().filter(|state| wanted.has(state.on)).collect();
     let mut days = overlay(stored, newer);
     days.retain(|state| state.tally.rides > 0);
@@ -112,9 +112,7 @@ pub(super) fn skier_days(
 }
 
 pub(super) fn total(connection: &Connection, span: Span) -> Result<DayTally, Failure> {
-    let key = (span.season.0, span.resort.0, day_number(span));
-    let found = connection.prepare_cached(TOTAL)?.query_row(key, day_tally).optional()?;
-    Ok(found.unwrap_or_default())
+    Ok(query::one(connection, TOTAL, key(span), day_tally)?.unwrap_or_default())
 }
 
 pub(super) fn days(
@@ -123,14 +121,18 @@ pub(super) fn days(
     season: Season,
 ) -> Result<Vec<(Day, DayTally)>, Failure> {
     let read = |row: &Row<'_>| Ok((Day(row.get(3)?), day_tally(row)?));
-    let mut statement = connection.prepare_cached(DAYS)?;
-    Ok(statement.query_map((season.0, resort.0), read)?.collect::<Result<_, _>>()?)
+    Ok(query::all(connection, DAYS, (season.0, resort.0), read)?)
 }
 
 pub(super) fn seasons(connection: &Connection, resort: ResortId) -> Result<Vec<Season>, Failure> {
-    let mut statement = connection.prepare_cached(SEASONS)?;
-    let read = |row: &Row<'_>| Ok(Season(row.get(0)?));
-    Ok(statement.query_map([resort.0], read)?.collect::<Result<_, _>>()?)
+    Ok(query::all(connection, SEASONS, [resort.0], |row| row.get(0).map(Season))?)
+}
+
+pub(super) fn added_seasons(
+    connection: &Connection,
+    resort: ResortId,
+) -> Result<Vec<Season>, Failure> {
+    Ok(query::all(connection, ADDED_SEASONS, [resort.0], |row| row.get(0).map(Season))?)
 }
 
 /// A look-up for each resort: no index has the seasons alone.
@@ -143,15 +145,10 @@ fn seasons_of_all(connection: &Connection, resorts: &[ResortId]) -> Result<Vec<S
 }
 
 pub(super) fn breakdown(connection: &Connection, on: ResortDay) -> Result<Breakdown, Failure> {
-    let key = (on.season.0, on.resort.0, on.day.0);
     let lift = |row: &Row<'_>| Ok(LiftTally { lift: LiftId(row.get(0)?), tally: tally(row, 1)? });
     let hour = |row: &Row<'_>| Ok(HourTally { hour: Hour(row.get(0)?), tally: tally(row, 1)? });
-    let (mut lifts, mut hours) =
-        (connection.prepare_cached(LIFTS)?, connection.prepare_cached(HOURS)?);
-    Ok(Breakdown {
-        lifts: lifts.query_map(key, lift)?.collect::<Result<_, _>>()?,
-        hours: hours.query_map(key, hour)?.collect::<Result<_, _>>()?,
-    })
+    let lifts = query::all(connection, LIFTS, key(on), lift)?;
+    Ok(Breakdown { lifts, hours: query::all(connection, HOURS, key(on), hour)? })
 }
 
 /// All of it is read at one moment.
@@ -166,8 +163,7 @@ pub(super) fn mountain_day(
     let Some(newest) = newest_day(&moment, resorts)? else { return Ok(None) };
     let season = season.unwrap_or(newest.0);
     let read = |row: &Row<'_>| Ok((ResortId(row.get(4)?), Day(row.get(3)?), day_tally(row)?));
-    let mut statement = moment.prepare_cached(SEASON)?;
-    let days = statement.query_map([season.0], read)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let days: Vec<_> = query::all(&moment, SEASON, [season.0], read)?;
     let numbers: BTreeSet<Day> = days.iter().map(|(_, day, _)| *day).collect();
     let last = if season == newest.0 { Some(newest.1) } else { numbers.last().copied() };
     let Some(day) = day.or(last) else { return Ok(None) };

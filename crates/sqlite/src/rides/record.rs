@@ -3,8 +3,8 @@
 use std::iter;
 
 use lodge_domain::rides::{
-    Day, EventId, GateId, LiftId, Minute, NamedBatch, Recorded, ResortDay, ResortId, Ride,
-    RideEvent, Season, SkierId, What,
+    EventId, GateId, LiftId, Minute, NamedBatch, Recorded, ResortId, Ride, RideEvent, Season,
+    SkierId, What,
 };
 use rusqlite::{
     CachedStatement, Connection, OptionalExtension, Row, ToSql,
@@ -12,10 +12,11 @@ use rusqlite::{
 };
 
 use super::{
+    state::resort_day,
     sums::{Change, Changes},
     write_back::{WriteBack, work::Work},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 const INSERT: &str = "INSERT INTO rides (gate, event, season, resort, day, skier, minute, lift, vertical, voids, at) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (gate, event) DO NOTHING";
@@ -24,10 +25,12 @@ const IS_VOID: &str = "SELECT 1 FROM rides WHERE gate = ?1 AND voids = ?2";
 const NAME: &str = "INSERT INTO ride_batches (gate, key, digest) VALUES (?1, ?2, ?3) ON CONFLICT (gate, key) DO NOTHING";
 const IS_NAMED: &str = "SELECT 1 FROM ride_batches WHERE gate = ?1 AND key = ?2 AND digest = ?3";
 const COUNT: &str = "UPDATE ride_ledger SET stored = stored + ?1, duplicates = duplicates + ?2, refused = refused + ?3 WHERE one = 1";
+const ADD_SEASON: &str =
+    "INSERT INTO seasons (resort, season) VALUES (?1, ?2) ON CONFLICT (resort, season) DO NOTHING";
 
-/// What is asked of the database here and in [`super::sums`], for the test of plans.
+/// What is asked of the database here, for the test of plans.
 #[cfg(test)]
-pub(crate) const STATEMENTS: [&str; 6] = [INSERT, FIND, IS_VOID, NAME, IS_NAMED, COUNT];
+pub(crate) const STATEMENTS: [&str; 7] = [INSERT, FIND, IS_VOID, NAME, IS_NAMED, COUNT, ADD_SEASON];
 
 /// Stores what callers sent, each some events or a batch, in their order; what came of each event.
 pub(super) fn record<'e>(
@@ -51,7 +54,7 @@ pub(super) fn record<'e>(
     let count = |wanted| recorded.iter().filter(|came| **came == wanted).count();
     let (stored, duplicates) = (count(Recorded::Stored), count(Recorded::Duplicate));
     let refused = recorded.len() - stored - duplicates;
-    connection.prepare_cached(COUNT)?.execute((stored, duplicates, refused))?;
+    query::run(connection, COUNT, (stored, duplicates, refused))?;
     work.write_some(stored)?;
     work.stage();
     Ok(recorded)
@@ -59,8 +62,16 @@ pub(super) fn record<'e>(
 
 /// Counts events that were refused elsewhere.
 pub(super) fn note_refused(connection: &Connection, events: u64) -> Result<(), Failure> {
-    connection.prepare_cached(COUNT)?.execute((0, 0, events.cast_signed()))?;
+    query::run(connection, COUNT, (0, 0, events.cast_signed()))?;
     Ok(())
+}
+
+pub(super) fn add_season(
+    connection: &Connection,
+    resort: ResortId,
+    season: Season,
+) -> Result<(), Failure> {
+    Ok(query::run(connection, ADD_SEASON, (resort.0, season.0)).map(drop)?)
 }
 
 /// The table of rides, and what its sums are to change by.
@@ -94,7 +105,7 @@ impl Log<'_> {
     /// False if the gate has given another body that key.
     fn name(&self, gate: GateId, batch: &NamedBatch) -> rusqlite::Result<bool> {
         let row = (gate.0, batch.key.as_bytes(), batch.digest);
-        Ok(self.connection.prepare_cached(NAME)?.execute(row)? > 0
+        Ok(query::run(self.connection, NAME, row)? > 0
             || self.connection.prepare_cached(IS_NAMED)?.exists(row)?)
     }
 
@@ -171,13 +182,8 @@ fn repeated(the_same: bool) -> Recorded {
 
 /// Reads the columns of [`FIND`], which are the row's first.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Ride, Option<EventId>)> {
-    let on = ResortDay {
-        season: Season(row.get(0)?),
-        resort: ResortId(row.get(1)?),
-        day: Day(row.get(2)?),
-    };
     let ride = Ride {
-        on,
+        on: resort_day(row, 0)?,
         skier: SkierId(row.get(3)?),
         minute: Minute(row.get(4)?),
         lift: LiftId(row.get(5)?),

@@ -1,12 +1,7 @@
 //! Brings events to the writer. Those of many callers become one piece of work, so that a sum that all of
 //! them change is written once for all.
 
-use std::{
-    collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
-    slice,
-    sync::Arc,
-};
+use std::{collections::VecDeque, slice, sync::Arc};
 
 use lodge_domain::{
     Error, Result,
@@ -22,7 +17,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, NotTaken, Shared, from_sqlite},
-    job::{Job, Request},
+    job::{Job, Request, contained},
     replies::{Replies, Reply},
     writer::Writer,
 };
@@ -156,11 +151,7 @@ impl Together {
     fn record(&self, connection: &Connection, callers: &[Caller]) -> Result<Vec<Recorded>> {
         let sent = callers.iter().map(|caller| (caller.batch, &*caller.events));
         let record = || record::record(connection, &self.inner.write_back, sent);
-        // A defect must not end the thread that serves all.
-        match catch_unwind(AssertUnwindSafe(record)) {
-            Ok(outcome) => outcome.map_err(Error::from),
-            Err(_) => Err(Error::internal("storing rides panicked")),
-        }
+        contained("storing rides panicked", record)
     }
 
     fn together(&self, connection: &Connection) -> Result<Vec<Result<Vec<Recorded>>>> {

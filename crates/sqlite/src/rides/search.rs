@@ -7,10 +7,10 @@ use lodge_domain::rides::{
     Dimension, EventId, GateId, GroupOrder, Minute, ReadFrom, ResortDay, ResortId, RideGroup,
     RidePlace, RideQuery, RidesFound, Season, SkierId, StoredRide, Tally,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
-use super::record;
-use crate::failure::Failure;
+use super::{record, state::key};
+use crate::{failure::Failure, query};
 
 const PAGE: &str = "SELECT season, resort, day, skier, minute, lift, vertical, voids, row, gate, event, at \
     FROM rides INDEXED BY rides_by_day WHERE season = ?1 AND (resort, day, row) > (?2, ?3, ?4) AND resort <= ?5 \
@@ -204,9 +204,7 @@ pub(super) fn search(connection: &Connection, query: &RideQuery) -> Result<Rides
         let tally = Tally { rides: row.get(keys)?, vertical: row.get(keys + 1)? };
         Ok(RideGroup { key, tally, skiers: row.get(keys + 2)? })
     };
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(params_from_iter(numbers), read)?;
-    let mut groups = rows.collect::<Result<Vec<_>, _>>()?;
+    let mut groups: Vec<_> = query::all(connection, &sql, params_from_iter(numbers), read)?;
     let more = groups.len() > query.limit;
     groups.truncate(query.limit);
     let read_from = if table == Table::Rides { ReadFrom::Rides } else { ReadFrom::Sums };
@@ -222,9 +220,8 @@ pub(super) fn page(
 ) -> Result<Vec<StoredRide>, Failure> {
     let (first, last) = resort.map_or((0, u16::MAX), |resort| (resort.0, resort.0));
     let after = after.map_or((first, 0, 0), |place| (place.resort.0, place.day.0, place.row));
-    let mut statement = connection.prepare_cached(PAGE)?;
-    let rows = statement.query_map((season.0, after.0, after.1, after.2, last, limit), stored)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let values = (season.0, after.0, after.1, after.2, last, limit);
+    Ok(query::all(connection, PAGE, values, stored)?)
 }
 
 pub(super) fn on_day(
@@ -234,12 +231,9 @@ pub(super) fn on_day(
     after: Option<RidePlace>,
     limit: usize,
 ) -> Result<Vec<StoredRide>, Failure> {
-    let ResortDay { season, resort, day } = on;
-    let after = after.map_or(0, |place| place.row);
-    let skier = skier.map(|skier| skier.0);
-    let mut statement = connection.prepare_cached(ON_DAY)?;
-    let rows = statement.query_map((season.0, resort.0, day.0, after, skier, limit), stored)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let (season, resort, day) = key(on);
+    let (after, skier) = (after.map_or(0, |place| place.row), skier.map(|skier| skier.0));
+    Ok(query::all(connection, ON_DAY, (season, resort, day, after, skier, limit), stored)?)
 }
 
 pub(super) fn event(
@@ -247,8 +241,7 @@ pub(super) fn event(
     gate: GateId,
     id: &EventId,
 ) -> Result<Option<StoredRide>, Failure> {
-    let mut statement = connection.prepare_cached(EVENT)?;
-    Ok(statement.query_row((gate.0, record::Key(id)), stored).optional()?)
+    Ok(query::one(connection, EVENT, (gate.0, record::Key(id)), stored)?)
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredRide> {

@@ -7,6 +7,7 @@ use std::sync::{
 };
 
 use lodge_domain::{Error, Result};
+use lodge_sql::App;
 use rusqlite::Connection;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
@@ -62,11 +63,11 @@ impl Searches {
             let _place = place;
             work(connection)
         };
-        self.thread.read(search).await
+        self.thread.read(App::Rides, search).await
     }
 
-    pub(crate) fn close(&self) {
-        self.thread.close();
+    pub(crate) fn thread(&self) -> &Readers {
+        &self.thread
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use lodge_domain::rides::{Day, ResortDay, ResortId, Season, SkierId, Span, Tally};
+use rusqlite::Row;
 
 /// A skier's day at a resort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +62,24 @@ pub(super) fn overlay(older: Vec<DayState>, newer: Vec<DayState>) -> Vec<DayStat
     days.into_values().collect()
 }
 
-/// A day as it stands in the column `day`, where 0 is a whole season.
-pub(super) fn day_number(span: Span) -> u16 {
-    span.day.map_or(0, |day| day.0)
+/// The columns `season`, `resort` and `day`; day 0 is a whole season.
+pub(super) fn key(span: impl Into<Span>) -> (u16, u16, u16) {
+    let Span { season, resort, day } = span.into();
+    (season.0, resort.0, day.map_or(0, |day| day.0))
 }
 
-const FIRST_DAY: ResortDay = ResortDay { season: Season(0), resort: ResortId(0), day: Day(0) };
+/// Reads the columns that [`key`] is for, the first of which is at `first`.
+pub(super) fn resort_day(row: &Row<'_>, first: usize) -> rusqlite::Result<ResortDay> {
+    Ok(ResortDay {
+        season: Season(row.get(first)?),
+        resort: ResortId(row.get(first + 1)?),
+        day: Day(row.get(first + 2)?),
+    })
+}
+
+/// Comes before every day.
+pub(super) const FIRST_DAY: ResortDay =
+    ResortDay { season: Season(0), resort: ResortId(0), day: Day(0) };
 const LAST_DAY: ResortDay =
     ResortDay { season: Season(u16::MAX), resort: ResortId(u16::MAX), day: Day(u16::MAX) };
 

@@ -15,19 +15,19 @@ use lodge_domain::{
 use lodge_sql::App;
 
 use super::{
-    leaders, read, read::Wanted, rebuild, record, search, seasons, state::DayState,
-    write_back::work::Work,
+    leaders, read, read::Wanted, rebuild, record, search, state::DayState, write_back::work::Work,
 };
 use crate::engine::Engine;
 
 /// Rides in the database.
+#[derive(Clone)]
 pub(crate) struct SqliteRides(pub(crate) Arc<Engine>);
 
 impl SqliteRides {
     async fn skier_days(&self, skier: SkierId, wanted: Wanted) -> Result<Vec<DayState>> {
         let newer = self.0.rides.write_back().days_of(skier);
         let days = move |connection: &_| read::skier_days(connection, skier, &wanted, newer);
-        self.0.readers.read(days).await
+        self.0.readers.read(App::Rides, days).await
     }
 
     /// Writes those days of these skiers that are newer in memory.
@@ -79,16 +79,19 @@ impl RideLog for SqliteRides {
     }
 
     async fn ledger(&self) -> Result<ForEver> {
-        self.0.readers.read(read::ledger).await
+        self.0.readers.read(App::Rides, read::ledger).await
     }
 
     async fn add_season(&self, resort: ResortId, season: Season) -> Result<()> {
-        let add = move |connection: &_| seasons::add(connection, resort, season);
+        let add = move |connection: &_| record::add_season(connection, resort, season);
         self.0.writer.write(App::Rides, add).await
     }
 
     async fn added_seasons(&self, resort: ResortId) -> Result<Vec<Season>> {
-        self.0.readers.read(move |connection| seasons::of_resort(connection, resort)).await
+        self.0
+            .readers
+            .read(App::Rides, move |connection| read::added_seasons(connection, resort))
+            .await
     }
 
     async fn rebuild(&self) -> Result<Rebuilt> {
@@ -102,7 +105,10 @@ impl RideTallies for SqliteRides {
         if let Some(tally) = self.0.rides.write_back().day(skier, on) {
             return Ok(Some(tally).filter(|tally| tally.rides > 0));
         }
-        self.0.readers.read(move |connection| read::skier_day(connection, skier, on)).await
+        self.0
+            .readers
+            .read(App::Rides, move |connection| read::skier_day(connection, skier, on))
+            .await
     }
 
     async fn skier_season(&self, skier: SkierId, season: Season) -> Result<Vec<SkierDay>> {
@@ -134,19 +140,22 @@ impl RideTallies for SqliteRides {
     }
 
     async fn total(&self, span: Span) -> Result<DayTally> {
-        self.0.readers.read(move |connection| read::total(connection, span)).await
+        self.0.readers.read(App::Rides, move |connection| read::total(connection, span)).await
     }
 
     async fn days(&self, resort: ResortId, season: Season) -> Result<Vec<(Day, DayTally)>> {
-        self.0.readers.read(move |connection| read::days(connection, resort, season)).await
+        self.0
+            .readers
+            .read(App::Rides, move |connection| read::days(connection, resort, season))
+            .await
     }
 
     async fn seasons(&self, resort: ResortId) -> Result<Vec<Season>> {
-        self.0.readers.read(move |connection| read::seasons(connection, resort)).await
+        self.0.readers.read(App::Rides, move |connection| read::seasons(connection, resort)).await
     }
 
     async fn breakdown(&self, on: ResortDay) -> Result<Breakdown> {
-        self.0.readers.read(move |connection| read::breakdown(connection, on)).await
+        self.0.readers.read(App::Rides, move |connection| read::breakdown(connection, on)).await
     }
 
     async fn leaders(&self, span: Span, limit: usize) -> Result<Vec<Leader>> {
@@ -156,7 +165,7 @@ impl RideTallies for SqliteRides {
             let newer = engine.rides.write_back().places_on(span);
             leaders::shown(connection, span, limit, newer)
         };
-        self.0.readers.read(shown).await
+        self.0.readers.read(App::Rides, shown).await
     }
 
     async fn mountain_day(
@@ -168,7 +177,7 @@ impl RideTallies for SqliteRides {
     ) -> Result<Option<MountainDay>> {
         let read =
             move |connection: &_| read::mountain_day(connection, &resorts, season, day, lifts);
-        self.0.readers.read(read).await
+        self.0.readers.read(App::Rides, read).await
     }
 }
 
@@ -195,7 +204,7 @@ impl RideSearch for SqliteRides {
         limit: usize,
     ) -> Result<Vec<StoredRide>> {
         let page = move |connection: &_| search::page(connection, season, resort, after, limit);
-        self.0.exports.read(page).await
+        self.0.exports.read(App::Rides, page).await
     }
 
     async fn on_day(
@@ -206,10 +215,13 @@ impl RideSearch for SqliteRides {
         limit: usize,
     ) -> Result<Vec<StoredRide>> {
         let page = move |connection: &_| search::on_day(connection, on, skier, after, limit);
-        self.0.exports.read(page).await
+        self.0.exports.read(App::Rides, page).await
     }
 
     async fn event(&self, gate: GateId, id: EventId) -> Result<Option<StoredRide>> {
-        self.0.exports.read(move |connection| search::event(connection, gate, &id)).await
+        self.0
+            .exports
+            .read(App::Rides, move |connection| search::event(connection, gate, &id))
+            .await
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::{
     leaders::{Board, Move},
-    state::{DayState, Delta},
+    state::{DayState, Delta, key},
     write_back::work::Work,
 };
 
@@ -72,8 +72,9 @@ impl Changes {
         }
         for (sql, parts) in [(ADD_LIFT, lifts), (ADD_HOUR, hours)] {
             let mut add = connection.prepare_cached(sql)?;
-            for ((ResortDay { season, resort, day }, part), by) in parts {
-                add.execute((season.0, resort.0, day.0, part, by.rides, by.vertical))?;
+            for ((on, part), by) in parts {
+                let (season, resort, day) = key(on);
+                add.execute((season, resort, day, part, by.rides, by.vertical))?;
             }
         }
         let mut boards = Vec::with_capacity(spans.len());

@@ -35,7 +35,7 @@ async fn is_indexed(engine: &Engine, word: &'static str) -> bool {
         let blocks = blocks.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
         Ok(blocks.collect::<Result<Vec<_>, _>>()?)
     };
-    let blocks = engine.readers.read(blocks).await.unwrap();
+    let blocks = engine.readers.read(App::Board, blocks).await.unwrap();
     blocks.iter().any(|block| block.windows(word.len()).any(|bytes| bytes == word.as_bytes()))
 }
 
@@ -101,7 +101,7 @@ async fn of_a_deleted_message_no_row_keeps_the_text() {
         let count = |connection: &Connection| {
             Ok(connection.query_row(WRITTEN, [], |row| row.get::<_, i64>(0))?)
         };
-        engine.readers.read(count).await.unwrap()
+        engine.readers.read(App::Board, count).await.unwrap()
     };
     // The message's picture, the message and two edits in the log, a name and a reaction.
     assert_eq!(written().await, 6);
@@ -170,5 +170,5 @@ async fn whoever_was_named_often_is_forgotten_piece_by_piece_and_wholly() {
             "SELECT (SELECT count(*) FROM board_mentions) + (SELECT count(*) FROM board_visits)";
         Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))?)
     };
-    assert_eq!(engine.board.read(left).await.unwrap(), 0);
+    assert_eq!(engine.board.read(App::Board, left).await.unwrap(), 0);
 }

@@ -4,51 +4,39 @@ use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{Error, Result};
 use lodge_sql::App;
-use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::task::JoinHandle;
 
-use super::{create, is_there, is_unavailable, open};
+use super::{
+    REFUSED_BY_COMMIT, create, door::Door, execute, is_there, is_unavailable, open, waiting,
+};
 use crate::{Options, engine::Engine, failure::Failure};
 
-/// Holds the writer, so that what is asked for meanwhile ends up in one group.
-#[derive(Clone, Default)]
-pub(super) struct Barrier(Arc<(Mutex<[bool; 2]>, Condvar)>);
+/// A request that holds the writer.
+pub(super) struct Held {
+    door: Door,
+    request: JoinHandle<Result<()>>,
+}
 
-impl Barrier {
-    pub(super) fn set(&self, step: usize) {
-        self.0.0.lock()[step] = true;
-        self.0.1.notify_all();
-    }
-
-    pub(super) fn wait(&self, step: usize) {
-        let mut steps = self.0.0.lock();
-        while !steps[step] {
-            assert!(!self.0.1.wait_for(&mut steps, Duration::from_secs(10)).timed_out());
-        }
-    }
-
-    /// Waits without blocking the runtime.
-    pub(super) async fn reached(&self, step: usize) {
-        let barrier = self.clone();
-        tokio::task::spawn_blocking(move || barrier.wait(step)).await.unwrap();
+impl Held {
+    /// Lets the writer go on, and waits until the request is answered.
+    pub(super) async fn release(self) {
+        self.door.open();
+        self.request.await.unwrap().unwrap();
     }
 }
 
-/// Holds the writer until the returned barrier's second step.
-pub(super) async fn held(engine: &Arc<Engine>) -> Barrier {
-    let (barrier, of_writer) = (Barrier::default(), Arc::clone(engine));
-    let inside = barrier.clone();
-    tokio::spawn(async move {
-        let hold = move |_: &Connection| {
-            inside.set(0);
-            inside.wait(1);
-            Ok(())
-        };
-        of_writer.writer.write(App::Links, hold).await
-    });
-    barrier.reached(0).await;
-    barrier
+/// Holds the writer, so that what is asked for meanwhile ends up in one group.
+pub(super) async fn held(engine: &Arc<Engine>) -> Held {
+    let door = Door::default();
+    let inside = door.clone();
+    let hold = move |_: &Connection| {
+        inside.wait();
+        Ok(())
+    };
+    let request = ask(engine, App::Links, work(hold));
+    door.reached(1).await;
+    Held { door, request }
 }
 
 type Work = Box<dyn FnOnce(&Connection) -> Result<(), Failure> + Send>;
@@ -70,26 +58,23 @@ async fn notes(engine: &Engine) -> Vec<String> {
             connection.prepare("SELECT name FROM meta WHERE name <> 'secret' ORDER BY name")?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     };
-    engine.readers.read(read).await.unwrap()
+    engine.readers.read(App::Links, read).await.unwrap()
 }
 
-fn ask(engine: &Arc<Engine>, work: Work) -> JoinHandle<Result<()>> {
+fn ask(engine: &Arc<Engine>, app: App, work: Work) -> JoinHandle<Result<()>> {
     let engine = Arc::clone(engine);
-    tokio::spawn(async move { engine.writer.write(App::Links, work).await })
+    tokio::spawn(async move { engine.writer.write(app, work).await })
 }
 
 /// Runs all of `works` in one group, and says what each was answered.
 async fn in_one_group(engine: &Arc<Engine>, works: Vec<Work>) -> Vec<Result<()>> {
-    let barrier = held(engine).await;
+    let held = held(engine).await;
     let mut asked = Vec::new();
     for work in works {
-        let before = engine.writer.waiting(App::Links);
-        asked.push(ask(engine, work));
-        while engine.writer.waiting(App::Links) == before {
-            tokio::task::yield_now().await;
-        }
+        asked.push(ask(engine, App::Links, work));
+        waiting(engine, App::Links, 1 + asked.len()).await;
     }
-    barrier.set(1);
+    held.release().await;
     let mut answers = Vec::new();
     for asked in asked {
         answers.push(asked.await.unwrap());
@@ -134,54 +119,32 @@ async fn a_refused_request_undoes_only_its_own() {
 #[tokio::test]
 async fn a_failed_commit_is_unavailable_for_the_whole_group() {
     let (engine, _folder) = open(&Options::default());
-    let tables = "CREATE TABLE parent (id INTEGER PRIMARY KEY); \
-        CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);";
-    ask(&engine, work(move |connection| Ok(connection.execute_batch(tables)?)))
-        .await
-        .unwrap()
-        .unwrap();
-    // SQLite looks at a deferred constraint when it commits.
+    execute(&engine, REFUSED_BY_COMMIT).await.unwrap();
     let fails_at_commit =
         work(|connection| Ok(connection.execute_batch("INSERT INTO child VALUES (1)")?));
     let refused = work(|_| Err(Error::conflict("because of what is lost").into()));
     let answers = in_one_group(&engine, vec![note("a"), fails_at_commit, refused, note("b")]).await;
     assert!(answers.iter().all(is_unavailable), "{answers:?}");
     assert_eq!(notes(&engine).await, [""; 0]);
-    ask(&engine, note("next")).await.unwrap().unwrap();
+    engine.writer.write(App::Links, note("next")).await.unwrap();
     assert_eq!(notes(&engine).await, ["next"]);
 }
 
 #[tokio::test]
 async fn what_a_failed_group_had_not_run_is_done_in_the_next() {
     let (engine, _folder) = open(&Options::default());
-    let barrier = Barrier::default();
-    let holding = barrier.clone();
-    let first = ask(
-        &engine,
-        work(move |_| {
-            holding.set(0);
-            holding.wait(1);
-            Ok(())
-        }),
-    );
-    barrier.reached(0).await;
+    let held = held(&engine).await;
     // As SQLite does by itself when it cannot read.
     let ends_the_transaction = work(|connection| {
         connection.execute_batch("ROLLBACK")?;
         Err(Error::internal("a failed read").into())
     });
     // Goes first, because its app has had less of the writer's time.
-    let of_failing = Arc::clone(&engine);
-    let failed =
-        tokio::spawn(
-            async move { of_failing.writer.write(App::Accounts, ends_the_transaction).await },
-        );
-    let other = ask(&engine, note("of another app"));
-    while engine.writer.waiting(App::Links) < 2 || engine.writer.waiting(App::Accounts) < 1 {
-        tokio::task::yield_now().await;
-    }
-    barrier.set(1);
-    first.await.unwrap().unwrap();
+    let failed = ask(&engine, App::Accounts, ends_the_transaction);
+    let other = ask(&engine, App::Links, note("of another app"));
+    waiting(&engine, App::Links, 2).await;
+    waiting(&engine, App::Accounts, 1).await;
+    held.release().await;
     assert!(is_unavailable(&failed.await.unwrap()));
     other.await.unwrap().unwrap();
     assert_eq!(notes(&engine).await, ["of another app"]);
@@ -202,7 +165,7 @@ async fn a_full_disk_refuses_writes_and_leaves_reads_alone() {
             Ok(())
         })
     };
-    ask(&engine, limit("")).await.unwrap().unwrap();
+    engine.writer.write(App::Links, limit("")).await.unwrap();
     let mut last = None;
     loop {
         match create(&engine).await {
@@ -217,7 +180,7 @@ async fn a_full_disk_refuses_writes_and_leaves_reads_alone() {
     if let Some(last) = last {
         assert!(is_there(&engine, &last).await);
     }
-    ask(&engine, limit("1000000")).await.unwrap().unwrap();
+    engine.writer.write(App::Links, limit("1000000")).await.unwrap();
     let after = create(&engine).await.unwrap();
     assert!(is_there(&engine, &after).await);
 }
@@ -225,28 +188,14 @@ async fn a_full_disk_refuses_writes_and_leaves_reads_alone() {
 #[tokio::test]
 async fn a_full_queue_refuses_at_once() {
     let (engine, _folder) = open(&Options { queue_per_app: 5, ..Options::default() });
-    let barrier = Barrier::default();
-    let holding = barrier.clone();
-    let first = ask(
-        &engine,
-        work(move |_| {
-            holding.set(0);
-            holding.wait(1);
-            Ok(())
-        }),
-    );
-    barrier.reached(0).await;
-    let asked: Vec<_> =
-        ["a", "b", "c", "d"].into_iter().map(|name| ask(&engine, note(name))).collect();
-    while engine.writer.waiting(App::Links) < 5 {
-        tokio::task::yield_now().await;
-    }
+    let held = held(&engine).await;
+    let asked = ["a", "b", "c", "d"].map(|name| ask(&engine, App::Links, note(name)));
+    waiting(&engine, App::Links, 5).await;
     let refused = engine.writer.write(App::Links, note("e")).await;
     assert!(
         matches!(refused, Err(Error::Unavailable { retry_after, .. }) if retry_after == Duration::from_secs(1))
     );
-    barrier.set(1);
-    first.await.unwrap().unwrap();
+    held.release().await;
     for asked in asked {
         asked.await.unwrap().unwrap();
     }
@@ -256,25 +205,12 @@ async fn a_full_queue_refuses_at_once() {
 #[tokio::test]
 async fn what_nobody_waits_for_is_not_done() {
     let (engine, _folder) = open(&Options::default());
-    let barrier = Barrier::default();
-    let holding = barrier.clone();
-    let first = ask(
-        &engine,
-        work(move |_| {
-            holding.set(0);
-            holding.wait(1);
-            Ok(())
-        }),
-    );
-    barrier.reached(0).await;
-    let gone = ask(&engine, note("gone"));
-    while engine.writer.waiting(App::Links) < 2 {
-        tokio::task::yield_now().await;
-    }
+    let held = held(&engine).await;
+    let gone = ask(&engine, App::Links, note("gone"));
+    waiting(&engine, App::Links, 2).await;
     gone.abort();
     assert!(gone.await.unwrap_err().is_cancelled());
-    barrier.set(1);
-    first.await.unwrap().unwrap();
-    ask(&engine, note("here")).await.unwrap().unwrap();
+    held.release().await;
+    engine.writer.write(App::Links, note("here")).await.unwrap();
     assert_eq!(notes(&engine).await, ["here"]);
 }

@@ -5,15 +5,19 @@ mod board;
 mod board_of_before;
 mod board_origins;
 mod board_projection;
+mod door;
 mod groups;
 mod log;
 mod plans;
 mod readers;
 mod rides;
-mod rides_apart;
-mod rides_batches;
-mod rides_ends;
+mod rides_together;
 mod turns;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use lodge_contract::samples::{RESERVED, chosen, fresh, link};
 use lodge_domain::{
@@ -22,7 +26,7 @@ use lodge_domain::{
     links::Short,
 };
 use lodge_sql::{
-    SqlBoard,
+    App, SqlBoard,
     board::{Recorded, channel, note, record},
 };
 use rusqlite::Connection;
@@ -30,28 +34,48 @@ use tempfile::TempDir;
 
 use crate::{Options, engine::Engine, tx::SqliteTx, words::Fts5};
 
-pub(crate) fn open(options: &Options) -> (std::sync::Arc<Engine>, TempDir) {
+/// Tables of which `INSERT INTO child VALUES (1)` is refused by the commit: `SQLite` looks at a deferred
+/// constraint only then.
+const REFUSED_BY_COMMIT: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY); \
+    CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);";
+
+pub(crate) fn open(options: &Options) -> (Arc<Engine>, TempDir) {
     let folder = TempDir::new().unwrap();
-    (std::sync::Arc::new(Engine::open(folder.path(), options).unwrap()), folder)
+    (Arc::new(Engine::open(folder.path(), options).unwrap()), folder)
 }
 
 fn is_unavailable<T>(answer: &Result<T>) -> bool {
     matches!(answer, Err(Error::Unavailable { .. }))
 }
 
+/// Runs statements in the writer.
+async fn execute(engine: &Engine, statements: &'static str) -> Result<()> {
+    let run = move |connection: &Connection| Ok(connection.execute_batch(statements)?);
+    engine.writer.write(App::Links, run).await
+}
+
+/// Waits until as many requests of an app are not answered.
+async fn waiting(engine: &Engine, app: App, requests: usize) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while engine.writer.waiting(app) != requests {
+        assert!(Instant::now() < deadline, "{requests} requests do not wait");
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Claims a new short.
-async fn create(engine: &std::sync::Arc<Engine>) -> Result<Short> {
+async fn create(engine: &Arc<Engine>) -> Result<Short> {
     let wanted = link(&fresh("made"));
     let short = wanted.short.clone();
-    crate::Sqlite(std::sync::Arc::clone(engine))
+    crate::Sqlite(Arc::clone(engine))
         .links()
         .claim(vec![chosen(wanted)], RESERVED, None)
         .await
         .map(|_| short)
 }
 
-async fn is_there(engine: &std::sync::Arc<Engine>, short: &Short) -> bool {
-    crate::Sqlite(std::sync::Arc::clone(engine)).links().find(short).await.unwrap().is_some()
+async fn is_there(engine: &Arc<Engine>, short: &Short) -> bool {
+    crate::Sqlite(Arc::clone(engine)).links().find(short).await.unwrap().is_some()
 }
 
 fn board(engine: &std::sync::Arc<Engine>) -> SqlBoard<Engine> {

@@ -1,21 +1,17 @@
 //! The threads that read.
 
-use std::{
-    sync::Arc,
-    task::Poll,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, task::Poll, time::Duration};
 
 use futures_util::poll;
 use lodge_domain::{
     Error,
     board::{BoardLog, BoardPeople, Channels, Reach, Slug},
 };
-use parking_lot::{Condvar, Mutex};
+use lodge_sql::App;
 use rusqlite::Connection;
 use tokio::time::timeout;
 
-use super::{board, create, is_there, is_unavailable, open};
+use super::{board, create, door::Door, is_there, is_unavailable, open};
 use crate::{
     Options,
     engine::{BOARD_READERS, Engine},
@@ -26,61 +22,24 @@ use crate::{
 const THREADS: usize = 3;
 const QUEUE: usize = 5;
 
-/// What a failed test waits for at most.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A door that is shut until it is opened.
-#[derive(Clone, Default)]
-struct Door(Arc<(Mutex<Inside>, Condvar)>);
-
-#[derive(Default)]
-struct Inside {
-    waiting: usize,
-    open: bool,
+/// Has all threads of the readers wait.
+async fn hold_all(engine: &Arc<Engine>) -> Door {
+    hold(engine, THREADS, |engine| &engine.readers).await
 }
 
-impl Door {
-    /// Waits on a reading thread.
-    fn wait(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        let mut inside = self.0.0.lock();
-        inside.waiting += 1;
-        while !inside.open && !self.0.1.wait_until(&mut inside, deadline).timed_out() {}
+/// Has so many of some threads wait.
+async fn hold(
+    engine: &Arc<Engine>,
+    threads: usize,
+    of: impl Fn(&Engine) -> &Readers + Copy + Send + 'static,
+) -> Door {
+    let door = Door::default();
+    for _ in 0..threads {
+        let (door, engine) = (door.clone(), Arc::clone(engine));
+        tokio::spawn(async move { of(&engine).read(App::Links, waiting_at(door)).await });
     }
-
-    fn open(&self) {
-        self.0.0.lock().open = true;
-        self.0.1.notify_all();
-    }
-
-    /// Waits until so many threads wait.
-    async fn reached(&self, waiting: usize) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.0.0.lock().waiting < waiting {
-            assert!(Instant::now() < deadline, "{waiting} threads are there");
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// Has all threads wait.
-    async fn hold_all(engine: &Arc<Engine>) -> Self {
-        Self::hold(engine, THREADS, |engine| &engine.readers).await
-    }
-
-    /// Has so many of some threads wait.
-    async fn hold(
-        engine: &Arc<Engine>,
-        threads: usize,
-        of: impl Fn(&Engine) -> &Readers + Copy + Send + 'static,
-    ) -> Self {
-        let door = Self::default();
-        for _ in 0..threads {
-            let (door, engine) = (door.clone(), Arc::clone(engine));
-            tokio::spawn(async move { of(&engine).read(waiting_at(door)).await });
-        }
-        door.reached(threads).await;
-        door
-    }
+    door.reached(threads).await;
+    door
 }
 
 fn waiting_at(door: Door) -> impl FnOnce(&Connection) -> Result<(), Failure> + Send + 'static {
@@ -103,31 +62,39 @@ async fn twenty_times_as_many_failures_as_threads_take_none_away() {
     for round in 0..20 {
         for number in 0..THREADS {
             let failed = if (round + number) % 2 == 0 {
-                engine.readers.read::<()>(|_| Err(Error::internal("no").into())).await
+                engine.readers.read::<()>(App::Links, |_| Err(Error::internal("no").into())).await
             } else {
-                engine.readers.read::<()>(|_| panic!("a defect of one request")).await
+                engine.readers.read::<()>(App::Links, |_| panic!("a defect of one request")).await
             };
             assert!(matches!(failed, Err(Error::Internal(_))));
         }
-        let door = Door::hold_all(&engine).await;
+        let door = hold_all(&engine).await;
         for _ in 0..THREADS {
             // Is not waited for.
-            let mut cancelled = Box::pin(engine.readers.read(nothing));
+            let mut cancelled = Box::pin(engine.readers.read(App::Links, nothing));
             assert!(matches!(poll!(&mut cancelled), Poll::Pending));
             drop(cancelled);
         }
         // Runs out of time.
-        assert!(timeout(Duration::from_millis(1), engine.readers.read(nothing)).await.is_err());
+        assert!(
+            timeout(Duration::from_millis(1), engine.readers.read(App::Links, nothing))
+                .await
+                .is_err()
+        );
         door.open();
-        engine.readers.read(nothing).await.unwrap();
+        engine.readers.read(App::Links, nothing).await.unwrap();
     }
     // All threads are there, and all places among those who wait.
-    let door = Door::hold_all(&engine).await;
-    let mut waiting: Vec<_> = (0..QUEUE).map(|_| Box::pin(engine.readers.read(nothing))).collect();
+    let door = hold_all(&engine).await;
+    let mut waiting: Vec<_> =
+        (0..QUEUE).map(|_| Box::pin(engine.readers.read(App::Links, nothing))).collect();
     for one in &mut waiting {
         assert!(matches!(poll!(one), Poll::Pending));
     }
-    assert!(is_unavailable(&engine.readers.read(nothing).await), "and no more than those");
+    assert!(
+        is_unavailable(&engine.readers.read(App::Links, nothing).await),
+        "and no more than those"
+    );
     door.open();
     for one in waiting {
         one.await.unwrap();
@@ -140,7 +107,7 @@ async fn a_board_whose_readers_are_all_busy_leaves_redirects_theirs() {
     let (engine, _folder) = open(&options);
     let short = create(&engine).await.unwrap();
     let board = board(&engine);
-    let door = Door::hold(&engine, BOARD_READERS, |engine| &engine.board).await;
+    let door = hold(&engine, BOARD_READERS, |engine| &engine.board).await;
     let asked = || board.events(Slug::lobby(), Reach::Tail, 1);
     let mut waiting: Vec<_> = (0..QUEUE).map(|_| asked()).collect();
     for one in &mut waiting {

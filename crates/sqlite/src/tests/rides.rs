@@ -1,25 +1,24 @@
 //! What is stored of rides, and how it comes to be.
 
-use std::{
-    cmp::Reverse,
-    collections::BTreeMap,
-    sync::Arc,
-    task::Poll,
-    time::{Duration, Instant},
-};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, task::Poll, time::Duration};
 
 use futures_util::poll;
-use lodge_domain::rides::{
-    Day, Dimension, EventId, GateId, LiftId, Minute, ReadFrom, Recorded, ResortDay, ResortId, Ride,
-    RideEvent, RideLog as _, RideQuery, RideSearch as _, RideTallies as _, Season, SkierId, Span,
-    What,
+use lodge_domain::{
+    Result,
+    rides::{
+        Day, Dimension, EventId, GateId, LiftId, Minute, ReadFrom, Recorded, ResortDay, ResortId,
+        Ride, RideEvent, RideLog as _, RideQuery, RideSearch as _, RideTallies as _, Season,
+        SkierId, Span, What,
+    },
 };
 use lodge_sql::App;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use rusqlite::Connection;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::{groups::held, is_unavailable, open};
+use super::{REFUSED_BY_COMMIT, execute, groups::held, is_unavailable};
 use crate::{
     Options,
     engine::Engine,
@@ -29,67 +28,79 @@ use crate::{
 pub(super) const ON: ResortDay =
     ResortDay { season: Season(2025), resort: ResortId(3), day: Day(9) };
 
-pub(super) fn event(skier: u32) -> RideEvent {
-    let (skier, minute, lift) = (SkierId(skier), Minute(61), LiftId(4));
-    let ride = Ride { on: ON, skier, minute, lift, vertical: 40 };
-    let at = lodge_contract::samples::BEGIN;
-    let id = EventId::Uuid(Uuid::now_v7());
-    RideEvent { gate: GateId::NOBODY, id, what: What::Ride(ride), at }
+fn ride(skier: u32) -> Ride {
+    Ride { on: ON, skier: SkierId(skier), minute: Minute(61), lift: LiftId(4), vertical: 40 }
 }
 
-pub(super) async fn waiting(engine: &Engine, requests: usize) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while engine.writer.waiting(App::Rides) != requests {
-        assert!(Instant::now() < deadline, "{requests} requests do not wait");
-        tokio::task::yield_now().await;
-    }
+fn of_ride(ride: Ride) -> RideEvent {
+    let (id, what) = (EventId::Uuid(Uuid::now_v7()), What::Ride(ride));
+    RideEvent { gate: GateId::NOBODY, id, what, at: lodge_contract::samples::BEGIN }
+}
+
+pub(super) fn event(skier: u32) -> RideEvent {
+    of_ride(ride(skier))
+}
+
+pub(super) fn open(options: &Options) -> (SqliteRides, TempDir) {
+    let (engine, folder) = super::open(options);
+    (SqliteRides(engine), folder)
+}
+
+/// Opens the file again, as a killed process leaves it.
+fn reopen(rides: SqliteRides, folder: &TempDir, options: &Options) -> SqliteRides {
+    drop(rides);
+    SqliteRides(Arc::new(Engine::open(folder.path(), options).unwrap()))
+}
+
+/// Waits until as many requests to store rides, or to change their sums, are not answered.
+pub(super) async fn waiting(rides: &SqliteRides, requests: usize) {
+    super::waiting(&rides.0, App::Rides, requests).await;
+}
+
+/// Has events recorded by a task.
+pub(super) fn record(
+    rides: &SqliteRides,
+    events: Vec<RideEvent>,
+) -> JoinHandle<Result<Vec<Recorded>>> {
+    let rides = rides.clone();
+    tokio::spawn(async move { rides.record(events).await })
 }
 
 #[tokio::test]
 async fn rides_that_come_together_change_each_sum_once() {
-    let (engine, _folder) = open(&Options::default());
+    let (rides, _folder) = open(&Options::default());
     let writes = |connection: &Connection| Ok(connection.total_changes());
-    let before = engine.writer.write(App::Links, writes).await.unwrap();
-    let barrier = held(&engine).await;
-    let callers: Vec<_> = (1..=20)
-        .map(|skier| {
-            let rides = SqliteRides(Arc::clone(&engine));
-            tokio::spawn(async move { rides.record(vec![event(skier)]).await.unwrap() })
-        })
-        .collect();
-    waiting(&engine, 20).await;
-    barrier.set(1);
+    let before = rides.0.writer.write(App::Links, writes).await.unwrap();
+    let held = held(&rides.0).await;
+    let callers: Vec<_> = (1..=20).map(|skier| record(&rides, vec![event(skier)])).collect();
+    waiting(&rides, 20).await;
+    held.release().await;
     for caller in callers {
-        assert_eq!(caller.await.unwrap(), [Recorded::Stored]);
+        assert_eq!(caller.await.unwrap().unwrap(), [Recorded::Stored]);
     }
-    let changed = engine.writer.write(App::Links, writes).await.unwrap();
+    let changed = rides.0.writer.write(App::Links, writes).await.unwrap();
     // Of the twenty: a ride each; together: the day, the season, the lift, the hour and the ledger.
     assert_eq!(changed - before, 20 + 5);
 }
 
 #[tokio::test]
 async fn rides_past_the_queue_are_refused() {
-    let (engine, _folder) = open(&Options { queue_per_app: 2, ..Options::default() });
-    let barrier = held(&engine).await;
-    let record = |skier: u32, events: usize| {
-        let rides = SqliteRides(Arc::clone(&engine));
-        tokio::spawn(async move { rides.record(vec![event(skier); events]).await })
-    };
+    let (rides, _folder) = open(&Options { queue_per_app: 2, ..Options::default() });
+    let held = held(&rides.0).await;
+    let record = |skier: u32, events: usize| record(&rides, vec![event(skier); events]);
     let (first, second) = (record(1, 1), record(2, 60_000));
-    waiting(&engine, 2).await;
+    waiting(&rides, 2).await;
     assert!(is_unavailable(&record(3, 1).await.unwrap()));
     assert!(is_unavailable(&record(3, 10_000).await.unwrap()));
-    barrier.set(1);
+    held.release().await;
     assert_eq!(first.await.unwrap().unwrap().len(), 1);
     assert_eq!(second.await.unwrap().unwrap().len(), 60_000);
-    let total = SqliteRides(Arc::clone(&engine)).total(ON.into()).await.unwrap();
-    assert_eq!(total.tally.rides, 2);
+    assert_eq!(rides.total(ON.into()).await.unwrap().tally.rides, 2);
 }
 
 #[tokio::test]
 async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, _folder) = open(&Options::default());
     rides.record((1..=50).map(event).collect()).await.unwrap();
     // Writes the skiers' days: what is damaged is what is on the disk.
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
@@ -135,7 +146,7 @@ async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
     ];
     for (damage, name) in damages {
         let done = move |connection: &Connection| Ok(connection.execute(damage, [])?);
-        assert!(engine.writer.write(App::Rides, done).await.unwrap() > 0, "{damage}");
+        assert!(rides.0.writer.write(App::Rides, done).await.unwrap() > 0, "{damage}");
         let rebuilt = rides.rebuild().await.unwrap();
         assert_eq!(rebuilt.events, 50);
         let told: Vec<_> = rebuilt.differences.iter().map(|(what, _)| what.as_str()).collect();
@@ -149,8 +160,7 @@ async fn a_rebuild_puts_right_what_was_wrong_and_names_it() {
 
 #[tokio::test]
 async fn a_damaged_floor_of_a_full_board_is_put_right() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, _folder) = open(&Options::default());
     rides.record((1..=2_500).map(event).collect()).await.unwrap();
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
     let damages = [
@@ -161,8 +171,7 @@ async fn a_damaged_floor_of_a_full_board_is_put_right() {
         "UPDATE resort_days SET floor_skier = 300, leaders = 300 WHERE day = 0; DELETE FROM leaders WHERE day = 0 AND skier > 300",
     ];
     for damage in damages {
-        let done = move |connection: &Connection| Ok(connection.execute_batch(damage)?);
-        engine.writer.write(App::Rides, done).await.unwrap();
+        execute(&rides.0, damage).await.unwrap();
         let found = rides.rebuild().await.unwrap().differences;
         assert_eq!(found, [("leaderboards".to_owned(), 1)], "{damage}");
         assert_eq!(rides.rebuild().await.unwrap().differences, [], "{damage}");
@@ -179,10 +188,9 @@ const FEW: usize = 7;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rebuild_finds_nothing_wrong_while_rides_come() {
-    let (engine, _folder) = open(&Options { sums_unwritten: 20, ..Options::default() });
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, _folder) = open(&Options { sums_unwritten: 20, ..Options::default() });
     let send = |number: u32| {
-        let rides = SqliteRides(Arc::clone(&engine));
+        let rides = rides.clone();
         tokio::spawn(async move {
             for round in 0..20 {
                 let events: Vec<_> = (0..30).map(|n| event(number + (n * round) % 70)).collect();
@@ -192,7 +200,7 @@ async fn a_rebuild_finds_nothing_wrong_while_rides_come() {
         })
     };
     let senders = [send(1), send(30)];
-    while !senders.iter().all(tokio::task::JoinHandle::is_finished) {
+    while !senders.iter().all(JoinHandle::is_finished) {
         assert_eq!(rebuild(&rides, FEW).await.unwrap().differences, []);
     }
     let rebuilt = rebuild(&rides, FEW).await.unwrap();
@@ -203,53 +211,41 @@ async fn a_rebuild_finds_nothing_wrong_while_rides_come() {
 async fn what_was_wrong_is_put_right_in_memory_too() {
     // So long that all of it is one group.
     let options = Options { group_time: Duration::from_mins(1), ..Options::default() };
-    let (engine, folder) = open(&options);
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, folder) = open(&options);
     rides.record(vec![event(7)]).await.unwrap();
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
-    let damage = |connection: &Connection| {
-        Ok(connection.execute("UPDATE skier_days SET rides = 5 WHERE skier = 7", [])?)
-    };
-    engine.writer.write(App::Rides, damage).await.unwrap();
-    let barrier = held(&engine).await;
-    let record = |events: Vec<RideEvent>| {
-        let rides = SqliteRides(Arc::clone(&engine));
-        tokio::spawn(async move { rides.record(events).await.unwrap() })
-    };
+    execute(&rides.0, "UPDATE skier_days SET rides = 5 WHERE skier = 7").await.unwrap();
+    let held = held(&rides.0).await;
     // Counts on, in memory, from what was wrong; so many come with it that a later one comes by itself.
-    let before = record((0..5_000).map(|n| event(if n == 0 { 7 } else { 100 + n })).collect());
-    waiting(&engine, 1).await;
-    let mending = SqliteRides(Arc::clone(&engine));
+    let many = (0..5_000).map(|n| event(if n == 0 { 7 } else { 100 + n })).collect();
+    let before = record(&rides, many);
+    waiting(&rides, 1).await;
+    let mending = rides.clone();
     let mend = tokio::spawn(async move { mend(&mending, ON, SkierId(7)).await.unwrap() });
-    waiting(&engine, 2).await;
-    let after = record(vec![event(7)]);
-    waiting(&engine, 3).await;
-    barrier.set(1);
-    assert_eq!((before.await.unwrap().len(), mend.await.unwrap()), (5_000, 1));
-    after.await.unwrap();
-    let rides_of = |rides: SqliteRides| async move {
-        rides.skier_day(SkierId(7), ON).await.unwrap().map(|tally| tally.rides)
-    };
-    assert_eq!(rides_of(SqliteRides(Arc::clone(&engine))).await, Some(3));
+    waiting(&rides, 2).await;
+    let after = record(&rides, vec![event(7)]);
+    waiting(&rides, 3).await;
+    held.release().await;
+    assert_eq!((before.await.unwrap().unwrap().len(), mend.await.unwrap()), (5_000, 1));
+    after.await.unwrap().unwrap();
+    assert_eq!(rides_on_day(&rides, 7).await, 3);
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
-    drop((rides, engine));
-    let again = Arc::new(Engine::open(folder.path(), &Options::default()).unwrap());
-    assert_eq!(rides_of(SqliteRides(again)).await, Some(3));
+    let rides = reopen(rides, &folder, &Options::default());
+    assert_eq!(rides_on_day(&rides, 7).await, 3);
 }
 
 #[tokio::test]
 async fn a_refused_search_writes_nothing() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, _folder) = open(&Options::default());
     rides.record(vec![event(7)]).await.unwrap();
     let written = || async {
         let count = |connection: &Connection| {
             Ok(connection.query_row("SELECT count(*) FROM skier_days", [], |row| row.get(0))?)
         };
-        engine.readers.read::<i64>(count).await.unwrap()
+        rides.0.readers.read::<i64>(App::Rides, count).await.unwrap()
     };
     let mut places = Vec::new();
-    while let Ok(place) = engine.searches.take_place() {
+    while let Ok(place) = rides.0.searches.take_place() {
         places.push(place);
     }
     assert!(is_unavailable(&rides.search(of_skier(7)).await));
@@ -257,35 +253,33 @@ async fn a_refused_search_writes_nothing() {
     places.pop();
     let found = rides.search(of_skier(7)).await.unwrap().groups;
     assert_eq!((found[0].tally.rides, written().await), (1, 1));
-    let is_free = engine.searches.take_place().is_ok();
+    let is_free = rides.0.searches.take_place().is_ok();
     assert!(is_free, "the place of a search that has ended");
 }
 
 #[tokio::test]
 async fn searches_that_come_at_once_have_skiers_days_written_once() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, _folder) = open(&Options::default());
     rides.record(vec![event(7)]).await.unwrap();
-    let barrier = held(&engine).await;
+    let holding = held(&rides.0).await;
     let mut searches: Vec<_> = (0..4).map(|_| rides.search(by_skier())).collect();
     for search in &mut searches {
         assert!(matches!(poll!(search), Poll::Pending));
     }
-    assert_eq!(engine.writer.waiting(App::Rides), 1);
-    barrier.set(1);
+    assert_eq!(rides.0.writer.waiting(App::Rides), 1);
+    holding.release().await;
     for search in searches {
         assert_eq!(search.await.unwrap().groups[0].tally.rides, 1);
     }
     // Nothing is newer, so nothing is to be written: the search ends while the writer is held.
-    let barrier = held(&engine).await;
+    let holding = held(&rides.0).await;
     assert_eq!(rides.search(by_skier()).await.unwrap().groups.len(), 1);
-    barrier.set(1);
+    holding.release().await;
 }
 
 #[tokio::test]
 async fn a_search_for_some_skiers_writes_their_days_alone() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, _folder) = open(&Options::default());
     rides.record((1..=9).map(event).collect()).await.unwrap();
     let found = rides.search(of_skier(7)).await.unwrap().groups;
     assert_eq!(found[0].tally.rides, 1);
@@ -293,7 +287,7 @@ async fn a_search_for_some_skiers_writes_their_days_alone() {
         let mut skiers = connection.prepare("SELECT skier FROM skier_days")?;
         Ok(skiers.query_map([], |row| row.get(0))?.collect::<Result<Vec<u32>, _>>()?)
     };
-    assert_eq!(engine.readers.read(written).await.unwrap(), [7]);
+    assert_eq!(rides.0.readers.read(App::Rides, written).await.unwrap(), [7]);
     rides.record((1..=9).map(event).collect()).await.unwrap();
     assert_eq!(rides.search(of_skier(7)).await.unwrap().groups[0].tally.rides, 2);
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
@@ -305,8 +299,7 @@ fn of_skier(skier: u32) -> RideQuery {
 
 #[tokio::test]
 async fn the_skiers_of_one_day_are_read_from_its_row() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, _folder) = open(&Options::default());
     rides.record((1..=5).map(event).collect()).await.unwrap();
     let query = RideQuery {
         seasons: vec![ON.season],
@@ -316,25 +309,20 @@ async fn the_skiers_of_one_day_are_read_from_its_row() {
         limit: 10,
         ..RideQuery::default()
     };
-    let barrier = held(&engine).await;
+    let held = held(&rides.0).await;
     // No skier's day is to be written: the search ends while the writer is held.
     let found = rides.search(query).await.unwrap();
-    barrier.set(1);
+    held.release().await;
     assert_eq!((found.groups[0].skiers, found.read_from), (Some(5), ReadFrom::Sums));
 }
 
 #[tokio::test]
 async fn a_skiers_season_has_its_own_days_alone_written_or_not() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(engine);
-    let all: Vec<_> = [(2024, 3), (2025, 3), (2025, 4)]
-        .map(|(season, resort)| {
-            let (season, resort) = (Season(season), ResortId(resort));
-            ride_on(ResortDay { season, resort, day: Day(9) })
-        })
-        .into();
+    let (rides, _folder) = open(&Options::default());
     for times in 1..=2 {
-        rides.record(all.iter().map(again).collect()).await.unwrap();
+        let all = [(2024, 3), (2025, 3), (2025, 4)];
+        let all = all.map(|(season, resort)| ride_on(resort_day(season, resort, 9)));
+        rides.record(all.to_vec()).await.unwrap();
         let days = rides.skier_season(SkierId(7), Season(2025)).await.unwrap();
         let days: Vec<_> = days.iter().map(|day| (day.resort.0, day.tally.rides)).collect();
         assert_eq!(days, [(3, times), (4, times)]);
@@ -356,23 +344,17 @@ async fn a_skiers_season_has_its_own_days_alone_written_or_not() {
 }
 
 fn ride_on(on: ResortDay) -> RideEvent {
-    let RideEvent { what: What::Ride(ride), .. } = event(7) else { panic!("not a ride") };
-    RideEvent { what: What::Ride(Ride { on, ..ride }), ..event(7) }
+    of_ride(Ride { on, ..ride(7) })
 }
 
-fn again(event: &RideEvent) -> RideEvent {
-    RideEvent { id: EventId::Uuid(Uuid::now_v7()), ..event.clone() }
+fn resort_day(season: u16, resort: u16, day: u16) -> ResortDay {
+    ResortDay { season: Season(season), resort: ResortId(resort), day: Day(day) }
 }
 
 #[tokio::test]
 async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
-    let on = |season, resort, day| ResortDay {
-        season: Season(season),
-        resort: ResortId(resort),
-        day: Day(day),
-    };
+    let (rides, _folder) = open(&Options::default());
+    let on = resort_day;
     let newest = || async {
         let here = vec![ResortId(3), ResortId(4)];
         let newest = rides.mountain_day(here, None, None, 0).await.unwrap()?;
@@ -396,13 +378,8 @@ async fn a_ride_of_a_season_far_off_is_not_the_newest_for_ever() {
 
 #[tokio::test]
 async fn the_mountain_knows_every_season_of_its_resorts_once() {
-    let (engine, _folder) = open(&Options::default());
-    let rides = SqliteRides(Arc::clone(&engine));
-    let on = |season, resort| ResortDay {
-        season: Season(season),
-        resort: ResortId(resort),
-        day: Day(1),
-    };
+    let (rides, _folder) = open(&Options::default());
+    let on = |season, resort| resort_day(season, resort, 1);
     let only_ride = ride_on(on(2022, 3));
     let ridden = [on(2025, 3), on(2024, 4), on(2025, 4), on(2023, 8)].map(ride_on);
     rides.record([&ridden[..], &[only_ride.clone(), void(&only_ride)]].concat()).await.unwrap();
@@ -429,11 +406,10 @@ async fn skiers_days_that_were_not_written_are_made_again_of_the_rides() {
     {
         let options =
             Options { sums_unwritten, rides_unwritten, sums_part: part, ..Options::default() };
-        let (engine, folder) = open(&options);
-        let (mut engine, mut expected) = (Some(engine), BTreeMap::new());
-        let mut random = StdRng::seed_from_u64(sums_unwritten as u64);
+        let (mut rides, folder) = open(&options);
+        let (mut random, mut expected) =
+            (StdRng::seed_from_u64(sums_unwritten as u64), BTreeMap::new());
         for _ in 0..12 {
-            let rides = SqliteRides(engine.take().unwrap());
             for _ in 0..random.random_range(1..6) {
                 ride_and_void(&rides, &mut random, &mut expected).await;
             }
@@ -445,10 +421,8 @@ async fn skiers_days_that_were_not_written_are_made_again_of_the_rides() {
                 assert_eq!(tally.map_or(0, |tally| tally.rides), *left, "{skier} {on:?}");
             }
             assert_leaders(&rides, &expected).await;
-            drop(rides);
-            engine = Some(Arc::new(Engine::open(folder.path(), &options).unwrap()));
+            rides = reopen(rides, &folder, &options);
         }
-        let rides = SqliteRides(engine.take().unwrap());
         assert_eq!(rides.rebuild().await.unwrap().differences, []);
     }
 }
@@ -460,11 +434,9 @@ type Expected = BTreeMap<(SkierId, ResortDay), u64>;
 #[tokio::test]
 async fn leaders_are_as_the_rides_say_after_cuts_voids_and_kills() {
     let options = Options { sums_unwritten: 1_500, rides_unwritten: 2_000, ..Options::default() };
-    let (engine, folder) = open(&options);
-    let (mut engine, mut expected) = (Some(engine), Expected::new());
-    let mut random = StdRng::seed_from_u64(1);
+    let (mut rides, folder) = open(&options);
+    let (mut random, mut expected) = (StdRng::seed_from_u64(1), Expected::new());
     for _ in 0..8 {
-        let rides = SqliteRides(engine.take().unwrap());
         let events: Vec<_> = (0..1_500)
             .map(|_| event_on(random.random_range(1..4_000), random.random_range(1..3)))
             .collect();
@@ -480,10 +452,8 @@ async fn leaders_are_as_the_rides_say_after_cuts_voids_and_kills() {
             *expected.get_mut(&of(event)).unwrap() -= 1;
         }
         assert_leaders(&rides, &expected).await;
-        drop(rides);
-        engine = Some(Arc::new(Engine::open(folder.path(), &options).unwrap()));
+        rides = reopen(rides, &folder, &options);
     }
-    let rides = SqliteRides(engine.take().unwrap());
     assert_leaders(&rides, &expected).await;
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
 }
@@ -528,11 +498,7 @@ fn by_skier() -> RideQuery {
 }
 
 fn event_on(skier: u32, day: u16) -> RideEvent {
-    let mut event = event(skier);
-    if let What::Ride(ride) = &mut event.what {
-        ride.on.day = Day(day);
-    }
-    event
+    of_ride(Ride { on: ResortDay { day: Day(day), ..ON }, ..ride(skier) })
 }
 
 fn of(event: &RideEvent) -> (SkierId, ResortDay) {
@@ -549,43 +515,31 @@ async fn a_group_that_is_lost_leaves_skiers_days_as_they_were() {
     // Few enough that it is lost in the middle of a round of writing.
     let group_time = Duration::from_secs(10);
     let options = Options { sums_unwritten: 4, sums_part: 2, group_time, ..Options::default() };
-    let (engine, folder) = open(&options);
-    let rides = SqliteRides(Arc::clone(&engine));
+    let (rides, folder) = open(&options);
     rides.record((7..20).map(event).collect()).await.unwrap();
     rides.record(vec![event(30)]).await.unwrap();
-    let tables = "CREATE TABLE parent (id INTEGER PRIMARY KEY); \
-        CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);";
-    let make = move |connection: &Connection| Ok(connection.execute_batch(tables)?);
-    engine.writer.write(App::Links, make).await.unwrap();
-    let barrier = held(&engine).await;
-    let caller = {
-        let rides = SqliteRides(Arc::clone(&engine));
-        tokio::spawn(async move { rides.record(vec![event(7), event(8)]).await })
-    };
-    waiting(&engine, 1).await;
-    // SQLite looks at a deferred constraint when it commits.
-    let of_links = Arc::clone(&engine);
-    let fails = tokio::spawn(async move {
-        let fails =
-            |connection: &Connection| Ok(connection.execute_batch("INSERT INTO child VALUES (1)")?);
-        of_links.writer.write(App::Links, fails).await
-    });
-    while engine.writer.waiting(App::Links) < 2 {
-        tokio::task::yield_now().await;
-    }
-    barrier.set(1);
+    execute(&rides.0, REFUSED_BY_COMMIT).await.unwrap();
+    let held = held(&rides.0).await;
+    let caller = record(&rides, vec![event(7), event(8)]);
+    waiting(&rides, 1).await;
+    let of_links = Arc::clone(&rides.0);
+    let fails =
+        tokio::spawn(async move { execute(&of_links, "INSERT INTO child VALUES (1)").await });
+    super::waiting(&rides.0, App::Links, 2).await;
+    held.release().await;
     assert!(is_unavailable(&caller.await.unwrap()));
     assert!(fails.await.unwrap().is_err());
-    let tallies = [rides.skier_day(SkierId(7), ON).await, rides.skier_day(SkierId(8), ON).await];
-    let rides_of = tallies.map(|tally| tally.unwrap().map_or(0, |tally| tally.rides));
-    assert_eq!(rides_of, [1, 1]);
+    assert_eq!((rides_on_day(&rides, 7).await, rides_on_day(&rides, 8).await), (1, 1));
     // Until the round has come to its end.
     for _ in 0..2 {
         rides.record(vec![event(7), event(8)]).await.unwrap();
     }
-    drop((rides, engine));
-    let rides = SqliteRides(Arc::new(Engine::open(folder.path(), &options).unwrap()));
-    let tallies = [rides.skier_day(SkierId(8), ON).await, rides.skier_day(SkierId(30), ON).await];
-    assert_eq!(tallies.map(|tally| tally.unwrap().map_or(0, |tally| tally.rides)), [3, 1]);
+    let rides = reopen(rides, &folder, &options);
+    assert_eq!((rides_on_day(&rides, 8).await, rides_on_day(&rides, 30).await), (3, 1));
     assert_eq!(rides.rebuild().await.unwrap().differences, []);
+}
+
+/// How often a skier rode on the day.
+async fn rides_on_day(rides: &SqliteRides, skier: u32) -> u64 {
+    rides.skier_day(SkierId(skier), ON).await.unwrap().map_or(0, |tally| tally.rides)
 }

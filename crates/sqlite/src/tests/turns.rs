@@ -16,7 +16,7 @@ use rusqlite::{
 };
 use tokio::sync::oneshot;
 
-use super::{groups::Barrier, is_unavailable};
+use super::{door::Door, is_unavailable};
 use lodge_sql::App;
 
 use crate::{
@@ -83,15 +83,12 @@ impl Timed {
 
     /// Runs what `ask` asks for, all of which waits when the first of it runs.
     async fn run(&self, ask: impl FnOnce() -> Vec<oneshot::Receiver<lodge_domain::Result<()>>>) {
-        let barrier = Barrier::default();
-        let of_writer = barrier.clone();
-        let held = self.ask(App::Accounts, Duration::ZERO, move || {
-            of_writer.set(0);
-            of_writer.wait(1);
-        });
-        barrier.reached(0).await;
+        let door = Door::default();
+        let of_writer = door.clone();
+        let held = self.ask(App::Accounts, Duration::ZERO, move || of_writer.wait());
+        door.reached(1).await;
         let asked = ask();
-        barrier.set(1);
+        door.open();
         held.await.unwrap().unwrap();
         for answer in asked {
             answer.await.unwrap().unwrap();

@@ -2,15 +2,12 @@
 
 use lodge_contract::{AccountsFixture, BoardFixture, Fixture, RidesFixture};
 use lodge_sqlite::{Options, Sqlite};
+use tempfile::TempDir;
 
-use crate::support::open;
+use crate::support::{open, open_with};
 
 #[expect(clippy::unused_async, reason = "an engine on the network is made asynchronously")]
 async fn bare_stores() -> Fixture {
-    stores()
-}
-
-fn stores() -> Fixture {
     let (engine, folder) = open();
     let (links, clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
     Fixture {
@@ -39,12 +36,15 @@ mod accounts {
     lodge_contract::accounts_promises!(super::accounts_stores);
 }
 
-#[expect(clippy::unused_async, reason = "as above")]
-async fn rides_stores() -> RidesFixture {
-    let (engine, folder) = open();
+fn rides_stores_on((engine, folder): (Sqlite, TempDir)) -> RidesFixture {
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
     let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
     RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
+}
+
+#[expect(clippy::unused_async, reason = "as above")]
+async fn rides_stores() -> RidesFixture {
+    rides_stores_on(open())
 }
 
 mod rides {
@@ -54,12 +54,7 @@ mod rides {
 /// With so little memory for skiers' days that some are written with every group.
 #[expect(clippy::unused_async, reason = "as above")]
 async fn rides_stores_that_write_at_once() -> RidesFixture {
-    let folder = tempfile::tempdir().unwrap();
-    let options = Options { sums_unwritten: 3, ..Options::default() };
-    let engine = Sqlite::open(folder.path(), &options).unwrap();
-    let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
-    RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
+    rides_stores_on(open_with(&Options { sums_unwritten: 3, ..Options::default() }))
 }
 
 mod rides_written_at_once {

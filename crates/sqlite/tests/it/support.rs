@@ -7,8 +7,13 @@ use tempfile::TempDir;
 
 /// An engine on a new folder.
 pub(crate) fn open() -> (Sqlite, TempDir) {
+    open_with(&Options::default())
+}
+
+/// The same, with these bounds.
+pub(crate) fn open_with(options: &Options) -> (Sqlite, TempDir) {
     let folder = TempDir::new().unwrap();
-    let engine = Sqlite::open(folder.path(), &Options::default()).unwrap();
+    let engine = Sqlite::open(folder.path(), options).unwrap();
     (engine, folder)
 }
 

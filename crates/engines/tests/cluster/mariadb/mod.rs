@@ -6,7 +6,7 @@ mod plans;
 mod pool;
 mod server;
 
-use lodge_contract::{AccountsFixture, KeysFixture};
+use lodge_contract::{AccountsFixture, KeysFixture, PassesFixture};
 use lodge_engines::mariadb::{MariaDb, Options};
 use lodge_sql::Statement;
 use lodge_testbed::{Kind, Member, mariadb::USER};
@@ -66,9 +66,16 @@ async fn keys() -> KeysFixture {
     KeysFixture { keys: database.keys(), guard: Box::new(database) }
 }
 
+async fn passes() -> PassesFixture {
+    let database = connect().await;
+    let (gates, passes) = (database.gates(), database.passes());
+    PassesFixture { gates, passes, guard: Box::new(database) }
+}
+
 mod contract {
     lodge_contract::accounts_promises!(super::accounts);
     lodge_contract::keys_promises!(super::keys);
+    lodge_contract::passes_promises!(super::passes);
 }
 
 /// A text of a test's own.

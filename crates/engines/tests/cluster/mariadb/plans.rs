@@ -9,7 +9,7 @@ use super::{admin, empty_database};
 const ROWS: u32 = 5_000;
 
 /// Fills the tables, `{n}` being the number of the row.
-const FILL: [&str; 8] = [
+const FILL: [&str; 10] = [
     "INSERT INTO api_keys (name, digest, created_at) SELECT {n}, MD5({n}), {n} FROM {rows}",
     "INSERT INTO outcomes SELECT MD5({n}), MD5({n}), {n}, '', 1 FROM {rows}",
     "INSERT INTO accounts (username, role, epoch, created_at, deleted_at, picture) \
@@ -20,6 +20,8 @@ const FILL: [&str; 8] = [
     "INSERT INTO identities SELECT 'issuer', {n}, {n}, {n} FROM {rows}",
     "INSERT INTO tickets (digest, issuer, subject, expires_at) \
      SELECT MD5({n}), 'issuer', {n}, {n} FROM {rows}",
+    "INSERT INTO gates (name, digest, created_at) SELECT {n}, MD5({n}), {n} FROM {rows}",
+    "INSERT INTO passes SELECT {n}, {n} DIV 10, 0, {n}, {n} DIV 10 FROM {rows}",
 ];
 
 /// The steps of a statement's plan that look at all of a table or of an index.
@@ -49,8 +51,8 @@ async fn filled(name: &str) -> Conn {
         let rows = format!("seq_1_to_{ROWS}");
         connection.query_drop(fill.replace("{rows}", &rows).replace("{n}", "seq")).unwrap();
     }
-    let tables =
-        "api_keys, outcomes, accounts, sessions, account_events, account_feed, identities, tickets";
+    let tables = "api_keys, outcomes, accounts, sessions, account_events, account_feed, identities, \
+        tickets, gates, passes";
     connection.query_drop(format!("ANALYZE TABLE {tables}")).unwrap();
     connection
 }

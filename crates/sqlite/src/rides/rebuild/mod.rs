@@ -15,7 +15,7 @@ use lodge_domain::{
     rides::{Day, Rebuilt, ResortDay, ResortId, Season, Span},
 };
 use lodge_sql::App;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::Connection;
 
 #[cfg(test)]
 use lodge_domain::rides::SkierId;
@@ -23,9 +23,10 @@ use lodge_domain::rides::SkierId;
 use self::{says::Sums, skiers::Days};
 use super::{
     SqliteRides,
+    state::{FIRST_DAY, key, resort_day},
     write_back::{days::last_row, work::Work},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, query};
 
 /// Rows that are read at once.
 pub(super) const PIECE: usize = 20_000;
@@ -77,7 +78,7 @@ type Seasons = BTreeMap<(Season, ResortId), BTreeSet<Day>>;
 pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt> {
     // So that few are otherwise on the disk than they are.
     rides.write_sums().await?;
-    let (began_at, seasons) = rides.0.scans.read(seasons).await?;
+    let (began_at, seasons) = rides.0.scans.read(App::Rides, seasons).await?;
     let seasons =
         skiers::walk(&rides.0, piece, seasons, |seasons, _, on, _, _| note(seasons, on)).await?;
     let mut rebuild =
@@ -109,12 +110,10 @@ pub(crate) async fn rebuild(rides: &SqliteRides, piece: usize) -> Result<Rebuilt
 fn seasons(connection: &Connection) -> Result<(i64, Seasons), Failure> {
     let (last_row, mut seasons) = (last_row(connection)?, Seasons::new());
     for sql in NEXT {
-        let (mut next, mut after) = (connection.prepare_cached(sql)?, (0, 0, 0));
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        while let Some(found) = next.query_row(after, read).optional()? {
-            let (season, resort, day) = (Season(found.0), ResortId(found.1), Day(found.2));
-            note(&mut seasons, ResortDay { season, resort, day });
-            after = found;
+        let mut last = FIRST_DAY;
+        while let Some(on) = query::one(connection, sql, key(last), |row| resort_day(row, 0))? {
+            note(&mut seasons, on);
+            last = on;
         }
     }
     Ok((last_row, seasons))
@@ -179,7 +178,7 @@ impl Rebuild<'_> {
                 Ok((sums, is_all))
             };
             let is_all;
-            (sums, is_all) = engine.scans.read(beside).await?;
+            (sums, is_all) = engine.scans.read(App::Rides, beside).await?;
             if !is_all {
                 continue;
             }
@@ -207,7 +206,7 @@ impl Rebuild<'_> {
             let expected = before + last_row(connection)? - began_at;
             let stored: i64 = connection.prepare_cached(STORED)?.query_row([], |row| row.get(0))?;
             if stored != expected {
-                connection.prepare_cached(SET_STORED)?.execute([expected])?;
+                query::run(connection, SET_STORED, [expected])?;
             }
             Ok(stored != expected)
         };

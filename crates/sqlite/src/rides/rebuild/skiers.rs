@@ -6,16 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lodge_domain::{
     Result,
-    rides::{Day, ResortDay, ResortId, Season, SkierId},
+    rides::{ResortDay, SkierId},
 };
-use rusqlite::{Connection, OptionalExtension, Row};
+use lodge_sql::App;
+use rusqlite::{Connection, Row};
 
 use super::says::{SkierSum, Sums};
 use crate::{
     engine::Engine,
     failure::Failure,
+    query,
     rides::{
-        state::{DayState, Delta},
+        state::{DayKey, DayState, Delta, FIRST_DAY, key, resort_day},
         write_back::{days::last_row, work::Work},
     },
 };
@@ -43,12 +45,9 @@ impl Stored {
     }
 }
 
-type Row4 = (u32, u16, u16, u16);
-
-fn read(row: &Row<'_>) -> rusqlite::Result<(Row4, Stored)> {
-    let key = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+fn read(row: &Row<'_>) -> rusqlite::Result<(DayKey, Stored)> {
     let by = Delta { rides: row.get(4)?, vertical: row.get(5)? };
-    Ok((key, Stored { by, up_to: row.get(6)? }))
+    Ok(((SkierId(row.get(0)?), resort_day(row, 1)?), Stored { by, up_to: row.get(6)? }))
 }
 
 /// Shows every row to `visit`, with the last ride that is stored then, and answers with what it makes of them.
@@ -58,22 +57,20 @@ pub(super) async fn walk<T: Send + 'static>(
     mut state: T,
     visit: fn(&mut T, SkierId, ResortDay, Stored, i64),
 ) -> Result<T> {
-    let mut after = (0, 0, 0, 0);
+    let mut after: DayKey = (SkierId(0), FIRST_DAY);
     loop {
         let some = move |connection: &Connection| {
-            let mut walk = connection.prepare_cached(WALK)?;
-            let rows = walk.query_map((after.0, after.1, after.2, after.3, piece), read)?;
-            let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+            let (skier, (season, resort, day)) = (after.0.0, key(after.1));
+            let values = (skier, season, resort, day, piece);
+            let rows: Vec<_> = query::all(connection, WALK, values, read)?;
             let last_row = last_row(connection)?;
-            for ((skier, season, resort, day), stored) in &rows {
-                let (season, resort, day) = (Season(*season), ResortId(*resort), Day(*day));
-                let on = ResortDay { season, resort, day };
-                visit(&mut state, SkierId(*skier), on, *stored, last_row);
+            for ((skier, on), stored) in &rows {
+                visit(&mut state, *skier, *on, *stored, last_row);
             }
             Ok((state, rows.last().map(|(key, _)| *key)))
         };
         let last;
-        (state, last) = engine.scans.read(some).await?;
+        (state, last) = engine.scans.read(App::Rides, some).await?;
         let Some(last) = last else { return Ok(state) };
         after = last;
     }
@@ -131,11 +128,10 @@ pub(super) fn check(
 ) -> Result<u64, Failure> {
     let (Some(on), last_row) = (sums.on(), last_row(connection)?) else { return Ok(0) };
     work.write_all()?;
-    let mut one = connection.prepare_cached(ONE)?;
-    let mut wrong = 0;
+    let ((season, resort, day), mut wrong) = (key(on), 0);
     for skier in skiers {
-        let (sum, key) = (sums.of(*skier), (skier.0, on.season.0, on.resort.0, on.day.0));
-        let found = one.query_row(key, read).optional()?;
+        let sum = sums.of(*skier);
+        let found = query::one(connection, ONE, (skier.0, season, resort, day), read)?;
         let stored = found.map_or_else(Stored::default, |(_, stored)| stored);
         if !stored.is(sum, last_row) {
             work.put_right(*skier, DayState { on, tally: sum.tally(), up_to: last_row })?;

@@ -4,16 +4,17 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use lodge_domain::{
     Result,
-    rides::{Leader, ResortDay, SkierId, Span},
+    rides::{Leader, ResortDay, SkierId},
 };
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row};
 
 use super::{Wrong, says::Sums};
 use crate::{
     failure::Failure,
+    query,
     rides::{
         leaders::{self, KEPT, LEFT_MIN, replace_places},
-        state::{Delta, Places, day_number},
+        state::{Delta, Places, key},
         write_back::work::Work,
     },
 };
@@ -69,14 +70,13 @@ fn check_parts(
     parts: &Parts,
     expected: &BTreeMap<u16, Delta>,
 ) -> Result<u64, Failure> {
-    let key = (on.season.0, on.resort.0, on.day.0);
+    let key = key(on);
     let read = |row: &Row<'_>| {
         Ok((row.get::<_, i64>(0)?, Delta { rides: row.get(1)?, vertical: row.get(2)? }))
     };
     // One of which all rides are void may be there or not.
     let is_some = |by: &Delta| *by != Delta::default();
-    let mut found: BTreeMap<i64, Delta> =
-        connection.prepare_cached(parts.read)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+    let mut found: BTreeMap<i64, Delta> = query::all(connection, parts.read, key, read)?;
     found.retain(|_, by| is_some(by));
     let expected = expected.iter().filter(|(_, by)| is_some(by));
     let expected: BTreeMap<i64, Delta> =
@@ -84,7 +84,7 @@ fn check_parts(
     let missing = expected.iter().filter(|(part, by)| found.get(part) != Some(by)).count();
     let too_many = found.keys().filter(|part| !expected.contains_key(part)).count();
     if missing + too_many > 0 {
-        connection.prepare_cached(parts.clear)?.execute(key)?;
+        query::run(connection, parts.clear, key)?;
         let mut add = connection.prepare_cached(parts.add)?;
         for (part, by) in expected {
             add.execute((key.0, key.1, key.2, part, by.rides, by.vertical))?;
@@ -115,8 +115,7 @@ impl Board {
                 floor: (row.get(4)?, row.get(5)?),
             })
         };
-        let found = connection.prepare_cached(leaders::READ)?.query_row(key, read).optional()?;
-        Ok(found.unwrap_or_default())
+        Ok(query::one(connection, leaders::READ, key, read)?.unwrap_or_default())
     }
 
     /// Whether these leaders are all that the floor lets be, and enough.
@@ -143,15 +142,14 @@ fn check_board(
     sums: &Sums,
     wrong: &mut Wrong,
 ) -> Result<(), Failure> {
-    let Span { season, resort, day } = sums.span;
-    let key = (season.0, resort.0, day_number(sums.span));
+    let key = key(sums.span);
     let places: Vec<Place> =
         sums.verticals().map(|(skier, vertical)| (vertical, skier.0.into())).collect();
     let stored = Board::read(connection, key)?;
     let skiers = i64::try_from(places.len()).unwrap_or(i64::MAX);
     let is_right = stored.all == sums.all && stored.skiers == skiers;
     let shows = stored.shows(&places, &leaders(connection, key, work.places(sums.span))?);
-    let name = if day.is_some() { "resorts' days" } else { "resorts' seasons" };
+    let name = if sums.span.day.is_some() { "resorts' days" } else { "resorts' seasons" };
     wrong.note(name, u64::from(!is_right));
     wrong.note("leaderboards", u64::from(!shows));
     let mut board = Board { all: sums.all, skiers, ..stored };
@@ -160,17 +158,9 @@ fn check_board(
         replace_places(work, sums.span, &leaders);
     }
     if board != stored {
-        connection.prepare_cached(leaders::WRITE)?.execute(params![
-            key.0,
-            key.1,
-            key.2,
-            board.all.rides,
-            board.all.vertical,
-            board.skiers,
-            board.leaders,
-            board.floor.0,
-            board.floor.1
-        ])?;
+        let Board { all: Delta { rides, vertical }, skiers, leaders, floor } = board;
+        let row = (key.0, key.1, key.2, rides, vertical, skiers, leaders, floor.0, floor.1);
+        query::run(connection, leaders::WRITE, row)?;
     }
     Ok(())
 }
@@ -182,8 +172,7 @@ fn leaders(
     newer: Places,
 ) -> rusqlite::Result<Vec<Place>> {
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let mut leaders: BTreeMap<i64, i64> =
-        connection.prepare_cached(leaders::ALL)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+    let mut leaders: BTreeMap<i64, i64> = query::all(connection, leaders::ALL, key, read)?;
     for (skier, place) in newer {
         match place {
             Some(vertical) => leaders.insert(skier.0.into(), vertical.cast_signed()),
@@ -206,7 +195,7 @@ fn set_leaders(
     let kept = KEPT as usize;
     places.sort_unstable_by_key(in_order);
     places.truncate(kept);
-    connection.prepare_cached(leaders::CLEAR)?.execute(key)?;
+    query::run(connection, leaders::CLEAR, key)?;
     let mut lead = connection.prepare_cached(LEAD)?;
     for (vertical, skier) in &places {
         lead.execute((key.0, key.1, key.2, vertical, skier))?;

@@ -1,9 +1,12 @@
 //! Skiers' days as they stand in the database.
 
-use lodge_domain::rides::{Day, ResortDay, ResortId, Season, SkierId, Tally};
+use lodge_domain::rides::{ResortDay, SkierId, Tally};
 use rusqlite::{Connection, OptionalExtension, Row, Statement};
 
-use crate::rides::state::{DayKey, DayState, Days, Delta};
+use crate::{
+    query,
+    rides::state::{DayKey, DayState, Days, Delta, key, resort_day},
+};
 
 const ONE: &str = "SELECT rides, vertical, up_to FROM skier_days \
     WHERE skier = ?1 AND season = ?2 AND resort = ?3 AND day = ?4";
@@ -28,7 +31,7 @@ pub(super) fn written_to(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 pub(super) fn set_written_to(connection: &Connection, row: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached(SET_WRITTEN_TO)?.execute([row]).map(drop)
+    query::run(connection, SET_WRITTEN_TO, [row]).map(drop)
 }
 
 /// The last ride that is stored.
@@ -41,9 +44,9 @@ pub(super) fn write(
     skier: SkierId,
     state: DayState,
 ) -> rusqlite::Result<()> {
-    let DayState { on: ResortDay { season, resort, day }, tally, up_to } = state;
-    let row = (skier.0, season.0, resort.0, day.0, tally.rides, tally.vertical, up_to);
-    set.execute(row).map(drop)
+    let DayState { on, tally, up_to } = state;
+    let (season, resort, day) = key(on);
+    set.execute((skier.0, season, resort, day, tally.rides, tally.vertical, up_to)).map(drop)
 }
 
 /// The days that the rides after `written_to` change, and all that those are of, sorted.
@@ -92,13 +95,4 @@ pub(in crate::rides) fn read(row: &Row<'_>) -> rusqlite::Result<DayState> {
 fn state(on: ResortDay, row: &Row<'_>, first: usize) -> rusqlite::Result<DayState> {
     let tally = Tally { rides: row.get(first)?, vertical: row.get(first + 1)? };
     Ok(DayState { on, tally, up_to: row.get(first + 2)? })
-}
-
-/// Season, resort and day, in this order.
-fn resort_day(row: &Row<'_>, first: usize) -> rusqlite::Result<ResortDay> {
-    Ok(ResortDay {
-        season: Season(row.get(first)?),
-        resort: ResortId(row.get(first + 1)?),
-        day: Day(row.get(first + 2)?),
-    })
 }

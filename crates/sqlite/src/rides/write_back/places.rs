@@ -2,7 +2,7 @@
 
 use rusqlite::Statement;
 
-use crate::rides::state::{Place, PlaceKey, day_number};
+use crate::rides::state::{Place, PlaceKey, key};
 
 pub(super) const SET: &str = "INSERT OR REPLACE INTO leaders (season, resort, day, skier, vertical) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(super) const END: &str =
@@ -18,7 +18,7 @@ pub(super) fn write(
     (span, skier): PlaceKey,
     place: Place,
 ) -> rusqlite::Result<()> {
-    let (season, resort, day) = (span.season.0, span.resort.0, day_number(span));
+    let (season, resort, day) = key(span);
     match place {
         Some(vertical) => set.execute((season, resort, day, skier.0, vertical))?,
         None => end.execute((season, resort, day, skier.0))?,

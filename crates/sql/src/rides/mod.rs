@@ -1,0 +1,12 @@
+//! The stores of rides that are the same on every database: gates and passes.
+
+mod gates;
+mod passes;
+
+pub use self::{gates::SqlGates, passes::SqlPasses};
+use crate::Statement;
+
+/// Every statement of gates and passes.
+pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
+    [gates::STATEMENTS, passes::STATEMENTS].into_iter().flatten().copied()
+}

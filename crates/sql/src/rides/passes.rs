@@ -1,0 +1,161 @@
+//! The passes' store.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use lodge_domain::{
+    Error, Result,
+    accounts::AccountId,
+    rides::{Claimed, PASSES_MAX, Pass, PassStore, SkierId},
+};
+
+use crate::{
+    App, Database, Failure, Reads, Row, Tx,
+    statement::{pair, same, statements},
+    tx::values,
+};
+
+/// The account of a number that belongs to no account: numbers of accounts begin at 1.
+const UNCLAIMED: i64 = 0;
+
+statements! {
+    ONE = same("SELECT skier, account, hidden, claimed_at, renewals FROM passes WHERE skier = ?");
+    OF_ACCOUNT = same("SELECT skier, account, hidden, claimed_at FROM passes WHERE account = ? ORDER BY skier");
+    COUNT = same("SELECT COUNT(*) FROM passes WHERE account = ?");
+    GIVE = pair(
+        "INSERT INTO passes (skier, account, hidden, claimed_at) VALUES (?, ?, FALSE, ?) \
+            ON CONFLICT (skier) DO UPDATE SET account = excluded.account, claimed_at = excluded.claimed_at",
+        "INSERT INTO passes (skier, account, hidden, claimed_at) VALUES (?, ?, FALSE, ?) \
+            ON DUPLICATE KEY UPDATE account = VALUES(account), claimed_at = VALUES(claimed_at)",
+    );
+    HIDE = same("UPDATE passes SET hidden = ? WHERE skier = ? AND account = ?");
+    RELEASE = same("UPDATE passes SET account = ?, hidden = FALSE WHERE skier = ? AND account = ?");
+    RELEASE_ALL = same("UPDATE passes SET account = ? WHERE account = ?");
+    /// The next account that has a pass.
+    HOLDER = same("SELECT account FROM passes WHERE account > ? ORDER BY account LIMIT 1");
+    RENEWALS = same("SELECT skier, renewals FROM passes WHERE skier BETWEEN ? AND ? AND renewals > 0 ORDER BY skier");
+    RENEW = pair(
+        "INSERT INTO passes (skier, account, hidden, claimed_at, renewals) VALUES (?, ?, FALSE, 0, 1) \
+            ON CONFLICT (skier) DO UPDATE SET renewals = renewals + 1",
+        "INSERT INTO passes (skier, account, hidden, claimed_at, renewals) VALUES (?, ?, FALSE, 0, 1) \
+            ON DUPLICATE KEY UPDATE renewals = renewals + 1",
+    );
+}
+
+/// The passes of a database.
+pub struct SqlPasses<D>(pub Arc<D>);
+
+#[async_trait]
+impl<D: Database> PassStore for SqlPasses<D> {
+    async fn claim(
+        &self,
+        skier: SkierId,
+        account: AccountId,
+        renewals: u32,
+        at: Timestamp,
+    ) -> Result<Claimed> {
+        self.0.write(App::Rides, move |tx| claim(tx, skier, account, renewals, at)).await
+    }
+
+    async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>> {
+        self.0
+            .read(App::Rides, Reads::Few, move |tx| tx.all(&OF_ACCOUNT, values![account.0], read))
+            .await
+    }
+
+    async fn hide(&self, skier: SkierId, account: AccountId, hidden: bool) -> Result<Option<Pass>> {
+        let hide = move |tx: &mut dyn Tx| {
+            let is_theirs = tx.execute(&HIDE, values![hidden, skier.0, account.0])? > 0;
+            if is_theirs { tx.one(&ONE, values![skier.0], read) } else { Ok(None) }
+        };
+        self.0.write(App::Rides, hide).await
+    }
+
+    async fn release(&self, skier: SkierId, account: AccountId) -> Result<bool> {
+        let release = move |tx: &mut dyn Tx| {
+            Ok(tx.execute(&RELEASE, values![UNCLAIMED, skier.0, account.0])? > 0)
+        };
+        self.0.write(App::Rides, release).await
+    }
+
+    async fn release_all(&self, account: AccountId) -> Result<()> {
+        let release = move |tx: &mut dyn Tx| {
+            tx.execute(&RELEASE_ALL, values![UNCLAIMED, account.0]).map(drop)
+        };
+        self.0.write(App::Rides, release).await
+    }
+
+    async fn holders(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
+        self.0.read(App::Rides, Reads::Many, move |tx| holders(tx, after, limit)).await
+    }
+
+    async fn renewals(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, u32)>> {
+        let renewals = move |tx: &mut dyn Tx| {
+            let range = values![skiers.start().0, skiers.end().0];
+            tx.all(&RENEWALS, range, |row| Ok((SkierId(row.get(0)?), row.get(1)?)))
+        };
+        self.0.read(App::Rides, Reads::Few, renewals).await
+    }
+
+    async fn renew(&self, skiers: RangeInclusive<SkierId>) -> Result<()> {
+        let renew = move |tx: &mut dyn Tx| {
+            let mut skiers = skiers.start().0..=skiers.end().0;
+            skiers.try_for_each(|skier| tx.execute(&RENEW, values![skier, UNCLAIMED]).map(drop))
+        };
+        self.0.write(App::Rides, renew).await
+    }
+}
+
+fn claim(
+    tx: &mut dyn Tx,
+    skier: SkierId,
+    account: AccountId,
+    renewals: u32,
+    at: Timestamp,
+) -> Result<Claimed, Failure> {
+    // Of several claims of one account each counts what those before it got.
+    tx.guard("passes of an account", account.0)?;
+    let known = tx.one(&ONE, values![skier.0], |row| Ok((read(row)?, row.get::<u32>(4)?)))?;
+    let renewed = known.map_or(0, |(_, renewed)| renewed);
+    if renewed != renewals {
+        return Ok(Claimed::Renewed);
+    }
+    if let Some((pass, _)) = known
+        && pass.account == account
+    {
+        return Ok(Claimed::Already(pass));
+    }
+    let has = tx.one(&COUNT, values![account.0], |row| row.get::<i64>(0))?;
+    if has.is_some_and(|has| has.unsigned_abs() >= PASSES_MAX as u64) {
+        return Ok(Claimed::TooMany);
+    }
+    tx.execute(&GIVE, values![skier.0, account.0, at])?;
+    let pass = tx.one(&ONE, values![skier.0], read)?;
+    pass.map(Claimed::New).ok_or_else(|| Error::internal("a new pass is not there").into())
+}
+
+fn holders(
+    tx: &mut dyn Tx,
+    after: Option<AccountId>,
+    limit: usize,
+) -> Result<Vec<AccountId>, Failure> {
+    let (mut holders, mut last) = (Vec::new(), after.map_or(UNCLAIMED, |after| after.0));
+    while holders.len() < limit
+        && let Some(next) = tx.one(&HOLDER, values![last], |row| row.get(0))?
+    {
+        holders.push(AccountId(next));
+        last = next;
+    }
+    Ok(holders)
+}
+
+/// Reads the first four columns of a pass.
+fn read(row: Row<'_>) -> Result<Pass, Failure> {
+    Ok(Pass {
+        skier: SkierId(row.get(0)?),
+        account: AccountId(row.get(1)?),
+        hidden: row.get(2)?,
+        claimed_at: row.get(3)?,
+    })
+}
