@@ -29,7 +29,7 @@ use crate::{
     error::HttpResult,
     pages::{self, Navigation},
     request::Asked,
-    routes::Routes,
+    routes::{Routes, operations},
 };
 
 pub(crate) fn routes() -> Routes<ApiDocs> {
@@ -98,27 +98,22 @@ fn whole(parts: impl IntoIterator<Item = OpenApi>) -> OpenApi {
 /// Says what is to be said of every answer and every parameter, and is not known where they are written:
 /// an answer is described, by its status if by nothing else, and what may be left out is not null.
 fn complete(document: &mut OpenApi) {
-    for item in document.paths.paths.values_mut() {
-        let methods =
-            [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
-        for operation in methods.into_iter().flatten() {
-            for (status, response) in &mut operation.responses.responses {
-                if let RefOr::T(response) = response
-                    && response.description.is_empty()
-                {
-                    let status = status.parse::<StatusCode>().ok();
-                    let words = status.and_then(|status| status.canonical_reason());
-                    words.unwrap_or("An answer").clone_into(&mut response.description);
-                }
+    for operation in operations(document) {
+        for (status, response) in &mut operation.responses.responses {
+            if let RefOr::T(response) = response
+                && response.description.is_empty()
+            {
+                let status = status.parse::<StatusCode>().ok();
+                let words = status.and_then(|status| status.canonical_reason());
+                words.unwrap_or("An answer").clone_into(&mut response.description);
             }
-            for parameter in operation.parameters.iter_mut().flatten() {
-                if let RefOr::T(Parameter {
-                    schema: Some(RefOr::T(Schema::Object(object))), ..
-                }) = parameter
-                    && let SchemaType::Array(types) = &mut object.schema_type
-                {
-                    types.retain(|kind| *kind != Type::Null);
-                }
+        }
+        for parameter in operation.parameters.iter_mut().flatten() {
+            if let RefOr::T(Parameter { schema: Some(RefOr::T(Schema::Object(object))), .. }) =
+                parameter
+                && let SchemaType::Array(types) = &mut object.schema_type
+            {
+                types.retain(|kind| *kind != Type::Null);
             }
         }
     }
@@ -205,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_introduction_speaks_of_the_apps_that_are_on() {
-        let rides = Navigation { links: false, accounts: false, rides: true, board: false };
+        let rides = Navigation([None, None, Some(crate::rides::MENU), None]);
         let of = |documents: Vec<OpenApi>, apps| {
             let document = serde_json::to_value(whole(documents)).unwrap();
             let page = DocsPage::of(&document, apps, "https://go.example");
@@ -219,7 +214,7 @@ mod tests {
         for word in ["manage_", "session_", "admin key", "problem+json", "short", "bulk"] {
             assert!(!alone.contains(word), "{word} in {alone}");
         }
-        let links = Navigation { links: true, rides: false, ..rides };
+        let links = Navigation([Some(crate::links::MENU), None, None, None]);
         let links = of(vec![crate::links::routes().document()], links);
         for word in ["gate", "ride"] {
             assert!(!links.contains(word), "{word} in {links}");

@@ -1,7 +1,8 @@
 //! What the handlers of every app share.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc, time::Duration};
 
+use axum::extract::FromRef;
 use lodge_domain::{
     Clock, Random, accounts::AccountsClient, keys::Keys, secret::InstallationSecret,
 };
@@ -33,6 +34,39 @@ pub(crate) struct SiteContext {
     pub(crate) body_room: Semaphore,
     /// The end of all streams.
     pub(crate) end: CancellationToken,
+}
+
+/// The state of an app's handlers: the site, and what the app has beside it. Every request has a clone.
+pub(crate) struct App<T> {
+    pub(crate) site: Arc<SiteContext>,
+    own: Arc<T>,
+}
+
+impl<T> App<T> {
+    /// The app on a site.
+    pub(crate) fn on(site: Arc<SiteContext>, own: T) -> Self {
+        Self { site, own: Arc::new(own) }
+    }
+}
+
+impl<T> Clone for App<T> {
+    fn clone(&self) -> Self {
+        Self { site: Arc::clone(&self.site), own: Arc::clone(&self.own) }
+    }
+}
+
+impl<T> Deref for App<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.own
+    }
+}
+
+impl<T> FromRef<App<T>> for Arc<SiteContext> {
+    fn from_ref(app: &App<T>) -> Self {
+        Self::clone(&app.site)
+    }
 }
 
 impl SiteContext {

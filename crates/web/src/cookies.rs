@@ -29,6 +29,32 @@ impl Cookie<'_> {
     }
 }
 
+/// What a cookie of all pages is called over TLS, where the prefix keeps neighbours under the same domain from setting
+/// it, and elsewhere.
+pub(crate) struct CookieName(pub(crate) &'static str, pub(crate) &'static str);
+
+impl CookieName {
+    fn of(&self, secure: bool) -> &'static str {
+        if secure { self.0 } else { self.1 }
+    }
+
+    /// What the browser keeps under it.
+    pub(crate) fn read<'a>(&self, headers: &'a HeaderMap, secure: bool) -> Option<&'a str> {
+        read(headers, self.of(secure))
+    }
+
+    /// The `Set-Cookie` header; `Lax`, because the way from a provider begins on its pages.
+    pub(crate) fn header(
+        &self,
+        value: &str,
+        max_age_seconds: i64,
+        secure: bool,
+    ) -> Result<HeaderValue> {
+        let name = self.of(secure);
+        Cookie { name, value, path: "/", same_site: "Lax", max_age_seconds }.header(secure)
+    }
+}
+
 /// The value of the first cookie of that name; browsers send the one with the longest path first.
 pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());

@@ -8,38 +8,36 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use lodge_domain::Error;
 
 /// The result of a handler.
-pub type HttpResult<T = Response> = Result<T, Problem>;
+pub(crate) type HttpResult<T = Response> = Result<T, Problem>;
 
 /// Why a request was not answered as asked.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// The status.
-    pub status: StatusCode,
+    pub(crate) status: StatusCode,
     /// What the caller may read.
-    pub detail: String,
+    pub(crate) detail: String,
     /// The field that it is about, as the caller names it.
-    pub field: Option<Cow<'static, str>>,
+    pub(crate) field: Option<Cow<'static, str>>,
     /// When to try again.
-    pub retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
     /// What only the log may say.
-    pub cause: Option<Arc<str>>,
+    pub(crate) cause: Option<Arc<str>>,
 }
 
 impl Problem {
     /// A problem of HTTP itself, which no rule knows.
-    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into(), field: None, retry_after: None, cause: None }
     }
 
     /// Says when to try again, where that is known.
-    pub fn say_when(&self, headers: &mut HeaderMap) {
-        if let Some(after) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
-        }
+    pub(crate) fn say_when(&self, headers: &mut HeaderMap) {
+        say_when(self.retry_after, headers);
     }
 
     /// The status in words.
-    pub fn title(&self) -> &'static str {
+    pub(crate) fn title(&self) -> &'static str {
         self.status.canonical_reason().unwrap_or("Error")
     }
 }
@@ -67,6 +65,13 @@ impl From<Error> for Problem {
         };
         let cause = std::error::Error::source(&error).map(|source| chain(source).into());
         Self { status, detail: error.to_string(), field, retry_after, cause }
+    }
+}
+
+/// Says when to try again, where that is known.
+pub(crate) fn say_when(retry_after: Option<Duration>, headers: &mut HeaderMap) {
+    if let Some(after) = retry_after {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }
 }
 

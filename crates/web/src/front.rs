@@ -200,9 +200,9 @@ impl Answer for Front {
 /// What a page of this path would have been about.
 fn subject(path: &str, navigation: Navigation) -> Subject {
     let is_start_of_board = path == "/" && navigation.is_board_alone();
-    if is_start_of_board || navigation.board && board::owns(path) {
+    if is_start_of_board || navigation.has("board") && board::owns(path) {
         Subject::Board
-    } else if navigation.links && links::owns(path) {
+    } else if navigation.has("links") && links::owns(path) {
         Subject::Links
     } else {
         Subject::Other
@@ -251,7 +251,7 @@ mod tests {
         ] {
             assert_eq!(subject(path, check::EVERYTHING), expected, "{path}");
         }
-        let alone = Navigation { links: false, rides: false, ..check::EVERYTHING };
+        let alone = Navigation([None, Some(board::MENU), None, Some(accounts::MENU)]);
         assert_eq!(subject("/", alone), Subject::Board);
     }
 }

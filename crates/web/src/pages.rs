@@ -15,21 +15,32 @@ use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use lodge_domain::Error;
 
+use self::errors::FormErrors;
 pub(crate) use self::{
     assets::url as asset_url,
-    navigation::{Navigation, rendered},
+    navigation::{Menu, Navigation, rendered},
     problem::{Subject, problem},
 };
-use crate::{context::SiteContext, error::HttpResult};
+use crate::{
+    context::SiteContext,
+    error::{self, HttpResult},
+};
 
 /// A template as an answer.
-pub(crate) fn page(
-    site: &SiteContext,
-    status: StatusCode,
-    template: &impl Template,
-) -> Result<Response, Error> {
+pub(crate) fn page(site: &SiteContext, status: StatusCode, template: &impl Template) -> HttpResult {
     let html = rendered(template, site.navigation)?;
     Ok((status, Html(html)).into_response())
+}
+
+/// The page of a form: with the status of what is wrong with it, if anything is.
+pub(crate) fn form_page(
+    site: &SiteContext,
+    errors: &FormErrors,
+    template: &impl Template,
+) -> HttpResult {
+    let mut response = page(site, errors.status(), template)?;
+    error::say_when(errors.retry_after(), response.headers_mut());
+    Ok(response)
 }
 
 /// Sends the browser on after a form.

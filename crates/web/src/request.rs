@@ -2,8 +2,8 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use axum::extract::{FromRef, FromRequestParts, Path, Query};
-use http::{HeaderMap, Method, StatusCode, header, request::Parts, uri::Authority};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Path, Query, Request};
+use http::{HeaderMap, Method, header, request::Parts, uri::Authority};
 use jiff::Timestamp;
 use lodge_domain::{
     Attempt, Error,
@@ -15,10 +15,11 @@ use lodge_domain::{
 use serde::de::DeserializeOwned;
 
 use crate::{
+    body::Whole,
     context::SiteContext,
     edge::{
         address::{Client, Peer},
-        idempotency,
+        idempotency, limits,
     },
     error::Problem,
 };
@@ -192,6 +193,43 @@ fn is_host(host: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
 }
 
+/// Names what is wrong as the caller does.
+pub(crate) fn called(field: &'static str, error: Error) -> Error {
+    match error {
+        Error::Invalid { reason, .. } => Error::invalid(field, reason),
+        other => other,
+    }
+}
+
+/// The number of rows that a caller asks for, 1 to `most`.
+pub(crate) fn limit(
+    name: &'static str,
+    asked: Option<usize>,
+    default: usize,
+    most: usize,
+) -> Result<usize, Error> {
+    let limit = asked.unwrap_or(default);
+    if (1..=most).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Error::invalid(name, format!("must be 1 to {most}")))
+}
+
+/// One of the passwords, codes and keys that the client's address may try, taken from its share before the body is read.
+pub(crate) struct OneAttempt;
+
+impl<S: Send + Sync> FromRequestParts<S> for OneAttempt
+where
+    Arc<SiteContext>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        limits::take(Arc::from_ref(state).attempts.as_ref(), client(parts)?)?;
+        Ok(Self)
+    }
+}
+
 /// The part of the path that a route leaves open; or the parts, as a tuple.
 pub(crate) struct Segment<T = String>(pub(crate) T);
 
@@ -222,25 +260,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     }
 }
 
-/// Reads JSON, and says where it is wrong.
-pub(crate) fn json<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Result<T, Problem> {
-    let kind = headers
-        .get(header::CONTENT_TYPE)
-        .map_or("application/json", |kind| kind.to_str().unwrap_or_default());
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "the body must be application/json",
-        ));
+/// A request's body, read as a form.
+pub(crate) struct FormBody<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for FormBody<T>
+where
+    Arc<SiteContext>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Whole(body) = Whole::from_request(request, state).await?;
+        form(&body).map(Self)
     }
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let read = serde_path_to_error::deserialize(&mut json).map_err(|error| error.to_string());
-    let read = read.and_then(|read| json.end().map(|()| read).map_err(|error| error.to_string()));
-    read.map_err(|error| {
-        let reason = format!("is not the JSON that belongs here: {error}");
-        unquoted(Error::invalid("body", reason))
-    })
 }
 
 /// Reads a form, and says what is wrong with it.
@@ -250,7 +282,7 @@ pub(crate) fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 }
 
 /// What the caller may read of it quotes what they sent, which may be a password: that is not for the log.
-fn unquoted(error: Error) -> Problem {
+pub(crate) fn unquoted(error: Error) -> Problem {
     Problem { cause: Some("the body cannot be read".into()), ..Problem::from(error) }
 }
 

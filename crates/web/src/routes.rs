@@ -7,8 +7,12 @@ use axum::{
     routing::{MethodFilter, on},
 };
 use http::Method;
-use utoipa::Modify;
-use utoipa::openapi::{Components, OpenApi, OpenApiBuilder, PathItem};
+use utoipa::{
+    ToSchema,
+    openapi::{
+        Components, OpenApi, OpenApiBuilder, PathItem, Response, path::Operation, tag::TagBuilder,
+    },
+};
 use utoipa_axum::router::UtoipaMethodRouter;
 
 /// Routes with their methods, in the order in which they were added; `S` is what their handlers work with.
@@ -20,14 +24,26 @@ pub(crate) struct Routes<S = ()> {
 
 impl<S: Clone + Send + Sync + 'static> Default for Routes<S> {
     fn default() -> Self {
-        Self::with_document(OpenApiBuilder::new().build())
+        let document = OpenApiBuilder::new().build();
+        Self { router: Router::new(), list: Vec::new(), document }
     }
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    /// No routes yet, of which the API's document says this.
-    pub(crate) fn with_document(document: OpenApi) -> Self {
-        Self { router: Router::new(), list: Vec::new(), document }
+    /// Adds a group that operations are in, and what is said of it.
+    pub(crate) fn tag(mut self, name: &str, about: &str) -> Self {
+        let tag = TagBuilder::new().name(name).description(Some(about)).build();
+        self.document.tags.get_or_insert_default().push(tag);
+        self
+    }
+
+    /// Adds a schema that no operation names.
+    pub(crate) fn schema<T: ToSchema>(mut self) -> Self {
+        let mut schemas = vec![(T::name().into_owned(), T::schema())];
+        T::schemas(&mut schemas);
+        let components = self.document.components.get_or_insert_with(Components::new);
+        components.schemas.extend(schemas);
+        self
     }
 
     /// Adds routes of the API, each where and as the `#[utoipa::path]` of its handler says it.
@@ -51,9 +67,9 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.api((schemas, paths, handlers.layer(DefaultBodyLimit::max(bytes_max))))
     }
 
-    /// Adds to what the document says of every route.
-    pub(crate) fn describe(mut self, with: &impl Modify) -> Self {
-        with.modify(&mut self.document);
+    /// Adds to what the document says of every operation.
+    pub(crate) fn describe(mut self, with: impl Fn(&mut Operation)) -> Self {
+        operations(&mut self.document).for_each(with);
         self
     }
 
@@ -110,9 +126,26 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router
     }
 
-    /// What was added.
-    pub(crate) fn list(self) -> Vec<(Method, String)> {
-        self.list
+    /// What the API is of these routes, and what was added.
+    pub(crate) fn described(self) -> (OpenApi, Vec<(Method, String)>) {
+        (self.document, self.list)
+    }
+}
+
+/// All operations of a document.
+pub(crate) fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
+    document.paths.paths.values_mut().flat_map(|item| {
+        let methods =
+            [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
+        methods.into_iter().flatten()
+    })
+}
+
+/// Says how an operation can fail, where it does not say more of that itself.
+pub(crate) fn may_fail(operation: &mut Operation, failures: &[(&str, &str)]) {
+    for (status, words) in failures {
+        let said = operation.responses.responses.entry((*status).to_owned());
+        said.or_insert_with(|| Response::new(*words).into());
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod key;
 
-use http::{HeaderMap, HeaderValue};
+use http::HeaderValue;
 use lodge_domain::{
     Error, Result,
     accounts::{FreshSession, SessionDigest, SignedIn},
@@ -11,11 +11,9 @@ use lodge_domain::{
     links::Owner,
 };
 
-use crate::{
-    context::SiteContext,
-    cookies::{self, Cookie},
-    request::Asked,
-};
+use crate::{context::SiteContext, cookies::CookieName, request::Asked};
+
+const COOKIE: CookieName = CookieName("__Host-lodge_session", "lodge_session");
 
 /// Somebody who is signed in.
 pub(crate) enum Person {
@@ -49,14 +47,14 @@ pub(crate) async fn person(site: &SiteContext, asked: &Asked) -> Result<Option<P
         let me = account(site, session).await?;
         return Ok(me.map(Box::new).map(Person::Account));
     }
-    let Some(note) = value(&asked.headers, asked.over_tls()) else { return Ok(None) };
+    let Some(note) = COOKIE.read(&asked.headers, asked.over_tls()) else { return Ok(None) };
     let owner = key::owner(&site.keys, &site.secret, note, asked.at).await?;
     Ok(owner.map(Person::Key))
 }
 
 /// The session of an account that this browser carries, whatever has become of it.
 pub(crate) fn of_account(asked: &Asked) -> Option<SessionDigest> {
-    value(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
+    COOKIE.read(&asked.headers, asked.over_tls()).and_then(SessionDigest::of_token)
 }
 
 /// Who is signed in by it, if anybody still is.
@@ -75,37 +73,23 @@ pub(crate) async fn account(
 /// The cookie that signs the owner of `key` in.
 pub(crate) fn begin_key(site: &SiteContext, asked: &Asked, key: KeyId) -> Result<HeaderValue> {
     let note = key::note(&site.secret, key, asked.at);
-    cookie(&note, key::SECONDS, asked.over_tls())
+    COOKIE.header(&note, key::SECONDS, asked.over_tls())
 }
 
 /// The cookie that carries a session of an account, for as long as it lasts.
 pub(crate) fn begin_account(asked: &Asked, fresh: &FreshSession) -> Result<HeaderValue> {
     let lasts = fresh.signed_in.session.expires_at.duration_since(asked.at);
-    cookie(&fresh.token, lasts.as_secs(), asked.over_tls())
+    COOKIE.header(&fresh.token, lasts.as_secs(), asked.over_tls())
 }
 
 /// The cookie that signs out.
 pub(crate) fn end(asked: &Asked) -> Result<HeaderValue> {
-    cookie("", 0, asked.over_tls())
-}
-
-fn cookie(value: &str, max_age_seconds: i64, secure: bool) -> Result<HeaderValue> {
-    Cookie { name: name(secure), value, path: "/", same_site: "Lax", max_age_seconds }
-        .header(secure)
-}
-
-fn value(headers: &HeaderMap, secure: bool) -> Option<&str> {
-    cookies::read(headers, name(secure))
-}
-
-/// Over TLS the prefix keeps neighbours under the same domain from setting it.
-fn name(secure: bool) -> &'static str {
-    if secure { "__Host-lodge_session" } else { "lodge_session" }
+    COOKIE.header("", 0, asked.over_tls())
 }
 
 #[cfg(test)]
 mod tests {
-    use http::header;
+    use http::{HeaderMap, header};
 
     use super::*;
 
@@ -113,12 +97,13 @@ mod tests {
     fn over_tls_only_a_cookie_of_this_very_host_counts() {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, HeaderValue::from_static("lodge_session=x"));
-        assert_eq!((value(&headers, false), value(&headers, true)), (Some("x"), None));
+        let value = |secure| COOKIE.read(&headers, secure);
+        assert_eq!((value(false), value(true)), (Some("x"), None));
     }
 
     #[test]
     fn the_cookie_is_for_no_script_and_no_other_site() {
-        let set = cookie("x", 60, true).unwrap();
+        let set = COOKIE.header("x", 60, true).unwrap();
         assert_eq!(
             set.to_str().unwrap(),
             "__Host-lodge_session=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure"

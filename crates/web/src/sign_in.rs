@@ -14,12 +14,10 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::{
-    body::Whole,
     context::SiteContext,
-    edge::limits,
     error::{HttpResult, Problem},
     pages::{go_to, page, words},
-    request::{self, Asked, Parameters},
+    request::{Asked, FormBody, OneAttempt, Parameters},
     routes::Routes,
     session,
 };
@@ -79,7 +77,7 @@ async fn form(
     let typed = SignInForm { next, ..SignInForm::default() };
     let name = person.as_ref().map(session::Person::name);
     let providers = providers(&site).await;
-    Ok(page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))?)
+    page(&site, StatusCode::OK, &login(&site, &providers, &typed, name))
 }
 
 /// None while the accounts cannot be asked: that keeps nobody out, or waiting, who has a key.
@@ -101,7 +99,7 @@ fn login<'a>(
         signed_in_as,
         accounts: site.accounts.is_some(),
         providers,
-        keys: site.navigation.links,
+        keys: site.navigation.has("links"),
         typed,
         wrong: None,
         wrong_key: None,
@@ -111,11 +109,10 @@ fn login<'a>(
 /// `POST /login`.
 async fn begin(
     State(site): State<Arc<SiteContext>>,
+    _: OneAttempt,
     asked: Asked,
-    Whole(body): Whole,
+    FormBody(form): FormBody<SignInForm>,
 ) -> HttpResult {
-    limits::take(site.attempts.as_ref(), asked.client)?;
-    let form: SignInForm = request::form(&body)?;
     match &site.accounts {
         Some(accounts) if form.api_key.is_empty() => {
             with_password(&site, accounts, &asked, form).await
@@ -134,7 +131,7 @@ async fn with_key(site: &SiteContext, asked: &Asked, form: SignInForm) -> HttpRe
             let wrong_key = Some("This API key is not known, or was revoked.");
             let providers = providers(site).await;
             let again = LoginPage { wrong_key, ..login(site, &providers, &form, None) };
-            Ok(page(site, StatusCode::FORBIDDEN, &again)?)
+            page(site, StatusCode::FORBIDDEN, &again)
         }
         Err(error) => Err(error.into()),
     }
@@ -196,7 +193,7 @@ async fn refused(site: &SiteContext, typed: &SignInForm, error: Error) -> HttpRe
 
 /// Where people with an account go who did not say where.
 pub(crate) fn home(site: &SiteContext) -> &'static str {
-    if site.navigation.links { "/links" } else { "/account" }
+    if site.navigation.has("links") { "/links" } else { "/account" }
 }
 
 pub(crate) fn signed_in(next: &str, home: &str, cookie: http::HeaderValue) -> HttpResult {

@@ -14,6 +14,7 @@ use lodge_domain::{
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use utoipa::openapi::OpenApi;
 
 use crate::{
     accounts::{self, AccountsApp},
@@ -21,6 +22,7 @@ use crate::{
     board::{self, BoardApp, HooksApp},
     context::SiteContext,
     edge::limits::AddressLimit,
+    kept::Kept,
     links::{self, LinksApp},
     pages::{Navigation, assets},
     pictures::Uploads,
@@ -35,12 +37,18 @@ const BODIES_KIB_MAX: usize = 32 * 1024;
 
 /// What a site is made of, beside the services of its apps.
 pub struct Site {
-    keys: Keys,
-    accounts: Option<AccountsClient>,
-    secret: InstallationSecret,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
-    pub(crate) settings: SiteSettings,
+    /// API keys.
+    pub keys: Keys,
+    /// Accounts, if they are served.
+    pub accounts: Option<AccountsClient>,
+    /// Signs page sessions.
+    pub secret: InstallationSecret,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness that cannot be guessed.
+    pub random: Arc<dyn Random>,
+    /// What the operator decides.
+    pub settings: SiteSettings,
 }
 
 /// The apps that are served beside accounts, which are the site's own.
@@ -59,27 +67,16 @@ pub struct Apps {
 }
 
 impl Site {
-    /// A site of these.
-    pub fn new(
-        keys: Keys,
-        accounts: Option<AccountsClient>,
-        secret: InstallationSecret,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-        settings: SiteSettings,
-    ) -> Self {
-        Self { keys, accounts, secret, clock, random, settings }
-    }
-
     /// What the apps share, and the routes of all of them.
     pub(crate) fn composed(self, apps: Apps) -> (Arc<SiteContext>, Arc<Uploads>, Routes) {
         let settings = self.settings;
-        let navigation = Navigation {
-            links: apps.links.is_some(),
-            accounts: self.accounts.is_some(),
-            rides: apps.rides.is_some(),
-            board: apps.board.is_some() && self.accounts.is_some(),
-        };
+        let has_accounts = self.accounts.is_some();
+        let navigation = Navigation([
+            apps.links.as_ref().map(|_| links::MENU),
+            apps.board.as_ref().filter(|_| has_accounts).map(|_| board::MENU),
+            apps.rides.as_ref().map(|_| rides::MENU),
+            has_accounts.then_some(accounts::MENU),
+        ]);
         let uploads = Arc::new(Uploads::new(&settings));
         let site = Arc::new(SiteContext {
             keys: self.keys,
@@ -108,7 +105,8 @@ impl Apps {
         uploads: &Arc<Uploads>,
     ) -> Routes {
         let mut routes = assets::routes();
-        if site.navigation.links || site.navigation.accounts {
+        let has = |app| site.navigation.has(app);
+        if has("links") || has("accounts") {
             routes = routes.merge(sign_in::routes().with(Arc::clone(site)));
         }
         if let Some(links) = self.links {
@@ -116,19 +114,22 @@ impl Apps {
             routes = routes.merge(links::routes().with(app));
         }
         if let Some((accounts, pictures)) = site.accounts.clone().zip(self.pictures) {
-            let passes = self.rides.iter().map(rides::passes::kept);
-            let kept = passes.chain(self.board.iter().map(board::kept)).collect();
+            let passes =
+                self.rides.iter().map(|rides| Box::new(Arc::clone(rides)) as Box<dyn Kept>);
+            let messages =
+                self.board.iter().map(|board| Box::new(Arc::clone(board)) as Box<dyn Kept>);
+            let kept = passes.chain(messages).collect();
             let pictures = (pictures, Arc::clone(uploads));
             let app = AccountsApp::new(Arc::clone(site), accounts, pictures, kept, settings);
             routes = routes.merge(accounts::routes().with(app.clone()));
-            if !site.navigation.links && !site.navigation.is_board_alone() {
+            if !has("links") && !site.navigation.is_board_alone() {
                 routes = routes.merge(accounts::start().with(app));
             }
         }
         if let Some(rides) = self.rides {
             let app = RidesApp::new(Arc::clone(site), rides, settings);
             routes = routes.merge(rides::routes().with(app.clone()));
-            if !site.navigation.links && !site.navigation.accounts {
+            if !has("links") && !has("accounts") {
                 routes = routes.merge(rides::start().with(app.clone()));
             }
             if site.accounts.is_some() {
@@ -143,7 +144,7 @@ impl Apps {
                 routes = routes.merge(board::start().with(app.clone()));
             }
             if let Some(hooks) = self.hooks {
-                let app = HooksApp { board: app, hooks };
+                let app = HooksApp::new(app, hooks);
                 routes = routes.merge(board::hooks_api::routes().with(app));
             }
         }
@@ -152,29 +153,28 @@ impl Apps {
     }
 }
 
+/// What all routes say of their API, and what they are, as method and path.
+fn described() -> [(OpenApi, Vec<(Method, String)>); 9] {
+    [
+        links::routes().described(),
+        accounts::routes().described(),
+        rides::routes().described(),
+        rides::passes::routes().described(),
+        board::routes().described(),
+        board::hooks_api::routes().described(),
+        assets::routes().described(),
+        sign_in::routes().described(),
+        api_docs::routes().described(),
+    ]
+}
+
 /// Every route that any app has, as method and path.
 pub(crate) fn routes() -> Vec<(Method, String)> {
-    let of_apps = [
-        links::routes().list(),
-        accounts::routes().list(),
-        rides::routes().list(),
-        rides::passes::routes().list(),
-        board::routes().list(),
-        board::hooks_api::routes().list(),
-    ];
-    let of_none = [assets::routes().list(), sign_in::routes().list(), api_docs::routes().list()];
-    of_apps.into_iter().chain(of_none).flatten().collect()
+    described().into_iter().flat_map(|(_, list)| list).collect()
 }
 
 /// What all apps say of their API.
 #[cfg(test)]
-pub(crate) fn documents() -> [utoipa::openapi::OpenApi; 6] {
-    [
-        links::routes().document(),
-        accounts::routes().document(),
-        rides::routes().document(),
-        rides::passes::routes().document(),
-        board::routes().document(),
-        board::hooks_api::routes().document(),
-    ]
+pub(crate) fn documents() -> [OpenApi; 9] {
+    described().map(|(document, _)| document)
 }

@@ -236,15 +236,14 @@ pub(crate) fn site(config: &Config, services: &Services) -> Site {
         rides_per_minute: config.limits.rides_per_minute,
         posts_per_minute: config.limits.posts_per_minute,
     };
-    let (keys, clock) = (services.keys.clone(), Arc::clone(&services.clock));
-    Site::new(
-        keys,
-        services.accounts_client(),
-        services.secret.clone(),
-        clock,
-        Arc::new(OsRandom),
+    Site {
+        keys: services.keys.clone(),
+        accounts: services.accounts_client(),
+        secret: services.secret.clone(),
+        clock: Arc::clone(&services.clock),
+        random: Arc::new(OsRandom),
         settings,
-    )
+    }
 }
 
 /// The apps that the site serves.

@@ -20,8 +20,9 @@ use crate::{
     answers::{self, private},
     body::Whole,
     edge::limits,
-    error::{HttpResult, Problem},
-    request::{self, Asked, Segment},
+    error::HttpResult,
+    json::{self, JsonBody},
+    request::{Asked, OneAttempt, Segment},
     routes::Routes,
     sign_in as signing_in,
 };
@@ -56,7 +57,7 @@ pub(crate) async fn sign_up(
     Whole(body): Whole,
 ) -> HttpResult {
     limits::take(app.sign_ups.as_ref(), asked.client)?;
-    let wish: CreateAccount = request::json(&asked.headers, &body)?;
+    let wish: CreateAccount = json::body_of(&asked.headers, &body)?;
     let wish = wish.parse()?;
     // All but the password, which is not to be guessed from what is kept of this.
     let nickname = wish.nickname.as_ref().map(Nickname::as_str).unwrap_or_default();
@@ -80,11 +81,10 @@ pub(crate) async fn sign_up(
         (status = 429, description = "Too many failures; see Retry-After"), (status = 503, description = "Too many passwords wait; see Retry-After")))]
 pub(crate) async fn sign_in(
     State(app): State<AccountsApp>,
+    _: OneAttempt,
     asked: Asked,
-    Whole(body): Whole,
+    JsonBody(BeginSession { username, password }): JsonBody<BeginSession>,
 ) -> HttpResult {
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let BeginSession { username, password } = request::json(&asked.headers, &body)?;
     let fresh = signing_in::let_in(&app.accounts, &asked, &username, &password).await?;
     Ok(Json(SessionToken::from(fresh)).into_response())
 }
@@ -106,11 +106,9 @@ pub(crate) async fn sign_out(State(app): State<AccountsApp>, asked: Asked) -> Ht
         (status = 403, description = "The code does not fit the name, or opens nothing any more"), (status = 429, description = "Too many; see Retry-After")))]
 pub(crate) async fn reset_password(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    _: OneAttempt,
+    JsonBody(wish): JsonBody<ResetPassword>,
 ) -> HttpResult {
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let wish: ResetPassword = request::json(&asked.headers, &body)?;
     let (name, code, new) = wish.parse()?;
     app.accounts.reset_password(name, code.trim().to_owned().into(), new).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -135,7 +133,7 @@ pub(crate) async fn edit(
     Whole(body): Whole,
 ) -> HttpResult {
     let session = asked.session()?;
-    let wish: EditAccount = request::json(&asked.headers, &body)?;
+    let wish: EditAccount = json::body_of(&asked.headers, &body)?;
     let account = app.accounts.edit(session, wish.parse()?).await?;
     Ok(private(Json(AccountJson::from(&account))))
 }
@@ -147,12 +145,12 @@ pub(crate) async fn edit(
     security(("session" = [])))]
 pub(crate) async fn delete(
     State(app): State<AccountsApp>,
+    _: OneAttempt,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let session = asked.session()?;
-    let wish: DeleteAccount = request::json(&asked.headers, &body)?;
+    let wish: DeleteAccount = json::body_of(&asked.headers, &body)?;
     app.accounts.delete(session, wish.parse()?, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -164,13 +162,13 @@ pub(crate) async fn delete(
     security(("session" = [])))]
 pub(crate) async fn change_password(
     State(app): State<AccountsApp>,
+    _: OneAttempt,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let session = asked.session()?;
     let me = app.accounts.who(session).await?;
-    let wish: ChangePassword = request::json(&asked.headers, &body)?;
+    let wish: ChangePassword = json::body_of(&asked.headers, &body)?;
     let (current, new) = wish.parse(&me)?;
     app.accounts.change_password(session, current, new, asked.client.limited_by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -232,7 +230,7 @@ pub(crate) async fn export(State(app): State<AccountsApp>, asked: Asked) -> Http
     responses((status = 200, body = UserJson), (status = 404, description = "There is no such account")))]
 pub(crate) async fn user(State(app): State<AccountsApp>, Segment(segment): Segment) -> HttpResult {
     let name = Username::parse(&segment);
-    let name = name.map_err(|_| Problem::from(Error::not_found("there is no such account")))?;
+    let name = name.map_err(|_| Error::not_found("there is no such account"))?;
     let account = app.accounts.user(name).await?;
     Ok(Json(UserJson::from(&account)).into_response())
 }

@@ -1,12 +1,11 @@
 //! What the app's handlers work with.
 
-use std::{ops::Deref, sync::Arc};
+use std::sync::Arc;
 
-use axum::extract::FromRef;
 use lodge_domain::accounts::{AccountsClient, Pictures};
 
 use crate::{
-    context::SiteContext,
+    context::{App, SiteContext},
     edge::{
         limits::AddressLimit,
         stream::{Bounds, Streams},
@@ -22,38 +21,22 @@ const CHECKS_PER_MINUTE: u32 = 240;
 /// Files of what is kept that are under way at once, and of those for one address.
 const EXPORTS: Bounds = Bounds { places: 4, per_address: 2 };
 
-/// The service, and the site that it is served on; every request has a clone.
-#[derive(Clone)]
-pub(crate) struct AccountsApp(Arc<Parts>);
+/// The service, and the site that it is served on.
+pub(crate) type AccountsApp = App<Parts>;
 
 /// What there is one of.
 pub(crate) struct Parts {
-    pub(crate) site: Arc<SiteContext>,
     pub(crate) accounts: AccountsClient,
     pub(crate) pictures: Pictures,
     pub(super) uploads: Arc<Uploads>,
     /// What the other apps keep about people.
     pub(super) kept: Vec<Box<dyn Kept>>,
     /// Places for files of what is kept.
-    pub(super) exports: Arc<Streams>,
+    pub(super) exports: Streams,
     /// Accounts that an address may make.
     pub(super) sign_ups: Option<AddressLimit>,
     /// Fields that an address may have checked.
     pub(super) checks: Option<AddressLimit>,
-}
-
-impl Deref for AccountsApp {
-    type Target = Parts;
-
-    fn deref(&self) -> &Parts {
-        &self.0
-    }
-}
-
-impl FromRef<AccountsApp> for Arc<SiteContext> {
-    fn from_ref(app: &AccountsApp) -> Self {
-        Self::clone(&app.site)
-    }
 }
 
 impl AccountsApp {
@@ -65,15 +48,15 @@ impl AccountsApp {
         kept: Vec<Box<dyn Kept>>,
         settings: &SiteSettings,
     ) -> Self {
-        Self(Arc::new(Parts {
-            exports: Arc::new(Streams::new("account_export", EXPORTS, site.end.clone())),
+        let parts = Parts {
+            exports: Streams::new("account_export", EXPORTS, site.end.clone()),
             sign_ups: AddressLimit::per_minute(settings.sign_ups_per_minute),
             checks: AddressLimit::per_minute(CHECKS_PER_MINUTE),
-            site,
             accounts,
             pictures,
             uploads,
             kept,
-        }))
+        };
+        Self::on(site, parts)
     }
 }

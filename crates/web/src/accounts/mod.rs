@@ -4,24 +4,22 @@ mod api;
 mod app;
 mod dto;
 mod export;
-mod openapi;
 mod pages;
 mod picture;
 mod providers;
 
-pub(crate) use self::{app::AccountsApp, picture::may_come as may_bring_picture};
-use crate::routes::Routes;
+pub(crate) use self::{app::AccountsApp, pages::start, picture::may_come as may_bring_picture};
+use crate::{pages::Menu, routes::Routes};
+
+/// Where the app leads people.
+pub(crate) const MENU: Menu = Menu { app: "accounts", entries: &[("/account", "Account")] };
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<AccountsApp> {
-    Routes::with_document(openapi::document())
+    Routes::default()
+        .tag("accounts", "People: making an account, signing in, and what is one's own.")
         .merge(api::routes())
         .merge(pages::routes())
         .merge(picture::routes())
         .merge(providers::routes())
-}
-
-/// The start page, where no other app has one.
-pub(crate) fn start() -> Routes<AccountsApp> {
-    pages::start()
 }

@@ -9,7 +9,6 @@ mod me;
 mod people;
 mod picture;
 mod profile;
-mod profile_form;
 mod reset;
 mod sessions;
 mod sign_up;
@@ -47,6 +46,6 @@ pub(super) fn routes() -> Routes<AccountsApp> {
 }
 
 /// The start page, where no other app has one: one's account.
-pub(super) fn start() -> Routes<AccountsApp> {
+pub(crate) fn start() -> Routes<AccountsApp> {
     Routes::default().on(Method::GET, "/", || async { go_to("/account") })
 }

@@ -2,7 +2,10 @@
 
 use axum::{Json, body::Body, extract::State, response::IntoResponse};
 use http::{HeaderMap, StatusCode};
-use lodge_domain::accounts::{Account, SessionDigest, Shape, SignedIn};
+use lodge_domain::{
+    accounts::{Account, SessionDigest, SignedIn},
+    pictures::Shape,
+};
 use utoipa_axum::routes;
 
 use super::{app::AccountsApp, dto::AccountJson};

@@ -3,48 +3,42 @@
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header};
 use lodge_domain::{
-    Error, Result,
+    Result,
     board::{Cursor, PAGE_MAX, ReadNote},
 };
-use serde::Deserialize;
-use utoipa::IntoParams;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{
     app::{BoardApp, slug},
-    dto::{ChannelJson, ChannelsJson, FoundJson, NoteRead, PeopleJson, UnreadJson},
+    dto::{ChannelJson, FoundJson, PeopleJson, UnreadJson},
+    extract::By,
 };
 use crate::{
     answers::private,
-    body::Whole,
     error::HttpResult,
-    request::{self, Asked, Parameters, Segment},
+    json::JsonBody,
+    request::{Parameters, Segment, called, limit},
 };
 
 /// Messages that a search finds, if the caller does not say how many.
 const FOUND_DEFAULT: usize = 50;
 
-/// How many somebody asks for.
-pub(super) fn limit(name: &'static str, asked: Option<usize>, default: usize) -> Result<usize> {
-    let limit = asked.unwrap_or(default);
-    if (1..=PAGE_MAX).contains(&limit) {
-        return Ok(limit);
-    }
-    Err(Error::invalid(name, format!("must be 1 to {PAGE_MAX}")))
-}
-
 /// A cursor, of which `name` is the caller's name.
 pub(super) fn cursor(name: &'static str, text: &str) -> Result<Cursor> {
-    text.parse().map_err(|error| match error {
-        Error::Invalid { reason, .. } => Error::invalid(name, reason),
-        other => other,
-    })
+    text.parse().map_err(|error| called(name, error))
+}
+
+/// All channels, the lobby first.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ChannelsJson {
+    channels: Vec<ChannelJson>,
 }
 
 /// All channels, the lobby first.
 #[utoipa::path(get, path = "/api/board", operation_id = "channels", tag = "board",
     responses((status = 200, body = ChannelsJson)), security(("session" = []), ("bot" = [])))]
-pub(super) async fn channels(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    app.visitor(&asked).await?;
+pub(super) async fn channels(State(app): State<BoardApp>, _: By) -> HttpResult {
     let channels = app.board.channels().await?.into_iter();
     let channels = channels.map(ChannelJson::from).collect();
     Ok(private(Json(ChannelsJson { channels })))
@@ -57,9 +51,8 @@ pub(super) async fn channels(State(app): State<BoardApp>, asked: Asked) -> HttpR
 pub(super) async fn people(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
-    asked: Asked,
+    _: By,
 ) -> HttpResult {
-    app.visitor(&asked).await?;
     let channel = app.board.channel(&slug(&channel)?).await?;
     let people = app.hub.here(&channel.slug).json();
     Ok(private(([(header::CONTENT_TYPE, "application/json")], people)))
@@ -85,12 +78,11 @@ pub(super) struct SearchQuery {
 pub(super) async fn search(
     State(app): State<BoardApp>,
     Parameters(query): Parameters<SearchQuery>,
-    asked: Asked,
+    By(by): By,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
     let channel = query.channel.as_deref().filter(|channel| !channel.is_empty());
     let channel = channel.map(slug).transpose()?;
-    let limit = limit("limit", query.limit, FOUND_DEFAULT)?;
+    let limit = limit("limit", query.limit, FOUND_DEFAULT, PAGE_MAX)?;
     let found = app.searches.search(&by, channel, &query.q, limit).await?;
     let messages = found.into_iter().map(Into::into).collect();
     Ok(private(Json(FoundJson { messages })))
@@ -99,11 +91,18 @@ pub(super) async fn search(
 /// What one has not read.
 #[utoipa::path(get, path = "/api/board/-/unread", operation_id = "unread", tag = "board",
     responses((status = 200, body = UnreadJson)), security(("session" = []), ("bot" = [])))]
-pub(super) async fn unread(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
+pub(super) async fn unread(State(app): State<BoardApp>, By(by): By) -> HttpResult {
     let unread = app.board.unread(by.profile).await?;
     let channels = unread.into_iter().map(Into::into).collect();
     Ok(private(Json(UnreadJson { channels })))
+}
+
+/// How far one has read.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoteRead {
+    /// A `cursor` of an answer, or the id of an event on a stream.
+    cursor: String,
 }
 
 /// Note how far one has read. What was read before stays read. It is stored within seconds.
@@ -113,11 +112,9 @@ pub(super) async fn unread(State(app): State<BoardApp>, asked: Asked) -> HttpRes
 pub(super) async fn note_read(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    By(by): By,
+    JsonBody(NoteRead { cursor: read }): JsonBody<NoteRead>,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    let NoteRead { cursor: read } = request::json(&asked.headers, &body)?;
     let read = cursor("cursor", &read)?;
     let channel = app.board.channel(&slug(&channel)?).await?;
     app.board.note_read(ReadNote { person: by.id(), channel: channel.slug, cursor: read })?;

@@ -1,8 +1,7 @@
 //! What the app's handlers work with.
 
-use std::{ops::Deref, sync::Arc};
+use std::sync::Arc;
 
-use axum::extract::FromRef;
 use lodge_domain::{
     Error, Result,
     accounts::{AccountsClient, SessionDigest, SignedIn},
@@ -15,7 +14,10 @@ use super::{
     visitor::{Credential, Visitor},
 };
 use crate::{
-    context::SiteContext, edge::limits::Shares, pictures::Uploads, request::Asked,
+    context::{App, SiteContext},
+    edge::limits::Shares,
+    pictures::Uploads,
+    request::Asked,
     settings::SiteSettings,
 };
 
@@ -30,13 +32,11 @@ pub(super) const BODY_BYTES_MAX: usize = 32 << 10;
 /// How much more often than a person a bot may send something.
 const BOTS_SHARE: u32 = 10;
 
-/// The service, and the site that it is served on; every request has a clone.
-#[derive(Clone)]
-pub(crate) struct BoardApp(Arc<Parts>);
+/// The service, and the site that it is served on.
+pub(crate) type BoardApp = App<Parts>;
 
 /// What there is one of.
 pub(crate) struct Parts {
-    pub(crate) site: Arc<SiteContext>,
     pub(crate) board: Arc<Board>,
     pub(crate) accounts: AccountsClient,
     pub(crate) hub: Hub,
@@ -44,20 +44,6 @@ pub(crate) struct Parts {
     pub(super) uploads: Arc<Uploads>,
     people_send: Option<Shares<PersonId>>,
     bots_send: Option<Shares<PersonId>>,
-}
-
-impl Deref for BoardApp {
-    type Target = Parts;
-
-    fn deref(&self) -> &Parts {
-        &self.0
-    }
-}
-
-impl FromRef<BoardApp> for Arc<SiteContext> {
-    fn from_ref(app: &BoardApp) -> Self {
-        Self::clone(&app.site)
-    }
 }
 
 impl BoardApp {
@@ -77,16 +63,16 @@ impl BoardApp {
             settings.connections_max,
             site.end.clone(),
         );
-        Self(Arc::new(Parts {
+        let parts = Parts {
             people_send: Shares::per_minute(per_minute),
             bots_send: Shares::per_minute(per_minute.saturating_mul(BOTS_SHARE)),
             searches: Searches::new(Arc::clone(&board)),
-            site,
             board,
             accounts,
             hub,
             uploads,
-        }))
+        };
+        Self::on(site, parts)
     }
 
     /// Who asks, by the token of a session or of a bot in `Authorization: Bearer`; [`Error::Forbidden`] if they are
@@ -127,6 +113,11 @@ impl BoardApp {
 /// The channel of a path.
 pub(crate) fn slug(text: &str) -> Result<Slug> {
     Slug::parse(text).map_err(|_| Error::not_found("there is no such channel"))
+}
+
+/// The message that a field names.
+pub(super) fn message_named(field: &'static str, text: &str) -> Result<EventId> {
+    text.parse().map_err(|_| Error::invalid(field, "must be the id of a message"))
 }
 
 /// The message of a path.

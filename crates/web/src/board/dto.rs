@@ -1,22 +1,17 @@
-//! The JSON shapes. Whatever people wrote is data in them.
+//! The JSON shapes that several handlers answer with. What people wrote is data in them.
 
 use std::borrow::Borrow;
 
+use jiff::Timestamp;
 use lodge_domain::{
-    accounts::{PictureId, PictureSize, Role},
-    board::{
-        Body, Channel, Event, Known, Message, Profile, Report, Unread, Version, Visibility, What,
-    },
+    accounts::Role,
+    board::{Channel, Event, Message, Profile, Unread, Version, Visibility, What},
+    pictures::{PictureId, PictureSize},
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::pictures;
-
-/// Where the picture of a message is.
-pub(super) fn picture_of(id: impl Borrow<PictureId>, size: PictureSize) -> String {
-    format!("/board/-/pictures/{}/{}", id.borrow(), size.px())
-}
 
 /// A channel.
 #[derive(Serialize, ToSchema)]
@@ -30,8 +25,7 @@ pub(super) struct ChannelJson {
     #[serde(skip_serializing_if = "is_false")]
     #[schema(required = false)]
     archived: bool,
-    #[schema(format = DateTime)]
-    created_at: String,
+    created_at: Timestamp,
 }
 
 impl From<Channel> for ChannelJson {
@@ -41,99 +35,35 @@ impl From<Channel> for ChannelJson {
             topic: channel.topic.as_str().to_owned(),
             slow_mode_s: channel.slow_mode_s,
             archived: channel.is_archived,
-            created_at: channel.created_at.to_string(),
+            created_at: channel.created_at,
         }
     }
 }
 
-/// All channels, the lobby first.
+/// What one has not read.
 #[derive(Serialize, ToSchema)]
-pub(super) struct ChannelsJson {
-    pub(super) channels: Vec<ChannelJson>,
+pub(super) struct UnreadJson {
+    pub(super) channels: Vec<UnreadChannelJson>,
 }
 
-/// A channel to be.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CreateChannel {
-    /// 1 to 32 letters (a to z), digits and hyphens.
-    #[schema(example = "lift-7")]
-    pub(super) channel: String,
-    /// What it is about, at most 200 characters.
-    #[serde(default)]
-    pub(super) topic: String,
+/// What one has not read of a channel; counted up to 100.
+#[derive(Serialize, ToSchema)]
+pub(super) struct UnreadChannelJson {
+    channel: String,
+    messages: u32,
+    /// Those of them that name oneself.
+    mentions: u32,
 }
 
-/// A change; what is absent stays.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct EditChannel {
-    pub(super) topic: Option<String>,
-    /// Seconds that must lie between two messages of one person, at most six hours; 0 is no limit.
-    pub(super) slow_mode_s: Option<u32>,
-    /// Whether nobody writes there any more; it can still be read.
-    pub(super) archived: Option<bool>,
-}
-
-/// A message to be.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PostMessage {
-    /// What you call it, made before it is first sent: 1 to 64 visible ASCII characters. The same again is answered
-    /// with the first, for ever.
-    #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
-    pub(super) client_id: String,
-    /// 1 to 2,000 characters.
-    #[schema(example = "Fresh snow!")]
-    pub(super) body: String,
-    /// The message that it answers.
-    pub(super) reply_to: Option<String>,
-}
-
-/// A message to be, with a picture.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "this says what a form has; it is read field by field")]
-pub(super) struct PostPicture {
-    /// As in JSON.
-    #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
-    client_id: String,
-    /// At most 2,000 characters; it may be empty beside a picture.
-    #[schema(required = false)]
-    body: String,
-    /// The message that it answers.
-    reply_to: Option<String>,
-    /// The bytes of a JPEG, PNG, WebP or GIF. Of an animation the first frame is taken.
-    #[schema(format = Binary)]
-    picture: String,
-}
-
-/// A message, written anew.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct EditMessage {
-    /// 1 to 2,000 characters.
-    pub(super) body: String,
-}
-
-/// Why somebody should look at a message.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ReportMessage {
-    /// At most 500 characters.
-    #[serde(default)]
-    pub(super) reason: String,
-}
-
-/// How far one has read.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NoteRead {
-    /// A `cursor` of an answer, or the id of an event on a stream.
-    pub(super) cursor: String,
+impl From<Unread> for UnreadChannelJson {
+    fn from(unread: Unread) -> Self {
+        let Unread { channel, messages, mentions } = unread;
+        Self { channel: channel.to_string(), messages, mentions }
+    }
 }
 
 /// Who wrote something, as they are called now. Of a deleted account both names are empty.
-#[derive(Serialize, ToSchema)]
+#[derive(Default, Serialize, ToSchema)]
 pub(super) struct AuthorJson {
     username: String,
     nickname: String,
@@ -194,10 +124,16 @@ impl From<Vec<Profile>> for PeopleJson {
     }
 }
 
+/// What somebody is called who keeps order.
+fn order(profile: &Profile) -> Option<&'static str> {
+    (profile.role > Role::Member).then(|| profile.role.name())
+}
+
 /// Something that happened in a channel.
-#[derive(Serialize, ToSchema)]
+#[derive(Default, Serialize, ToSchema)]
 // Accounts have events, too.
 #[schema(as = BoardEventJson)]
+#[expect(clippy::option_option, reason = "absent, null and a text are three things")]
 pub(super) struct EventJson {
     /// `origin:seq`; of each origin numbered without a gap.
     #[schema(example = "7:42")]
@@ -214,7 +150,7 @@ pub(super) struct EventJson {
     /// Of a message or an edit: what it says, or null if that cannot be read any more; empty, if it is a picture alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
-    body: Option<BodyJson>,
+    body: Option<Option<String>>,
     /// The picture of a message that can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<MessagePictureJson>,
@@ -235,35 +171,6 @@ pub(super) struct EventJson {
     hidden: Option<bool>,
 }
 
-/// Where the picture of a message is on this site, for whoever can read it.
-#[derive(Serialize, ToSchema)]
-struct MessagePictureJson {
-    /// All of it, within 1,024 pixels a side.
-    url: String,
-    /// The same within 320.
-    preview: String,
-}
-
-impl From<PictureId> for MessagePictureJson {
-    fn from(id: PictureId) -> Self {
-        Self {
-            url: picture_of(id, PictureSize::Full),
-            preview: picture_of(id, PictureSize::Preview),
-        }
-    }
-}
-
-/// What a message says, or null.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct BodyJson(Option<String>);
-
-impl From<&Option<Body>> for BodyJson {
-    fn from(body: &Option<Body>) -> Self {
-        Self(body.as_ref().map(|body| body.as_str().to_owned()))
-    }
-}
-
 impl From<&Event> for EventJson {
     fn from(event: &Event) -> Self {
         let mut json = Self {
@@ -272,23 +179,17 @@ impl From<&Event> for EventJson {
             at: event.at.to_string(),
             author: event.by.clone().into(),
             target: event.what.target().map(|id| id.to_string()),
-            body: None,
-            picture: None,
-            reply_to: None,
-            visibility: None,
-            reaction: None,
-            removed: None,
-            hidden: None,
+            ..Self::default()
         };
         match &event.what {
             What::Message { body, reply_to, picture, visibility } => {
-                json.body = Some(body.into());
+                json.body = Some(body.clone().map(Into::into));
                 json.picture = picture.map(Into::into);
                 json.reply_to = reply_to.map(|id| id.to_string());
                 json.visibility = unreadable(*visibility);
             }
             What::Edit { body, .. } => {
-                json.body = Some(body.into());
+                json.body = Some(body.clone().map(Into::into));
             }
             What::Delete { .. } => {}
             What::Reaction { reaction, is_removed, .. } => {
@@ -308,16 +209,27 @@ impl EventJson {
     }
 }
 
-/// A page of events.
+/// Where the picture of a message is.
+pub(super) fn picture_of(id: impl Borrow<PictureId>, size: PictureSize) -> String {
+    format!("/board/-/pictures/{}/{}", id.borrow(), size.px())
+}
+
+/// Where the picture of a message is on this site, for whoever can read it.
 #[derive(Serialize, ToSchema)]
-pub(super) struct EventsJson {
-    pub(super) events: Vec<EventJson>,
-    /// What a reader has after them: go on with `after`.
-    pub(super) cursor: String,
-    /// What a reader has before them: go back with `before`.
-    pub(super) start: String,
-    /// Whether there is more in the direction that was asked for.
-    pub(super) more: bool,
+struct MessagePictureJson {
+    /// All of it, within 1,024 pixels a side.
+    url: String,
+    /// The same within 320.
+    preview: String,
+}
+
+impl From<PictureId> for MessagePictureJson {
+    fn from(id: PictureId) -> Self {
+        Self {
+            url: picture_of(id, PictureSize::Full),
+            preview: picture_of(id, PictureSize::Preview),
+        }
+    }
 }
 
 /// A message as it stands.
@@ -418,100 +330,18 @@ impl From<Message> for MessageJson {
     }
 }
 
-/// A page of messages, in order.
-#[derive(Serialize, ToSchema)]
-pub(super) struct MessagesJson {
-    pub(super) messages: Vec<MessageJson>,
-    /// What a reader of the newest page has: go on with it on `stream`, or by `events`.
-    pub(super) cursor: String,
-    /// Whether there are earlier ones.
-    pub(super) more: bool,
-}
-
 /// Messages that were found, the newest first.
 #[derive(Serialize, ToSchema)]
 pub(super) struct FoundJson {
     pub(super) messages: Vec<MessageJson>,
 }
 
-/// What one has not read.
-#[derive(Serialize, ToSchema)]
-pub(super) struct UnreadJson {
-    pub(super) channels: Vec<UnreadChannelJson>,
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
-/// What one has not read of a channel; counted up to 100.
-#[derive(Serialize, ToSchema)]
-pub(super) struct UnreadChannelJson {
-    channel: String,
-    messages: u32,
-    /// Those of them that name oneself.
-    mentions: u32,
-}
-
-impl From<Unread> for UnreadChannelJson {
-    fn from(unread: Unread) -> Self {
-        let Unread { channel, messages, mentions } = unread;
-        Self { channel: channel.to_string(), messages, mentions }
-    }
-}
-
-/// What people want looked at, the oldest first.
-#[derive(Serialize, ToSchema)]
-pub(super) struct ReportsJson {
-    pub(super) reports: Vec<ReportJson>,
-}
-
-/// A message that somebody wants looked at.
-#[derive(Serialize, ToSchema)]
-pub(super) struct ReportJson {
-    id: i64,
-    message: MessageJson,
-    by: PersonJson,
-    reason: String,
-    #[schema(format = DateTime)]
-    at: String,
-}
-
-impl From<Report> for ReportJson {
-    fn from(report: Report) -> Self {
-        Self {
-            id: report.id,
-            message: report.message.into(),
-            by: report.by.into(),
-            reason: report.reason,
-            at: report.at.to_string(),
-        }
-    }
-}
-
-/// Who is banned from the board.
-#[derive(Serialize, ToSchema)]
-pub(super) struct BansJson {
-    pub(super) bans: Vec<BanJson>,
-}
-
-/// Somebody who is banned from the board.
-#[derive(Serialize, ToSchema)]
-pub(super) struct BanJson {
-    person: PersonJson,
-    #[schema(format = DateTime)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    banned_at: Option<String>,
-}
-
-impl From<Known> for BanJson {
-    fn from(known: Known) -> Self {
-        let banned_at = known.banned_at.map(|at| at.to_string());
-        Self { person: known.profile.into(), banned_at }
-    }
-}
-
-/// What somebody is called who keeps order.
-fn order(profile: &Profile) -> Option<&'static str> {
-    (profile.role > Role::Member).then(|| profile.role.name())
-}
-
+/// Why a message cannot be read.
 fn unreadable(visibility: Visibility) -> Option<&'static str> {
     match visibility {
         Visibility::Shown => None,
@@ -520,30 +350,20 @@ fn unreadable(visibility: Visibility) -> Option<&'static str> {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_false(value: &bool) -> bool {
-    !*value
-}
-
 #[cfg(test)]
 mod tests {
     use lodge_domain::{
         accounts::AccountId,
-        board::{PersonId, Stamp},
+        board::{Body, PersonId, Profile, Stamp, Visibility},
         keys::KeyId,
     };
     use serde_json::json;
 
     use super::*;
+    use crate::board::samples::member;
 
     fn event(person: PersonId, what: What) -> Event {
-        let by = Profile {
-            person,
-            username: "ada".to_owned(),
-            nickname: "<b>".to_owned(),
-            picture: None,
-            role: Role::Member,
-        };
+        let by = Profile { person, ..member(1, "ada", "<b>") };
         Event { id: "7:42".parse().unwrap(), at: Stamp::stored(1_767_225_600_000_001), by, what }
     }
 

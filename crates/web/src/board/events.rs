@@ -1,23 +1,25 @@
 //! What happened in a channel: page by page, and on a stream while it happens.
 
-use axum::{Json, extract::State, response::IntoResponse};
+use axum::{Json, extract::State};
 use lodge_domain::{
     Error, Result,
-    board::{Cursor, Reach},
+    board::{Cursor, PAGE_MAX, Reach},
 };
-use serde::Deserialize;
-use utoipa::IntoParams;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    api::{cursor, limit},
+    api::cursor,
     app::{BoardApp, slug},
-    dto::{EventJson, EventsJson},
+    dto::EventJson,
+    extract::By,
     shared::Audience,
+    visitor::Visitor,
 };
 use crate::{
     answers::private,
     error::HttpResult,
-    request::{Asked, Parameters, Segment},
+    request::{self, Asked, Parameters, Segment},
 };
 
 /// Events on a page, if the caller does not say how many.
@@ -43,15 +45,29 @@ pub(super) struct EventsQuery {
 
 impl EventsQuery {
     fn parse(&self) -> Result<(Reach, usize)> {
-        let limit = limit("limit", self.limit, PAGE_DEFAULT)?;
+        let limit = request::limit("limit", self.limit, PAGE_DEFAULT, PAGE_MAX)?;
         Ok(match (&self.after, &self.before, self.tail) {
             (None, None, None) => (Reach::After(Cursor::default()), limit),
             (Some(after), None, None) => (Reach::After(cursor("after", after)?), limit),
             (None, Some(before), None) => (Reach::Before(cursor("before", before)?), limit),
-            (None, None, Some(tail)) => (Reach::Tail, self::limit("tail", Some(tail), tail)?),
+            (None, None, Some(tail)) => {
+                (Reach::Tail, request::limit("tail", Some(tail), tail, PAGE_MAX)?)
+            }
             _ => return Err(Error::invalid("query", "may hold one of after, before and tail")),
         })
     }
+}
+
+/// A page of events.
+#[derive(Serialize, ToSchema)]
+pub(super) struct EventsJson {
+    events: Vec<EventJson>,
+    /// What a reader has after them: go on with `after`.
+    cursor: String,
+    /// What a reader has before them: go back with `before`.
+    start: String,
+    /// Whether there is more in the direction that was asked for.
+    more: bool,
 }
 
 /// Read what happened in a channel, in order.
@@ -65,9 +81,8 @@ pub(super) async fn page(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
     Parameters(query): Parameters<EventsQuery>,
-    asked: Asked,
+    By(by): By,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
     let (reach, limit) = query.parse()?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
     app.hub.seen(&channel, &by.profile);
@@ -107,15 +122,11 @@ pub(super) async fn stream(
     Segment(channel): Segment,
     Parameters(query): Parameters<StreamQuery>,
     asked: Asked,
+    visitor: Visitor,
 ) -> HttpResult {
-    let visitor = app.visitor(&asked).await?;
     let from = begin(&asked, query.after.as_deref())?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
-    Ok(app
-        .hub
-        .answer(&visitor, channel, from, asked.client, Audience::Programs)
-        .await?
-        .into_response())
+    Ok(app.hub.answer(&visitor, channel, from, asked.client, Audience::Programs).await?)
 }
 
 /// What a listener has; `None` if they want only what is new.

@@ -129,24 +129,15 @@ async fn page_data_line(board: &Board, channel: &Slug, event: &Event) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::{
-        accounts::{AccountId, Role},
-        board::{PersonId, Profile, Stamp, What},
-    };
+    use lodge_domain::board::{Stamp, What};
 
     use super::*;
+    use crate::board::samples::member;
 
     #[test]
     fn an_event_is_written_once_and_the_id_anew_for_whoever_has_another_cursor() {
         let id = "7:42".parse().unwrap();
-        let person = PersonId::Account(AccountId(1));
-        let by = Profile {
-            person,
-            username: "ada".into(),
-            nickname: "Ada".into(),
-            picture: None,
-            role: Role::Member,
-        };
+        let by = member(1, "ada", "Ada");
         let event = Event { id, at: Stamp::stored(0), by, what: What::Delete { target: id } };
         let cursor: Cursor = "7:42,9:3".parse().unwrap();
         let told = Told::new(event.clone(), cursor.clone());

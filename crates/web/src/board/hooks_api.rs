@@ -8,53 +8,61 @@ use axum::{
     response::IntoResponse,
 };
 use http::StatusCode;
+use jiff::Timestamp;
 use lodge_domain::{
     Error,
     board::{Event, Hook, HookId, HookSecret, HookStanding, HookUrl, Hooks, Slug},
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::{
+    FAILURES,
     app::{BODY_BYTES_MAX, BoardApp},
     dto::EventJson,
-    openapi::Failures,
+    extract::By,
 };
 use crate::{
     answers::private,
-    body::Whole,
-    context::SiteContext,
+    context::App,
     error::HttpResult,
-    request::{self, Asked, Segment},
-    routes::Routes,
+    json::JsonBody,
+    request::Segment,
+    routes::{Routes, may_fail},
 };
 
 /// The board, and its hooks.
-#[derive(Clone)]
-pub(crate) struct HooksApp {
-    pub(crate) board: BoardApp,
-    pub(crate) hooks: Arc<Hooks>,
+pub(crate) type HooksApp = App<Parts>;
+
+/// What there is one of.
+pub(crate) struct Parts {
+    board: BoardApp,
+    hooks: Arc<Hooks>,
 }
 
-impl FromRef<HooksApp> for Arc<SiteContext> {
+impl HooksApp {
+    /// The hooks of a board.
+    pub(crate) fn new(board: BoardApp, hooks: Arc<Hooks>) -> Self {
+        Self::on(Arc::clone(&board.site), Parts { board, hooks })
+    }
+}
+
+impl FromRef<HooksApp> for BoardApp {
     fn from_ref(app: &HooksApp) -> Self {
-        Self::clone(&app.board.site)
+        app.board.clone()
     }
 }
 
 /// The routes about hooks.
 pub(crate) fn routes() -> Routes<HooksApp> {
-    Routes::with_document(Document::openapi())
+    Routes::default()
+        .schema::<HookEventJson>()
         .api(routes!(list))
         .api_within(BODY_BYTES_MAX, routes!(add))
         .api(routes!(remove))
-        .describe(&Failures)
+        .describe(|operation| may_fail(operation, &FAILURES))
 }
-
-#[derive(OpenApi)]
-#[openapi(components(schemas(HookEventJson)))]
-struct Document;
 
 /// A hook to be.
 #[derive(Deserialize, ToSchema)]
@@ -69,31 +77,27 @@ struct AddHook {
 }
 
 /// A hook.
-#[derive(Serialize, ToSchema)]
+#[derive(Default, Serialize, ToSchema)]
 struct HookJson {
     id: i64,
     #[schema(example = "lobby")]
     channel: String,
     #[schema(example = "https://example.org/hook")]
     url: String,
-    #[schema(format = DateTime)]
-    created_at: String,
+    created_at: Timestamp,
     /// What its receiver has taken: the events after it are in `/api/board/{channel}/events?after=`.
     cursor: String,
     /// How many deliveries have failed in a row.
     failures: u32,
     /// While they fail: since when.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
-    failing_since: Option<String>,
+    failing_since: Option<Timestamp>,
     /// While they fail: when the next one is tried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
-    next_try: Option<String>,
+    next_try: Option<Timestamp>,
     /// Since when nothing is sent any more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
-    disabled_at: Option<String>,
+    disabled_at: Option<Timestamp>,
     /// Why the last delivery failed, or the hook is disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -114,25 +118,20 @@ impl From<Hook> for HookJson {
             id: hook.id.0,
             channel: hook.channel.to_string(),
             url: hook.url.to_string(),
-            created_at: hook.created_at.to_string(),
+            created_at: hook.created_at,
             cursor: hook.cursor.to_string(),
-            failures: 0,
-            failing_since: None,
-            next_try: None,
-            disabled_at: None,
-            why: None,
-            secret: None,
+            ..Self::default()
         };
         match hook.standing {
             HookStanding::Well => {}
             HookStanding::Failing { failures, since, next_try, why } => {
                 json.failures = failures;
-                json.failing_since = Some(since.to_string());
-                json.next_try = Some(next_try.to_string());
+                json.failing_since = Some(since);
+                json.next_try = Some(next_try);
                 json.why = Some(why);
             }
             HookStanding::Disabled { at, why } => {
-                json.disabled_at = Some(at.to_string());
+                json.disabled_at = Some(at);
                 json.why = Some(why);
             }
         }
@@ -181,8 +180,7 @@ pub fn hook_body(channel: &Slug, event: &Event) -> Vec<u8> {
 /// Who is told what happens.
 #[utoipa::path(get, path = "/api/board/-/hooks", operation_id = "hooks", tag = "board",
     responses((status = 200, body = HooksJson), (status = 403, description = "This is for admins")), security(("session" = [])))]
-async fn list(State(app): State<HooksApp>, asked: Asked) -> HttpResult {
-    let by = app.board.visitor(&asked).await?.actor;
+async fn list(State(app): State<HooksApp>, By(by): By) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
     let hooks = hooks.list().await?.into_iter().map(Into::into).collect();
     Ok(private(Json(HooksJson { hooks })))
@@ -194,10 +192,12 @@ async fn list(State(app): State<HooksApp>, asked: Asked) -> HttpResult {
     responses((status = 201, body = HookJson), (status = 400, description = "Something cannot be; the answer says what"), (status = 403, description = "This is for admins"),
         (status = 404, description = "There is no such channel"), (status = 409, description = "There are as many as there may be")),
     security(("session" = [])))]
-async fn add(State(app): State<HooksApp>, asked: Asked, Whole(body): Whole) -> HttpResult {
-    let by = app.board.visitor(&asked).await?.actor;
+async fn add(
+    State(app): State<HooksApp>,
+    By(by): By,
+    JsonBody(AddHook { channel, url }): JsonBody<AddHook>,
+) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
-    let AddHook { channel, url } = request::json(&asked.headers, &body)?;
     let (channel, url) = (Slug::parse(&channel)?, HookUrl::parse(&url)?);
     let (hook, secret) = hooks.add(channel, url).await?;
     Ok(private((StatusCode::CREATED, Json(HookJson::from(hook).with(&secret)))))
@@ -207,8 +207,7 @@ async fn add(State(app): State<HooksApp>, asked: Asked, Whole(body): Whole) -> H
 #[utoipa::path(delete, path = "/api/board/-/hooks/{id}", operation_id = "remove_hook", tag = "board", params(("id" = i64, Path)),
     responses((status = 204, description = "It is removed"), (status = 403, description = "This is for admins"), (status = 404, description = "There is no such hook")),
     security(("session" = [])))]
-async fn remove(State(app): State<HooksApp>, Segment(id): Segment, asked: Asked) -> HttpResult {
-    let by = app.board.visitor(&asked).await?.actor;
+async fn remove(State(app): State<HooksApp>, Segment(id): Segment, By(by): By) -> HttpResult {
     let hooks = app.hooks.of_admin(&by)?;
     let id = id.parse().map_err(|_| Error::not_found("there is no such hook"))?;
     hooks.remove(HookId(id)).await?;

@@ -12,10 +12,7 @@ use futures_util::{
 use jiff::Timestamp;
 use lodge_domain::{
     Clock, Error, OsRandom, SystemClock, Tasks,
-    accounts::{
-        AccountId, Backend, Call, Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize,
-        PictureStore, Pictured, Reply, Shape, Username,
-    },
+    accounts::{AccountId, Backend, Call, Reply, Username},
     board::{
         Actor, Amended, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel,
         ChannelChange, Channels, ClientId, Event, EventId, EventsPage, Known, Message,
@@ -25,6 +22,10 @@ use lodge_domain::{
     },
     clock::ManualClock,
     keys::{ApiKey, KeyId, KeyStore, Keys},
+    pictures::{
+        Picture, PictureDecoder, PictureId, PictureKeeper, PictureSize, PictureStore, Pictured,
+        Shape,
+    },
 };
 use parking_lot::Mutex;
 use tokio::time::timeout;

@@ -19,20 +19,13 @@ use crate::kept::Kept;
 /// Messages that are read at once.
 const PAGE: usize = 100;
 
-struct Messages(Arc<Board>);
-
-/// What is kept about people here.
-pub(crate) fn kept(board: &Arc<Board>) -> Box<dyn Kept> {
-    Box::new(Messages(Arc::clone(board)))
-}
-
-impl Kept for Messages {
+impl Kept for Arc<Board> {
     fn name(&self) -> &'static str {
         "messages"
     }
 
     fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>> {
-        let board = Arc::clone(&self.0);
+        let board = Arc::clone(self);
         let author = PersonId::Account(account);
         let pages = stream::try_unfold(0, move |after| {
             let board = Arc::clone(&board);

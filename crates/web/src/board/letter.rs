@@ -6,7 +6,7 @@ use lodge_domain::{
     board::{Actor, Body, ClientId, NewMessage, Posted, Slug},
 };
 
-use super::app::{BODY_BYTES_MAX, BoardApp};
+use super::app::{BODY_BYTES_MAX, BoardApp, message_named};
 use crate::{
     body::{Held, Whole},
     error::Problem,
@@ -96,14 +96,13 @@ impl<'a> Letter<'a> {
     /// The message that it is, in this channel.
     pub(super) fn message(&self, channel: Slug) -> Result<NewMessage, Error> {
         let reply_to = Some(self.reply_to.as_str()).filter(|id| !id.is_empty());
-        let reply_to = reply_to.map(str::parse).transpose();
+        let reply_to = reply_to.map(|id| message_named("reply_to", id)).transpose();
         let parse = if self.picture.is_some() { Body::beside_picture } else { Body::parse };
         Ok(NewMessage {
             channel,
             client_id: ClientId::parse(&self.client_id)?,
             body: parse(&self.body)?,
-            reply_to: reply_to
-                .map_err(|_| Error::invalid("reply_to", "must be the id of a message"))?,
+            reply_to: reply_to?,
             picture: None,
         })
     }

@@ -1,39 +1,71 @@
 //! Messages: written, read, and what can be done with them.
 
-use axum::{
-    Json,
-    body::Body as RequestBody,
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{Json, body::Body as RequestBody, extract::State, response::IntoResponse};
 use http::StatusCode;
 use lodge_domain::{
-    Error,
-    accounts::Shape,
-    board::{Actor, Body, Event, EventId, MessagesQuery, Posted, Reaction, Visibility, Wish},
+    board::{Actor, Body, MessagesQuery, PAGE_MAX, Posted, Reaction, Visibility, Wish},
+    pictures::Shape,
 };
-use serde::Deserialize;
-use utoipa::IntoParams;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    api::limit,
-    app::{BoardApp, message_id, slug},
-    dto::{
-        EditMessage, EventJson, MessageJson, MessagesJson, PostMessage, PostPicture, ReportMessage,
-    },
+    app::{BoardApp, message_id, message_named, slug},
+    dto::{EventJson, MessageJson},
+    extract::{By, Place, Sender},
     letter::{Letter, Sent, posted},
     pages::me::reader,
 };
 use crate::{
     answers::private,
-    body::Whole,
     error::HttpResult,
+    json::{self, JsonBody},
     pictures,
-    request::{self, Asked, Parameters, Segment},
+    request::{Asked, Parameters, Segment, limit},
 };
 
 /// Messages on a page, if the caller does not say how many.
 const PAGE_DEFAULT: usize = 100;
+
+/// A message to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PostMessage {
+    /// What you call it, made before it is first sent: 1 to 64 visible ASCII characters. The same again is answered
+    /// with the first, for ever.
+    #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
+    client_id: String,
+    /// 1 to 2,000 characters.
+    #[schema(example = "Fresh snow!")]
+    body: String,
+    /// The message that it answers.
+    reply_to: Option<String>,
+}
+
+/// A message to be, with a picture.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "this says what a form has; it is read field by field")]
+pub(super) struct PostPicture {
+    /// As in JSON.
+    #[schema(example = "0f8e6c2a-5f0e-4e0b-9a3e-3c1d6a1b7f10")]
+    client_id: String,
+    /// At most 2,000 characters; it may be empty beside a picture.
+    #[schema(required = false)]
+    body: String,
+    /// The message that it answers.
+    reply_to: Option<String>,
+    /// The bytes of a JPEG, PNG, WebP or GIF. Of an animation the first frame is taken.
+    #[schema(format = Binary)]
+    picture: String,
+}
+
+/// A message, written anew.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EditMessage {
+    /// 1 to 2,000 characters.
+    body: String,
+}
 
 /// Write a message.
 ///
@@ -53,14 +85,14 @@ pub(super) async fn post(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
     asked: Asked,
+    By(by): By,
     body: RequestBody,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
     let mut letter = match Sent::read(&app, &asked, body).await? {
         Sent::Form(letter) => letter,
         Sent::Text(body) => {
             let PostMessage { client_id, body, reply_to } =
-                request::json(&asked.headers, &body.bytes)?;
+                json::body_of(&asked.headers, &body.bytes)?;
             let reply_to = reply_to.unwrap_or_default();
             Letter { client_id, body, reply_to, ..Letter::default() }
         }
@@ -85,6 +117,16 @@ pub(super) struct ListQuery {
     limit: Option<usize>,
 }
 
+/// A page of messages, in order.
+#[derive(Serialize, ToSchema)]
+pub(super) struct MessagesJson {
+    messages: Vec<MessageJson>,
+    /// What a reader of the newest page has: go on with it on `stream`, or by `events`.
+    cursor: String,
+    /// Whether there are earlier ones.
+    more: bool,
+}
+
 /// The messages of a channel as they stand, in order: the newest page, or the one before a message.
 #[utoipa::path(get, path = "/api/board/{channel}/messages", operation_id = "messages", tag = "board",
     params(("channel" = String, Path, example = "lobby"), ListQuery),
@@ -94,13 +136,11 @@ pub(super) async fn list(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
     Parameters(query): Parameters<ListQuery>,
-    asked: Asked,
+    By(by): By,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
     let before = query.before.filter(|before| !before.is_empty());
-    let before = before.map(|before| before.parse()).transpose();
-    let before = before.map_err(|_| Error::invalid("before", "must be the id of a message"))?;
-    let limit = limit("limit", query.limit, PAGE_DEFAULT)?;
+    let before = before.map(|id| message_named("before", &id)).transpose()?;
+    let limit = limit("limit", query.limit, PAGE_DEFAULT, PAGE_MAX)?;
     let channel = app.board.channel(&slug(&channel)?).await?.slug;
     app.hub.seen(&channel, &by.profile);
     let query = MessagesQuery { channel, before, limit, reader: by.id() };
@@ -118,11 +158,9 @@ pub(super) async fn list(
     responses((status = 200, body = MessageJson), (status = 404, description = "There is no such message")), security(("session" = []), ("bot" = [])))]
 pub(super) async fn get(
     State(app): State<BoardApp>,
-    Segment((channel, id)): Segment<(String, String)>,
-    asked: Asked,
+    By(by): By,
+    Place(channel, id): Place,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    let (channel, id) = (slug(&channel)?, message_id(&id)?);
     let (message, history) = app.board.message(&by, &channel, id).await?;
     let history = if message.visibility == Visibility::Shown { history } else { Vec::new() };
     Ok(private(Json(MessageJson::from(message).with(history))))
@@ -137,15 +175,11 @@ pub(super) async fn get(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn edit(
     State(app): State<BoardApp>,
-    Segment(path): Segment<(String, String)>,
-    asked: Asked,
-    Whole(body): Whole,
+    Sender(by): Sender,
+    place: Place,
+    JsonBody(EditMessage { body }): JsonBody<EditMessage>,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    app.limit(&by)?;
-    let EditMessage { body } = request::json(&asked.headers, &body)?;
-    let wish = Wish::Edit(Body::parse(&body)?);
-    amend(&app, &by, &path, wish).await
+    amend(&app, &by, place, Wish::Edit(Body::parse(&body)?)).await
 }
 
 /// Delete one's own message; its text is gone.
@@ -153,13 +187,8 @@ pub(super) async fn edit(
     params(("channel" = String, Path, example = "lobby"), ("id" = String, Path, example = "7:42")),
     responses((status = 200, body = EventJson), (status = 204, description = "It was deleted already"), (status = 403, description = "Somebody else wrote it"), (status = 404, description = "There is no such message")),
     security(("session" = []), ("bot" = [])))]
-pub(super) async fn delete(
-    State(app): State<BoardApp>,
-    Segment(path): Segment<(String, String)>,
-    asked: Asked,
-) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    amend(&app, &by, &path, Wish::Delete).await
+pub(super) async fn delete(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
+    amend(&app, &by, place, Wish::Delete).await
 }
 
 /// Put a sign under a message, one of 👍 ❤️ 😂 🎉 😮 😢 👀 ⛷️.
@@ -170,10 +199,10 @@ pub(super) async fn delete(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn react(
     State(app): State<BoardApp>,
+    Sender(by): Sender,
     Segment(path): Segment<(String, String, String)>,
-    asked: Asked,
 ) -> HttpResult {
-    reacted(&app, &asked, path, false).await
+    reacted(&app, &by, path, false).await
 }
 
 /// Take one's own sign away.
@@ -184,22 +213,29 @@ pub(super) async fn react(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn unreact(
     State(app): State<BoardApp>,
+    Sender(by): Sender,
     Segment(path): Segment<(String, String, String)>,
-    asked: Asked,
 ) -> HttpResult {
-    reacted(&app, &asked, path, true).await
+    reacted(&app, &by, path, true).await
 }
 
 async fn reacted(
     app: &BoardApp,
-    asked: &Asked,
+    by: &Actor,
     (channel, id, reaction): (String, String, String),
     is_removed: bool,
 ) -> HttpResult {
-    let by = app.visitor(asked).await?.actor;
-    app.limit(&by)?;
-    let reaction = Reaction::parse(&reaction)?;
-    amend(app, &by, &(channel, id), Wish::React { reaction, is_removed }).await
+    let wish = Wish::React { reaction: Reaction::parse(&reaction)?, is_removed };
+    amend(app, by, Place(slug(&channel)?, message_id(&id)?), wish).await
+}
+
+/// Why somebody should look at a message.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReportMessage {
+    /// At most 500 characters.
+    #[serde(default)]
+    reason: String,
 }
 
 /// Ask whoever keeps order to look at a message.
@@ -209,14 +245,11 @@ async fn reacted(
     security(("session" = []), ("bot" = [])))]
 pub(super) async fn report(
     State(app): State<BoardApp>,
-    Segment((channel, id)): Segment<(String, String)>,
-    asked: Asked,
-    Whole(body): Whole,
+    Sender(by): Sender,
+    Place(channel, id): Place,
+    JsonBody(ReportMessage { reason }): JsonBody<ReportMessage>,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    app.limit(&by)?;
-    let ReportMessage { reason } = request::json(&asked.headers, &body)?;
-    app.board.report(&by, &slug(&channel)?, message_id(&id)?, &reason).await?;
+    app.board.report(&by, &channel, id, &reason).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -243,22 +276,15 @@ pub(super) async fn picture(
     pictures::answer(id, size, bytes, ASKED_AGAIN, &asked.headers)
 }
 
-/// Does something with the message of a path.
+/// Does something with a message. Nothing is told if it was so already.
 pub(super) async fn amend(
     app: &BoardApp,
     by: &Actor,
-    (channel, id): &(String, String),
+    Place(channel, id): Place,
     wish: Wish,
 ) -> HttpResult {
-    let (channel, id): (_, EventId) = (slug(channel)?, message_id(id)?);
-    let event = app.board.amend(by, &channel, id, wish).await?;
-    Ok(happened(event.as_ref()))
-}
-
-/// What happened; nothing, if it was so already.
-fn happened(event: Option<&Event>) -> Response {
-    match event {
-        Some(event) => private(Json(EventJson::from(event))),
+    Ok(match app.board.amend(by, &channel, id, wish).await? {
+        Some(event) => private(Json(EventJson::from(&event))),
         None => StatusCode::NO_CONTENT.into_response(),
-    }
+    })
 }

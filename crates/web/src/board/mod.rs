@@ -4,6 +4,7 @@ mod api;
 mod app;
 mod dto;
 mod events;
+mod extract;
 mod feed;
 mod follow;
 pub(crate) mod hooks_api;
@@ -12,10 +13,11 @@ mod kept;
 mod letter;
 mod listener;
 mod messages;
-mod openapi;
 mod pages;
 mod reader;
 mod rooms;
+#[cfg(test)]
+mod samples;
 mod searches;
 mod shared;
 mod shown;
@@ -26,8 +28,20 @@ use utoipa_axum::routes;
 
 use self::app::BODY_BYTES_MAX;
 pub use self::hooks_api::hook_body;
-pub(crate) use self::{app::BoardApp, hooks_api::HooksApp, kept::kept, pages::start};
-use crate::routes::Routes;
+pub(crate) use self::{app::BoardApp, hooks_api::HooksApp, pages::start};
+use crate::{
+    pages::Menu,
+    routes::{Routes, may_fail},
+};
+
+/// Where the app leads people.
+pub(crate) const MENU: Menu = Menu { app: "board", entries: &[("/board", "Board")] };
+
+/// How every operation of the board can fail.
+const FAILURES: [(&str, &str); 2] = [
+    ("401", "The session or the bot's key is not known, or has ended"),
+    ("403", "You are banned from the board"),
+];
 
 /// Whether a path belongs to the board, whatever is or is not there.
 pub(crate) fn owns(path: &str) -> bool {
@@ -36,7 +50,11 @@ pub(crate) fn owns(path: &str) -> bool {
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<BoardApp> {
-    Routes::with_document(openapi::document())
+    Routes::default()
+        .tag(
+            "board",
+            "The message board: channels, what people write there, and what happens, told while it does.",
+        )
         .api(routes!(api::channels))
         .api_within(BODY_BYTES_MAX, routes!(staff::create_channel))
         .api_within(BODY_BYTES_MAX, routes!(staff::edit_channel))
@@ -64,5 +82,5 @@ pub(crate) fn routes() -> Routes<BoardApp> {
         .api(routes!(staff::ban))
         .api(routes!(staff::unban))
         .merge(pages::routes())
-        .describe(&openapi::Failures)
+        .describe(|operation| may_fail(operation, &FAILURES))
 }

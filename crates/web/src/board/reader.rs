@@ -79,13 +79,11 @@ impl Reader {
 mod tests {
     use std::collections::{BTreeMap, VecDeque};
 
-    use lodge_domain::{
-        accounts::{AccountId, Role},
-        board::{Origin, PersonId, Profile, Stamp, What},
-    };
+    use lodge_domain::board::{Origin, Stamp, What};
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
+    use crate::board::samples::member;
 
     const ORIGINS: u32 = 3;
     const READERS: usize = 3;
@@ -95,15 +93,8 @@ mod tests {
     const WAITING_MAX: usize = 4;
 
     fn event(id: EventId, at: i64) -> Event {
-        let person = PersonId::Account(AccountId(1));
-        let by = Profile {
-            person,
-            username: String::new(),
-            nickname: String::new(),
-            picture: None,
-            role: Role::Member,
-        };
-        Event { id, at: Stamp::stored(at), by, what: What::Delete { target: id } }
+        let (by, what) = (member(1, "", ""), What::Delete { target: id });
+        Event { id, at: Stamp::stored(at), by, what }
     }
 
     /// What is stored; what is seen of each origin grows by itself, as where other nodes write.

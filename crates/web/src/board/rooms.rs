@@ -262,21 +262,14 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::{
-        accounts::{AccountId, Role},
-        clock::ManualClock,
-    };
+    use lodge_domain::clock::ManualClock;
 
     use super::*;
+    use crate::board::samples::member;
 
     fn person(number: usize) -> Profile {
-        Profile {
-            person: PersonId::Account(AccountId(i64::try_from(number).unwrap())),
-            username: format!("p{number:04}"),
-            nickname: format!("P{number:04}"),
-            picture: None,
-            role: Role::Member,
-        }
+        let id = i64::try_from(number).unwrap();
+        member(id, &format!("p{number:04}"), &format!("P{number:04}"))
     }
 
     fn rooms() -> (Arc<ManualClock>, Rooms, Slug) {

@@ -2,23 +2,45 @@
 
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
+use jiff::Timestamp;
 use lodge_domain::{
     Error,
     accounts::Username,
-    board::{ChannelChange, PAGE_MAX, Slug, Topic, Wish},
+    board::{Actor, ChannelChange, Known, PAGE_MAX, Report, Slug, Topic, Wish},
 };
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{
     app::{BoardApp, slug},
-    dto::{BansJson, ChannelJson, CreateChannel, EditChannel, EventJson, FoundJson, ReportsJson},
+    dto::{ChannelJson, EventJson, FoundJson, MessageJson, PersonJson},
+    extract::{By, Place},
     messages::amend,
 };
-use crate::{
-    answers::private,
-    body::Whole,
-    error::{HttpResult, Problem},
-    request::{self, Asked, Segment},
-};
+use crate::{answers::private, error::HttpResult, json::JsonBody, request::Segment};
+
+/// A channel to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CreateChannel {
+    /// 1 to 32 letters (a to z), digits and hyphens.
+    #[schema(example = "lift-7")]
+    channel: String,
+    /// What it is about, at most 200 characters.
+    #[serde(default)]
+    topic: String,
+}
+
+/// A change; what is absent stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EditChannel {
+    topic: Option<String>,
+    /// Seconds that must lie between two messages of one person, at most six hours; 0 is no limit.
+    slow_mode_s: Option<u32>,
+    /// Whether nobody writes there any more; it can still be read.
+    archived: Option<bool>,
+}
 
 /// Make a channel.
 #[utoipa::path(post, path = "/api/board", operation_id = "create_channel", tag = "board", request_body = CreateChannel,
@@ -27,11 +49,9 @@ use crate::{
     security(("session" = [])))]
 pub(super) async fn create_channel(
     State(app): State<BoardApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    By(by): By,
+    JsonBody(CreateChannel { channel, topic }): JsonBody<CreateChannel>,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    let CreateChannel { channel, topic } = request::json(&asked.headers, &body)?;
     let (slug, topic) = (Slug::parse(&channel)?, Topic::parse(&topic)?);
     let (channel, is_new) = app.board.create_channel(&by, slug, topic).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -46,11 +66,9 @@ pub(super) async fn create_channel(
 pub(super) async fn edit_channel(
     State(app): State<BoardApp>,
     Segment(channel): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    By(by): By,
+    JsonBody(EditChannel { topic, slow_mode_s, archived }): JsonBody<EditChannel>,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    let EditChannel { topic, slow_mode_s, archived } = request::json(&asked.headers, &body)?;
     let topic = topic.map(|topic| Topic::parse(&topic)).transpose()?;
     let change = ChannelChange { topic, slow_mode_s, is_archived: archived };
     let channel = app.board.change_channel(&by, &slug(&channel)?, change).await?;
@@ -63,13 +81,8 @@ pub(super) async fn edit_channel(
     responses((status = 200, body = EventJson), (status = 204, description = "It was hidden already"), (status = 403, description = "This is for moderators and admins"),
         (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted")),
     security(("session" = [])))]
-pub(super) async fn hide(
-    State(app): State<BoardApp>,
-    Segment(path): Segment<(String, String)>,
-    asked: Asked,
-) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    amend(&app, &by, &path, Wish::Hide(true)).await
+pub(super) async fn hide(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
+    amend(&app, &by, place, Wish::Hide(true)).await
 }
 
 /// Show a message again.
@@ -78,20 +91,62 @@ pub(super) async fn hide(
     responses((status = 200, body = EventJson), (status = 204, description = "It was shown already"), (status = 403, description = "This is for moderators and admins"),
         (status = 404, description = "There is no such message"), (status = 410, description = "It is deleted")),
     security(("session" = [])))]
-pub(super) async fn show(
-    State(app): State<BoardApp>,
-    Segment(path): Segment<(String, String)>,
-    asked: Asked,
-) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
-    amend(&app, &by, &path, Wish::Hide(false)).await
+pub(super) async fn show(State(app): State<BoardApp>, By(by): By, place: Place) -> HttpResult {
+    amend(&app, &by, place, Wish::Hide(false)).await
+}
+
+/// What people want looked at, the oldest first.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ReportsJson {
+    reports: Vec<ReportJson>,
+}
+
+/// A message that somebody wants looked at.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ReportJson {
+    id: i64,
+    message: MessageJson,
+    by: PersonJson,
+    reason: String,
+    at: Timestamp,
+}
+
+impl From<Report> for ReportJson {
+    fn from(report: Report) -> Self {
+        Self {
+            id: report.id,
+            message: report.message.into(),
+            by: report.by.into(),
+            reason: report.reason,
+            at: report.at,
+        }
+    }
+}
+
+/// Who is banned from the board.
+#[derive(Serialize, ToSchema)]
+pub(super) struct BansJson {
+    bans: Vec<BanJson>,
+}
+
+/// Somebody who is banned from the board.
+#[derive(Serialize, ToSchema)]
+pub(super) struct BanJson {
+    person: PersonJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    banned_at: Option<Timestamp>,
+}
+
+impl From<Known> for BanJson {
+    fn from(known: Known) -> Self {
+        Self { person: known.profile.into(), banned_at: known.banned_at }
+    }
 }
 
 /// What people want looked at, the oldest first; 500 at most.
 #[utoipa::path(get, path = "/api/board/-/reports", operation_id = "reports", tag = "board",
     responses((status = 200, body = ReportsJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
-pub(super) async fn reports(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
+pub(super) async fn reports(State(app): State<BoardApp>, By(by): By) -> HttpResult {
     let reports = app.board.reports(&by, PAGE_MAX).await?.into_iter();
     Ok(private(Json(ReportsJson { reports: reports.map(Into::into).collect() })))
 }
@@ -99,8 +154,7 @@ pub(super) async fn reports(State(app): State<BoardApp>, asked: Asked) -> HttpRe
 /// What is hidden, with what it says, the newest first; 500 at most.
 #[utoipa::path(get, path = "/api/board/-/hidden", operation_id = "hidden_messages", tag = "board",
     responses((status = 200, body = FoundJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
-pub(super) async fn hidden(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
+pub(super) async fn hidden(State(app): State<BoardApp>, By(by): By) -> HttpResult {
     let hidden = app.board.hidden(&by, PAGE_MAX).await?.into_iter();
     Ok(private(Json(FoundJson { messages: hidden.map(Into::into).collect() })))
 }
@@ -112,9 +166,8 @@ pub(super) async fn hidden(State(app): State<BoardApp>, asked: Asked) -> HttpRes
 pub(super) async fn settle(
     State(app): State<BoardApp>,
     Segment(id): Segment,
-    asked: Asked,
+    By(by): By,
 ) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
     by.check_staff()?;
     let id = id.parse().map_err(|_| Error::not_found("there is no such report"))?;
     app.board.settle(&by, id).await?;
@@ -124,8 +177,7 @@ pub(super) async fn settle(
 /// Who is banned from the board.
 #[utoipa::path(get, path = "/api/board/-/bans", operation_id = "bans", tag = "board",
     responses((status = 200, body = BansJson), (status = 403, description = "This is for moderators and admins")), security(("session" = [])))]
-pub(super) async fn bans(State(app): State<BoardApp>, asked: Asked) -> HttpResult {
-    let by = app.visitor(&asked).await?.actor;
+pub(super) async fn bans(State(app): State<BoardApp>, By(by): By) -> HttpResult {
     let bans = app.board.bans(&by).await?.into_iter();
     Ok(private(Json(BansJson { bans: bans.map(Into::into).collect() })))
 }
@@ -136,10 +188,10 @@ pub(super) async fn bans(State(app): State<BoardApp>, asked: Asked) -> HttpResul
     security(("session" = [])))]
 pub(super) async fn ban(
     State(app): State<BoardApp>,
+    By(by): By,
     Segment(username): Segment,
-    asked: Asked,
 ) -> HttpResult {
-    banned(&app, &asked, &username, true).await
+    banned(&app, &by, &username, true).await
 }
 
 /// Let somebody in again.
@@ -148,17 +200,16 @@ pub(super) async fn ban(
     security(("session" = [])))]
 pub(super) async fn unban(
     State(app): State<BoardApp>,
+    By(by): By,
     Segment(username): Segment,
-    asked: Asked,
 ) -> HttpResult {
-    banned(&app, &asked, &username, false).await
+    banned(&app, &by, &username, false).await
 }
 
-async fn banned(app: &BoardApp, asked: &Asked, name: &str, is_banned: bool) -> HttpResult {
-    let by = app.visitor(asked).await?.actor;
+async fn banned(app: &BoardApp, by: &Actor, name: &str, is_banned: bool) -> HttpResult {
     by.check_staff()?;
     let name = Username::parse(name);
-    let name = name.map_err(|_| Problem::from(Error::not_found("there is no such account")))?;
-    app.board.ban(&by, &app.accounts, name, is_banned).await?;
+    let name = name.map_err(|_| Error::not_found("there is no such account"))?;
+    app.board.ban(by, &app.accounts, name, is_banned).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

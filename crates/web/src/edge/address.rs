@@ -6,18 +6,18 @@ use http::HeaderMap;
 
 /// Whoever is at the other end of the connection.
 #[derive(Debug, Clone, Copy)]
-pub struct Peer(pub SocketAddr);
+pub(crate) struct Peer(pub(crate) SocketAddr);
 
 impl Peer {
     /// Whether it is a proxy whose word counts: one on this machine.
-    pub fn is_trusted(self) -> bool {
+    pub(crate) fn is_trusted(self) -> bool {
         self.0.ip().to_canonical().is_loopback()
     }
 }
 
 /// The client behind a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Client {
+pub(crate) enum Client {
     /// Somebody on this very machine, with no proxy between: not limited.
     Local,
     /// Somebody elsewhere.
@@ -27,7 +27,7 @@ pub enum Client {
 impl Client {
     /// Reads the client out of the connection and, where the peer is loopback and so a trusted proxy,
     /// out of what that proxy appended last to `X-Forwarded-For` or `Forwarded` (RFC 7239).
-    pub fn of(peer: SocketAddr, headers: &HeaderMap) -> Self {
+    pub(crate) fn of(peer: SocketAddr, headers: &HeaderMap) -> Self {
         let peer = peer.ip().to_canonical();
         if !peer.is_loopback() {
             return Self::Remote(peer);
@@ -41,7 +41,7 @@ impl Client {
     }
 
     /// What limits are kept by: an IPv4 address, or the /64 network that one IPv6 subscriber has.
-    pub fn limited_by(self) -> Option<IpAddr> {
+    pub(crate) fn limited_by(self) -> Option<IpAddr> {
         match self {
             Self::Local => None,
             Self::Remote(IpAddr::V6(address)) => {

@@ -6,7 +6,7 @@ use http::{HeaderMap, Method, Uri, header};
 use lodge_domain::{Error, Result};
 
 /// Refuses a request that changes something and comes from another site.
-pub fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
+pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return Ok(());
     }
@@ -23,7 +23,7 @@ pub fn check(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<()> {
 }
 
 /// Whether a browser says that a page of another site leads here. One that does not say it is believed.
-pub fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+pub(crate) fn is_from_elsewhere(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site");
     site.is_some_and(|site| matches!(site.as_bytes(), b"cross-site" | b"same-site"))
 }

@@ -10,7 +10,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// The same for a form whose answer may be a redirect to any site, which browsers hold `form-action`
 /// against.
-pub const POLICY_FORM_LEADS_AWAY: HeaderValue = HeaderValue::from_static(
+pub(crate) const POLICY_FORM_LEADS_AWAY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self' http: https:; base-uri 'none'; frame-ancestors 'none'",
 );
 
@@ -19,7 +19,7 @@ const NOT_KEPT: HeaderValue = HeaderValue::from_static("no-store");
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Adds them, where a route has not chosen its own.
-pub fn add(response: &mut Response, over_tls: bool) {
+pub(crate) fn add(response: &mut Response, over_tls: bool) {
     add_transport(response, over_tls);
     if response.status().is_redirection() {
         // Nothing in it to guard; and a Referrer-Policy would hide from a link's target where its
@@ -44,7 +44,7 @@ pub fn add(response: &mut Response, over_tls: bool) {
 }
 
 /// Adds what every answer carries, redirects too.
-pub fn add_transport(response: &mut Response, over_tls: bool) {
+pub(crate) fn add_transport(response: &mut Response, over_tls: bool) {
     if over_tls {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
     }

@@ -5,15 +5,15 @@ use jiff::Timestamp;
 use lodge_domain::{Attempt, Error, Result};
 
 /// The request header (`draft-ietf-httpapi-idempotency-key-header`).
-pub const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// What an answer carries that was not computed anew.
-pub const REPLAYED: (HeaderName, HeaderValue) =
+pub(crate) const REPLAYED: (HeaderName, HeaderValue) =
     (HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
 
 /// The attempt that a request is, if it carries a key: bound to the caller, the method, the route, and
 /// all that the request says (`said`, path parameters included).
-pub fn attempt(
+pub(crate) fn attempt(
     headers: &HeaderMap,
     caller: &str,
     method: &Method,
@@ -26,7 +26,7 @@ pub fn attempt(
 }
 
 /// The key, if a request carries one; what it may be is for whoever reads it to say.
-pub fn key(headers: &HeaderMap) -> Result<Option<&str>> {
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>> {
     let mut keys = headers.get_all(HEADER).iter();
     let Some(key) = keys.next() else { return Ok(None) };
     if keys.next().is_some() {

@@ -24,7 +24,7 @@ use crate::error::Problem;
 const REMEMBERED_MAX: u64 = 100_000;
 
 /// Lets each of many do a thing so often a minute (GCRA), all of a minute's share at once if they like.
-pub struct Shares<K> {
+pub(crate) struct Shares<K> {
     quota: Quota,
     clock: DefaultClock,
     table: Cache<K, Arc<DefaultDirectRateLimiter>>,
@@ -32,7 +32,7 @@ pub struct Shares<K> {
 
 impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
     /// A limit of `per_minute`; with 0 nothing is limited.
-    pub fn per_minute(per_minute: u32) -> Option<Self> {
+    pub(crate) fn per_minute(per_minute: u32) -> Option<Self> {
         let quota = Quota::per_minute(NonZeroU32::new(per_minute)?);
         // Least recently used: to refuse new ones a place would leave them unlimited.
         let table = Cache::builder()
@@ -44,7 +44,7 @@ impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
     }
 
     /// Takes one from somebody's share, or says when there is one again.
-    pub fn take_one(&self, of: K) -> Result<()> {
+    pub(crate) fn take_one(&self, of: K) -> Result<()> {
         // A share is never less than one.
         self.take_some(of, NonZeroU32::MIN, |_| Error::internal("a share of nothing"))
     }
@@ -68,18 +68,17 @@ impl<K: Hash + Eq + Send + Sync + 'static> Shares<K> {
 }
 
 /// The same for client addresses.
-pub type AddressLimit = Shares<IpAddr>;
+pub(crate) type AddressLimit = Shares<IpAddr>;
 
 impl AddressLimit {
     /// Takes one from the client's share, or says when there is one again.
-    pub fn take(&self, client: Client) -> Result<()> {
-        // A share is never less than one.
-        self.take_many(client, 1, |_| Error::internal("a share of nothing"))
+    pub(crate) fn take(&self, client: Client) -> Result<()> {
+        client.limited_by().map_or(Ok(()), |address| self.take_one(address))
     }
 
     /// Takes `count`, all of them or none. More than a whole share is never to be had: `too_many` says so,
     /// of how many there are in one.
-    pub fn take_many(
+    pub(crate) fn take_many(
         &self,
         client: Client,
         count: u32,
@@ -102,7 +101,7 @@ const AHEAD_MAX_S: u32 = 10;
 /// taken before. Whoever comes with many, while one may come, gets in with all of them, and nobody else until
 /// their time has passed: so neither those who come with many nor those who come with one wait for ever, as
 /// with a limiter that lets in at once what it has saved and no more.
-pub struct RateLimit {
+pub(crate) struct RateLimit {
     per_second: NonZeroU32,
     /// When the share of all that were let in has passed.
     free_at: Mutex<Option<Instant>>,
@@ -110,18 +109,18 @@ pub struct RateLimit {
 
 impl RateLimit {
     /// A limit of `per_second`; with 0 nothing is limited.
-    pub fn per_second(per_second: u32) -> Option<Self> {
+    pub(crate) fn per_second(per_second: u32) -> Option<Self> {
         Some(Self { per_second: NonZeroU32::new(per_second)?, free_at: Mutex::default() })
     }
 
     /// The most that are let in at once.
-    pub fn most(&self) -> u32 {
+    pub(crate) fn most(&self) -> u32 {
         self.per_second.get().saturating_mul(AHEAD_MAX_S)
     }
 
     /// Takes `count`, all of them or none; or says when there will be one again. That somebody is refused is
     /// what the limit is for, and no cause for the log.
-    pub fn take(&self, count: u32) -> Result<(), Problem> {
+    pub(crate) fn take(&self, count: u32) -> Result<(), Problem> {
         self.take_at(count, Instant::now())
     }
 
@@ -142,7 +141,7 @@ impl RateLimit {
 }
 
 /// Takes from a limit, if there is one.
-pub fn take(limit: Option<&AddressLimit>, client: Client) -> Result<()> {
+pub(crate) fn take(limit: Option<&AddressLimit>, client: Client) -> Result<()> {
     limit.map_or(Ok(()), |limit| limit.take(client))
 }
 

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The header that carries it, both ways.
-pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request's name: 16 hexadecimal digits, or what a trusted proxy called it.
 #[derive(Debug, Clone)]
-pub struct RequestId(HeaderValue);
+pub(crate) struct RequestId(HeaderValue);
 
 /// Makes names that do not repeat while the process runs, and hardly ever across processes.
 #[derive(Debug)]
-pub struct RequestIds(AtomicU64);
+pub(crate) struct RequestIds(AtomicU64);
 
 impl Default for RequestIds {
     fn default() -> Self {
@@ -23,7 +23,7 @@ impl Default for RequestIds {
 
 impl RequestIds {
     /// A new name.
-    pub fn next(&self) -> RequestId {
+    pub(crate) fn next(&self) -> RequestId {
         let number = scatter(self.0.fetch_add(1, Ordering::Relaxed));
         let mut digits = [b'0'; 16];
         for (index, digit) in digits.iter_mut().enumerate() {
@@ -36,7 +36,7 @@ impl RequestIds {
     }
 
     /// The name that a trusted proxy gave, if it is a plain one, else a new one.
-    pub fn take(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
+    pub(crate) fn take(&self, headers: &HeaderMap, trusted: bool) -> RequestId {
         let given = headers.get(HEADER).filter(|value| trusted && is_plain(value.as_bytes()));
         given.map_or_else(|| self.next(), |value| RequestId(value.clone()))
     }
@@ -44,12 +44,12 @@ impl RequestIds {
 
 impl RequestId {
     /// As a header's value.
-    pub fn header_value(&self) -> HeaderValue {
+    pub(crate) fn header_value(&self) -> HeaderValue {
         self.0.clone()
     }
 
     /// As text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }
 }

@@ -49,11 +49,11 @@ const HEADERS: [(HeaderName, HeaderValue); 3] = [
 
 /// How many streams of one kind there can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// At once.
-    pub places: usize,
+    pub(crate) places: usize,
     /// Of those, for one client address.
-    pub per_address: usize,
+    pub(crate) per_address: usize,
 }
 
 /// One in so many connections may be a stream, and of the streams one in so many may be an address's.
@@ -68,12 +68,12 @@ const PER_ADDRESS_MIN: usize = 4;
 impl Bounds {
     /// Bounds that leave nine tenths of the connections for what ends by itself, and nine tenths of the places for
     /// other addresses.
-    pub fn among(connections: usize) -> Self {
+    pub(crate) fn among(connections: usize) -> Self {
         Self::of_places(connections / SHARE)
     }
 
     /// The same, but that they leave half of the connections.
-    pub fn half_of(connections: usize) -> Self {
+    pub(crate) fn half_of(connections: usize) -> Self {
         Self::of_places(connections / LARGE_SHARE)
     }
 
@@ -84,7 +84,7 @@ impl Bounds {
 }
 
 /// Places for streams of one kind.
-pub struct Streams {
+pub(crate) struct Streams {
     places: Arc<Semaphore>,
     addresses: Arc<Each<IpAddr>>,
     end: CancellationToken,
@@ -92,7 +92,7 @@ pub struct Streams {
 }
 
 /// A place for one stream.
-pub struct Place {
+pub(crate) struct Place {
     end: CancellationToken,
     held: Held,
 }
@@ -106,7 +106,7 @@ struct Held {
 
 impl Streams {
     /// So many places; all streams end with `end`.
-    pub fn new(kind: &'static str, bounds: Bounds, end: CancellationToken) -> Self {
+    pub(crate) fn new(kind: &'static str, bounds: Bounds, end: CancellationToken) -> Self {
         let open = metrics::gauge!("lodge_http_streams", "kind" => kind);
         let places = Arc::new(Semaphore::new(bounds.places));
         Self { places, addresses: Each::new(bounds.per_address, FULL_RETRY), end, open }
@@ -117,7 +117,7 @@ impl Streams {
     /// # Errors
     ///
     /// [`Error::TooMany`] if the client has as many as one may, [`Error::Unavailable`] if there is none.
-    pub fn place(&self, client: Client) -> Result<Place> {
+    pub(crate) fn place(&self, client: Client) -> Result<Place> {
         // No address, no bound.
         let share = client.limited_by().map(|of| self.addresses.take(of)).transpose()?;
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
@@ -137,7 +137,7 @@ impl Drop for Held {
 
 impl Place {
     /// Answers with these events, each as [`event`] writes it.
-    pub fn answer(self, events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    pub(crate) fn answer(self, events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
         let Self { end, held } = self;
         let events = little_by_little(heard(events, SILENCE_MAX)).map(move |part| {
             // Held as long as there may be another.
@@ -151,7 +151,7 @@ impl Place {
 
     /// A body of these parts. It is broken off, so that whoever reads it can tell that it is not whole, where a
     /// part fails, at the end of all streams, and after `time_max`.
-    pub fn body(
+    pub(crate) fn body(
         self,
         parts: impl Stream<Item = Result<Bytes>> + Send + 'static,
         time_max: Duration,
@@ -183,12 +183,12 @@ impl Place {
 }
 
 /// An event as it goes over the wire; `data` is one line.
-pub fn event(data: &str) -> Bytes {
+pub(crate) fn event(data: &str) -> Bytes {
     format!("data: {data}\n\n").into()
 }
 
 /// The same of a kind that has a name.
-pub fn named_event(name: &str, data: &str) -> Bytes {
+pub(crate) fn named_event(name: &str, data: &str) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 

@@ -26,6 +26,7 @@ use crate::{
     answers,
     body::{LONGEST_BODY_BYTES, Whole},
     error::{HttpResult, Problem},
+    json,
     links::app::{LinksApp, short_of},
     request::{self, Asked, Parameters, Segment},
     routes::Routes,
@@ -59,7 +60,7 @@ pub(crate) async fn create(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    let wish: CreateLink = request::json(&asked.headers, &body)?;
+    let wish: CreateLink = json::body_of(&asked.headers, &body)?;
     let new = wish.parse()?;
     let caller = asked.caller(&app.site).await?;
     let attempt = asked.attempt(&caller, "/api/links", &[&body])?;
@@ -85,7 +86,7 @@ pub(crate) async fn create_many(
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    let wish: BulkCreate = request::json(&asked.headers, &body)?;
+    let wish: BulkCreate = json::body_of(&asked.headers, &body)?;
     let count = u32::try_from(wish.links.len()).unwrap_or(u32::MAX);
     let caller = asked.caller(&app.site).await?;
     let attempt = asked.attempt(&caller, "/api/bulk/links", &[&body])?;
@@ -155,7 +156,7 @@ pub(crate) async fn edit(
     Whole(body): Whole,
 ) -> HttpResult {
     let short = short_of(&segment)?;
-    let wish: EditLink = request::json(&asked.headers, &body)?;
+    let wish: EditLink = json::body_of(&asked.headers, &body)?;
     let edit = wish.parse()?;
     let new_key = edit.new_manage_key;
     let caller = asked.caller(&app.site).await?;
@@ -221,10 +222,7 @@ pub(crate) async fn list(
     let Caller::Owner(owner) = asked.caller(&app.site).await? else {
         return Err(Error::unauthenticated("listing links needs an API key").into());
     };
-    let limit = query.limit.unwrap_or(PAGE_DEFAULT);
-    if !(1..=PAGE_MAX).contains(&limit) {
-        return Err(Error::invalid("limit", format!("must be 1 to {PAGE_MAX}")).into());
-    }
+    let limit = request::limit("limit", query.limit, PAGE_DEFAULT, PAGE_MAX)?;
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let after = some(query.after).map(|after| after.parse().map(LinkId)).transpose();
     let query = LinkQuery {

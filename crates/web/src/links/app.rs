@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::FromRef;
 use lodge_domain::{
     Attempt, Error, Result,
     links::{Caller, Edit, Links, Short},
 };
 
 use crate::{
-    context::SiteContext,
+    context::{App, SiteContext},
     edge::{
         address::Client,
         limits::{self, AddressLimit},
@@ -18,25 +17,20 @@ use crate::{
 };
 
 /// The service, and the site that it is served on.
-#[derive(Clone)]
-pub(crate) struct LinksApp {
-    pub(crate) site: Arc<SiteContext>,
+pub(crate) type LinksApp = App<Parts>;
+
+/// What there is one of.
+pub(crate) struct Parts {
     pub(crate) links: Arc<Links>,
     /// Links that an address may create.
-    creations: Option<Arc<AddressLimit>>,
-}
-
-impl FromRef<LinksApp> for Arc<SiteContext> {
-    fn from_ref(app: &LinksApp) -> Self {
-        Self::clone(&app.site)
-    }
+    creations: Option<AddressLimit>,
 }
 
 impl LinksApp {
     /// The app on a site.
     pub(crate) fn new(site: Arc<SiteContext>, links: Arc<Links>, settings: &SiteSettings) -> Self {
-        let creations = AddressLimit::per_minute(settings.creations_per_minute).map(Arc::new);
-        Self { site, links, creations }
+        let creations = AddressLimit::per_minute(settings.creations_per_minute);
+        Self::on(site, Parts { links, creations })
     }
 
     /// Takes `count` links to create from the client's share. A caller who has a key is known, and can

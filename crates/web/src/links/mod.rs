@@ -3,17 +3,20 @@
 mod api;
 mod app;
 mod dto;
-mod openapi;
 mod pages;
 mod put;
 mod qr;
-pub mod redirect;
+pub(crate) mod redirect;
 
 use http::Method;
 use utoipa_axum::routes;
 
 pub(crate) use self::app::LinksApp;
-use crate::routes::Routes;
+use crate::{pages::Menu, routes::Routes};
+
+/// Where the app leads people.
+pub(crate) const MENU: Menu =
+    Menu { app: "links", entries: &[("/new", "New link"), ("/links", "My links")] };
 
 /// Whether a path is of a link, its pages or none that there is: a short is a path of one part.
 pub(crate) fn owns(path: &str) -> bool {
@@ -22,7 +25,9 @@ pub(crate) fn owns(path: &str) -> bool {
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<LinksApp> {
-    Routes::with_document(openapi::document())
+    Routes::default()
+        .tag("follow", "Making and following a link in one line, without JSON.")
+        .tag("links", "Everything else about links, in JSON.")
         .api(routes!(put::put))
         .api(routes!(redirect::follow))
         .on(Method::POST, "/{short}", redirect::follow_with_password)

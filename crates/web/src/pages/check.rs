@@ -2,14 +2,33 @@
 
 use std::collections::HashSet;
 
+use askama::Template;
+
 use super::Navigation;
+use crate::{accounts, board, links, rides};
 
 /// The navigation of a site with all apps.
 pub(crate) const EVERYTHING: Navigation =
-    Navigation { links: true, accounts: true, rides: true, board: true };
+    Navigation([Some(links::MENU), Some(board::MENU), Some(rides::MENU), Some(accounts::MENU)]);
 
 /// Bytes that a page may weigh with all that it loads.
-const BYTES_MAX: usize = 50_000;
+pub(crate) const BYTES_MAX: usize = 50_000;
+
+/// Markup that a hostile visitor types.
+pub(crate) const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+
+/// A page's HTML, which is sound, and in which what was typed is escaped.
+pub(crate) fn rendered(page: &impl Template) -> String {
+    rendered_within(page, BYTES_MAX)
+}
+
+/// The same of a page that may weigh more.
+pub(crate) fn rendered_within(page: &impl Template, bytes_max: usize) -> String {
+    let html = super::rendered(page, EVERYTHING).unwrap();
+    sound_within(&html, bytes_max);
+    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
+    html
+}
 
 /// Panics where a page is not as every page must be.
 pub(crate) fn sound(html: &str) {

@@ -1,25 +1,44 @@
 //! What is wrong with a form, said beside the fields that it is about.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use http::StatusCode;
 use lodge_domain::{Error, Result};
 
 use crate::{error::Problem, pages::words};
 
-/// What is wrong with a form: about fields, and about the whole.
+/// What is wrong with a form: about fields, and about the whole; and how its page is answered.
 #[derive(Debug, Default)]
 pub(crate) struct FormErrors {
     /// Field and sentence, in the order of the form.
     pub(crate) fields: Vec<(Cow<'static, str>, String)>,
     /// What is wrong beside them.
     pub(crate) whole: Option<String>,
+    /// The status of the refusal, if it is another than that of a form that cannot be read.
+    refused: Option<StatusCode>,
+    retry_after: Option<Duration>,
 }
 
 impl FormErrors {
     /// One thing, about one field.
     pub(crate) fn about(field: &'static str, text: &str) -> Self {
-        Self { fields: vec![(field.into(), words::sentence(text))], whole: None }
+        Self { fields: vec![(field.into(), words::sentence(text))], ..Self::default() }
+    }
+
+    /// What is wrong with the whole, refused with this status.
+    pub(crate) fn refusal(status: StatusCode, whole: &str) -> Self {
+        Self { whole: Some(whole.to_owned()), refused: Some(status), ..Self::default() }
+    }
+
+    /// The status of the form's page.
+    pub(crate) fn status(&self) -> StatusCode {
+        let wrong = self.refused.unwrap_or(StatusCode::BAD_REQUEST);
+        if self.is_empty() { StatusCode::OK } else { wrong }
+    }
+
+    /// When the form can be sent again, where that is known.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// What is wrong with `field`.
@@ -38,24 +57,49 @@ impl FormErrors {
     }
 
     /// A refusal by a rule, beside the field that it is about; a conflict is about the field `contended`.
-    pub(crate) fn from_error(error: Error, contended: &'static str) -> (Self, Problem) {
-        let problem = Problem::from(error);
-        (Self::from_problem(&problem, contended), problem)
+    ///
+    /// # Errors
+    ///
+    /// The problem itself, if it is the server's: no change of the form would help.
+    pub(crate) fn of_refusal(
+        refusal: impl Into<Problem>,
+        contended: &'static str,
+    ) -> Result<Self, Problem> {
+        let problem = refusal.into();
+        let is_ours = problem.status.is_server_error();
+        if is_ours { Err(problem) } else { Ok(Self::of_problem(problem, contended)) }
     }
 
-    /// The same of a refusal that is on its way already.
-    pub(crate) fn from_problem(problem: &Problem, contended: &'static str) -> Self {
-        let mut errors = Self::default();
-        match &problem.field {
-            Some(field) if called(field).is_some() => {
-                errors.add(field.clone(), reason(&problem.detail));
-            }
-            _ if problem.status == StatusCode::CONFLICT => {
-                errors.fields.push((contended.into(), words::sentence(&problem.detail)));
-            }
+    /// The same of any problem: for a page that keeps what was typed, whatever went wrong.
+    pub(crate) fn of_problem(problem: Problem, contended: &'static str) -> Self {
+        let (refused, retry_after) = (Some(problem.status), problem.retry_after);
+        let mut errors = Self { refused, retry_after, ..Self::default() };
+        match problem.field {
+            Some(field) if called(&field).is_some() => errors.add(field, reason(&problem.detail)),
+            _ if problem.status == StatusCode::CONFLICT => errors.say(contended, &problem.detail),
             _ => errors.whole = Some(words::sentence(&problem.detail)),
         }
         errors
+    }
+
+    /// Says what is wrong with the whole beside `field` instead, if it is refused with this status.
+    pub(crate) fn beside_field(mut self, status: StatusCode, field: &'static str) -> Self {
+        if self.refused == Some(status)
+            && let Some(text) = self.whole.take()
+        {
+            self.fields.push((field.into(), text));
+        }
+        self
+    }
+
+    /// Says this of one field, and nothing else; it is refused as it was.
+    pub(crate) fn only(self, field: impl Into<Cow<'static, str>>, text: &str) -> Self {
+        let fields = vec![(field.into(), words::sentence(text))];
+        Self { fields, whole: None, ..self }
+    }
+
+    fn say(&mut self, field: &'static str, text: &str) {
+        self.fields.push((field.into(), words::sentence(text)));
     }
 
     fn add(&mut self, field: Cow<'static, str>, reason: &str) {

@@ -5,23 +5,33 @@ use std::any::Any;
 use askama::{Template, Values};
 use lodge_domain::{Error, Result};
 
-/// The apps that people are led to.
+/// Where an app leads people from every page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each app is there or not, whatever the others are"
-)]
-pub(crate) struct Navigation {
-    pub(crate) links: bool,
-    pub(crate) accounts: bool,
-    pub(crate) rides: bool,
-    pub(crate) board: bool,
+pub(crate) struct Menu {
+    /// The app's name in the code.
+    pub(crate) app: &'static str,
+    /// Paths, and what they are called.
+    pub(crate) entries: &'static [(&'static str, &'static str)],
 }
 
+/// The menus of the apps that are served, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Navigation(pub(crate) [Option<Menu>; 4]);
+
 impl Navigation {
+    /// Whether an app is served.
+    pub(crate) fn has(&self, app: &str) -> bool {
+        self.0.iter().flatten().any(|menu| menu.app == app)
+    }
+
     /// Whether there is the board, with the accounts that it brings, and no other app: it has the start page then.
-    pub(crate) fn is_board_alone(self) -> bool {
-        self.board && !self.links && !self.rides
+    pub(crate) fn is_board_alone(&self) -> bool {
+        self.has("board") && !self.has("links") && !self.has("rides")
+    }
+
+    /// Paths, and what they are called.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &(&'static str, &'static str)> {
+        self.0.iter().flatten().flat_map(|menu| menu.entries)
     }
 }
 

@@ -70,6 +70,11 @@ pub(crate) fn bare_url(url: &str) -> &str {
     url.split_once("://").map_or(url, |(_, rest)| rest)
 }
 
+/// A name as a part of a path or a query.
+pub(crate) fn escaped(name: &str) -> String {
+    percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

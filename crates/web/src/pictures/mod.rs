@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use lodge_domain::{
     Error,
-    accounts::{PictureId, PictureSize, Shape},
+    pictures::{PictureId, PictureSize, Shape},
 };
 
 pub(crate) use self::uploads::{PictureMax, Uploads};

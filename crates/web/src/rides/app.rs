@@ -1,8 +1,7 @@
 //! What the app's handlers work with.
 
-use std::{ops::Deref, sync::Arc};
+use std::sync::Arc;
 
-use axum::extract::FromRef;
 use http::HeaderMap;
 use lodge_domain::{
     Error, Result,
@@ -12,14 +11,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{live::Live, number};
 use crate::{
-    context::SiteContext,
+    context::{App, SiteContext},
     edge::{
         address::Client,
         limits::{AddressLimit, RateLimit},
         stream::{Bounds, Streams},
     },
     error::Problem,
-    request,
+    request::{self, called},
     settings::SiteSettings,
 };
 
@@ -36,62 +35,42 @@ const EXPORTS_PER_ADDRESS: usize = 2;
 /// Searches for one address at once: so many that two clients there leave places for others.
 const SEARCHES_PER_ADDRESS: usize = 2;
 
-/// The service, and the site that it is served on; every request has a clone.
-#[derive(Clone)]
-pub(crate) struct RidesApp(Arc<Parts>);
+/// The service, and the site that it is served on.
+pub(crate) type RidesApp = App<Parts>;
 
 /// What there is one of.
 pub(crate) struct Parts {
-    pub(crate) site: Arc<SiteContext>,
     pub(crate) rides: Arc<Rides>,
     /// Room for batches, in KiB. Nobody waits for it: who waits holds what others wait for.
     pub(super) batch_room: Arc<Semaphore>,
     /// What changes.
-    pub(super) live: Arc<Live>,
+    pub(super) live: Live,
     /// Places for exports.
-    pub(super) exports: Arc<Streams>,
+    pub(super) exports: Streams,
     /// Places for searches.
-    pub(super) searches: Arc<Streams>,
+    pub(super) searches: Streams,
     /// Events that everybody together may send.
     events: Option<RateLimit>,
     /// Events that an address may send without a gate's key.
     senders: Option<AddressLimit>,
 }
 
-impl Deref for RidesApp {
-    type Target = Parts;
-
-    fn deref(&self) -> &Parts {
-        &self.0
-    }
-}
-
-impl FromRef<RidesApp> for Arc<SiteContext> {
-    fn from_ref(app: &RidesApp) -> Self {
-        Self::clone(&app.site)
-    }
-}
-
 impl RidesApp {
     /// The app on a site.
     pub(crate) fn new(site: Arc<SiteContext>, rides: Arc<Rides>, settings: &SiteSettings) -> Self {
         let listeners = Bounds::among(settings.connections_max);
-        let live = Arc::new(Live::until(site.end.clone(), listeners));
         let exports = Bounds { places: EXPORTS_MAX, per_address: EXPORTS_PER_ADDRESS };
-        let exports = Arc::new(Streams::new("export", exports, site.end.clone()));
         let searches = Bounds { places: SEARCHES_MAX, per_address: SEARCHES_PER_ADDRESS };
-        let searches = Arc::new(Streams::new("search", searches, site.end.clone()));
-        let batch_room = Arc::new(Semaphore::new(BATCHES_KIB_MAX));
-        Self(Arc::new(Parts {
+        let parts = Parts {
+            rides,
+            batch_room: Arc::new(Semaphore::new(BATCHES_KIB_MAX)),
+            live: Live::until(site.end.clone(), listeners),
+            exports: Streams::new("export", exports, site.end.clone()),
+            searches: Streams::new("search", searches, site.end.clone()),
             events: RateLimit::per_second(settings.ride_events_per_second),
             senders: AddressLimit::per_minute(settings.rides_per_minute),
-            site,
-            rides,
-            batch_room,
-            live,
-            exports,
-            searches,
-        }))
+        };
+        Self::on(site, parts)
     }
 
     /// Who sends a request: a gate, by its key in `Authorization: Bearer`, or nobody.
@@ -145,12 +124,13 @@ pub(super) fn event_id(field: &'static str, text: &str) -> Result<EventId> {
     text.parse().map_err(|error| called(field, error))
 }
 
-/// Names what is wrong as the caller does.
-pub(super) fn called(field: &'static str, error: Error) -> Error {
-    match error {
-        Error::Invalid { reason, .. } => Error::invalid(field, reason),
-        other => other,
-    }
+/// What a number in digits names; `field` is the caller's name of it.
+pub(super) fn numbered<T>(
+    field: &'static str,
+    digits: &str,
+    of: impl FnOnce(u64) -> Result<T>,
+) -> Result<T> {
+    of(number::digits(digits)).map_err(|error| called(field, error))
 }
 
 /// Whether an event is kept, and was before; or why it is not. `field` is the caller's name of its id.

@@ -21,9 +21,8 @@ use lodge_domain::{
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    app::{KEY, RidesApp, called, kept},
+    app::{KEY, RidesApp, kept},
     dto::LineJson,
-    json,
     lines::{self, Batch, Line},
     packing::Packing,
 };
@@ -32,7 +31,8 @@ use crate::{
     body::{LONGEST_BODY_BYTES, Whole},
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    request,
+    json,
+    request::{self, called},
 };
 
 const KINDS: [&str; 4] =

@@ -13,12 +13,11 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    app::{KEY, RidesApp, called, event_id, kept},
+    app::{KEY, RidesApp, event_id, kept},
     dto::{
         Id, IdJson, NewSeasonJson, ResortDayJson, ResortJson, ResortsJson, RideJson, SeasonsJson,
         VerticalAnswer, VerticalJson,
     },
-    json::{self, given, not_null},
     number::{self, Number, Quoted},
     query::Choice,
 };
@@ -27,7 +26,8 @@ use crate::{
     body::Whole,
     edge::{address::Client, idempotency},
     error::{HttpResult, Problem},
-    request,
+    json::{self, given, not_null},
+    request::{self, called},
 };
 
 /// The longest body of a ride, in bytes: twenty times what it needs.

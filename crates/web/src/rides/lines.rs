@@ -8,10 +8,12 @@ use serde::Deserialize;
 
 use super::{
     app::{KEY, event_id},
-    json::{self, given, not_null},
     number::{Number, Quoted, Text},
 };
-use crate::error::Problem;
+use crate::{
+    error::Problem,
+    json::{self, given, not_null},
+};
 
 /// Lines in a batch: some tenths of a second of the store's time. Their numbers fit into an event's id.
 const LINES_MAX: u16 = 10_000;

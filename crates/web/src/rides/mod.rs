@@ -6,7 +6,6 @@ mod batch;
 mod course;
 mod dto;
 mod export;
-mod json;
 mod lines;
 mod live;
 mod number;
@@ -21,15 +20,24 @@ mod search;
 
 use http::Method;
 
-pub(crate) use self::app::RidesApp;
-use self::openapi::{Failures, Lines, document};
+pub(crate) use self::{app::RidesApp, pages::start};
 use utoipa_axum::routes;
 
-use crate::routes::Routes;
+use crate::{pages::Menu, routes::Routes};
+
+/// Where the app leads people.
+pub(crate) const MENU: Menu = Menu { app: "rides", entries: &[("/rides", "Rides")] };
 
 /// The app's routes.
 pub(crate) fn routes() -> Routes<RidesApp> {
-    Routes::with_document(document())
+    let tagged = |routes: Routes<RidesApp>, (name, about)| routes.tag(name, about);
+    openapi::TAGS
+        .into_iter()
+        .fold(Routes::default(), tagged)
+        .schema::<dto::MessageJson>()
+        .schema::<dto::DimensionJson>()
+        .schema::<dto::EventJson>()
+        .schema::<dto::LineJson<'_>>()
         .api(routes!(course::ride))
         .api(routes!(course::skier_day))
         .api(routes!(course::resort_day))
@@ -52,13 +60,8 @@ pub(crate) fn routes() -> Routes<RidesApp> {
         .api(routes!(export::season_csv))
         .api(routes!(api::live))
         .merge(pages::routes())
-        .describe(&Failures)
-        .describe(&Lines)
-}
-
-/// The start page, where no other app has one.
-pub(crate) fn start() -> Routes<RidesApp> {
-    pages::start()
+        .describe(openapi::failures)
+        .describe(openapi::lines)
 }
 
 /// Whether a path belongs to the API of these routes, whatever is or is not there.
@@ -75,7 +78,7 @@ mod tests {
 
     #[test]
     fn every_route_is_on_a_path_that_is_the_apps_own() {
-        for (_, path) in routes().list() {
+        for (_, path) in routes().described().1 {
             assert_ne!(owns(&path), path.starts_with("/rides"), "a page is no part of the API");
         }
         for path in ["/", "/skiers2", "/api/ridesx", "/api/links", "/rides", "/resort"] {

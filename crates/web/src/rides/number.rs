@@ -4,8 +4,9 @@ use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{Error, Visitor},
 };
+use serde_json::value::RawValue;
 
 /// In the place of what is no whole number: beyond every range, so that whoever looks it up says which
 /// numbers there are.
@@ -29,51 +30,7 @@ pub(super) struct Number(pub(super) u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor)
-    }
-}
-
-struct NumberVisitor;
-
-impl<'de> Visitor<'de> for NumberVisitor {
-    type Value = Number;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number")
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-        Ok(Number(number))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
-        Ok(Number(NONE))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
-        Ok(Number(NONE))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Number, E> {
-        Ok(Number(NONE))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Number, E> {
-        Ok(Number(NONE))
-    }
-
-    fn visit_unit<E>(self) -> Result<Number, E> {
-        Ok(Number(NONE))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Number, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Number(NONE))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Number, A::Error> {
-        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Number(NONE))
+        <&RawValue>::deserialize(deserializer).map(|raw| Self(digits(raw.get())))
     }
 }
 

@@ -25,6 +25,6 @@ pub(super) fn routes() -> Routes<RidesApp> {
 }
 
 /// The start page, where no other app has one: the mountain.
-pub(super) fn start() -> Routes<RidesApp> {
+pub(crate) fn start() -> Routes<RidesApp> {
     Routes::default().on(Method::GET, "/", mountain::show)
 }

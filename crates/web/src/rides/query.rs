@@ -5,7 +5,8 @@ use lodge_domain::{
     rides::{LEADERS_MAX, Mountain, ResortDay, ResortId, Season, Span},
 };
 
-use super::{app::called, json::given, number};
+use super::{app::numbered, number};
+use crate::json::given;
 
 /// Leaders if the caller does not say how many.
 const LEADERS_DEFAULT: usize = 10;
@@ -49,8 +50,7 @@ pub(super) fn add_all<T: PartialEq>(
     of: impl Fn(u64) -> Result<T>,
 ) -> Result<()> {
     for number in list.split(',') {
-        let one = of(number::digits(number)).map_err(|error| called(name, error))?;
-        add(name, all, one)?;
+        add(name, all, numbered(name, number, &of)?)?;
     }
     Ok(())
 }
@@ -70,23 +70,17 @@ pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) ->
 pub(super) fn day(query: Option<&str>, mountain: &Mountain) -> Result<ResortDay> {
     let [resort, season, day] = once(query, ["resort", "season", "day"])?;
     let Span { season, resort, .. } = span(mountain, [resort, season, None])?;
-    let day = mountain.day(number::digits(&given("day", day)?));
-    Ok(ResortDay { season, resort, day: day.map_err(|error| called("day", error))? })
+    let day = numbered("day", &given("day", day)?, |number| mountain.day(number))?;
+    Ok(ResortDay { season, resort, day })
 }
 
 /// A day or a season at a resort, and how many are to lead there: `resort`, `season`, perhaps `day`, perhaps
 /// `limit`.
 pub(super) fn leaders(query: Option<&str>, mountain: &Mountain) -> Result<(Span, usize)> {
-    let [resort, season, day, limit] = once(query, ["resort", "season", "day", "limit"])?;
-    let limit = match limit {
+    let [resort, season, day, limit_given] = once(query, ["resort", "season", "day", "limit"])?;
+    let limit = match limit_given {
         None => LEADERS_DEFAULT,
-        Some(limit) => usize::try_from(number::digits(&limit))
-            .ok()
-            .filter(|limit| (1..=LEADERS_MAX).contains(limit))
-            .ok_or_else(|| {
-                let reason = format!("must be a whole number from 1 to {LEADERS_MAX}");
-                Error::invalid("limit", reason)
-            })?,
+        Some(digits) => limit(&digits, LEADERS_MAX)?,
     };
     Ok((span(mountain, [resort, season, day])?, limit))
 }
@@ -97,19 +91,30 @@ pub(super) fn season(
     mountain: &Mountain,
 ) -> Result<(Season, Option<ResortId>)> {
     let [season, resort] = once(query, ["season", "resort"])?;
-    let season = mountain.season(number::digits(&given("season", season)?));
-    let resort = resort.map(|resort| mountain.resort(number::digits(&resort))).transpose();
-    let resort = resort.map_err(|error| called("resort", error))?.map(|(id, _)| id);
-    Ok((season.map_err(|error| called("season", error))?, resort))
+    let season = given("season", season)?;
+    let resort = resort.map(|text| resort_of(mountain, &text)).transpose()?;
+    Ok((numbered("season", &season, |number| mountain.season(number))?, resort))
 }
 
 fn span(mountain: &Mountain, [resort, season, day]: [Option<String>; 3]) -> Result<Span> {
-    let resort = mountain.resort(number::digits(&given("resort", resort)?));
-    let (resort, _) = resort.map_err(|error| called("resort", error))?;
-    let season = mountain.season(number::digits(&given("season", season)?));
-    let season = season.map_err(|error| called("season", error))?;
-    let day = day.map(|day| mountain.day(number::digits(&day))).transpose();
-    Ok(Span { season, resort, day: day.map_err(|error| called("day", error))? })
+    let resort = resort_of(mountain, &given("resort", resort)?)?;
+    let season = given("season", season)?;
+    let season = numbered("season", &season, |number| mountain.season(number))?;
+    let day = day.map(|text| numbered("day", &text, |number| mountain.day(number)));
+    Ok(Span { season, resort, day: day.transpose()? })
+}
+
+/// A limit in digits, 1 to `most`.
+pub(super) fn limit(digits: &str, most: usize) -> Result<usize> {
+    let limit = usize::try_from(number::digits(digits)).ok();
+    limit
+        .filter(|limit| (1..=most).contains(limit))
+        .ok_or_else(|| Error::invalid("limit", format!("must be a whole number from 1 to {most}")))
+}
+
+/// The resort of a number in digits.
+pub(super) fn resort_of(mountain: &Mountain, digits: &str) -> Result<ResortId> {
+    numbered("resort", digits, |number| mountain.resort(number).map(|(id, _)| id))
 }
 
 /// The values of these parameters, each given once at most, and no others.

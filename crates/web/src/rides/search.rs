@@ -13,7 +13,7 @@ use super::{
     app::RidesApp,
     dto::{DimensionJson, FoundJson},
     number,
-    query::{add, add_all, pairs},
+    query::{add, add_all, limit, pairs},
 };
 use crate::{error::HttpResult, request::Asked};
 
@@ -82,7 +82,7 @@ fn take(
         "by" => add_dimensions(&mut parsed.by, value)?,
         "skiers" => parsed.count_skiers = truth(value)?,
         "order" => parsed.order = value.parse()?,
-        _ => parsed.limit = limit(number::digits(value))?,
+        _ => parsed.limit = limit(value, GROUPS_MAX)?,
     }
     Ok(())
 }
@@ -126,12 +126,6 @@ fn add_dimensions(by: &mut Vec<Dimension>, names: &str) -> Result<()> {
 
 fn truth(value: &str) -> Result<bool> {
     value.parse().map_err(|_| Error::invalid("skiers", "must be true or false"))
-}
-
-fn limit(number: u64) -> Result<usize> {
-    let limit = usize::try_from(number).ok().filter(|limit| (1..=GROUPS_MAX).contains(limit));
-    let reason = || format!("must be a whole number from 1 to {GROUPS_MAX}");
-    limit.ok_or_else(|| Error::invalid("limit", reason()))
 }
 
 #[cfg(test)]

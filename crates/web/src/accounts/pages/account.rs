@@ -2,25 +2,21 @@
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use http::{StatusCode, header};
+use http::header;
 use jiff::Timestamp;
 use lodge_domain::{
     Error,
-    accounts::{Account, LinkedIdentity, PictureSize, Provider, ProviderName, Role, Session},
+    accounts::{Account, LinkedIdentity, Provider, ProviderName, Role, Session},
+    pictures::PictureSize,
 };
 
-use super::{
-    device,
-    me::{Me, me, sign_in_first},
-    profile_form::ProfileForm,
-};
+use super::{device, me::Me, profile::ProfileForm};
 use crate::{
     accounts::{app::AccountsApp, export::exported},
     edge::headers::POLICY_FORM_LEADS_AWAY,
     error::HttpResult,
     pages::{self, errors::FormErrors},
     pictures::{self, PictureMax},
-    request::Asked,
 };
 
 #[derive(Template)]
@@ -77,13 +73,10 @@ pub(super) struct Place {
 pub(super) async fn show(
     State(app): State<AccountsApp>,
     RawQuery(query): RawQuery,
-    asked: Asked,
+    me: Me,
 ) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    let form = ProfileForm::of(&me.signed_in.account);
-    let view =
-        View { notice: notice(query.as_deref()), form: &form, errors: &FormErrors::default() };
-    page(&app, &me, StatusCode::OK, view).await
+    let form = ProfileForm::of(me.account());
+    page(&app, &me, notice(query.as_deref()), &form, &FormErrors::default()).await
 }
 
 /// What is to be said about what just happened.
@@ -97,19 +90,18 @@ fn notice(query: Option<&str>) -> Option<&'static str> {
     })
 }
 
-/// What differs from one showing of the page to another.
-pub(super) struct View<'a> {
-    pub(super) notice: Option<&'static str>,
-    pub(super) form: &'a ProfileForm,
-    pub(super) errors: &'a FormErrors,
+/// The page once more, with what is wrong with one of its forms.
+pub(super) async fn again(app: &AccountsApp, me: &Me, errors: &FormErrors) -> HttpResult {
+    page(app, me, None, &ProfileForm::of(me.account()), errors).await
 }
 
 /// The page.
 pub(super) async fn page(
     app: &AccountsApp,
     me: &Me,
-    status: StatusCode,
-    view: View<'_>,
+    notice: Option<&'static str>,
+    form: &ProfileForm,
+    errors: &FormErrors,
 ) -> HttpResult {
     let sessions = app.accounts.sessions(me.session).await?.into_iter();
     let sessions: Vec<Place> = sessions
@@ -119,12 +111,11 @@ pub(super) async fn page(
             session,
         })
         .collect();
-    let View { notice, form, errors } = view;
-    let (account, ways) = (&me.signed_in.account, ways(app, me).await?);
+    let (account, ways) = (me.account(), ways(app, me).await?);
     let picture_max = &app.uploads.max();
     let (sessions, ways) = (&sessions[..], &ways[..]);
     let page = AccountPage { account, sessions, ways, notice, form, errors, picture_max };
-    let mut response = pages::page(&app.site, status, &page)?;
+    let mut response = pages::form_page(&app.site, errors, &page)?;
     if ways.iter().any(|way| way.name.is_some()) {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_SECURITY_POLICY, POLICY_FORM_LEADS_AWAY);
@@ -153,7 +144,6 @@ async fn ways(app: &AccountsApp, me: &Me) -> Result<Vec<Way>, Error> {
 }
 
 /// `GET /account/export`.
-pub(super) async fn export(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    exported(&app, me.session, asked.client).await
+pub(super) async fn export(State(app): State<AccountsApp>, me: Me) -> HttpResult {
+    exported(&app, me.session, me.asked.client).await
 }

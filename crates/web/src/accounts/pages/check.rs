@@ -44,7 +44,7 @@ pub(super) async fn check(
     let problem = match looked_at(&app, typed).await {
         Ok(()) => None,
         Err(error @ (Error::Invalid { .. } | Error::Conflict(_))) => {
-            let (errors, _) = FormErrors::from_error(error, "username");
+            let errors = FormErrors::of_refusal(error, "username")?;
             errors.fields.into_iter().next().map(|(_, text)| text)
         }
         Err(error) => return Err(error.into()),

@@ -1,36 +1,30 @@
 //! By which providers one is let in: linking and unlinking them.
 
-use std::borrow::Cow;
-
 use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
     accounts::{Departure, ProviderName},
-    passwords::Password,
 };
 use serde::Deserialize;
 
 use super::{
-    account::{self, View, field_of},
-    me::{Me, me, sign_in_first},
-    profile_form::ProfileForm,
+    account::{again, field_of},
+    me::Me,
 };
 use crate::{
     accounts::{
         app::AccountsApp,
         providers::{departure, outcome::not_linked},
     },
-    body::Whole,
-    edge::limits,
     error::{HttpResult, Problem},
-    pages::{errors::FormErrors, go_to, words},
-    request::{self, Asked, Segment},
+    pages::{errors::FormErrors, go_to},
+    request::{FormBody, OneAttempt, Segment},
 };
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct LinkForm {
+pub(super) struct LinkForm {
     current: String,
 }
 
@@ -39,30 +33,26 @@ struct LinkForm {
 pub(super) async fn link(
     State(app): State<AccountsApp>,
     Segment(name): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    me: Me,
+    _: OneAttempt,
+    FormBody(form): FormBody<LinkForm>,
 ) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let (form, provider) = (request::form(&body)?, departure::named(&name)?);
-    match begun(&app, &asked, &me, &provider, form).await {
-        Ok(begun) => departure::away_to_link(&asked, &begun),
+    let provider = departure::named(&name)?;
+    match begun(&app, &me, &provider, form).await {
+        Ok(begun) => departure::away_to_link(&me.asked, &begun),
         Err(error) => not_yet(&app, &me, &provider, error.into()).await,
     }
 }
 
 async fn begun(
     app: &AccountsApp,
-    asked: &Asked,
     me: &Me,
     provider: &ProviderName,
     form: LinkForm,
 ) -> Result<Departure, Error> {
-    let LinkForm { current } = form;
-    let has_password = me.signed_in.account.has_password;
-    let current = has_password.then(|| Password::parse("current", current)).transpose()?;
-    let back = departure::callback_of(app, asked, provider)?;
-    let from = asked.client.limited_by();
+    let current = me.current_password(form.current)?;
+    let back = departure::callback_of(app, &me.asked, provider)?;
+    let from = me.asked.client.limited_by();
     app.accounts.depart_to_link(me.session, provider.clone(), back, current, from).await
 }
 
@@ -73,50 +63,36 @@ async fn not_yet(
     provider: &ProviderName,
     problem: Problem,
 ) -> HttpResult {
-    let is_about_password = matches!(
-        problem.status,
-        StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
-    );
-    if !me.signed_in.account.has_password || !is_about_password {
+    let is_too_often = problem.status == StatusCode::TOO_MANY_REQUESTS;
+    // What cannot be a password is a wrong one.
+    let is_wrong = matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN);
+    if !me.account().has_password || !(is_wrong || is_too_often) {
         return not_linked(app, problem);
     }
-    let mut errors = FormErrors::default();
-    match problem.status {
-        StatusCode::TOO_MANY_REQUESTS => errors.whole = Some(words::sentence(&problem.detail)),
-        _ => errors.fields.push((Cow::Owned(field_of(provider)), NOT_IT.to_owned())),
+    let mut errors = FormErrors::of_refusal(problem, WAYS)?;
+    if is_wrong {
+        errors = errors.only(field_of(provider), "this is not your current password");
     }
-    let form = ProfileForm::of(&me.signed_in.account);
-    let view = View { notice: None, form: &form, errors: &errors };
-    let mut response = account::page(app, me, problem.status, view).await?;
-    problem.say_when(response.headers_mut());
-    Ok(response)
+    again(app, me, &errors).await
 }
-
-/// What cannot be a password is a wrong one.
-const NOT_IT: &str = "This is not your current password.";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct UnlinkForm {
+pub(super) struct UnlinkForm {
     issuer: String,
 }
 
 /// `POST /account/unlink`: also of a provider that is not set up any more.
 pub(super) async fn unlink(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    me: Me,
+    FormBody(UnlinkForm { issuer }): FormBody<UnlinkForm>,
 ) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    let UnlinkForm { issuer } = request::form(&body)?;
     match app.accounts.unlink(me.session, issuer).await {
         // A second click on the same button.
         Ok(()) | Err(Error::NotFound(_)) => go_to("/account"),
-        Err(Error::Conflict(why)) => {
-            let errors = FormErrors::about(WAYS, &why);
-            let form = ProfileForm::of(&me.signed_in.account);
-            let view = View { notice: None, form: &form, errors: &errors };
-            account::page(&app, &me, StatusCode::CONFLICT, view).await
+        Err(error @ Error::Conflict(_)) => {
+            again(&app, &me, &FormErrors::of_refusal(error, WAYS)?).await
         }
         Err(error) => Err(error.into()),
     }

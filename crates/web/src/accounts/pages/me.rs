@@ -1,42 +1,66 @@
 //! Who asks for a page.
 
-use lodge_domain::accounts::{SessionDigest, SignedIn};
-
-use crate::{
-    accounts::app::AccountsApp,
-    error::{HttpResult, Problem},
-    pages::go_to,
-    request::Asked,
-    session,
+use axum::{
+    extract::FromRequestParts,
+    response::{IntoResponse, Response},
+};
+use http::request::Parts;
+use lodge_domain::{
+    Result,
+    accounts::{Account, SessionDigest, SignedIn},
+    passwords::Password,
 };
 
-/// Somebody who is signed in with an account, and by which session.
+use crate::{accounts::app::AccountsApp, error::Problem, pages::go_to, request::Asked, session};
+
+/// A person who is signed in with an account, their session, and what they ask. A browser without such a session is
+/// sent to the sign-in page, and from there to the account.
 pub(super) struct Me {
+    pub(super) asked: Asked,
     pub(super) session: SessionDigest,
     pub(super) signed_in: SignedIn,
 }
 
-/// Who asks; `None` of a browser on which nobody is signed in with an account.
-pub(super) async fn me(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
-    let Some(session) = session::of_account(asked) else { return Ok(None) };
-    let signed_in = session::account(&app.site, session).await?;
-    Ok(signed_in.map(|signed_in| Me { session, signed_in }))
+impl Me {
+    pub(super) fn account(&self) -> &Account {
+        &self.signed_in.account
+    }
+
+    /// The current password as it was typed; `None` for an account that has none.
+    pub(super) fn current_password(&self, typed: String) -> Result<Option<Password>> {
+        let has_password = self.account().has_password;
+        has_password.then(|| Password::parse("current", typed)).transpose()
+    }
+
+    /// `None` for a browser without the session of an account.
+    async fn of(parts: &mut Parts, app: &AccountsApp) -> Result<Option<Self>, Problem> {
+        let asked = Asked::from_request_parts(parts, app).await?;
+        let Some(session) = session::of_account(&asked) else { return Ok(None) };
+        let signed_in = session::account(&app.site, session).await?;
+        Ok(signed_in.map(|signed_in| Self { asked, session, signed_in }))
+    }
 }
 
-/// Leads to signing in, and then to one's account.
-pub(super) fn sign_in_first() -> HttpResult {
-    go_to("/login?next=/account")
+impl FromRequestParts<AccountsApp> for Me {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AccountsApp) -> Result<Self, Response> {
+        let me = Self::of(parts, app).await.map_err(IntoResponse::into_response)?;
+        me.ok_or_else(|| go_to("/login?next=/account").into_response())
+    }
 }
 
-/// Who asks, if it is somebody of the staff; `None` of a browser on which nobody is signed in. What they
-/// may do is decided where it is done.
-pub(super) async fn staff(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
-    let me = me(app, asked).await?;
-    me.iter().try_for_each(|me| me.signed_in.account.check_staff())?;
-    Ok(me)
-}
+/// The same for a member of the staff, who is sent to the list of accounts. What they may do is decided where it is
+/// done.
+pub(super) struct Staff(pub(super) Me);
 
-/// Leads to signing in, and then to the list.
-pub(super) fn staff_sign_in_first() -> HttpResult {
-    go_to("/login?next=/admin/accounts")
+impl FromRequestParts<AccountsApp> for Staff {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AccountsApp) -> Result<Self, Response> {
+        let me = Me::of(parts, app).await.map_err(IntoResponse::into_response)?;
+        let me = me.ok_or_else(|| go_to("/login?next=/admin/accounts").into_response())?;
+        let is_staff = me.account().check_staff().map_err(Problem::from);
+        is_staff.map(|()| Self(me)).map_err(IntoResponse::into_response)
+    }
 }

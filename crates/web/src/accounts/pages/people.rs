@@ -9,13 +9,8 @@ use lodge_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::me::{staff, staff_sign_in_first};
-use crate::{
-    accounts::app::AccountsApp,
-    error::HttpResult,
-    pages,
-    request::{Asked, Parameters},
-};
+use super::me::Staff;
+use crate::{accounts::app::AccountsApp, error::HttpResult, pages, request::Parameters};
 
 /// Accounts on a page.
 const PAGE: usize = 50;
@@ -45,9 +40,8 @@ pub(super) struct Filter {
 pub(super) async fn list(
     State(app): State<AccountsApp>,
     Parameters(filter): Parameters<Filter>,
-    asked: Asked,
+    Staff(me): Staff,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return staff_sign_in_first() };
     let paged = !filter.after.is_empty();
     let after = paged.then(|| Username::parse(&filter.after)).transpose()?;
     // One more than shown tells whether there are others.
@@ -62,5 +56,5 @@ pub(super) async fn list(
         .transpose()
         .map_err(Error::internal)?;
     let page = PeoplePage { accounts: &accounts, filter: &filter, paged, next };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }

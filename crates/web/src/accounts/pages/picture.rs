@@ -5,18 +5,13 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use lodge_domain::{Error, accounts::Account};
 
-use super::{
-    account::{self, View},
-    me::{Me, me, sign_in_first},
-    profile_form::ProfileForm,
-};
+use super::{account, me::Me};
 use crate::{
     accounts::{app::AccountsApp, picture},
     error::{HttpResult, Problem},
     multipart::Form,
     pages::{errors::FormErrors, go_to},
     pictures::Uploads,
-    request::Asked,
 };
 
 /// The name of the field.
@@ -26,18 +21,17 @@ const FIELD: &str = "picture";
 const BESIDE: usize = 4 << 10;
 
 /// `POST /account/picture`.
-pub(super) async fn set(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    app.uploads.admit(asked.client)?;
-    match sent(&app, &me, &asked, body).await {
+pub(super) async fn set(State(app): State<AccountsApp>, me: Me, body: Body) -> HttpResult {
+    app.uploads.admit(me.asked.client)?;
+    match sent(&app, &me, body).await {
         Ok(_) => go_to("/account?saved"),
         Err(problem) => again(&app, &me, problem).await,
     }
 }
 
-async fn sent(app: &AccountsApp, me: &Me, asked: &Asked, body: Body) -> Result<Account, Problem> {
-    let mut body = app.uploads.read(asked.client, body, BESIDE).await?;
-    body.bytes = uploaded(&app.uploads, &asked.headers, body.bytes).await?;
+async fn sent(app: &AccountsApp, me: &Me, body: Body) -> Result<Account, Problem> {
+    let mut body = app.uploads.read(me.asked.client, body, BESIDE).await?;
+    body.bytes = uploaded(&app.uploads, &me.asked.headers, body.bytes).await?;
     picture::set(app, me.session, &me.signed_in, body).await
 }
 
@@ -66,20 +60,14 @@ fn no_file() -> Error {
 
 /// The page once more, with what is wrong.
 async fn again(app: &AccountsApp, me: &Me, problem: Problem) -> HttpResult {
-    if problem.status.is_server_error() || problem.status == StatusCode::UNAUTHORIZED {
+    if problem.status == StatusCode::UNAUTHORIZED {
         return Err(problem);
     }
-    let errors = FormErrors::from_problem(&problem, FIELD);
-    let form = ProfileForm::of(&me.signed_in.account);
-    let view = View { notice: None, form: &form, errors: &errors };
-    let mut response = account::page(app, me, problem.status, view).await?;
-    problem.say_when(response.headers_mut());
-    Ok(response)
+    account::again(app, me, &FormErrors::of_refusal(problem, FIELD)?).await
 }
 
 /// `POST /account/picture/delete`.
-pub(super) async fn take_away(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+pub(super) async fn take_away(State(app): State<AccountsApp>, me: Me) -> HttpResult {
     app.pictures.take_away(me.session).await?;
     go_to("/account?saved")
 }

@@ -2,91 +2,90 @@
 
 use axum::extract::State;
 use http::StatusCode;
-use lodge_domain::{Error, accounts::NewPassword, passwords::Password};
+use lodge_domain::{
+    Error,
+    accounts::{Account, Edit, Email, NewPassword, Nickname},
+};
 use serde::Deserialize;
 
 use super::{
-    account::{self, View},
-    me::{Me, me, sign_in_first},
-    profile_form::ProfileForm,
+    account::{self, again},
+    me::Me,
 };
 use crate::{
     accounts::app::AccountsApp,
-    body::Whole,
-    edge::limits,
     error::HttpResult,
-    pages::{errors::FormErrors, go_to},
-    request::{self, Asked},
+    pages::{errors::FormErrors, forms::given, go_to},
+    request::{FormBody, OneAttempt},
 };
+
+/// The form of nickname and address: what was typed, each field as text.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ProfileForm {
+    pub(super) nickname: String,
+    pub(super) email: String,
+}
+
+impl ProfileForm {
+    /// What the form starts with.
+    pub(super) fn of(account: &Account) -> Self {
+        let email = account.email.as_ref().map_or("", Email::as_str);
+        Self { nickname: account.nickname.to_string(), email: email.to_owned() }
+    }
+
+    /// The edit that it is, or what is wrong with it.
+    fn parse(&self) -> Result<Edit, FormErrors> {
+        let mut errors = FormErrors::default();
+        let nickname = errors.take(Nickname::parse(&self.nickname));
+        let email = errors.take(given(&self.email).map(Email::parse).transpose());
+        if errors.is_empty() { Ok(Edit { nickname, email }) } else { Err(errors) }
+    }
+}
 
 /// `POST /account`.
 pub(super) async fn edit(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    me: Me,
+    FormBody(form): FormBody<ProfileForm>,
 ) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    let form: ProfileForm = request::form(&body)?;
     match form.parse() {
         Ok(edit) => {
             app.accounts.edit(me.session, edit).await?;
             go_to("/account?saved")
         }
-        Err(errors) => {
-            let view = View { notice: None, form: &form, errors: &errors };
-            account::page(&app, &me, StatusCode::BAD_REQUEST, view).await
-        }
+        Err(errors) => account::page(&app, &me, None, &form, &errors).await,
     }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct PasswordForm {
+pub(super) struct PasswordForm {
     current: String,
     new: String,
     /// For browsers that keep passwords; the name is known.
-    username: String,
+    #[serde(rename = "username")]
+    _username: String,
 }
 
 /// `POST /account/password`.
 pub(super) async fn change_password(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    me: Me,
+    _: OneAttempt,
+    FormBody(form): FormBody<PasswordForm>,
 ) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let form: PasswordForm = request::form(&body)?;
-    match changed(&app, &asked, &me, form).await {
-        Ok(()) => go_to("/account?password"),
-        Err(error) => {
-            let (mut errors, problem) = FormErrors::from_error(error, "new");
-            if problem.status.is_server_error() {
-                return Err(problem);
-            }
-            let account = &me.signed_in.account;
-            if problem.status == StatusCode::FORBIDDEN && account.has_password {
-                errors = FormErrors::about("current", &problem.detail);
-            }
-            let form = ProfileForm::of(account);
-            let view = View { notice: None, form: &form, errors: &errors };
-            let mut response = account::page(&app, &me, problem.status, view).await?;
-            problem.say_when(response.headers_mut());
-            Ok(response)
-        }
+    let Err(error) = changed(&app, &me, form).await else { return go_to("/account?password") };
+    let mut errors = FormErrors::of_refusal(error, "new")?;
+    if me.account().has_password {
+        errors = errors.beside_field(StatusCode::FORBIDDEN, "current");
     }
+    again(&app, &me, &errors).await
 }
 
-async fn changed(
-    app: &AccountsApp,
-    asked: &Asked,
-    me: &Me,
-    form: PasswordForm,
-) -> Result<(), Error> {
-    let PasswordForm { current, new, username: _ } = form;
-    let account = &me.signed_in.account;
-    let current = account.has_password.then(|| Password::parse("current", current)).transpose()?;
-    let new = NewPassword::parse("new", new, &account.username)?;
-    let from = asked.client.limited_by();
+async fn changed(app: &AccountsApp, me: &Me, form: PasswordForm) -> Result<(), Error> {
+    let current = me.current_password(form.current)?;
+    let new = NewPassword::parse("new", form.new, &me.account().username)?;
+    let from = me.asked.client.limited_by();
     app.accounts.change_password(me.session, current, new, from).await.map(drop)
 }

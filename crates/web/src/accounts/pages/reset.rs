@@ -11,11 +11,9 @@ use serde::Deserialize;
 
 use crate::{
     accounts::app::AccountsApp,
-    body::Whole,
-    edge::limits,
     error::HttpResult,
     pages::{self, errors::FormErrors},
-    request::{self, Asked},
+    request::{FormBody, OneAttempt},
 };
 
 #[derive(Template)]
@@ -38,32 +36,20 @@ pub(super) struct ResetForm {
 
 /// `GET /login/reset`.
 pub(super) async fn form(State(app): State<AccountsApp>) -> HttpResult {
-    page(&app, StatusCode::OK, &ResetForm::default(), &FormErrors::default(), false)
+    page(&app, &ResetForm::default(), &FormErrors::default(), false)
 }
 
 /// `POST /login/reset`.
 pub(super) async fn set(
     State(app): State<AccountsApp>,
-    asked: Asked,
-    Whole(body): Whole,
+    _: OneAttempt,
+    FormBody(form): FormBody<ResetForm>,
 ) -> HttpResult {
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
-    let form: ResetForm = request::form(&body)?;
-    match done(&app, &form).await {
-        Ok(()) => page(&app, StatusCode::OK, &form, &FormErrors::default(), true),
-        Err(error) => {
-            let (mut errors, problem) = FormErrors::from_error(error, "code");
-            if problem.status.is_server_error() {
-                return Err(problem);
-            }
-            if problem.status == StatusCode::FORBIDDEN {
-                errors = FormErrors::about("code", &problem.detail);
-            }
-            let mut response = page(&app, problem.status, &form, &errors, false)?;
-            problem.say_when(response.headers_mut());
-            Ok(response)
-        }
-    }
+    let Err(error) = done(&app, &form).await else {
+        return page(&app, &form, &FormErrors::default(), true);
+    };
+    let errors = FormErrors::of_refusal(error, "code")?;
+    page(&app, &form, &errors.beside_field(StatusCode::FORBIDDEN, "code"), false)
 }
 
 async fn done(app: &AccountsApp, form: &ResetForm) -> Result<(), Error> {
@@ -73,12 +59,6 @@ async fn done(app: &AccountsApp, form: &ResetForm) -> Result<(), Error> {
     app.accounts.reset_password(username, code.into(), new).await
 }
 
-fn page(
-    app: &AccountsApp,
-    status: StatusCode,
-    form: &ResetForm,
-    errors: &FormErrors,
-    done: bool,
-) -> HttpResult {
-    Ok(pages::page(&app.site, status, &ResetPage { form, errors, done })?)
+fn page(app: &AccountsApp, form: &ResetForm, errors: &FormErrors, done: bool) -> HttpResult {
+    pages::form_page(&app.site, errors, &ResetPage { form, errors, done })
 }

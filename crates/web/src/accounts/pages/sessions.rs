@@ -3,28 +3,23 @@
 use axum::extract::State;
 use lodge_domain::{Error, accounts::SessionId};
 
-use super::me::{me, sign_in_first};
+use super::me::Me;
 use crate::{
-    accounts::app::AccountsApp,
-    error::HttpResult,
-    pages::go_to,
-    request::{Asked, Segment},
-    sign_in,
+    accounts::app::AccountsApp, error::HttpResult, pages::go_to, request::Segment, sign_in,
 };
 
 /// `POST /account/sessions/{id}`.
 pub(super) async fn end(
     State(app): State<AccountsApp>,
     Segment(segment): Segment,
-    asked: Asked,
+    me: Me,
 ) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     let id = segment.parse().map(SessionId);
     let id = id.map_err(|_| Error::not_found("there is no such session"))?;
     match app.accounts.sign_out(me.session, Some(id)).await {
         // A second click on the same button.
         Ok(()) | Err(Error::NotFound(_)) if id == me.signed_in.session.id => {
-            sign_in::signed_out(&asked, "/login")
+            sign_in::signed_out(&me.asked, "/login")
         }
         Ok(()) | Err(Error::NotFound(_)) => go_to("/account?ended"),
         Err(error) => Err(error.into()),
@@ -32,8 +27,7 @@ pub(super) async fn end(
 }
 
 /// `POST /account/sessions`: all of them, this one too.
-pub(super) async fn end_all(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
-    let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
+pub(super) async fn end_all(State(app): State<AccountsApp>, me: Me) -> HttpResult {
     app.accounts.sign_out_everywhere(me.session).await?;
-    sign_in::signed_out(&asked, "/login")
+    sign_in::signed_out(&me.asked, "/login")
 }

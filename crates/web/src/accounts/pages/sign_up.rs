@@ -71,7 +71,7 @@ pub(super) async fn form(
 ) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), next, ..SignUpForm::default() };
     let page = SignUpPage { form: &form, errors: &FormErrors::default() };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 /// `POST /signup`: makes the account, and signs its owner in.
@@ -84,7 +84,7 @@ pub(super) async fn make(
     let form: SignUpForm = request::form(&body)?;
     let wish = match form.parse() {
         Ok(wish) => wish,
-        Err(errors) => return again(&app, StatusCode::BAD_REQUEST, form, &errors),
+        Err(errors) => return again(&app, form, &errors),
     };
     // All but the password, which is not to be guessed from what is kept of this.
     let said = [&*form.username, &form.nickname, &form.email].join("\0");
@@ -95,15 +95,7 @@ pub(super) async fn make(
     };
     match made {
         Ok(account) => welcome(&app, &asked, &account, &form).await,
-        Err(error) => {
-            let (errors, problem) = FormErrors::from_error(error, "username");
-            if problem.status.is_server_error() {
-                return Err(problem);
-            }
-            let mut response = again(&app, problem.status, form, &errors)?;
-            problem.say_when(response.headers_mut());
-            Ok(response)
-        }
+        Err(error) => again(&app, form, &FormErrors::of_refusal(error, "username")?),
     }
 }
 
@@ -126,12 +118,7 @@ async fn welcome(
 }
 
 /// The form once more, with what was typed and what is wrong with it.
-fn again(
-    app: &AccountsApp,
-    status: StatusCode,
-    form: SignUpForm,
-    errors: &FormErrors,
-) -> HttpResult {
+fn again(app: &AccountsApp, form: SignUpForm, errors: &FormErrors) -> HttpResult {
     let form = SignUpForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
-    Ok(pages::page(&app.site, status, &SignUpPage { form: &form, errors })?)
+    pages::form_page(&app.site, errors, &SignUpPage { form: &form, errors })
 }

@@ -5,19 +5,19 @@ use axum::extract::{RawQuery, State};
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    accounts::{Account, PictureSize, Role, Username},
+    accounts::{Account, Role, Username},
+    pictures::PictureSize,
     secret::Hidden,
 };
 use serde::Deserialize;
 
-use super::me::{Me, staff, staff_sign_in_first};
+use super::me::{Me, Staff};
 use crate::{
     accounts::app::AccountsApp,
-    body::Whole,
     error::{HttpResult, Problem},
-    pages::{self, go_to},
+    pages::{self, go_to, words},
     pictures,
-    request::{self, Asked, Segment},
+    request::{FormBody, Segment},
 };
 
 #[derive(Template)]
@@ -63,13 +63,12 @@ pub(super) async fn show(
     State(app): State<AccountsApp>,
     Segment(segment): Segment,
     RawQuery(query): RawQuery,
-    asked: Asked,
+    Staff(me): Staff,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return staff_sign_in_first() };
     let account = app.accounts.user(named(&segment)?).await?;
     let notice = (query.as_deref() == Some("saved")).then_some("Done.");
-    let page = SomebodyPage { me: &me.signed_in.account, account: &account, notice };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    let page = SomebodyPage { me: me.account(), account: &account, notice };
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 fn named(segment: &str) -> Result<Username, Problem> {
@@ -78,7 +77,7 @@ fn named(segment: &str) -> Result<Username, Problem> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-struct ChangeForm {
+pub(super) struct ChangeForm {
     action: Action,
     #[serde(default)]
     role: String,
@@ -98,23 +97,15 @@ enum Action {
 pub(super) async fn change(
     State(app): State<AccountsApp>,
     Segment(segment): Segment,
-    asked: Asked,
-    Whole(body): Whole,
+    Staff(me): Staff,
+    FormBody(form): FormBody<ChangeForm>,
 ) -> HttpResult {
-    let Some(me) = staff(&app, &asked).await? else { return staff_sign_in_first() };
-    let form: ChangeForm = request::form(&body)?;
     let name = named(&segment)?;
     if let Some(code) = done(&app, &me, &name, form).await? {
         let page = CodePage { username: &name, code: code.reveal() };
-        return Ok(pages::page(&app.site, StatusCode::OK, &page)?);
+        return pages::page(&app.site, StatusCode::OK, &page);
     }
-    go_to(&format!("/admin/accounts/{}?saved", path_of(&name)))
-}
-
-/// A name as a part of a path.
-pub(super) fn path_of(name: &Username) -> String {
-    percent_encoding::utf8_percent_encode(name.as_str(), percent_encoding::NON_ALPHANUMERIC)
-        .to_string()
+    go_to(&format!("/admin/accounts/{}?saved", words::escaped(name.as_str())))
 }
 
 async fn done(

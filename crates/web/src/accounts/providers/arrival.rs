@@ -5,7 +5,7 @@ use lodge_domain::accounts::{Arrival, Welcome};
 use serde::Deserialize;
 
 use super::{
-    cookie::{AWAY, OVER, TO_LINK, keep},
+    cookie::{self, AWAY, OVER, TO_LINK, keep},
     departure::named,
     newcomer,
     outcome::{ACCOUNT, let_in, not_linked, refusal},
@@ -51,7 +51,7 @@ pub(super) async fn callback(
 /// What the browser kept, and whether somebody wanted to link. That much of it nobody has signed: it
 /// chooses between words alone.
 fn kept(asked: &Asked) -> (bool, String) {
-    let kept = AWAY.read(asked).unwrap_or_default();
+    let kept = cookie::kept(asked, &AWAY).unwrap_or_default();
     let to_link = kept.strip_prefix(TO_LINK);
     (to_link.is_some(), to_link.unwrap_or(kept).to_owned())
 }

@@ -11,12 +11,13 @@ use lodge_domain::{
 use serde::Deserialize;
 
 use super::{
-    cookie::{CookieName, OVER, keep},
+    cookie::{self, OVER, keep},
     outcome::{ACCOUNT, let_in, refusal},
 };
 use crate::{
     accounts::app::AccountsApp,
     body::Whole,
+    cookies::CookieName,
     edge::limits,
     error::HttpResult,
     pages::{self, go_to, words},
@@ -70,7 +71,7 @@ pub(super) fn invite(
 async fn form(State(app): State<AccountsApp>, asked: Asked) -> HttpResult {
     let Some(kept) = kept(&asked) else { return refusal(&app, TOO_LATE.into()) };
     let page = ChooseNamePage { username: &kept.suggested, wrong: None };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 #[derive(Deserialize)]
@@ -93,14 +94,14 @@ async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) 
     let username = match Username::parse(&typed) {
         Ok(username) => username,
         Err(Error::Invalid { reason, .. }) => {
-            return Ok(again(StatusCode::BAD_REQUEST, &format!("the name {reason}"))?);
+            return again(StatusCode::BAD_REQUEST, &format!("the name {reason}"));
         }
         Err(error) => return Err(error.into()),
     };
     let newcomer = Newcomer { ticket, username, agent: asked.agent().to_owned() };
     let mut response = match app.accounts.make_from_provider(newcomer).await {
         Ok(fresh) => let_in(&app, &asked, &fresh, &next, ACCOUNT).await?,
-        Err(Error::Conflict(why)) => return Ok(again(StatusCode::CONFLICT, &why)?),
+        Err(Error::Conflict(why)) => return again(StatusCode::CONFLICT, &why),
         Err(error @ (Error::Gone(_) | Error::Forbidden(_))) => refusal(&app, error.into())?,
         Err(error) => return Err(error.into()),
     };
@@ -109,7 +110,7 @@ async fn make(State(app): State<AccountsApp>, asked: Asked, Whole(body): Whole) 
 }
 
 fn kept(asked: &Asked) -> Option<Kept> {
-    let parts: Vec<&str> = NEWCOMER.read(asked)?.split('.').collect();
+    let parts: Vec<&str> = cookie::kept(asked, &NEWCOMER)?.split('.').collect();
     let [ticket, suggested, next] = parts[..] else { return None };
     let decoded = |text| String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok();
     let (suggested, next) = (decoded(suggested)?, decoded(next)?);

@@ -59,11 +59,8 @@ pub(super) async fn show(
     asked: Asked,
 ) -> HttpResult {
     let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
-    let banned = app.board.bans(&me).await?;
-    let errors = &FormErrors::default();
     let notice = wanted.done.map(|_| "Done.");
-    let page = BansPage { banned: &banned, typed: &wanted.username, errors, notice };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    page(&app, &me, &wanted.username, &FormErrors::default(), notice).await
 }
 
 /// `POST /board/-/bans`.
@@ -74,21 +71,24 @@ pub(super) async fn change(
 ) -> HttpResult {
     let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
     let form: BanForm = request::form(&body)?;
-    let error = match changed(&app, &me, &form).await {
-        Ok(()) => return go_to(&format!("{PATH}?done")),
-        Err(error) => error,
+    let Err(error) = changed(&app, &me, &form).await else {
+        return go_to(&format!("{PATH}?done"));
     };
-    let (mut errors, problem) = FormErrors::from_error(error, "username");
-    match problem.status {
-        StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => {
-            errors = FormErrors::about("username", &problem.detail);
-        }
-        status if status.is_server_error() => return Err(problem),
-        _ => {}
-    }
-    let banned = app.board.bans(&me).await?;
-    let page = BansPage { banned: &banned, typed: &form.username, errors: &errors, notice: None };
-    Ok(pages::page(&app.site, problem.status, &page)?)
+    let errors = FormErrors::of_refusal(error, "username")?
+        .beside_field(StatusCode::FORBIDDEN, "username")
+        .beside_field(StatusCode::NOT_FOUND, "username");
+    page(&app, &me, &form.username, &errors, None).await
+}
+
+async fn page(
+    app: &BoardApp,
+    me: &Actor,
+    typed: &str,
+    errors: &FormErrors,
+    notice: Option<&'static str>,
+) -> HttpResult {
+    let banned = &app.board.bans(me).await?;
+    pages::form_page(&app.site, errors, &BansPage { banned, typed, errors, notice })
 }
 
 async fn changed(app: &BoardApp, me: &Actor, form: &BanForm) -> Result<()> {

@@ -12,7 +12,7 @@ use lodge_domain::{
     Error, Result,
     board::{
         Actor, Channel, Cursor, EventId, Message, MessagesPage, MessagesQuery, Posted, Profile,
-        ReadNote, Slug, Visibility,
+        ReadNote, Slug, Unread, Visibility,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     board::{
-        app::{BoardApp, slug},
+        app::{BoardApp, message_named, slug},
         letter::{Letter, Sent, posted},
     },
     error::{HttpResult, Problem},
@@ -53,7 +53,8 @@ pub(super) struct ChannelPage<'a> {
     pub(super) first_new: Option<EventId>,
     pub(super) cursor: &'a Cursor,
     pub(super) people: &'a [Profile],
-    pub(super) channels: &'a [ChannelRow],
+    /// Those that can be gone to, and what is unread of them.
+    pub(super) channels: &'a [Unread],
     /// Reports that nobody has settled, for whoever keeps order.
     pub(super) reports: u32,
     pub(super) picture_max: &'a PictureMax,
@@ -71,16 +72,9 @@ impl ChannelPage<'_> {
 
     /// How much is unread in the other channels, if anything is.
     fn unread_elsewhere(&self) -> Option<u32> {
-        let others = self.channels.iter().filter(|row| row.slug != self.channel.slug);
+        let others = self.channels.iter().filter(|row| row.channel != self.channel.slug);
         Some(others.map(|row| row.messages).sum()).filter(|total| *total > 0)
     }
-}
-
-/// A channel that can be gone to.
-pub(super) struct ChannelRow {
-    pub(super) slug: Slug,
-    pub(super) messages: u32,
-    pub(super) mentions: u32,
 }
 
 /// What is asked of the page.
@@ -123,24 +117,17 @@ pub(super) async fn show(
         reply_to: wanted.reply,
         ..Letter::default()
     };
-    let before = forms::given(&wanted.before).map(|id| message("before", id)).transpose()?;
-    let view = View { before, form: &form, errors: &FormErrors::default() };
-    page(&app, &me, slug, StatusCode::OK, view).await
-}
-
-/// What differs from one showing of the page to another.
-struct View<'a> {
-    before: Option<EventId>,
-    form: &'a Letter<'a>,
-    errors: &'a FormErrors,
+    let before = forms::given(&wanted.before).map(|id| message_named("before", id)).transpose()?;
+    page(&app, &me, slug, before, &form, &FormErrors::default()).await
 }
 
 async fn page(
     app: &BoardApp,
     me: &Actor,
     slug: Slug,
-    status: StatusCode,
-    View { before, form, errors }: View<'_>,
+    before: Option<EventId>,
+    form: &Letter<'_>,
+    errors: &FormErrors,
 ) -> HttpResult {
     let board = &app.board;
     let channel = board.channel(&slug).await?;
@@ -178,7 +165,7 @@ async fn page(
         answered: answered.as_ref(),
         errors,
     };
-    Ok(pages::page(&app.site, status, &page)?)
+    pages::form_page(&app.site, errors, &page)
 }
 
 /// The first message of another that a reader does not have, if it is known to be the first.
@@ -195,16 +182,15 @@ async fn answered(app: &BoardApp, me: &Actor, slug: &Slug, id: &str) -> Result<O
     Ok(message.filter(|message| message.visibility == Visibility::Shown))
 }
 
-async fn channels(app: &BoardApp, me: &Actor, here: &Slug) -> Result<Vec<ChannelRow>> {
+async fn channels(app: &BoardApp, me: &Actor, here: &Slug) -> Result<Vec<Unread>> {
     let unread = app.board.unread(me.profile.clone()).await?;
     let open = |channel: &Channel| !channel.is_archived || channel.slug == *here;
     let rows = app.board.channels().await?.into_iter().filter(open).enumerate();
     let rows = rows.map(|(place, Channel { slug, .. })| {
-        let (messages, mentions) = if slug == *here { (0, 0) } else { unread_of(&unread, &slug) };
-        (place, ChannelRow { slug, messages, mentions })
+        (place, unread_of(if slug == *here { &[] } else { &unread }, &slug))
     });
     let shown = rows.filter(|(place, row)| {
-        *place < CHANNELS_SHOWN || row.messages > 0 || row.mentions > 0 || row.slug == *here
+        *place < CHANNELS_SHOWN || row.messages > 0 || row.mentions > 0 || row.channel == *here
     });
     Ok(shown.map(|(_, row)| row).take(2 * CHANNELS_SHOWN).collect())
 }
@@ -233,16 +219,13 @@ pub(super) async fn post(
         Err(problem) if wants_json(&asked.headers) => return Err(problem),
         Err(problem) => problem,
     };
-    let mut errors = FormErrors::from_problem(&problem, "body");
-    if problem.status == StatusCode::UNPROCESSABLE_ENTITY {
+    let mut errors = FormErrors::of_problem(problem, "body");
+    if errors.status() == StatusCode::UNPROCESSABLE_ENTITY {
         // Another text is another message.
         form.client_id = forms::id(&*app.site.random);
         errors.whole = Some(SENT_BEFORE.to_owned());
     }
-    let view = View { before: None, form: &form, errors: &errors };
-    let mut response = page(&app, &me, slug, problem.status, view).await?;
-    problem.say_when(response.headers_mut());
-    Ok(response)
+    page(&app, &me, slug, None, &form, &errors).await
 }
 
 const SENT_BEFORE: &str =
@@ -273,11 +256,6 @@ async fn sent(
     }
     let new = form.message(slug.clone())?;
     posted(app, me, new, form.picture.take()).await
-}
-
-/// The message that a field names.
-fn message(field: &'static str, id: &str) -> Result<EventId> {
-    id.parse().map_err(|_| Error::invalid(field, "must be the id of a message"))
 }
 
 fn stored(posted: &Posted) -> Response {

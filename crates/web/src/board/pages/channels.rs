@@ -5,7 +5,7 @@ use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error, Result,
-    board::{Actor, Channel, ChannelChange, Slug, Topic},
+    board::{Actor, Channel, ChannelChange, Slug, Topic, Unread},
 };
 use serde::Deserialize;
 
@@ -35,8 +35,7 @@ pub(super) struct ChannelsPage<'a> {
 /// A channel, and what is unread of it.
 pub(super) struct Row {
     pub(super) channel: Channel,
-    pub(super) messages: u32,
-    pub(super) mentions: u32,
+    pub(super) unread: Unread,
 }
 
 /// What was typed, each field as text.
@@ -82,7 +81,7 @@ pub(super) async fn show(
         errors: &FormErrors::default(),
         notice: wanted.saved.map(|_| "Saved."),
     };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 fn filled_in(Row { channel, .. }: &Row) -> ChannelForm {
@@ -99,10 +98,7 @@ fn filled_in(Row { channel, .. }: &Row) -> ChannelForm {
 async fn rows(app: &BoardApp, me: &Actor) -> Result<(Vec<Row>, Vec<Row>)> {
     let unread = app.board.unread(me.profile.clone()).await?;
     let channels = app.board.channels().await?.into_iter();
-    let row = |channel: Channel| {
-        let (messages, mentions) = unread_of(&unread, &channel.slug);
-        Row { channel, messages, mentions }
-    };
+    let row = |channel: Channel| Row { unread: unread_of(&unread, &channel.slug), channel };
     Ok(channels.map(row).partition(|row| !row.channel.is_archived))
 }
 
@@ -114,14 +110,10 @@ pub(super) async fn save(
 ) -> HttpResult {
     let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
     let form: ChannelForm = request::form(&body)?;
-    let error = match saved(&app, &me, &form).await {
-        Ok(()) => return go_to(&format!("{PATH}?saved")),
-        Err(error) => error,
+    let Err(error) = saved(&app, &me, &form).await else {
+        return go_to(&format!("{PATH}?saved"));
     };
-    let (errors, problem) = FormErrors::from_error(error, "channel");
-    if problem.status.is_server_error() {
-        return Err(problem);
-    }
+    let errors = FormErrors::of_refusal(error, "channel")?;
     let (rows, archived) = rows(&app, &me).await?;
     let page = ChannelsPage {
         rows: &rows,
@@ -131,7 +123,7 @@ pub(super) async fn save(
         errors: &errors,
         notice: None,
     };
-    Ok(pages::page(&app.site, problem.status, &page)?)
+    pages::form_page(&app.site, &errors, &page)
 }
 
 async fn saved(app: &BoardApp, me: &Actor, form: &ChannelForm) -> Result<()> {

@@ -27,5 +27,5 @@ pub(super) async fn show(State(app): State<BoardApp>, asked: Asked) -> HttpResul
     let hidden = app.board.hidden(&me, SHOWN).await?;
     let items: Vec<_> =
         hidden.iter().map(|message| MessageItem::to(&me.profile, message).closed(true)).collect();
-    Ok(pages::page(&app.site, StatusCode::OK, &HiddenPage { items: &items })?)
+    pages::page(&app.site, StatusCode::OK, &HiddenPage { items: &items })
 }

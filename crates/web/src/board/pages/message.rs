@@ -2,8 +2,8 @@
 
 use askama::Template;
 use lodge_domain::{
-    accounts::PictureSize,
     board::{Message, Profile, mentioned},
+    pictures::PictureSize,
 };
 
 /// A message as it stands.

@@ -137,25 +137,17 @@ pub(super) async fn show(
     let Some(me) = me(&app, &asked).await? else {
         return sign_in_first(&asked, &path_to(&slug, id));
     };
-    let form = ActionForm::default();
-    let view =
-        View { notice: notice(query.as_deref()), form: &form, errors: &FormErrors::default() };
-    page(&app, &me, (slug, id), StatusCode::OK, view).await
-}
-
-/// What differs from one showing of the page to another.
-struct View<'a> {
-    notice: Option<&'static str>,
-    form: &'a ActionForm,
-    errors: &'a FormErrors,
+    let (form, errors) = (ActionForm::default(), FormErrors::default());
+    page(&app, &me, (slug, id), notice(query.as_deref()), &form, &errors).await
 }
 
 async fn page(
     app: &BoardApp,
     me: &Actor,
     (slug, id): (Slug, EventId),
-    status: StatusCode,
-    View { notice, form, errors }: View<'_>,
+    notice: Option<&'static str>,
+    form: &ActionForm,
+    errors: &FormErrors,
 ) -> HttpResult {
     let is_archived = app.board.channel(&slug).await?.is_archived;
     let (message, history) = app.board.message(me, &slug, id).await?;
@@ -172,7 +164,7 @@ async fn page(
         reason: &form.reason,
         errors,
     };
-    Ok(pages::page(&app.site, status, &page)?)
+    pages::form_page(&app.site, errors, &page)
 }
 
 /// `POST /board/{channel}/m/{message}`.
@@ -190,9 +182,8 @@ pub(super) async fn change(
         Ok(_) if wants_json(&asked.headers) => Ok(StatusCode::NO_CONTENT.into_response()),
         Ok(said) => go_to(&format!("{path}?{said}")),
         Err(error @ Error::Invalid { .. }) if !wants_json(&asked.headers) => {
-            let (errors, problem) = FormErrors::from_error(error, "body");
-            let view = View { notice: None, form: &form, errors: &errors };
-            page(&app, &me, (slug, id), problem.status, view).await
+            let errors = FormErrors::of_refusal(error, "body")?;
+            page(&app, &me, (slug, id), None, &form, &errors).await
         }
         Err(error) => Err(Problem::from(error)),
     }

@@ -64,7 +64,7 @@ pub(super) async fn show(
     let rows = reports.iter().enumerate().filter(is_first);
     let rows: Vec<_> = rows.map(|(_, report)| Row::to(&me, report)).collect();
     let notice = (query.as_deref() == Some("done")).then_some("Done.");
-    Ok(pages::page(&app.site, StatusCode::OK, &ReportsPage { rows: &rows, notice })?)
+    pages::page(&app.site, StatusCode::OK, &ReportsPage { rows: &rows, notice })
 }
 
 #[derive(Deserialize)]

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::extract::State;
-use http::StatusCode;
 use lodge_domain::board::Slug;
 use serde::Deserialize;
 
@@ -50,21 +49,13 @@ pub(super) async fn show(
     let Some(me) = me(&app, &asked).await? else {
         return sign_in_first(&asked, &format!("/board/{slug}/search"));
     };
-    let (everywhere, mut errors, mut status) =
-        (!all.is_empty(), FormErrors::default(), StatusCode::OK);
-    let (mut found, mut refused) = (None, None);
+    let everywhere = !all.is_empty();
+    let (mut found, mut errors) = (None, FormErrors::default());
     if let Some(text) = forms::given(&q) {
         let within = (!everywhere).then(|| slug.clone());
         match app.searches.search(&me, within, text, FOUND_MAX).await {
             Ok(messages) => found = Some(messages),
-            Err(error) => {
-                let (wrong, problem) = FormErrors::from_error(error, "q");
-                if problem.status.is_server_error() {
-                    return Err(problem);
-                }
-                (errors, status) = (wrong, problem.status);
-                refused = Some(problem);
-            }
+            Err(error) => errors = FormErrors::of_refusal(error, "q")?,
         }
     }
     let items: Option<Vec<_>> = found.as_ref().map(|messages| {
@@ -72,9 +63,5 @@ pub(super) async fn show(
     });
     let found = items.as_deref();
     let page = SearchPage { slug: &slug, typed: &q, everywhere, found, errors: &errors };
-    let mut response = pages::page(&app.site, status, &page)?;
-    if let Some(problem) = refused {
-        problem.say_when(response.headers_mut());
-    }
-    Ok(response)
+    pages::form_page(&app.site, &errors, &page)
 }

@@ -3,10 +3,11 @@
 use std::borrow::{Borrow, Cow};
 
 use lodge_domain::{
-    accounts::{PictureSize, Role},
+    accounts::Role,
     board::{
         Body, EventId, Message, Profile, Quote, Slug, Stamp, UNREAD_MAX, Unread, Visibility, html,
     },
+    pictures::PictureSize,
 };
 
 use crate::{pages::words, pictures};
@@ -18,9 +19,9 @@ pub(super) const PEOPLE_SHOWN: usize = 50;
 pub(super) const QUOTE_CHARS: usize = 80;
 
 /// What is unread of a channel.
-pub(super) fn unread_of(unread: &[Unread], slug: &Slug) -> (u32, u32) {
-    let found = unread.iter().find(|unread| unread.channel == *slug);
-    found.map_or((0, 0), |unread| (unread.messages, unread.mentions))
+pub(super) fn unread_of(unread: &[Unread], channel: &Slug) -> Unread {
+    let found = unread.iter().find(|unread| unread.channel == *channel);
+    found.cloned().unwrap_or_else(|| Unread { channel: channel.clone(), messages: 0, mentions: 0 })
 }
 
 /// Where a message has its own page.
@@ -114,9 +115,4 @@ pub(super) fn moment(at: impl Borrow<Stamp>) -> String {
 /// When, in short.
 pub(super) fn minute(at: impl Borrow<Stamp>) -> String {
     words::minute(&at.borrow().timestamp())
-}
-
-/// A name as a part of a query.
-pub(super) fn path_of(name: &str) -> String {
-    percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).to_string()
 }

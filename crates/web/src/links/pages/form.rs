@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use lodge_domain::{
-    Attempt, Error, Random, Result,
+    Error, Random, Result,
     links::{ClickLimit, Edit, Link, NewLink, RedirectCode, Short, Tags, Target},
     passwords::Password,
 };
@@ -63,16 +63,6 @@ impl LinkForm {
             || [&self.expires_at, &self.max_clicks, &self.password, &self.tags]
                 .iter()
                 .any(|text| !text.is_empty())
-    }
-
-    /// The attempt that this submission is.
-    pub(super) fn attempt(
-        &self,
-        route: &str,
-        body: &[u8],
-        at: Timestamp,
-    ) -> Result<Option<Attempt>> {
-        forms::attempt(&self.form, route, body, at)
     }
 
     /// The link that is wanted.

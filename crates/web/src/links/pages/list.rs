@@ -110,7 +110,7 @@ pub(super) async fn list(
     let older =
         last.map(|_| serde_urlencoded::to_string(&filter)).transpose().map_err(Error::internal)?;
     let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged, older };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 fn row(asked: &Asked, link: Arc<Link>, clicks: u64) -> Row {

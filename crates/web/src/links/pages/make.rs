@@ -47,7 +47,7 @@ pub(super) async fn form(
 ) -> HttpResult {
     let target = prefilled.map_or_else(|_| String::new(), |Query(prefilled)| prefilled.target);
     let form = LinkForm::empty(&*app.site.random, target);
-    page(&app, &asked, StatusCode::OK, &form, &FormErrors::default()).await
+    page(&app, &asked, &form, &FormErrors::default()).await
 }
 
 /// `POST /links`.
@@ -59,9 +59,9 @@ pub(super) async fn create(
     let form: LinkForm = request::form(&body)?;
     let new = match form.to_new() {
         Ok(new) => new,
-        Err(errors) => return again(&app, &asked, StatusCode::BAD_REQUEST, form, &errors).await,
+        Err(errors) => return again(&app, &asked, form, &errors).await,
     };
-    let attempt = form.attempt("/links", &body, asked.at)?;
+    let attempt = forms::attempt(&form.form, "/links", &body, asked.at)?;
     let caller = maker(&app, &asked).await?;
     if caller == Caller::Anonymous && session::of_account(&asked).is_some() {
         return signed_out(&app, &asked, form).await;
@@ -72,15 +72,7 @@ pub(super) async fn create(
     };
     match made.and_then(|done| done.outcome) {
         Ok(link) => made_it(&app, &asked, &link),
-        Err(error) => {
-            let (errors, problem) = FormErrors::from_error(error, "short");
-            if problem.status.is_server_error() {
-                return Err(problem);
-            }
-            let mut response = again(&app, &asked, problem.status, form, &errors).await?;
-            problem.say_when(response.headers_mut());
-            Ok(response)
-        }
+        Err(error) => again(&app, &asked, form, &FormErrors::of_refusal(error, "short")?).await,
     }
 }
 
@@ -88,8 +80,8 @@ pub(super) async fn create(
 async fn signed_out(app: &LinksApp, asked: &Asked, form: LinkForm) -> HttpResult {
     let whole = "You are not signed in any more. Sign in to make a link that is yours, or send this once \
                  more to make one without an account.";
-    let errors = FormErrors { whole: Some(whole.to_owned()), ..FormErrors::default() };
-    let mut response = again(app, asked, StatusCode::UNAUTHORIZED, form, &errors).await?;
+    let errors = FormErrors::refusal(StatusCode::UNAUTHORIZED, whole);
+    let mut response = again(app, asked, form, &errors).await?;
     response.headers_mut().append(SET_COOKIE, session::end(asked)?);
     Ok(response)
 }
@@ -103,28 +95,16 @@ fn made_it(app: &LinksApp, asked: &Asked, link: &Link) -> HttpResult {
 }
 
 /// The form once more, with what was typed and what is wrong with it.
-async fn again(
-    app: &LinksApp,
-    asked: &Asked,
-    status: StatusCode,
-    form: LinkForm,
-    errors: &FormErrors,
-) -> HttpResult {
+async fn again(app: &LinksApp, asked: &Asked, form: LinkForm, errors: &FormErrors) -> HttpResult {
     let form = LinkForm { form: forms::id(&*app.site.random), password: String::new(), ..form };
-    page(app, asked, status, &form, errors).await
+    page(app, asked, &form, errors).await
 }
 
-async fn page(
-    app: &LinksApp,
-    asked: &Asked,
-    status: StatusCode,
-    form: &LinkForm,
-    errors: &FormErrors,
-) -> HttpResult {
+async fn page(app: &LinksApp, asked: &Asked, form: &LinkForm, errors: &FormErrors) -> HttpResult {
     let prefix = format!("{}/", words::bare_url(&asked.base_url));
     let needs_key = !app.links.settings().anonymous_creation
         && session::person(&app.site, asked).await?.is_none();
     let is_owned = app.links.settings().mode == Mode::Claim;
     let page = MakePage { form, errors, prefix: &prefix, needs_key, is_owned };
-    Ok(pages::page(&app.site, status, &page)?)
+    pages::form_page(&app.site, errors, &page)
 }

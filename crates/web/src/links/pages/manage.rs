@@ -1,10 +1,7 @@
 //! A link's own page, for those who may manage it.
 
 use askama::Template;
-use axum::{
-    extract::{RawQuery, State},
-    response::Response,
-};
+use axum::extract::{RawQuery, State};
 use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
@@ -20,12 +17,12 @@ use super::{
 use crate::{
     body::Whole,
     edge::limits,
-    error::{HttpResult, Problem},
+    error::HttpResult,
     links::{
         app::{LinksApp, short_of},
         qr,
     },
-    pages::{self, errors::FormErrors, go_to},
+    pages::{self, errors::FormErrors, forms, go_to},
     request::{self, Asked, Segment},
 };
 
@@ -82,19 +79,7 @@ pub(super) async fn show(
     };
     let notice = notice(&link, query.as_deref(), asked.at);
     let form = LinkForm::of(&link, &*app.site.random);
-    page(
-        &app,
-        &asked,
-        &caller,
-        View {
-            link: &link,
-            status: StatusCode::OK,
-            notice,
-            form: &form,
-            errors: &FormErrors::default(),
-        },
-    )
-    .await
+    page(&app, &asked, (&link, &caller), notice, &form, &FormErrors::default()).await
 }
 
 /// `POST /links/{short}`.
@@ -106,7 +91,7 @@ pub(super) async fn edit(
 ) -> HttpResult {
     let short = short_of(&segment)?;
     let form: LinkForm = request::form(&body)?;
-    let attempt = form.attempt(&format!("/links/{short}"), &body, asked.at)?;
+    let attempt = forms::attempt(&form.form, &format!("/links/{short}"), &body, asked.at)?;
     // Before the key, which the first submission may have replaced.
     if let Some(done) = app.links.recall_change(attempt.as_ref()).await? {
         return saved(&app, &asked, &maker(&app, &asked).await?, &done.outcome);
@@ -116,10 +101,7 @@ pub(super) async fn edit(
     };
     let edit = match form.to_edit(&link) {
         Ok(edit) => edit,
-        Err(errors) => {
-            return again(&app, &asked, &caller, &link, StatusCode::BAD_REQUEST, form, &errors)
-                .await;
-        }
+        Err(errors) => return again(&app, &asked, (&link, &caller), form, &errors).await,
     };
     let version = form.version.parse().ok();
     let edited = match app.admit_edit(asked.client, &caller, &edit) {
@@ -129,14 +111,8 @@ pub(super) async fn edit(
     match edited {
         Ok(done) => saved(&app, &asked, &caller, &done.outcome),
         Err(error) => {
-            let (errors, problem) = FormErrors::from_error(error, "short");
-            if problem.status.is_server_error() {
-                return Err(problem);
-            }
-            let mut response =
-                again(&app, &asked, &caller, &link, problem.status, form, &errors).await?;
-            problem.say_when(response.headers_mut());
-            Ok(response)
+            let errors = FormErrors::of_refusal(error, "short")?;
+            again(&app, &asked, (&link, &caller), form, &errors).await
         }
     }
 }
@@ -174,9 +150,8 @@ pub(super) async fn delete(
         Err(error) => return Err(error.into()),
     };
     let DeleteForm { form, version } = request::form(&body)?;
-    let form = LinkForm { form, version, ..LinkForm::default() };
-    let attempt = form.attempt(&format!("/links/{short}/delete"), &body, asked.at)?;
-    app.links.delete(&short, &caller, form.version.parse().ok(), attempt).await?;
+    let attempt = forms::attempt(&form, &format!("/links/{short}/delete"), &body, asked.at)?;
+    app.links.delete(&short, &caller, version.parse().ok(), attempt).await?;
     deleted(&app, &asked, &short)
 }
 
@@ -232,7 +207,7 @@ pub(super) fn ask_for_key(
     wrong: Option<&str>,
 ) -> HttpResult {
     let page = OpenPage { url: &ShortUrl::of(&asked.base_url, short), wrong };
-    Ok(pages::page(&app.site, status, &page)?)
+    pages::page(&app.site, status, &page)
 }
 
 /// What is to be said about what just happened.
@@ -246,38 +221,29 @@ fn notice(link: &Link, query: Option<&str>, now: Timestamp) -> Option<&'static s
     }
 }
 
-struct View<'a> {
-    link: &'a Link,
-    status: StatusCode,
-    notice: Option<&'static str>,
-    form: &'a LinkForm,
-    errors: &'a FormErrors,
-}
-
 /// The page once more, with what was typed and what is wrong with it. The form is meant for the link
 /// as it is now.
 async fn again(
     app: &LinksApp,
     asked: &Asked,
-    caller: &Caller,
-    link: &Link,
-    status: StatusCode,
+    (link, caller): (&Link, &Caller),
     typed: LinkForm,
     errors: &FormErrors,
 ) -> HttpResult {
     let current = LinkForm::of(link, &*app.site.random);
     let form =
         LinkForm { form: current.form, version: current.version, password: String::new(), ..typed };
-    page(app, asked, caller, View { link, status, notice: None, form: &form, errors }).await
+    page(app, asked, (link, caller), None, &form, errors).await
 }
 
 async fn page(
     app: &LinksApp,
     asked: &Asked,
-    caller: &Caller,
-    view: View<'_>,
-) -> Result<Response, Problem> {
-    let View { link, status, notice, form, errors } = view;
+    (link, caller): (&Link, &Caller),
+    notice: Option<&'static str>,
+    form: &LinkForm,
+    errors: &FormErrors,
+) -> HttpResult {
     let url = ShortUrl::of(&asked.base_url, &link.short);
     let report = app.links.report(&link.short, caller, Grouping::Device, asked.at).await?;
     let manage_key = app.links.manage_key(link);
@@ -293,5 +259,5 @@ async fn page(
         form,
         errors,
     };
-    Ok(pages::page(&app.site, status, &page)?)
+    pages::form_page(&app.site, errors, &page)
 }

@@ -73,7 +73,7 @@ pub(super) async fn show(
         referrers: &shares(by_referrer),
         devices: &devices(by_device),
     };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 /// Kinds of devices, known bots left out: they have a number of their own.

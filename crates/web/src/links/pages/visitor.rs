@@ -10,7 +10,7 @@ use lodge_domain::links::{Link, Mode, Short};
 
 use super::managed::ShortUrl;
 use crate::{
-    error::{HttpResult, Problem},
+    error::HttpResult,
     links::{
         app::{LinksApp, short_of},
         qr,
@@ -51,7 +51,7 @@ pub(crate) async fn preview(app: &LinksApp, short: &Short, asked: &Asked) -> Htt
     let open = link.is_plain().then_some(&*link);
     let may_manage = app.links.settings().mode == Mode::Claim;
     let page = PreviewPage { url: &url, link: open, short, qr: &qr, may_manage };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 #[derive(Template)]
@@ -69,10 +69,8 @@ pub(crate) fn password(app: &LinksApp, link: &Link, wrong: Option<String>) -> Re
                 .map_or(why.as_str(), |_| "type the password, at most 128 characters"),
         )
     });
-    match pages::page(&app.site, StatusCode::OK, &PasswordPage { short: &link.short, wrong }) {
-        Ok(page) => page,
-        Err(error) => Problem::from(error).into_response(),
-    }
+    let page = PasswordPage { short: &link.short, wrong };
+    pages::page(&app.site, StatusCode::OK, &page).into_response()
 }
 
 #[derive(Template)]
@@ -93,5 +91,5 @@ pub(super) async fn print(
     app.links.live(&short).await?;
     let url = ShortUrl::of(&asked.base_url, &short);
     let qr = qr::inline(&url.whole)?;
-    Ok(pages::page(&app.site, StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })?)
+    pages::page(&app.site, StatusCode::OK, &PrintPage { url: &url, short: &short, qr: &qr })
 }

@@ -1,22 +1,18 @@
 //! Who went farthest up.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
 
 use askama::Template;
 use axum::extract::State;
-use http::StatusCode;
 use lodge_domain::rides::{LEADERS_MAX, Leader, Mountain, ResortId, Span};
 use serde::Deserialize;
 
-use super::names::{When, resort_name};
+use super::names::When;
 use crate::{
     error::HttpResult,
     pages::{self, errors::FormErrors, forms::given},
     request::Parameters,
-    rides::{
-        app::{RidesApp, called},
-        number,
-    },
+    rides::{app::RidesApp, query::resort_of},
 };
 
 #[derive(Template)]
@@ -28,12 +24,6 @@ pub(super) struct LeaderboardPage<'a> {
     /// Of whom, if the form can be understood and there is a season.
     pub(super) span: Option<Span>,
     pub(super) leaders: &'a [Leader],
-}
-
-impl LeaderboardPage<'_> {
-    fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
-        resort_name(self.mountain, *id.borrow())
-    }
 }
 
 /// Where and when; an empty day is the season.
@@ -56,10 +46,7 @@ impl LeaderForm {
         let mut errors = FormErrors::default();
         let resort = match given(&self.resort) {
             None => mountain.resorts().next().map(|(id, _)| id),
-            Some(text) => {
-                let found = mountain.resort(number::digits(text)).map(|(id, _)| id);
-                errors.take(found.map_err(|error| called("resort", error)))
-            }
+            Some(text) => errors.take(resort_of(mountain, text)),
         };
         let when = When { season: self.season.clone(), day: self.day.clone() };
         errors.take(when.season(mountain));
@@ -84,7 +71,6 @@ pub(super) async fn show(
             (span, leaders) = (Some(found.0), found.1);
         }
     }
-    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     let page = LeaderboardPage { mountain, form: &form, errors: &errors, span, leaders: &leaders };
-    Ok(pages::page(&app.site, status, &page)?)
+    pages::form_page(&app.site, &errors, &page)
 }

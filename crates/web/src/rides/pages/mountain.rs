@@ -1,6 +1,6 @@
 //! The mountain on a day: the newest, or any.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
 
 use askama::Template;
 use axum::extract::State;
@@ -10,10 +10,10 @@ use lodge_domain::{
     rides::{LiftTally, Mountain, MountainDay, ResortId},
 };
 
-use super::names::{When, lift_name, resort_name};
+use super::names::{When, lift_name};
 use crate::{
     error::HttpResult,
-    pages::{self, Navigation, errors::FormErrors},
+    pages::{self, errors::FormErrors},
     request::{Asked, Parameters},
     rides::app::RidesApp,
 };
@@ -42,10 +42,6 @@ impl MountainPage<'_> {
         self.shown.is_none_or(MountainDay::is_newest)
     }
 
-    fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
-        resort_name(self.mountain, *id.borrow())
-    }
-
     fn lift_name(&self, resort: impl Borrow<ResortId>, tally: &LiftTally) -> String {
         let resort = self.mountain.resort(resort.borrow().0.into()).ok();
         lift_name(resort.and_then(|(_, resort)| resort.lifts.get(&tally.lift)), tally.lift)
@@ -64,7 +60,7 @@ pub(super) async fn show(
     if shown.is_none() && season.is_some() {
         return Err(Error::not_found("nobody rode in this season").into());
     }
-    let Navigation { accounts: has_passes, .. } = app.site.navigation;
+    let has_passes = app.site.accounts.is_some();
     let keys_required = app.rides.gates().are_keys_required();
     let page = MountainPage {
         mountain,
@@ -75,7 +71,7 @@ pub(super) async fn show(
         errors: &FormErrors::default(),
         has_passes,
     };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }
 
 /// A command of numbers that there are; what is put into it needs no quoting.

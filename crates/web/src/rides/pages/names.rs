@@ -1,6 +1,9 @@
 //! What pages call seasons, days, resorts and lifts.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::{Borrow, Cow},
+    collections::BTreeMap,
+};
 
 use lodge_domain::{
     Error, Result,
@@ -10,7 +13,7 @@ use serde::Deserialize;
 
 use crate::{
     pages::forms::given,
-    rides::{app::called, number},
+    rides::{app::numbered, number},
 };
 
 /// A season and a day, as far as they are named.
@@ -24,14 +27,14 @@ pub(super) struct When {
 impl When {
     /// The season, if it is named.
     pub(super) fn season(&self, mountain: &Mountain) -> Result<Option<Season>> {
-        let season = given(&self.season).map(|text| mountain.season(number::digits(text)));
-        season.transpose().map_err(|error| called("season", error))
+        let named = |text| numbered("season", text, |number| mountain.season(number));
+        given(&self.season).map(named).transpose()
     }
 
     /// The day, if it is named.
     pub(super) fn day(&self, mountain: &Mountain) -> Result<Option<Day>> {
-        let day = given(&self.day).map(|text| mountain.day(number::digits(text)));
-        day.transpose().map_err(|error| called("day", error))
+        let named = |text| numbered("day", text, |number| mountain.day(number));
+        given(&self.day).map(named).transpose()
     }
 }
 
@@ -52,7 +55,8 @@ pub(super) fn resort_of<'a>(
 }
 
 /// What people call a resort; those that have left the configuration have their number.
-pub(super) fn resort_name(mountain: &Mountain, id: ResortId) -> Cow<'_, str> {
+pub(super) fn resort_name(mountain: &Mountain, id: impl Borrow<ResortId>) -> Cow<'_, str> {
+    let id = *id.borrow();
     match mountain.resort(id.0.into()) {
         Ok((_, resort)) => Cow::Borrowed(&resort.name),
         Err(_) => Cow::Owned(format!("Resort {id}")),

@@ -69,5 +69,5 @@ pub(super) async fn show(
     let shown = view.map(|view| Shown::of(view, &resort));
     let (resort, shown) = (&*resort, shown.as_ref());
     let page = ResortPage { id, resort, is_known, seasons: &seasons, shown };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }

@@ -1,6 +1,5 @@
 //! Every page with the most that can be in it: sound, and with everything escaped that was named or typed.
 
-use askama::Template;
 use lodge_domain::rides::{
     Breakdown, Day, DayTally, Hour, HourTally, Leader, LiftId, LiftTally, Mountain, MountainDay,
     Ranges, Resort, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Span, Tally,
@@ -13,9 +12,10 @@ use super::{
     resort::{self, ResortPage},
     skier::{self, FindPage, SkierPage},
 };
-use crate::pages::{self, check, errors::FormErrors};
-
-const EVIL: &str = "\"><script>alert(1)</script><b onclick='x'>";
+use crate::pages::{
+    check::{BYTES_MAX, EVIL, rendered, rendered_within},
+    errors::FormErrors,
+};
 
 /// A season of which every day was ridden may weigh more than other pages.
 const LONGEST_BYTES_MAX: usize = 60_000;
@@ -45,16 +45,6 @@ fn breakdown() -> Breakdown {
 
 fn leaders(count: u32) -> Vec<Leader> {
     (1..=count).map(|skier| Leader { skier: SkierId(skier), vertical: u64::MAX }).collect()
-}
-
-fn rendered(page: &impl Template, bytes_max: Option<usize>) -> String {
-    let html = pages::rendered(page, check::EVERYTHING).unwrap();
-    match bytes_max {
-        Some(most) => check::sound_within(&html, most),
-        None => check::sound(&html),
-    }
-    assert!(!html.contains("<script>") && !html.contains("<b onclick"), "not escaped: {html}");
-    html
 }
 
 fn wrong(field: &'static str) -> FormErrors {
@@ -88,7 +78,7 @@ fn the_mountain() {
             errors: &good,
             has_passes,
         };
-        rendered(&page, Some(LONGEST_BYTES_MAX))
+        rendered_within(&page, LONGEST_BYTES_MAX)
     };
     let newest = page(Some(&shown), true);
     let line = "aria-live=\"polite\" aria-atomic=\"true\" data-live=\"9999-366\"";
@@ -128,21 +118,21 @@ fn a_resort() {
     };
     let seasons = [Season(9998), SEASON];
     let page = |shown: Option<&resort::Shown>, seasons, bytes_max| {
-        rendered(&ResortPage { id, resort, is_known: true, seasons, shown }, bytes_max)
+        rendered_within(&ResortPage { id, resort, is_known: true, seasons, shown }, bytes_max)
     };
     let whole = shown(TOTAL, (1..=366).map(Day).collect());
-    let html = page(Some(&whole), &seasons[..], Some(LONGEST_BYTES_MAX));
+    let html = page(Some(&whole), &seasons[..], LONGEST_BYTES_MAX);
     assert_eq!(html.matches("role=\"img\"").count(), 2);
     assert!(html.contains(">All leaders</a>"), "{html}");
     let gone =
         ResortPage { id, resort, is_known: false, seasons: &seasons[..], shown: Some(&whole) };
-    let gone = rendered(&gone, Some(LONGEST_BYTES_MAX));
+    let gone = rendered_within(&gone, LONGEST_BYTES_MAX);
     assert!(!gone.contains("/rides/leaderboard"), "it cannot be asked for: {gone}");
     assert_eq!(html.matches("aria-current=\"page\"").count(), 1);
-    let nothing = page(Some(&shown(DayTally::default(), vec![])), &seasons[..], None);
+    let nothing = page(Some(&shown(DayTally::default(), vec![])), &seasons[..], BYTES_MAX);
     assert!(nothing.contains("Nobody rode here on this day.") && !nothing.contains("role=\"img\""));
-    assert!(page(None, &seasons[..], None).contains("Nobody rode here in this season."));
-    assert!(page(None, &[], None).contains("Nobody has ridden here yet."));
+    assert!(page(None, &seasons[..], BYTES_MAX).contains("Nobody rode here in this season."));
+    assert!(page(None, &[], BYTES_MAX).contains("Nobody has ridden here yet."));
 }
 
 #[test]
@@ -152,7 +142,7 @@ fn leaders_of_a_season_or_a_day() {
     let form = LeaderForm { resort: typed(), season: typed(), day: typed() };
     let page = |errors: &FormErrors, span, leaders: &[Leader]| {
         let mountain = &mountain;
-        rendered(&LeaderboardPage { mountain, form: &form, errors, span, leaders }, None)
+        rendered(&LeaderboardPage { mountain, form: &form, errors, span, leaders })
     };
     let good = FormErrors::default();
     let span = Span { season: SEASON, resort: ResortId(1), day: Some(Day(366)) };
@@ -183,7 +173,7 @@ fn a_skier() {
         (1..=50).map(|year| SeasonVertical { season: Season(year), vertical: u64::MAX }).collect();
     let page = |shown: Option<&skier::Shown>, seasons| {
         let mountain = &mountain;
-        rendered(&SkierPage { mountain, skier: SkierId(100_000), seasons, shown }, None)
+        rendered(&SkierPage { mountain, skier: SkierId(100_000), seasons, shown })
     };
     let longest = season(3660);
     assert_eq!((longest.days, longest.rows.len(), longest.more), (366, 50, 3610));
@@ -201,7 +191,7 @@ fn a_skier() {
 #[test]
 fn finding_a_skier() {
     for errors in [FormErrors::default(), wrong("skier")] {
-        let html = rendered(&FindPage { typed: EVIL, errors: &errors }, None);
+        let html = rendered(&FindPage { typed: EVIL, errors: &errors });
         assert_eq!(html.contains("id=\"skier-error\""), !errors.is_empty());
     }
 }

@@ -1,29 +1,23 @@
 //! A skier's season.
 
-use std::{
-    borrow::{Borrow, Cow},
-    cmp::Reverse,
-};
+use std::cmp::Reverse;
 
 use askama::Template;
 use axum::extract::State;
 use http::StatusCode;
 use lodge_domain::{
     Error,
-    rides::{Mountain, ResortId, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
+    rides::{Mountain, Season, SeasonVertical, SkierDay, SkierId, SkierView, Tally},
 };
 use serde::Deserialize;
 
-use super::{
-    bars,
-    names::{When, resort_name},
-};
+use super::{bars, names::When};
 use crate::{
     error::HttpResult,
     pages::{self, chart::Chart, errors::FormErrors, go_to},
     request::{Parameters, Segment},
     rides::{
-        app::{RidesApp, called},
+        app::{RidesApp, numbered},
         number,
     },
 };
@@ -40,12 +34,6 @@ pub(super) struct SkierPage<'a> {
     pub(super) seasons: &'a [SeasonVertical],
     /// `None` if they did not ride in any, or in the one that was asked for.
     pub(super) shown: Option<&'a Shown>,
-}
-
-impl SkierPage<'_> {
-    fn resort_name(&self, id: impl Borrow<ResortId>) -> Cow<'_, str> {
-        resort_name(self.mountain, *id.borrow())
-    }
 }
 
 /// A season.
@@ -99,13 +87,12 @@ pub(super) async fn find(
     let typed = skier.trim();
     let mut errors = FormErrors::default();
     if !typed.is_empty() {
-        let found = app.rides.mountain().skier(number::digits(typed));
-        if let Some(skier) = errors.take(found.map_err(|error| called("skier", error))) {
+        let found = numbered("skier", typed, |number| app.rides.mountain().skier(number));
+        if let Some(skier) = errors.take(found) {
             return go_to(&format!("/rides/skiers/{skier}"));
         }
     }
-    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    Ok(pages::page(&app.site, status, &FindPage { typed, errors: &errors })?)
+    pages::form_page(&app.site, &errors, &FindPage { typed, errors: &errors })
 }
 
 /// `GET /rides/skiers/{skier}`.
@@ -121,5 +108,5 @@ pub(super) async fn show(
     let (seasons, view) = app.rides.skier_view(skier, season).await?;
     let shown = view.map(Shown::of);
     let page = SkierPage { mountain, skier, seasons: &seasons, shown: shown.as_ref() };
-    Ok(pages::page(&app.site, StatusCode::OK, &page)?)
+    pages::page(&app.site, StatusCode::OK, &page)
 }

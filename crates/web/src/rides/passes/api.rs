@@ -15,9 +15,9 @@ use utoipa::ToSchema;
 use crate::{
     answers::private,
     body::Whole,
-    edge::limits,
     error::{HttpResult, Problem},
-    request::{self, Asked, Segment},
+    json,
+    request::{Asked, OneAttempt, Segment},
     rides::app::RidesApp,
 };
 
@@ -34,7 +34,6 @@ pub(super) struct PassJson {
     skier: u32,
     /// Whether leaderboards leave it out.
     hidden: bool,
-    #[schema(value_type = String, format = DateTime)]
     claimed_at: Timestamp,
 }
 
@@ -95,13 +94,13 @@ pub(super) async fn list(State(app): State<RidesApp>, asked: Asked) -> HttpResul
 pub(super) async fn claim(
     State(app): State<RidesApp>,
     Segment(number): Segment,
+    _: OneAttempt,
     asked: Asked,
     Whole(body): Whole,
 ) -> HttpResult {
-    limits::take(app.site.attempts.as_ref(), asked.client)?;
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
-    let ClaimPass { code } = request::json(&asked.headers, &body)?;
+    let ClaimPass { code } = json::body_of(&asked.headers, &body)?;
     let (pass, is_new) = app.rides.passes().claim(skier, account, &code.parse()?).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(private((status, Json(PassJson::from(pass)))))
@@ -123,7 +122,7 @@ pub(super) async fn edit(
 ) -> HttpResult {
     let account = account(&app, &asked).await?;
     let skier = app.skier(&number)?;
-    let EditPass { hidden } = request::json(&asked.headers, &body)?;
+    let EditPass { hidden } = json::body_of(&asked.headers, &body)?;
     let pass = app.rides.passes().hide(skier, account, hidden).await?;
     Ok(private(Json(PassJson::from(pass))))
 }

@@ -12,20 +12,13 @@ use serde_json::Value;
 use super::api::PassJson;
 use crate::kept::Kept;
 
-struct Passes(Arc<Rides>);
-
-/// What is kept about people here.
-pub(crate) fn kept(rides: &Arc<Rides>) -> Box<dyn Kept> {
-    Box::new(Passes(Arc::clone(rides)))
-}
-
-impl Kept for Passes {
+impl Kept for Arc<Rides> {
     fn name(&self) -> &'static str {
         "passes"
     }
 
     fn of(&self, account: AccountId) -> BoxStream<'static, Result<Vec<Value>>> {
-        let rides = Arc::clone(&self.0);
+        let rides = Arc::clone(self);
         let all = async move {
             let passes = rides.passes().of_account(account).await?.into_iter();
             let passes = passes.map(|pass| serde_json::to_value(PassJson::from(pass)));

@@ -2,7 +2,6 @@
 
 mod api;
 mod kept;
-mod openapi;
 mod page;
 #[cfg(test)]
 mod samples;
@@ -10,13 +9,13 @@ mod samples;
 use http::Method;
 use utoipa_axum::routes;
 
-pub(crate) use self::kept::kept;
 use super::app::RidesApp;
 use crate::routes::Routes;
 
 /// Their routes.
 pub(crate) fn routes() -> Routes<RidesApp> {
-    Routes::with_document(openapi::document())
+    Routes::default()
+        .tag("passes", "Skiers' numbers that are one's own, by the code on the pass.")
         .api(routes!(api::list))
         .api(routes!(api::claim))
         .api(routes!(api::edit))

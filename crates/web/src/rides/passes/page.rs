@@ -67,7 +67,7 @@ fn sign_in_first() -> HttpResult {
 /// `GET /rides/passes`.
 pub(super) async fn show(State(app): State<RidesApp>, asked: Asked) -> HttpResult {
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
-    page(&app, &me, StatusCode::OK, &ClaimForm::default(), &FormErrors::default()).await
+    page(&app, &me, &ClaimForm::default(), &FormErrors::default()).await
 }
 
 /// `POST /rides/passes`.
@@ -79,19 +79,9 @@ pub(super) async fn claim(
     let Some(me) = me(&app, &asked).await? else { return sign_in_first() };
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let form: ClaimForm = request::form(&body)?;
-    match claimed(&app, &me, &form).await {
-        Ok(()) => go_to("/rides/passes"),
-        Err(error) => {
-            let (mut errors, problem) = FormErrors::from_error(error, "skierID");
-            if problem.status.is_server_error() {
-                return Err(problem);
-            }
-            if problem.status == StatusCode::FORBIDDEN {
-                errors = FormErrors::about("code", &problem.detail);
-            }
-            page(&app, &me, problem.status, &form, &errors).await
-        }
-    }
+    let Err(error) = claimed(&app, &me, &form).await else { return go_to("/rides/passes") };
+    let errors = FormErrors::of_refusal(error, "skierID")?;
+    page(&app, &me, &form, &errors.beside_field(StatusCode::FORBIDDEN, "code")).await
 }
 
 async fn claimed(app: &RidesApp, me: &SignedIn, form: &ClaimForm) -> Result<(), Error> {
@@ -122,13 +112,7 @@ pub(super) async fn change(
     }
 }
 
-async fn page(
-    app: &RidesApp,
-    me: &SignedIn,
-    status: StatusCode,
-    form: &ClaimForm,
-    errors: &FormErrors,
-) -> HttpResult {
-    let passes = app.rides.passes().of_account(me.account.id).await?;
-    Ok(pages::page(&app.site, status, &PassesPage { passes: &passes, form, errors })?)
+async fn page(app: &RidesApp, me: &SignedIn, form: &ClaimForm, errors: &FormErrors) -> HttpResult {
+    let passes = &app.rides.passes().of_account(me.account.id).await?;
+    pages::form_page(&app.site, errors, &PassesPage { passes, form, errors })
 }

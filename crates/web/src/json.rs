@@ -1,11 +1,41 @@
-//! Reading what is sent.
+//! Reading JSON, and saying what is wrong with it.
 
-use http::{HeaderMap, header};
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequest, Request};
+use http::{HeaderMap, StatusCode, header};
 use lodge_domain::{Error, Result};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+
+use crate::{body::Whole, context::SiteContext, error::Problem, request::unquoted};
+
+/// A request's body, read as JSON.
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T>
+where
+    Arc<SiteContext>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let headers = request.headers().clone();
+        let Whole(body) = Whole::from_request(request, state).await?;
+        body_of(&headers, &body).map(Self)
+    }
+}
+
+/// Reads a body that is JSON of any kind.
+pub(crate) fn body_of<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Result<T, Problem> {
+    if is_of_kind(headers, &["application/json"]).is_err() {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Problem::new(status, "the body must be application/json"));
+    }
+    read(body, |error| error.to_string()).map_err(unquoted)
+}
 
 /// Whether a body is of one of these kinds, or nobody said of which it is.
-pub(super) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<()> {
+pub(crate) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<()> {
     let Some(kind) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     let kind = kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if kinds.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
@@ -14,22 +44,30 @@ pub(super) fn is_of_kind(headers: &HeaderMap, kinds: &[&'static str]) -> Result<
     Err(Error::invalid("Content-Type", format!("must be {}", kinds.join(" or "))))
 }
 
-/// Reads a JSON object, borrowing from it. Which field is wrong is only looked up when one is: that reads it
-/// again, and costs as much as the rest.
-pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
+/// Reads a JSON object, borrowing from it; of what is wrong with it only the beginning is told again.
+pub(crate) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
     // An array of the fields' values would be taken as well.
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(Error::invalid("body", "must be a JSON object"));
     }
+    read(json, |error| {
+        let path = error.path().to_string();
+        let said = short(&error.into_inner().to_string());
+        // A field that there is not is named by what is said of it; one that was not read to its end is `?`.
+        let is_known = path != "." && !path.contains('?') && path.len() <= FIELD_BYTES_MAX;
+        if is_known { format!("{path}: {said}") } else { said }
+    })
+}
+
+/// Reads JSON to its end. Which field is wrong is only looked up when one is: that reads it again, and costs as much
+/// as the rest.
+fn read<'a, T: Deserialize<'a>>(
+    json: &'a [u8],
+    told: impl FnOnce(serde_path_to_error::Error<serde_json::Error>) -> String,
+) -> Result<T> {
     serde_json::from_slice(json).or_else(|_| {
         let mut json = serde_json::Deserializer::from_slice(json);
-        let read = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let path = error.path().to_string();
-            let said = short(&error.into_inner().to_string());
-            // A field that there is not is named by what is said of it; one that was not read to its end is `?`.
-            let is_known = path != "." && !path.contains('?') && path.len() <= FIELD_BYTES_MAX;
-            if is_known { format!("{path}: {said}") } else { said }
-        });
+        let read = serde_path_to_error::deserialize(&mut json).map_err(told);
         let read =
             read.and_then(|read| json.end().map(|()| read).map_err(|error| error.to_string()));
         read.map_err(|error| {
@@ -39,7 +77,7 @@ pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
 }
 
 /// A field that may be left out. `null` is a value, and none that belongs there.
-pub(super) fn not_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(crate) fn not_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
@@ -48,7 +86,7 @@ where
 }
 
 /// A field, or a parameter, that has to be there.
-pub(super) fn given<T>(field: &'static str, value: Option<T>) -> Result<T> {
+pub(crate) fn given<T>(field: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| Error::invalid(field, "is missing"))
 }
 

@@ -1,0 +1,67 @@
+//! What handlers take from a request: who asks, and which message its path names.
+
+use axum::extract::{FromRef, FromRequestParts};
+use http::request::Parts;
+use lodge_domain::board::{Actor, EventId, Slug};
+
+use super::{
+    app::{BoardApp, message_id, slug},
+    visitor::Visitor,
+};
+use crate::{
+    error::Problem,
+    request::{Asked, Segment},
+};
+
+impl<S: Send + Sync> FromRequestParts<S> for Visitor
+where
+    BoardApp: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let app = BoardApp::from_ref(state);
+        let asked = Asked::from_request_parts(parts, &app).await?;
+        Ok(app.visitor(&asked).await?)
+    }
+}
+
+/// Who asks, by the token of a session or of a bot.
+pub(super) struct By(pub(super) Actor);
+
+impl<S: Send + Sync> FromRequestParts<S> for By
+where
+    BoardApp: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Visitor::from_request_parts(parts, state).await.map(|visitor| Self(visitor.actor))
+    }
+}
+
+/// The same of a request that sends something: one is taken from the sender's share before the body is read.
+pub(super) struct Sender(pub(super) Actor);
+
+impl FromRequestParts<BoardApp> for Sender {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &BoardApp) -> Result<Self, Problem> {
+        let By(by) = By::from_request_parts(parts, app).await?;
+        app.limit(&by)?;
+        Ok(Self(by))
+    }
+}
+
+/// The message that a path names, in its channel.
+pub(super) struct Place(pub(super) Slug, pub(super) EventId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Place {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Segment((channel, id)) =
+            Segment::<(String, String)>::from_request_parts(parts, state).await?;
+        Ok(Self(slug(&channel)?, message_id(&id)?))
+    }
+}
