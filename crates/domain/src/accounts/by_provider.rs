@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Accounts, Actor, Arrival, Departure, Event, EventKind, Exchange, Flow, FreshSession,
-    Identified, Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider,
-    ProviderName, Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink,
-    Unlinked, Username, journey::Journey, sign_in::BANNED,
+    Accounts, Actor, Arrival, Departure, EventKind, Exchange, Flow, FreshSession, Identified,
+    Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider, ProviderName,
+    Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink, Unlinked, Username,
+    journey::Journey, sign_in::BANNED,
 };
 use crate::{Error, Result, passwords::Password, secret};
 
@@ -96,7 +96,8 @@ impl Accounts {
         let flow = Flow::new(&*self.ports.random);
         let url = self.ports.providers.authorization_url(&provider, &redirect_uri, &flow).await?;
         let journey = Journey { provider, redirect_uri, flow, linking, next };
-        Ok(Departure { url, kept: journey.seal(&self.ports.secret, self.ports.clock.now()) })
+        let kept = journey.seal(&self.ports.secret, self.ports.clock.now())?;
+        Ok(Departure { url, kept })
     }
 
     /// Receives somebody who comes back from a provider, with the session that their browser has. Whose an
@@ -138,11 +139,8 @@ impl Accounts {
         session: Option<SessionDigest>,
         asked_in: SessionId,
     ) -> Result<SignedIn> {
-        let me = self
-            .ports
-            .sessions
-            .find(session.ok_or(ANOTHER_SESSION)?, self.ports.clock.now())
-            .await?;
+        let session = session.ok_or(ANOTHER_SESSION)?;
+        let me = self.ports.sessions.find(session, self.ports.clock.now()).await?;
         me.filter(|me| me.session.id == asked_in).ok_or(ANOTHER_SESSION)
     }
 
@@ -155,15 +153,8 @@ impl Accounts {
     ) -> Result<Welcome> {
         self.is_open()?;
         let ticket = secret::random_token(TICKET_PREFIX, &*self.ports.random);
-        let expires_at = self.ports.clock.now().saturating_add(TICKET_LIFETIME);
-        self.ports
-            .identities
-            .issue(NewTicket {
-                digest: TicketDigest::of(&ticket),
-                identity,
-                expires_at: expires_at.unwrap_or(Timestamp::MAX),
-            })
-            .await?;
+        let (digest, expires_at) = (TicketDigest::of(&ticket), self.expiry(TICKET_LIFETIME));
+        self.ports.identities.issue(NewTicket { digest, identity, expires_at }).await?;
         let suggested = self.suggested(called).await?;
         Ok(Welcome::Newcomer { ticket, suggested, next })
     }
@@ -195,7 +186,7 @@ impl Accounts {
 
     /// Lets an identity open one's account from now on.
     async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
-        let event = self.of_mine(me, EventKind::Linked);
+        let event = self.event(me.account.id, EventKind::Linked, Actor::Owner);
         match self.ports.identities.link(identity, me.session.id, event).await? {
             Linked::Done => Ok(()),
             Linked::Elsewhere => Err(Error::conflict("this opens another account already")),
@@ -215,7 +206,8 @@ impl Accounts {
             kept: me.session.id,
             issuers: set_up.map(|provider| provider.issuer.clone()).collect(),
         };
-        match self.ports.identities.unlink(unlink, self.of_mine(me, EventKind::Unlinked)).await? {
+        let event = self.event(me.account.id, EventKind::Unlinked, Actor::Owner);
+        match self.ports.identities.unlink(unlink, event).await? {
             Unlinked::Done => Ok(()),
             Unlinked::NotLinked => {
                 Err(Error::not_found("this provider does not open your account"))
@@ -237,10 +229,6 @@ impl Accounts {
         let plain = called.split('@').next().unwrap_or_default();
         let Ok(name) = Username::parse(plain) else { return Ok(None) };
         Ok(self.ports.store.find(&name).await?.is_none().then_some(name))
-    }
-
-    fn of_mine(&self, me: &SignedIn, kind: EventKind) -> Event {
-        Event { account: me.account.id, at: self.ports.clock.now(), kind, by: Actor::Owner }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use super::{Flow, ProviderName, SessionId};
-use crate::secret::InstallationSecret;
+use crate::{Error, Result, secret::InstallationSecret};
 
 /// How long somebody may stay there.
 pub const JOURNEY_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
@@ -13,11 +14,8 @@ pub const JOURNEY_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 /// What it is signed for.
 const PURPOSE: &str = "at a provider";
 
-/// How it is written where somebody went there to sign in.
-const TO_SIGN_IN: &str = "in";
-
 /// Ties the way back to the way there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Journey {
     /// Where they went.
     pub(super) provider: ProviderName,
@@ -32,18 +30,13 @@ pub(super) struct Journey {
 }
 
 impl Journey {
-    /// `provider.expiry.purpose.redirect.state.nonce.verifier.next.hmac`, of characters that a cookie can carry.
-    pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> String {
+    /// It and its expiry as `JSON.HMAC`, both in base64, which a cookie can carry.
+    pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> Result<String> {
         let expires_at = now.saturating_add(JOURNEY_LIFETIME).unwrap_or(Timestamp::MAX).as_second();
-        let Self { provider, redirect_uri, flow, linking, next } = self;
-        let purpose = linking.map_or(TO_SIGN_IN.to_owned(), |session| session.0.to_string());
-        let [redirect_uri, next] = [redirect_uri, next].map(|text| URL_SAFE_NO_PAD.encode(text));
-        let Flow { state, nonce, verifier } = flow;
-        let said = format!(
-            "{provider}.{expires_at}.{purpose}.{redirect_uri}.{state}.{nonce}.{verifier}.{next}"
-        );
+        let said = serde_json::to_vec(&(self, expires_at)).map_err(Error::internal)?;
+        let said = URL_SAFE_NO_PAD.encode(said);
         let mac = mac(secret, &said);
-        format!("{said}.{mac}")
+        Ok(format!("{said}.{mac}"))
     }
 
     /// What was sealed, if it is genuine and its time is not over.
@@ -52,26 +45,9 @@ impl Journey {
         if !bool::from(mac(secret, said).as_bytes().ct_eq(signed.as_bytes())) {
             return None;
         }
-        let parts: Vec<&str> = said.split('.').collect();
-        let [provider, expires_at, purpose, redirect_uri, state, nonce, verifier, next] = parts[..]
-        else {
-            return None;
-        };
-        if now.as_second() >= expires_at.parse().ok()? {
-            return None;
-        }
-        let linking = match purpose {
-            TO_SIGN_IN => None,
-            session => Some(SessionId(session.parse().ok()?)),
-        };
-        let [state, nonce, verifier] = [state, nonce, verifier].map(str::to_owned);
-        Some(Self {
-            provider: ProviderName::parse(provider).ok()?,
-            redirect_uri: decoded(redirect_uri)?,
-            flow: Flow { state, nonce, verifier },
-            linking,
-            next: decoded(next)?,
-        })
+        let said = URL_SAFE_NO_PAD.decode(said).ok()?;
+        let (journey, expires_at): (Self, i64) = serde_json::from_slice(&said).ok()?;
+        (now.as_second() < expires_at).then_some(journey)
     }
 
     /// Whether what was brought back from this provider answers the question.
@@ -79,10 +55,6 @@ impl Journey {
         let is_state: bool = self.flow.state.as_bytes().ct_eq(state.as_bytes()).into();
         self.provider == *provider && is_state
     }
-}
-
-fn decoded(text: &str) -> Option<String> {
-    String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }
 
 fn mac(secret: &InstallationSecret, said: &str) -> String {
@@ -118,7 +90,7 @@ mod tests {
     fn who_comes_back_in_time_goes_on_where_they_were() {
         for linking in [None, Some(SessionId(Uuid::from_u128(7)))] {
             let journey = journey(linking);
-            let sealed = journey.seal(&secret(1), at(1_000));
+            let sealed = journey.seal(&secret(1), at(1_000)).unwrap();
             assert!(sealed.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b)));
             let open = |secret, now| Journey::open(&secret, &sealed, at(now));
             assert_eq!(open(secret(1), 1_599), Some(journey));
@@ -130,7 +102,7 @@ mod tests {
     #[test]
     fn whatever_is_changed_opens_nothing() {
         let (one, other) = (journey(None), journey(None));
-        let [one, other] = [one, other].map(|journey| journey.seal(&secret(1), at(1_000)));
+        let [one, other] = [one, other].map(|journey| journey.seal(&secret(1), at(1_000)).unwrap());
         let (parts, others): (Vec<_>, Vec<_>) =
             (one.split('.').collect(), other.split('.').collect());
         for place in 0..parts.len() {
@@ -141,6 +113,12 @@ mod tests {
                 let opened = Journey::open(&secret(1), &changed, at(1_000));
                 assert_eq!(opened.is_some(), changed == one, "{place}: {changed}");
             }
+        }
+        for place in 0..one.len() {
+            let mut changed = one.clone();
+            let with = if &changed[place..=place] == "A" { "B" } else { "A" };
+            changed.replace_range(place..=place, with);
+            assert_eq!(Journey::open(&secret(1), &changed, at(1_000)), None, "{place}: {changed}");
         }
         for text in ["", ".", "x", &format!("{one}."), &format!("x.{one}"), &one[..one.len() - 1]] {
             assert_eq!(Journey::open(&secret(1), text, at(1_000)), None, "{text}");

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -133,7 +133,7 @@ impl Accounts {
         from: Option<IpAddr>,
     ) -> Result<Option<PictureId>> {
         self.said_again(me, current, from).await?;
-        let event = own_event(me, EventKind::Deleted, self.ports.clock.now());
+        let event = self.event(me.account.id, EventKind::Deleted, Actor::Owner);
         self.ports.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
     }
 
@@ -166,8 +166,7 @@ impl Accounts {
                 had_role,
                 ..AccountChange::default()
             };
-            let (at, kind) = (self.ports.clock.now(), EventKind::PictureChanged);
-            let event = Event { account: id, at, kind, by };
+            let event = self.event(id, EventKind::PictureChanged, by);
             if let Some(account) = self.ports.store.change(change, event).await? {
                 return Ok((account, former));
             }
@@ -213,12 +212,8 @@ impl Accounts {
         change: AccountChange,
         kind: EventKind,
     ) -> Result<Option<Account>> {
-        self.ports.store.change(change, own_event(me, kind, self.ports.clock.now())).await
+        self.ports.store.change(change, self.event(me.account.id, kind, Actor::Owner)).await
     }
-}
-
-fn own_event(me: &SignedIn, kind: EventKind, at: Timestamp) -> Event {
-    Event { account: me.account.id, at, kind, by: Actor::Owner }
 }
 
 const NOT_FRESH: Error = Error::forbidden("sign in again by your provider first");

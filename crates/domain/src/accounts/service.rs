@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountId, AccountStore, EventKind, Failures, IdentityStore, NewAccount, NewSession,
-    Providers, Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username,
-    session,
+    Account, AccountId, AccountStore, Actor, Event, EventKind, Failures, IdentityStore, NewAccount,
+    NewSession, Providers, Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX,
+    Username, session,
 };
 use crate::{
     Clock, Error, Random, Result,
@@ -108,6 +108,16 @@ impl Accounts {
     pub(super) async fn account(&self, id: AccountId) -> Result<Account> {
         let found = self.ports.store.get(id).await?;
         found.map(|(account, _)| account).ok_or(NO_ACCOUNT)
+    }
+
+    /// The time at which something made now expires.
+    pub(super) fn expiry(&self, lifetime: SignedDuration) -> Timestamp {
+        self.ports.clock.now().saturating_add(lifetime).unwrap_or(Timestamp::MAX)
+    }
+
+    /// What happens to an account now.
+    pub(super) fn event(&self, account: AccountId, kind: EventKind, by: Actor) -> Event {
+        Event { account, at: self.ports.clock.now(), kind, by }
     }
 
     /// Begins a session of somebody who has proved who they are; `None` if that has changed meanwhile.

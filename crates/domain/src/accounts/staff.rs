@@ -163,10 +163,9 @@ impl Accounts {
     /// once. The code cannot be had again.
     pub async fn issue_reset(&self, account: &Account, by: Actor) -> Result<Hidden> {
         let code = secret::random_token(RESET_PREFIX, &*self.ports.random);
-        let expires_at =
-            self.ports.clock.now().saturating_add(RESET_LIFETIME).unwrap_or(Timestamp::MAX);
+        let (digest, expires_at) = (secret::token_digest(&code), self.expiry(RESET_LIFETIME));
         let change = AccountChange {
-            reset: Some(Some(Reset { digest: secret::token_digest(&code), expires_at })),
+            reset: Some(Some(Reset { digest, expires_at })),
             ending: Some(Ending::All),
             ..AccountChange::default()
         };
@@ -199,12 +198,7 @@ impl Accounts {
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
-        let event = Event {
-            account: account.id,
-            at: now,
-            kind: EventKind::PasswordReset,
-            by: Actor::Owner,
-        };
+        let event = self.event(account.id, EventKind::PasswordReset, Actor::Owner);
         // At another epoch, the code was used, or another one given out.
         self.ports.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
     }
@@ -218,8 +212,7 @@ impl Accounts {
         by: Actor,
     ) -> Result<Account> {
         let change = AccountChange { had_role: Some(account.role), ..change };
-        let event = Event { account: account.id, at: self.ports.clock.now(), kind, by };
-        self.ports.store.change(change, event).await?.ok_or(CHANGED)
+        self.ports.store.change(change, self.event(account.id, kind, by)).await?.ok_or(CHANGED)
     }
 }
 

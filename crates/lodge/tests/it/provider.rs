@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use lodge_testbed::Authority;
 use serde_json::{Value, json};
 use url::Url;
@@ -313,6 +314,12 @@ pub(crate) fn with_parameter(url: &Url, name: &str, value: Option<&str>) -> Url 
         changed.query_pairs_mut().append_pair(name, value);
     }
     changed
+}
+
+/// The journey that the cookie `lodge_provider` holds, and when it expires, in seconds since 1970.
+pub(crate) fn journey(cookie: &str) -> (Value, u64) {
+    let (said, _mac) = cookie.split_once('.').unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(said).unwrap()).unwrap()
 }
 
 /// The value of a parameter.

@@ -9,7 +9,7 @@ use url::form_urlencoded;
 
 use crate::{
     Answer, Lodge, PASSWORD, Server, each, eventually_true, holds,
-    provider::{Browser, CLIENT_SECRET, OpenIdProvider, parameter, with_providers},
+    provider::{Browser, CLIENT_SECRET, OpenIdProvider, journey, parameter, with_providers},
     text,
     tiers::Tiers,
 };
@@ -353,7 +353,7 @@ fn written(client_id: &str) -> [String; 4] {
 }
 
 /// What a sign-up by a provider rested on.
-fn rested_on(server: &Server, way: &str, login: &str) -> [String; 5] {
+fn rested_on(server: &Server, way: &str, login: &str) -> [String; 6] {
     let mut browser = Browser::default();
     let there = browser.set_out(server, way);
     let flow = browser.cookie(server, "lodge_provider").unwrap().to_owned();
@@ -363,10 +363,12 @@ fn rested_on(server: &Server, way: &str, login: &str) -> [String; 5] {
     browser.submit(server, "/signup/name", &format!("username={login}"));
     let token = browser.cookie(server, "lodge_session").unwrap()["session_".len()..].to_owned();
     assert_eq!(browser.get(&back).status, 403);
-    let parts: Vec<&str> = flow.split('.').collect();
+    let (journey, _) = journey(&flow);
+    let part = |name: &str| journey["flow"][name].as_str().unwrap().to_owned();
+    let (nonce, verifier) = (part("nonce"), part("verifier"));
     let ticket = newcomer.split('.').next().unwrap();
     let ticket = ticket.strip_prefix("ticket_").unwrap();
-    [parameter(&back, "code"), parts[5].to_owned(), parts[6].to_owned(), ticket.to_owned(), token]
+    [parameter(&back, "code"), flow, nonce, verifier, ticket.to_owned(), token]
 }
 
 #[test]
