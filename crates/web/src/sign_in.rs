@@ -242,7 +242,7 @@ mod tests {
     use lodge_domain::accounts::ProviderName;
 
     use super::*;
-    use crate::pages::{check, rendered};
+    use crate::pages::check::{self, EVIL};
 
     #[test]
     fn one_is_led_on_to_this_site_alone() {
@@ -258,32 +258,25 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_escaped_and_a_password_not_shown_again() {
-        let evil = "\"><script>alert(1)</script>";
         let typed = SignInForm {
-            username: evil.to_owned(),
+            username: EVIL.to_owned(),
             password: "correct horse".to_owned(),
-            next: evil.to_owned(),
+            next: EVIL.to_owned(),
             ..SignInForm::default()
         };
         let name = ProviderName::parse("acme").unwrap();
-        let provider = Provider { name, title: evil.to_owned(), issuer: evil.to_owned() };
-        let providers = [provider];
+        let providers = [Provider { name, title: EVIL.to_owned(), issuer: EVIL.to_owned() }];
         for (accounts, keys) in [(true, true), (true, false), (false, true)] {
-            let html = rendered(
-                &LoginPage {
-                    signed_in_as: Some(evil),
-                    accounts,
-                    providers: &providers,
-                    keys,
-                    typed: &typed,
-                    wrong: Some(evil),
-                    wrong_key: Some(evil),
-                },
-                check::EVERYTHING,
-            )
-            .unwrap();
-            check::sound(&html);
-            assert!(!html.contains("<script>alert") && !html.contains("correct horse"), "{html}");
+            let html = check::rendered(&LoginPage {
+                signed_in_as: Some(EVIL),
+                accounts,
+                providers: &providers,
+                keys,
+                typed: &typed,
+                wrong: Some(EVIL),
+                wrong_key: Some(EVIL),
+            });
+            assert!(!html.contains("correct horse"), "{html}");
         }
     }
 }

@@ -83,23 +83,16 @@ pub(crate) async fn follow_with_password(
     let link = app.links.live(&short).await?;
     limits::take(app.site.attempts.as_ref(), asked.client)?;
     let said: PasswordForm = request::form(&body)?;
+    let again =
+        |status, why: Error| Ok(ask_for_password(&app, &link, status, Some(why.to_string())));
     let password = match Password::parse("password", said.password) {
         Ok(password) => password,
-        Err(error) => {
-            return Ok(ask_for_password(
-                &app,
-                &link,
-                StatusCode::BAD_REQUEST,
-                Some(error.to_string()),
-            ));
-        }
+        Err(error) => return again(StatusCode::BAD_REQUEST, error),
     };
     match app.links.follow_with_password(&short, password, &visit(&asked.headers)).await {
         // 303, so that the browser does not post the password to the target.
         Ok(link) => Ok(see(&link, StatusCode::SEE_OTHER).ok_or_else(unsendable)?),
-        Err(error @ Error::Forbidden(_)) => {
-            Ok(ask_for_password(&app, &link, StatusCode::FORBIDDEN, Some(error.to_string())))
-        }
+        Err(error @ Error::Forbidden(_)) => again(StatusCode::FORBIDDEN, error),
         Err(error) => Err(error.into()),
     }
 }

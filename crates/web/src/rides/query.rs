@@ -2,7 +2,7 @@
 
 use lodge_domain::{
     Error, Result,
-    rides::{LEADERS_MAX, Mountain, ResortDay, ResortId, Season, Span},
+    rides::{Day, LEADERS_MAX, Mountain, ResortDay, ResortId, Season, Span},
 };
 
 use super::{app::numbered, number};
@@ -27,14 +27,12 @@ impl Choice {
         let mut choice = Self::default();
         for (name, value) in pairs(query)? {
             match &*name {
-                "resort" => {
-                    let resort = |number| mountain.resort(number).map(|(id, _)| id);
-                    add_all("resort", &mut choice.resorts, &value, resort)?;
-                }
-                "season" => {
-                    let season = |number| mountain.season(number);
-                    add_all("season", &mut choice.seasons, &value, season)?;
-                }
+                "resort" => add_all("resort", &mut choice.resorts, &value, |number| {
+                    Ok(mountain.resort(number)?.0)
+                })?,
+                "season" => add_all("season", &mut choice.seasons, &value, |number| {
+                    mountain.season(number)
+                })?,
                 _ => return Err(Error::invalid("query", "may hold only resort and season")),
             }
         }
@@ -70,8 +68,7 @@ pub(super) fn add<T: PartialEq>(name: &'static str, all: &mut Vec<T>, one: T) ->
 pub(super) fn day(query: Option<&str>, mountain: &Mountain) -> Result<ResortDay> {
     let [resort, season, day] = once(query, ["resort", "season", "day"])?;
     let Span { season, resort, .. } = span(mountain, [resort, season, None])?;
-    let day = numbered("day", &given("day", day)?, |number| mountain.day(number))?;
-    Ok(ResortDay { season, resort, day })
+    Ok(ResortDay { season, resort, day: day_of(mountain, &given("day", day)?)? })
 }
 
 /// A day or a season at a resort, and how many are to lead there: `resort`, `season`, perhaps `day`, perhaps
@@ -91,17 +88,15 @@ pub(super) fn season(
     mountain: &Mountain,
 ) -> Result<(Season, Option<ResortId>)> {
     let [season, resort] = once(query, ["season", "resort"])?;
-    let season = given("season", season)?;
-    let resort = resort.map(|text| resort_of(mountain, &text)).transpose()?;
-    Ok((numbered("season", &season, |number| mountain.season(number))?, resort))
+    let resort = resort.map(|digits| resort_of(mountain, &digits)).transpose()?;
+    Ok((season_of(mountain, &given("season", season)?)?, resort))
 }
 
 fn span(mountain: &Mountain, [resort, season, day]: [Option<String>; 3]) -> Result<Span> {
     let resort = resort_of(mountain, &given("resort", resort)?)?;
-    let season = given("season", season)?;
-    let season = numbered("season", &season, |number| mountain.season(number))?;
-    let day = day.map(|text| numbered("day", &text, |number| mountain.day(number)));
-    Ok(Span { season, resort, day: day.transpose()? })
+    let season = season_of(mountain, &given("season", season)?)?;
+    let day = day.map(|digits| day_of(mountain, &digits)).transpose()?;
+    Ok(Span { season, resort, day })
 }
 
 /// A limit in digits, 1 to `most`.
@@ -114,7 +109,17 @@ pub(super) fn limit(digits: &str, most: usize) -> Result<usize> {
 
 /// The resort of a number in digits.
 pub(super) fn resort_of(mountain: &Mountain, digits: &str) -> Result<ResortId> {
-    numbered("resort", digits, |number| mountain.resort(number).map(|(id, _)| id))
+    numbered("resort", digits, |number| Ok(mountain.resort(number)?.0))
+}
+
+/// The season of a number in digits.
+pub(super) fn season_of(mountain: &Mountain, digits: &str) -> Result<Season> {
+    numbered("season", digits, |number| mountain.season(number))
+}
+
+/// The day of a number in digits.
+pub(super) fn day_of(mountain: &Mountain, digits: &str) -> Result<Day> {
+    numbered("day", digits, |number| mountain.day(number))
 }
 
 /// The values of these parameters, each given once at most, and no others.
@@ -142,8 +147,6 @@ pub(super) fn pairs(query: Option<&str>) -> Result<Vec<(String, String)>> {
 
 #[cfg(test)]
 mod tests {
-    use lodge_domain::rides::Day;
-
     use super::*;
     use crate::rides::samples::mountain;
 

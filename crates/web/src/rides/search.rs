@@ -71,8 +71,7 @@ fn take(
 ) -> Result<()> {
     match name {
         "resort" => {
-            let resort = |number| mountain.resort(number).map(|(id, _)| id);
-            add_all(name, &mut parsed.resorts, value, resort)?;
+            add_all(name, &mut parsed.resorts, value, |number| Ok(mountain.resort(number)?.0))?;
         }
         "season" => add_all(name, &mut parsed.seasons, value, |number| mountain.season(number))?,
         "lift" => add_all(name, &mut parsed.lifts, value, |number| mountain.lift(number))?,

@@ -132,8 +132,7 @@ mod tests {
     #[test]
     fn the_page_is_sound_whatever_is_on_it() {
         for wrong in [None, Some("<i>Taken</i>.")] {
-            let page = ChooseNamePage { username: "\"><script>", wrong };
-            check::sound(&pages::rendered(&page, check::EVERYTHING).unwrap());
+            check::rendered(&ChooseNamePage { username: check::EVIL, wrong });
         }
     }
 }

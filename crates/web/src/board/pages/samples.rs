@@ -106,49 +106,34 @@ fn wrong(field: &'static str) -> FormErrors {
     FormErrors::about(field, EVIL)
 }
 
-/// What differs from one page of a channel to another.
-#[derive(Clone, Copy)]
-struct Shown<'a> {
-    messages: &'a [Message],
-    people: &'a [Profile],
-    channels: u32,
-    has_older: bool,
-    is_newest: bool,
-    typed: &'a str,
-    answered: Option<&'a Message>,
-    errors: &'a FormErrors,
-    bytes_max: usize,
+/// The page of a channel where nothing is, of `channels` channels in all.
+fn with_channel(channels: u32, show: impl FnOnce(&ChannelPage<'_>)) {
+    let row = |number| Unread {
+        channel: Slug::parse(&format!("{number}-{}", "a".repeat(29))).unwrap(),
+        messages: number,
+        mentions: number / 2,
+    };
+    show(&ChannelPage {
+        channel: &channel(),
+        reader: &reader(Role::Moderator),
+        messages: &[],
+        older: None,
+        is_newest: true,
+        first_new: None,
+        cursor: &Cursor::default(),
+        people: &[],
+        channels: &(0..channels).map(row).collect::<Vec<_>>(),
+        reports: 100,
+        picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
+        client_id: "0123456789abcdef0123456789abcdef",
+        typed: "",
+        answered: None,
+        errors: &FormErrors::default(),
+    });
 }
 
-impl Shown<'_> {
-    fn rendered(&self) -> String {
-        let (reader, channel) = (reader(Role::Moderator), channel());
-        let items: Vec<_> =
-            self.messages.iter().map(|message| MessageItem::to(&reader.profile, message)).collect();
-        let row = |number| Unread {
-            channel: Slug::parse(&format!("{number}-{}", "a".repeat(29))).unwrap(),
-            messages: number,
-            mentions: number / 2,
-        };
-        let page = ChannelPage {
-            channel: &channel,
-            reader: &reader,
-            messages: &items,
-            older: self.has_older.then(|| "1:1".parse().unwrap()),
-            is_newest: self.is_newest,
-            first_new: self.messages.last().map(|message| message.id),
-            cursor: &Cursor::default(),
-            people: self.people,
-            channels: &(0..self.channels).map(row).collect::<Vec<_>>(),
-            reports: 100,
-            picture_max: &PictureMax { bytes: 5 << 20, words: "5 MB".to_owned() },
-            client_id: "0123456789abcdef0123456789abcdef",
-            typed: self.typed,
-            answered: self.answered,
-            errors: self.errors,
-        };
-        rendered(&page, self.bytes_max)
-    }
+fn items<'a>(page: &ChannelPage<'a>, messages: &'a [Message]) -> Vec<MessageItem<'a>> {
+    messages.iter().map(|message| MessageItem::to(&page.reader.profile, message)).collect()
 }
 
 #[test]
@@ -161,38 +146,41 @@ fn a_channel() {
     messages.push(unreadable(Visibility::Hidden, 27));
     messages.push(unreadable(Visibility::Deleted, 28));
     let people: Vec<_> = (0..=PEOPLE_SHOWN).map(|_| bot.clone()).collect();
-    let good = FormErrors::default();
-    let most = Shown {
-        messages: &messages,
-        people: &people,
-        channels: 60,
-        has_older: true,
-        is_newest: true,
-        typed: "",
-        answered: None,
-        errors: &good,
-        bytes_max: 450_000,
-    };
-    let html = most.rendered();
-    assert!(html.contains("?before=1:1\" rel=\"prev\">Older</a>") && html.contains("board.js"));
-    assert!(html.contains("This message is hidden.") && html.contains("was deleted."), "{html}");
-    assert!(html.contains("New since you were here</li>\n<li id=\"m4294967295:28\""), "{html}");
-    assert!(html.contains("to be looked at\">99+</span>"), "{html}");
-    assert!(html.contains("BOT") && html.contains("and 1 more") && html.contains("Slow mode"));
-    let places = ["id=\"said\"", "id=\"write\"", "id=\"people\""].map(|id| html.find(id).unwrap());
-    assert!(places.is_sorted(), "text browsers read it in this order");
+    let (answered, refused) = (full(by(), EVIL, 1), wrong("body"));
+    with_channel(60, |least| {
+        let page = |page: &ChannelPage<'_>| rendered(page, 450_000);
+        let html = page(&ChannelPage {
+            messages: &items(least, &messages),
+            people: &people,
+            older: Some("1:1".parse().unwrap()),
+            first_new: messages.last().map(|message| message.id),
+            ..*least
+        });
+        assert!(html.contains("?before=1:1\" rel=\"prev\">Older</a>") && html.contains("board.js"));
+        assert!(
+            html.contains("This message is hidden.") && html.contains("was deleted."),
+            "{html}"
+        );
+        assert!(html.contains("New since you were here</li>\n<li id=\"m4294967295:28\""), "{html}");
+        assert!(html.contains("to be looked at\">99+</span>"), "{html}");
+        assert!(html.contains("BOT") && html.contains("and 1 more") && html.contains("Slow mode"));
+        let places = ["id=\"said\"", "id=\"write\"", "id=\"people\""];
+        let places = places.map(|id| html.find(id).unwrap());
+        assert!(places.is_sorted(), "text browsers read it in this order");
 
-    let least = Shown { messages: &[], people: &[], has_older: false, ..most };
-    let older = Shown { is_newest: false, ..least }.rendered();
-    assert!(older.contains("Nothing is older") && older.contains(">Newest</a>"), "{older}");
-    assert!(!older.contains("board.js") && !older.contains("data-cursor"), "it does not change");
-    let answered = full(by(), EVIL, 1);
-    let answering = Shown { answered: Some(&answered), is_newest: true, ..least }.rendered();
-    assert!(answering.contains("Nobody has written here yet."), "{answering}");
-    assert!(answering.contains("name=\"reply_to\" value=\"4294967295:1\""), "{answering}");
-    let refused = wrong("body");
-    let again = Shown { typed: "kept", errors: &refused, is_newest: true, ..least }.rendered();
-    assert!(again.contains("id=\"body-error\"") && again.contains(">kept</textarea>"), "{again}");
+        let older = page(&ChannelPage { is_newest: false, ..*least });
+        assert!(older.contains("Nothing is older") && older.contains(">Newest</a>"), "{older}");
+        assert!(
+            !older.contains("board.js") && !older.contains("data-cursor"),
+            "it does not change"
+        );
+        let answering = page(&ChannelPage { answered: Some(&answered), ..*least });
+        assert!(answering.contains("Nobody has written here yet."), "{answering}");
+        assert!(answering.contains("name=\"reply_to\" value=\"4294967295:1\""), "{answering}");
+        let again = page(&ChannelPage { typed: "kept", errors: &refused, ..*least });
+        assert!(again.contains("id=\"body-error\""), "{again}");
+        assert!(again.contains(">kept</textarea>"), "{again}");
+    });
 }
 
 #[test]
@@ -205,18 +193,16 @@ fn a_page_of_ordinary_messages_is_light() {
         })
         .collect();
     let people: Vec<_> = (0..10).map(|number| profile(account(number), "ada-lovelace")).collect();
-    let shown = Shown {
-        messages: &messages,
-        people: &people,
-        channels: 10,
-        has_older: true,
-        is_newest: true,
-        typed: "",
-        answered: None,
-        errors: &FormErrors::default(),
-        bytes_max: ORDINARY_BYTES_MAX,
-    };
-    shown.rendered();
+    with_channel(10, |least| {
+        let page = ChannelPage {
+            messages: &items(least, &messages),
+            people: &people,
+            older: Some("1:1".parse().unwrap()),
+            first_new: messages.last().map(|message| message.id),
+            ..*least
+        };
+        rendered(&page, ORDINARY_BYTES_MAX);
+    });
 }
 
 #[test]

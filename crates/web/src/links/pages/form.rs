@@ -75,18 +75,16 @@ impl LinkForm {
         let click_limit = errors.take(given(&self.max_clicks).map(click_limit).transpose());
         let password = errors.take(self.typed_password());
         let tags = errors.take(Tags::parse_list(&self.tags));
-        match (target, short, redirect, expires_at, click_limit, password, tags) {
-            (
-                Some(target),
-                Some(short),
-                Some(redirect),
-                Some(expires_at),
-                Some(click_limit),
-                Some(password),
-                Some(tags),
-            ) => Ok(NewLink { target, short, redirect, expires_at, click_limit, password, tags }),
-            _ => Err(errors),
-        }
+        let Some(target) = target.filter(|_| errors.is_empty()) else { return Err(errors) };
+        Ok(NewLink {
+            target,
+            short: short.flatten(),
+            redirect: redirect.unwrap_or_default(),
+            expires_at: expires_at.flatten(),
+            click_limit: click_limit.flatten(),
+            password: password.flatten(),
+            tags: tags.unwrap_or_default(),
+        })
     }
 
     /// What is to change about `link`. What stands as the form was given out stays as it is, to the

@@ -104,20 +104,16 @@ pub(super) async fn list(
     let totals = app.links.totals(&links).await?;
     let paged = filter.after.is_some();
     let last = links.last().filter(|_| more).map(|link| link.id);
-    let rows: Vec<Row> =
-        links.into_iter().zip(totals).map(|(link, clicks)| row(&asked, link, clicks)).collect();
+    let row = |(link, clicks): (Arc<Link>, u64)| Row {
+        url: ShortUrl::of(&asked.base_url, &link.short),
+        state: link.state(asked.at).0,
+        link,
+        clicks,
+    };
+    let rows: Vec<Row> = links.into_iter().zip(totals).map(row).collect();
     let filter = Filter { after: last, ..filter };
     let older =
         last.map(|_| serde_urlencoded::to_string(&filter)).transpose().map_err(Error::internal)?;
     let page = ListPage { whose: &whose, rows: &rows, filter: &filter, paged, older };
     pages::page(&app.site, StatusCode::OK, &page)
-}
-
-fn row(asked: &Asked, link: Arc<Link>, clicks: u64) -> Row {
-    Row {
-        url: ShortUrl::of(&asked.base_url, &link.short),
-        state: link.state(asked.at).0,
-        link,
-        clicks,
-    }
 }

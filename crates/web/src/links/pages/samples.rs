@@ -92,23 +92,15 @@ fn rendered(page: &impl Template) -> String {
 #[test]
 fn making_a_link() {
     let (form, errors) = (LinkForm::empty(&OsRandom, EVIL.to_owned()), FormErrors::default());
-    let html = rendered(&MakePage {
-        form: &form,
-        errors: &errors,
-        prefix: "go.example/",
-        needs_key: true,
-        is_owned: true,
-    });
+    let page = |form, errors, needs_key| {
+        let (prefix, is_owned) = ("go.example/", needs_key);
+        rendered(&MakePage { form, errors, prefix, needs_key, is_owned })
+    };
+    let html = page(&form, &errors, true);
     assert!(html.contains("&#60;script&#62;") && !html.contains("<details class=\"more\" open>"));
     let form = evil_form();
     let errors = form.to_new().unwrap_err();
-    let html = rendered(&MakePage {
-        form: &form,
-        errors: &errors,
-        prefix: "go.example/",
-        needs_key: false,
-        is_owned: false,
-    });
+    let html = page(&form, &errors, false);
     assert!(
         html.contains("aria-invalid=\"true\"")
             && html.contains("id=\"short-error\"")
@@ -125,21 +117,18 @@ fn managing_a_link() {
     for (form, errors, may_edit) in
         [(&whole, &good, true), (&evil, &bad, true), (&whole, &good, false)]
     {
-        let (url, qr) = (url(&link), code(&link));
-        let state = link.state(now()).0;
-        let page = ManagePage {
+        rendered(&ManagePage {
             link: &link,
-            url: &url,
-            qr: &qr,
-            state,
+            url: &url(&link),
+            qr: &code(&link),
+            state: link.state(now()).0,
             clicks: u64::MAX,
             manage_key: may_edit.then_some("manage_x"),
             notice: Some("Saved."),
             may_edit,
             form,
             errors,
-        };
-        rendered(&page);
+        });
     }
     rendered(&OpenPage { url: &url(&link), wrong: Some(EVIL) });
     rendered(&DeletedPage { url: &url(&link), reserved_days: 30 });
@@ -217,38 +206,26 @@ fn ones_own_list() {
         revoked_at: None,
     });
     rendered(&ListPage { whose: &whose, rows: &rows, filter: &filter, paged: true, older });
-    rendered(&ListPage {
-        whose: &whose,
-        rows: &[],
-        filter: &Filter::default(),
-        paged: false,
-        older: None,
-    });
+    let (rows, filter) = (&[], &Filter::default());
+    rendered(&ListPage { whose: &whose, rows, filter, paged: false, older: None });
 }
 
 #[test]
 fn what_visitors_see() {
     let link = longest();
-    let (url, qr) = (url(&link), code(&link));
-    let open = rendered(&PreviewPage {
-        url: &url,
-        link: Some(&link),
-        short: &link.short,
-        qr: &qr,
-        may_manage: true,
-    });
+    let open = previewed(&link, Some(&link), true);
     assert!(open.contains("<strong>a.example</strong>"), "the host stands out");
-    let closed = rendered(&PreviewPage {
-        url: &url,
-        link: None,
-        short: &link.short,
-        qr: &qr,
-        may_manage: true,
-    });
+    let closed = previewed(&link, None, true);
     assert!(!closed.contains("a.example/"), "a protected link's target is not shown");
     let asked = rendered(&PasswordPage { short: &link.short, wrong: Some(EVIL.to_owned()) });
     assert!(!asked.contains("a.example"));
-    rendered(&PrintPage { url: &url, short: &link.short, qr: &qr });
+    rendered(&PrintPage { url: &url(&link), short: &link.short, qr: &code(&link) });
+}
+
+/// The preview of a link, with its target if that is `open` to everybody.
+fn previewed(link: &Link, open: Option<&Link>, may_manage: bool) -> String {
+    let (url, qr) = (&url(link), &code(link));
+    rendered(&PreviewPage { url, link: open, short: &link.short, qr, may_manage })
 }
 
 #[test]
@@ -260,13 +237,7 @@ fn the_host_that_stands_out_is_the_one_that_is_asked() {
         ("https://[::1]:80/@a.b", "[::1]"),
     ] {
         let link = target(text);
-        let html = rendered(&PreviewPage {
-            url: &url(&link),
-            link: Some(&link),
-            short: &link.short,
-            qr: &code(&link),
-            may_manage: false,
-        });
+        let html = previewed(&link, Some(&link), false);
         assert!(html.contains(&format!("<strong>{host}</strong>")), "{text}");
     }
 }

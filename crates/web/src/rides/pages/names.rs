@@ -13,7 +13,10 @@ use serde::Deserialize;
 
 use crate::{
     pages::forms::given,
-    rides::{app::numbered, number},
+    rides::{
+        number,
+        query::{day_of, season_of},
+    },
 };
 
 /// A season and a day, as far as they are named.
@@ -27,14 +30,12 @@ pub(super) struct When {
 impl When {
     /// The season, if it is named.
     pub(super) fn season(&self, mountain: &Mountain) -> Result<Option<Season>> {
-        let named = |text| numbered("season", text, |number| mountain.season(number));
-        given(&self.season).map(named).transpose()
+        given(&self.season).map(|digits| season_of(mountain, digits)).transpose()
     }
 
     /// The day, if it is named.
     pub(super) fn day(&self, mountain: &Mountain) -> Result<Option<Day>> {
-        let named = |text| numbered("day", text, |number| mountain.day(number));
-        given(&self.day).map(named).transpose()
+        given(&self.day).map(|digits| day_of(mountain, digits)).transpose()
     }
 }
 
