@@ -85,13 +85,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         path: &'static str,
         handler: impl Handler<T, S>,
     ) -> Self {
-        let filter = match method {
-            Method::GET => MethodFilter::GET,
-            Method::POST => MethodFilter::POST,
-            Method::PUT => MethodFilter::PUT,
-            Method::PATCH => MethodFilter::PATCH,
-            _ => MethodFilter::DELETE,
-        };
+        let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::DELETE);
         self.router = self.router.route(path, on(filter, handler));
         self.list.push((method, path.to_owned()));
         self

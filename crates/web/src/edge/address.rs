@@ -71,18 +71,10 @@ fn last_forwarded(headers: &HeaderMap) -> Option<String> {
 
 /// An address, perhaps with a port, perhaps in brackets.
 fn parse_address(text: &str) -> Option<IpAddr> {
-    let bare = || {
-        text.strip_prefix('[')
-            .and_then(|rest| rest.split_once(']'))
-            .map_or(text, |(inside, _)| inside)
-            .parse::<IpAddr>()
-            .ok()
-    };
-    text.parse::<SocketAddr>()
-        .map(|address| address.ip())
-        .ok()
-        .or_else(bare)
-        .map(|address| address.to_canonical())
+    let brackets = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let bare = brackets.map_or(text, |(inside, _)| inside);
+    let address = text.parse::<SocketAddr>().map(|address| address.ip());
+    address.or_else(|_| bare.parse()).ok().map(|address: IpAddr| address.to_canonical())
 }
 
 #[cfg(test)]

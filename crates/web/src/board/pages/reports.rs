@@ -1,5 +1,7 @@
 //! What people want looked at.
 
+use std::collections::HashSet;
+
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use http::StatusCode;
@@ -54,15 +56,9 @@ pub(super) async fn show(
     let Some(me) = staff(&app, &asked).await? else { return sign_in_first(&asked, PATH) };
     let reports = app.board.reports(&me, SHOWN).await?;
     // A message that several people reported stands here once.
-    let is_first = |(place, report): &(usize, &Report)| {
-        let same = |other: &Report| {
-            (&other.message.channel, other.message.id)
-                == (&report.message.channel, report.message.id)
-        };
-        reports.iter().position(same) == Some(*place)
-    };
-    let rows = reports.iter().enumerate().filter(is_first);
-    let rows: Vec<_> = rows.map(|(_, report)| Row::to(&me, report)).collect();
+    let mut seen = HashSet::new();
+    let firsts = reports.iter().filter(|&of| seen.insert((&of.message.channel, of.message.id)));
+    let rows: Vec<_> = firsts.map(|report| Row::to(&me, report)).collect();
     let notice = (query.as_deref() == Some("done")).then_some("Done.");
     pages::page(&app.site, StatusCode::OK, &ReportsPage { rows: &rows, notice })
 }
