@@ -12,7 +12,6 @@ use super::{app::AccountsApp, dto::AccountJson};
 use crate::{
     answers::private,
     body::Held,
-    edge::address::Client,
     error::{HttpResult, Problem},
     multipart::is_form,
     pictures,
@@ -34,18 +33,6 @@ pub(crate) fn may_come(path: &str, headers: &HeaderMap) -> bool {
 
 pub(super) fn routes() -> Routes<AccountsApp> {
     Routes::default().api(routes!(put)).api(routes!(take_away)).api(routes!(get))
-}
-
-/// Who sends a picture, if they may now: they are signed in, and have not sent too many. To be asked before
-/// a body is read that may be long.
-async fn admit(
-    app: &AccountsApp,
-    client: Client,
-    session: SessionDigest,
-) -> Result<SignedIn, Problem> {
-    let me = app.accounts.who(session).await?;
-    app.uploads.admit(client)?;
-    Ok(me)
 }
 
 /// Sets somebody's picture to the one in a file of theirs, which is let go of as soon as it is decoded.
@@ -71,7 +58,9 @@ pub(crate) async fn set(
     security(("session" = [])))]
 pub(crate) async fn put(State(app): State<AccountsApp>, asked: Asked, body: Body) -> HttpResult {
     let session = asked.session()?;
-    let me = admit(&app, asked.client, session).await?;
+    // Before the body is read, which may be long.
+    let me = app.accounts.who(session).await?;
+    app.uploads.admit(asked.client)?;
     let upload = app.uploads.read(asked.client, body, 0).await?;
     let account = set(&app, session, &me, upload).await?;
     Ok(private(Json(AccountJson::from(&account))))

@@ -78,7 +78,8 @@ pub(super) struct AuthorJson {
 
 impl From<Profile> for AuthorJson {
     fn from(profile: Profile) -> Self {
-        let (bot, role) = (profile.is_bot(), order(&profile));
+        let role = (profile.role > Role::Member).then(|| profile.role.name());
+        let bot = profile.is_bot();
         Self { username: profile.username, nickname: profile.nickname, bot, role }
     }
 }
@@ -102,13 +103,9 @@ pub(super) struct PersonJson {
 
 impl From<Profile> for PersonJson {
     fn from(profile: Profile) -> Self {
-        Self {
-            bot: profile.is_bot(),
-            role: order(&profile),
-            picture: profile.picture.map(|id| pictures::path(id, PictureSize::Small)),
-            username: profile.username,
-            nickname: profile.nickname,
-        }
+        let picture = profile.picture.map(|id| pictures::path(id, PictureSize::Small));
+        let AuthorJson { username, nickname, bot, role } = profile.into();
+        Self { username, nickname, bot, role, picture }
     }
 }
 
@@ -122,11 +119,6 @@ impl From<Vec<Profile>> for PeopleJson {
     fn from(people: Vec<Profile>) -> Self {
         Self { people: people.into_iter().map(Into::into).collect() }
     }
-}
-
-/// What somebody is called who keeps order.
-fn order(profile: &Profile) -> Option<&'static str> {
-    (profile.role > Role::Member).then(|| profile.role.name())
 }
 
 /// Something that happened in a channel.

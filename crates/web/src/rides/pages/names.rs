@@ -64,11 +64,6 @@ pub(super) fn resort_name(mountain: &Mountain, id: impl Borrow<ResortId>) -> Cow
     }
 }
 
-/// Whether a resort is in the configuration.
-pub(super) fn is_known(mountain: &Mountain, id: ResortId) -> bool {
-    mountain.resort(id.0.into()).is_ok()
-}
-
 /// What people call a lift.
 pub(super) fn lift_name(lift: Option<&Lift>, id: LiftId) -> String {
     let name = lift.and_then(|lift| lift.name.clone());

@@ -7,7 +7,7 @@ use lodge_domain::rides::{Day, DayTally, Leader, Resort, ResortId, ResortView, S
 
 use super::{
     bars,
-    names::{NO_RESORT, When, is_known, resort_of},
+    names::{NO_RESORT, When, resort_of},
 };
 use crate::{
     error::HttpResult,
@@ -62,7 +62,7 @@ pub(super) async fn show(
     let (id, resort) = resort_of(mountain, &segment)?;
     let (season, day) = (when.season(mountain)?, when.day(mountain)?);
     let (seasons, view) = app.rides.resort_view(id, season, day, LEADERS_SHOWN).await?;
-    let is_known = is_known(mountain, id);
+    let is_known = mountain.resort(id.0.into()).is_ok();
     if !is_known && seasons.is_empty() {
         return Err(NO_RESORT.into());
     }
