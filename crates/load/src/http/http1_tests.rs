@@ -31,6 +31,15 @@ fn answer(status: u16, keep_alive: bool) -> Outcome {
     Ok(Some(Answer { status, keep_alive }))
 }
 
+/// An answer with the status 200, these headers and this body.
+fn ok(headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
+    [format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n").as_bytes(), body.as_ref()].concat()
+}
+
+fn chunked(body: impl AsRef<[u8]>) -> Vec<u8> {
+    ok("Transfer-Encoding: chunked", body)
+}
+
 const REDIRECT: &[u8] = b"HTTP/1.1 307 Temporary Redirect\r\nlocation: https://example.com/a\r\ncontent-length: 5\r\n\r\nhello";
 const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=\"y\"\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nETag: x\r\nA: b\r\n\r\n";
@@ -41,8 +50,7 @@ fn a_stream_is_taken_out_as_it_comes_and_may_go_on_for_ever() {
         let mut decoder = Decoder::new(keep);
         decoder.begin(false);
         assert_eq!(decoder.status(), None);
-        let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab";
-        assert_eq!(decoder.feed(head), Ok(None));
+        assert_eq!(decoder.feed(&chunked("3\r\nab")), Ok(None));
         assert_eq!((decoder.status(), decoder.body()), (Some(200), &b"ab"[..]));
         decoder.body_mut().clear();
         decoder.seen.body_bytes = BODY_BYTES_MAX;
@@ -55,10 +63,8 @@ fn a_stream_is_taken_out_as_it_comes_and_may_go_on_for_ever() {
 
 #[test]
 fn a_length_delimited_answer_keeps_the_connection() {
-    assert_eq!(
-        read(&[REDIRECT], false, false),
-        (answer(307, true), Some(b"https://example.com/a".to_vec()))
-    );
+    let location = Some(b"https://example.com/a".to_vec());
+    assert_eq!(read(&[REDIRECT], false, false), (answer(307, true), location));
     assert_eq!(whole(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"), answer(201, true));
     assert_eq!(whole(&REDIRECT[..REDIRECT.len() - 1]), Ok(None));
 }
@@ -67,10 +73,7 @@ fn a_length_delimited_answer_keeps_the_connection() {
 fn a_chunked_answer_ends_after_its_trailers() {
     assert_eq!(whole(CHUNKED), answer(200, true));
     assert_eq!(whole(&CHUNKED[..CHUNKED.len() - 1]), Ok(None));
-    assert_eq!(
-        whole(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        answer(200, true)
-    );
+    assert_eq!(whole(&chunked("0\r\n\r\n")), answer(200, true));
 }
 
 #[test]
@@ -82,27 +85,18 @@ fn an_answer_without_a_length_ends_with_the_connection() {
 
 #[test]
 fn a_connection_closed_inside_an_answer_is_no_answer() {
-    for cut in [0, 10, REDIRECT.len() - 1] {
-        assert_eq!(
-            read(&[&REDIRECT[..cut]], false, true).0,
-            Err(Malformed::Truncated),
-            "cut at {cut}"
-        );
+    let [redirect, chunked] = [REDIRECT.len() - 1, CHUNKED.len() - 2];
+    for cut in [&REDIRECT[..0], &REDIRECT[..10], &REDIRECT[..redirect], &CHUNKED[..chunked]] {
+        assert_eq!(read(&[cut], false, true).0, Err(Malformed::Truncated), "{}", cut.len());
     }
-    assert_eq!(read(&[&CHUNKED[..CHUNKED.len() - 2]], false, true).0, Err(Malformed::Truncated));
 }
 
 #[test]
 fn answers_without_a_body_end_with_their_head() {
     assert_eq!(whole(b"HTTP/1.1 204 No Content\r\n\r\n"), answer(204, true));
-    assert_eq!(
-        whole(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n"),
-        answer(304, true)
-    );
-    assert_eq!(
-        read(&[b"HTTP/1.1 307 X\r\nContent-Length: 99\r\n\r\n"], true, false).0,
-        answer(307, true)
-    );
+    assert_eq!(whole(b"HTTP/1.1 304 X\r\nContent-Length: 99\r\n\r\n"), answer(304, true));
+    let head = b"HTTP/1.1 307 X\r\nContent-Length: 99\r\n\r\n";
+    assert_eq!(read(&[head], true, false).0, answer(307, true));
 }
 
 #[test]
@@ -114,15 +108,14 @@ fn interim_answers_are_passed_over() {
 
 #[test]
 fn close_is_obeyed_and_old_http_closes_unless_it_says_otherwise() {
-    assert_eq!(
-        whole(b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n"),
-        answer(200, false)
-    );
-    assert_eq!(whole(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"), answer(200, false));
-    assert_eq!(
-        whole(b"HTTP/1.0 200 OK\r\nConnection: x, keep-alive\r\nContent-Length: 0\r\n\r\n"),
-        answer(200, true)
-    );
+    for (head, keep_alive) in [
+        ("HTTP/1.1 200 OK\r\nConnection: Close", false),
+        ("HTTP/1.0 200 OK", false),
+        ("HTTP/1.0 200 OK\r\nConnection: x, keep-alive", true),
+    ] {
+        let bytes = format!("{head}\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(whole(bytes.as_bytes()), answer(200, keep_alive), "{head}");
+    }
 }
 
 #[test]
@@ -138,16 +131,13 @@ fn garbage_is_refused() {
     assert_eq!(whole(b"HTTP/1.1 099 Odd\r\n\r\n"), Err(Malformed::Head));
     assert_eq!(whole(b"HTTP/1.1 101 Switching\r\n\r\n"), Err(Malformed::Head));
     for length in ["", "-1", "x", "5, 5", "99999999999999999999"] {
-        let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
-        assert_eq!(whole(bytes.as_bytes()), Err(Malformed::Length), "{length}");
+        let bytes = ok(&format!("Content-Length: {length}"), "");
+        assert_eq!(whole(&bytes), Err(Malformed::Length), "{length}");
     }
-    assert_eq!(
-        whole(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
-        Err(Malformed::Length)
-    );
+    let differing = ok("Content-Length: 1\r\nContent-Length: 2", "");
+    assert_eq!(whole(&differing), Err(Malformed::Length));
     for body in ["\r\n", "x\r\n", "1\nX", "1\r\nab", "0000000000000000\r\n", "1 \n"] {
-        let bytes = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
-        assert_eq!(whole(bytes.as_bytes()), Err(Malformed::Chunk), "{body:?}");
+        assert_eq!(whole(&chunked(body)), Err(Malformed::Chunk), "{body:?}");
     }
 }
 
@@ -157,17 +147,11 @@ fn sizes_are_bounded() {
     assert_eq!(whole(&endless), Err(Malformed::HeadTooLong));
     let halves = endless.split_at(1000);
     assert_eq!(read(&[halves.0, halves.1], false, false).0, Err(Malformed::HeadTooLong));
-    let many =
-        [b"HTTP/1.1 200 OK\r\n".to_vec(), b"A: b\r\n".repeat(HEADERS_MAX + 1), b"\r\n".to_vec()]
-            .concat();
+    let many = ok("A: b\r\n".repeat(HEADERS_MAX + 1).trim_end(), "");
     assert_eq!(whole(&many), Err(Malformed::HeadTooLong));
-    let huge = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", BODY_BYTES_MAX + 1);
-    assert_eq!(whole(huge.as_bytes()), Err(Malformed::BodyTooLong));
-    let extension = [
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;".to_vec(),
-        vec![b'x'; HEAD_BYTES_MAX + 1],
-    ]
-    .concat();
+    let huge = ok(&format!("Content-Length: {}", BODY_BYTES_MAX + 1), "");
+    assert_eq!(whole(&huge), Err(Malformed::BodyTooLong));
+    let extension = chunked(format!("1;{}", "x".repeat(HEAD_BYTES_MAX + 1)));
     assert_eq!(whole(&extension), Err(Malformed::HeadTooLong));
 }
 
@@ -179,11 +163,7 @@ fn any_answer() -> impl Strategy<Value = Vec<u8>> {
         Just(REDIRECT.to_vec()),
         Just(CHUNKED.to_vec()),
         body.clone().prop_map(|body| {
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nLocation: /x\r\n\r\n",
-                body.len()
-            );
-            [head.into_bytes(), body].concat()
+            ok(&format!("Content-Length: {}\r\nLocation: /x", body.len()), body)
         }),
         body.clone().prop_map(|body| [
             b"HTTP/1.1 100 C\r\n\r\nHTTP/1.0 404 No\r\n\r\n".to_vec(),
@@ -191,7 +171,7 @@ fn any_answer() -> impl Strategy<Value = Vec<u8>> {
         ]
         .concat()),
         chunks.prop_map(|chunks| {
-            let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+            let mut bytes = chunked("");
             for chunk in chunks {
                 bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
                 bytes.extend_from_slice(&chunk);
@@ -200,11 +180,7 @@ fn any_answer() -> impl Strategy<Value = Vec<u8>> {
             bytes.extend_from_slice(b"0\r\n\r\n");
             bytes
         }),
-        body.prop_map(|body| [
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(),
-            body
-        ]
-        .concat()),
+        body.prop_map(chunked),
     ]
 }
 
@@ -244,9 +220,8 @@ fn a_body_is_kept_for_whoever_looks_at_it_and_never_the_one_before() {
     assert_eq!(answer(replayed), ("abc".to_owned(), true, None));
     let overload = b"HTTP/1.1 503 X\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(answer(overload), (String::new(), false, Some(2)));
-    let chunked =
-        b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n1\r\nf\r\n0\r\n\r\n";
-    assert_eq!(answer(chunked), ("def".to_owned(), false, None));
+    let chunked = chunked("2\r\nde\r\n1\r\nf\r\n0\r\n\r\n");
+    assert_eq!(answer(&chunked), ("def".to_owned(), false, None));
     let until_close = b"HTTP/1.1 200 X\r\nRetry-After: Sun, 1 Jan\r\n\r\nghi";
     assert_eq!(answer(until_close), ("ghi".to_owned(), false, None));
 }

@@ -40,6 +40,13 @@ impl Ran {
             .unwrap_or_else(|| panic!("no figure {pointer} in {}", self.json))
     }
 
+    /// Several figures beneath one path.
+    fn are<const N: usize>(&self, path: &str, figures: [(&str, f64); N]) {
+        for (name, figure) in figures {
+            self.is(&format!("{path}/{name}"), figure);
+        }
+    }
+
     fn is(&self, pointer: &str, figure: f64) {
         let found = self.json.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
         assert!((found - figure).abs() < 1e-9, "{pointer} is {found}, not {figure}\n{}", self.text);
@@ -97,9 +104,7 @@ fn an_error_answer_is_never_a_success() {
         _ => Reply::Answer(307, "https://example.com/".to_owned()),
     });
     let ran = load(address, "links-get --shorts gg -c 4 -n 400");
-    ran.is("/total/all/count", 400.0);
-    ran.is("/total/all/succeeded", 100.0);
-    ran.is("/total/all/errors", 300.0);
+    ran.are("/total/all", [("count", 400.0), ("succeeded", 100.0), ("errors", 300.0)]);
     ran.is("/total/all/error_percent", 75.0);
     for status in ["500", "404", "200"] {
         ran.is(&format!("/total/all/errors_by_kind/status {status}"), 100.0);
@@ -113,8 +118,7 @@ fn an_error_answer_is_never_a_success() {
 fn a_run_without_a_success_is_unsound() {
     let ran =
         load(loopback(|_| Reply::Answer(503, String::new())), "links-get --shorts gg -c 2 -n 20");
-    ran.is("/total/all/succeeded", 0.0);
-    ran.is("/total/all/rate_per_s", 0.0);
+    ran.are("/total/all", [("succeeded", 0.0), ("rate_per_s", 0.0)]);
     assert_eq!((ran.outcome, ran.outcome.exit_code()), (Outcome::Unsound, 1));
 }
 
@@ -164,16 +168,14 @@ fn open_loop_latency_counts_from_the_intended_time_when_the_server_stalls() {
 #[test]
 fn what_could_not_be_sent_in_time_is_an_error() {
     let ran = load(loopback(|_| Reply::Hang), "links-put -c 2 -n 200 --rate 400 --timeout 100ms");
-    ran.is("/total/all/count", 200.0);
-    ran.is("/total/all/succeeded", 0.0);
+    ran.are("/total/all", [("count", 200.0), ("succeeded", 0.0)]);
     let (timeouts, unsent) = (
         ran.number("/total/all/errors_by_kind/timeout"),
         ran.number("/total/all/errors_by_kind/not sent"),
     );
     assert!(timeouts >= 2.0 && unsent >= 2.0, "{}", ran.text);
     // A write that timed out may have been stored; one that was never sent was not.
-    ran.is("/total/writes/unknown", timeouts);
-    ran.is("/total/writes/refused", unsent);
+    ran.are("/total/writes", [("unknown", timeouts), ("refused", unsent)]);
 }
 
 #[test]
@@ -181,8 +183,7 @@ fn writes_are_all_different_and_read_back() {
     let (address, links) = sound();
     let ran = load(address, "links-put -c 8 --threads 2 -n 300 --verify");
     ran.is("/total/all/succeeded", 300.0);
-    ran.is("/total/verification/acknowledged", 300.0);
-    ran.is("/total/verification/verified", 300.0);
+    ran.are("/total/verification", [("acknowledged", 300.0), ("verified", 300.0)]);
     assert_eq!((links.count(), ran.outcome), (300, Outcome::Sound));
     assert!(ran.text.contains("300 verified, 0 missing, 0 wrong"), "{}", ran.text);
 }
@@ -205,8 +206,7 @@ fn verify_catches_a_lost_write() {
     });
     let ran = load(address, "links-put -c 2 -n 100 --verify");
     ran.is("/total/writes/acknowledged", 100.0);
-    ran.is("/total/verification/verified", 99.0);
-    ran.is("/total/verification/missing", 1.0);
+    ran.are("/total/verification", [("verified", 99.0), ("missing", 1.0)]);
     assert_eq!(ran.outcome, Outcome::Unsound);
 }
 
@@ -220,8 +220,7 @@ fn verify_catches_a_wrong_target() {
         links.serve(request)
     });
     let ran = load(address, "links-put -c 2 -n 100 --verify");
-    ran.is("/total/verification/wrong", 2.0);
-    ran.is("/total/verification/verified", 98.0);
+    ran.are("/total/verification", [("wrong", 2.0), ("verified", 98.0)]);
     assert_eq!(ran.outcome, Outcome::Unsound);
     let liar = loopback(|request| {
         Reply::Answer(if request.is_put() { 201 } else { 307 }, "https://example.com/b".to_owned())
@@ -249,11 +248,8 @@ fn an_unknown_outcome_is_never_acknowledged() {
         }
     });
     let ran = load(address, "links-put -c 1 -n 100 --verify");
-    ran.is("/total/writes/acknowledged", 25.0);
-    ran.is("/total/writes/refused", 25.0);
-    ran.is("/total/writes/unknown", 50.0);
-    ran.is("/total/verification/verified", 25.0);
-    ran.is("/total/verification/unknown", 50.0);
+    ran.are("/total/writes", [("acknowledged", 25.0), ("refused", 25.0), ("unknown", 50.0)]);
+    ran.are("/total/verification", [("verified", 25.0), ("unknown", 50.0)]);
     ran.is("/total/verification/unknown_stored", 25.0);
     assert_eq!(ran.outcome, Outcome::Sound);
 }
@@ -268,8 +264,7 @@ fn reads_and_writes_are_reported_apart_and_together() {
         "{}",
         ran.text
     );
-    ran.is("/total/verification/verified", writes);
-    ran.is("/total/verification/reads_checked", reads);
+    ran.are("/total/verification", [("verified", writes), ("reads_checked", reads)]);
     assert!((float(links.count()) - writes - 10.0).abs() < 1e-9);
     let paced = load(address, "links-mixed -c 4 -n 110 --get-rate 1000 --put-rate 100");
     paced.is("/total/get/succeeded", 100.0);
@@ -289,17 +284,15 @@ fn float(count: usize) -> f64 {
 fn links_to_read_are_created_first_and_read_at_random() {
     let (address, links) = sound();
     let ran = load(address, "links-get --links 50 -c 4 -n 2000 --verify --prefix abc");
-    ran.is("/total/all/count", 2000.0);
-    ran.is("/total/all/succeeded", 2000.0);
+    ran.are("/total/all", [("count", 2000.0), ("succeeded", 2000.0)]);
     assert_eq!(links.count(), 50);
 }
 
+const CLOSING: &[u8] = b"HTTP/1.1 307 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
 #[test]
 fn a_connection_that_the_server_closes_is_dialled_again() {
-    let address = loopback(|request| {
-        Reply::AnswerAndClose(307, format!("https://example.com{}", request.path))
-    });
-    let ran = load(address, "links-get --shorts gg -c 3 -n 60");
+    let ran = load(loopback(|_| Reply::Last(CLOSING)), "links-get --shorts gg -c 3 -n 60");
     ran.is("/total/all/succeeded", 60.0);
     ran.is("/total/all/connect_ms/count", 57.0);
     let (address, _) = sound();
@@ -310,8 +303,7 @@ fn a_connection_that_the_server_closes_is_dialled_again() {
 
 #[test]
 fn a_server_that_says_close_is_believed_even_if_it_leaves_the_connection_open() {
-    let answer = b"HTTP/1.1 307 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    let ran = load(loopback(|_| Reply::Bytes(answer)), "links-get --shorts gg -c 3 -n 60");
+    let ran = load(loopback(|_| Reply::Bytes(CLOSING)), "links-get --shorts gg -c 3 -n 60");
     ran.is("/total/all/succeeded", 60.0);
     ran.is("/total/all/connect_ms/count", 57.0);
 }
@@ -396,27 +388,9 @@ fn every_report_has_every_figure() {
     let cells = ran.html.split("<th scope=\"row\">").chain(ran.html.split("<dt>"));
     let named: Vec<&str> =
         cells.filter_map(|rest| rest.split('<').next()).map(str::trim_start).collect();
-    for row in [
-        "requests",
-        "errors, %",
-        "successes/s",
-        "sent, KB/s",
-        "received, KB/s",
-        "min",
-        "mean",
-        "sd",
-        "median",
-        "p90",
-        "p95",
-        "p99",
-        "p99.9",
-        "max",
-        "10 ms",
-        "20 ms",
-        "50 ms",
-        "100 ms",
-        "pacing lag",
-    ] {
+    let rows = "requests; errors, %; successes/s; sent, KB/s; received, KB/s; min; mean; sd; median; p90; \
+        p95; p99; p99.9; max; 10 ms; 20 ms; 50 ms; 100 ms; pacing lag";
+    for row in rows.split("; ") {
         assert!(
             ran.text.lines().any(|line| line.trim_start().starts_with(row)),
             "no {row} in {}",

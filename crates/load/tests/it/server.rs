@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// What a client asked.
+#[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
@@ -37,8 +38,6 @@ impl Request {
 pub(crate) enum Reply {
     /// A status and a `Location`, which may be empty.
     Answer(u16, String),
-    /// As `Answer`, but the connection ends with it.
-    AnswerAndClose(u16, String),
     /// The connection closes without an answer.
     Close,
     /// Nothing, until the client gives up.
@@ -47,6 +46,8 @@ pub(crate) enum Reply {
     Body(u16, &'static str, Vec<u8>),
     /// Bytes as they are.
     Bytes(&'static [u8]),
+    /// The same, and the connection ends with them.
+    Last(&'static [u8]),
 }
 
 type Handler = dyn Fn(&Request) -> Reply + Send + Sync;
@@ -80,19 +81,16 @@ fn converse(stream: &TcpStream, handler: &Handler, count: &AtomicU64) {
                 out,
                 "HTTP/1.1 {status} X\r\nLocation: {location}\r\nContent-Length: 2\r\n\r\nok"
             ),
-            Reply::AnswerAndClose(status, location) => {
-                let _ = write!(
-                    out,
-                    "HTTP/1.1 {status} X\r\nLocation: {location}\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
-                );
-                return;
-            }
             Reply::Body(status, headers, body) => {
                 let length = body.len();
                 write!(out, "HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n")
                     .and_then(|()| out.write_all(&body))
             }
             Reply::Bytes(bytes) => out.write_all(bytes),
+            Reply::Last(bytes) => {
+                let _ = out.write_all(bytes);
+                return;
+            }
             Reply::Close => return,
             Reply::Hang => reader.read(&mut [0; 1]).map(|_| ()),
         };

@@ -183,9 +183,7 @@ fn a_message_is_sent_again_under_its_client_id_until_it_is_acknowledged() {
         _ => Take::Store,
     }));
     let ran = board_load(address, "");
-    ran.is("/messages/acknowledged", 60.0);
-    ran.is("/messages/retries", 80.0);
-    ran.is("/messages/new_as_repeat", 0.0);
+    ran.are("/messages", [("acknowledged", 60.0), ("retries", 80.0), ("new_as_repeat", 0.0)]);
     ran.is("/verification/unknown", 0.0);
     assert!((board.count() - 60.0).abs() < 1e-9, "{}", ran.text);
     assert!(ran.text.ends_with("\nVERIFIED\n"), "{}", ran.text);
@@ -200,8 +198,7 @@ fn a_message_of_unknown_outcome_may_be_there_once_or_not_at_all() {
     }));
     let ran = board_load(address, "--patience 50ms");
     ran.is("/messages/acknowledged", 48.0);
-    ran.is("/verification/unknown", 12.0);
-    ran.is("/verification/unknown_stored", 6.0);
+    ran.are("/verification", [("unknown", 12.0), ("unknown_stored", 6.0)]);
     assert!(ran.text.ends_with("\nVERIFIED\n"), "{}", ran.text);
     let uneven = Manner {
         post: |number, _| if number == 3 { Take::StoreAndSay(503) } else { Take::Store },
@@ -211,8 +208,7 @@ fn a_message_of_unknown_outcome_may_be_there_once_or_not_at_all() {
     };
     let (address, _) = self::board(uneven);
     let ran = board_load(address, "--patience 50ms --connections 1 --catch-up 2s");
-    ran.is("/verification/unknown_uneven", 1.0);
-    ran.is("/verification/missing", 0.0);
+    ran.are("/verification", [("unknown_uneven", 1.0), ("missing", 0.0)]);
     assert!(ran.text.ends_with("\nNOT VERIFIED\n"), "{}", ran.text);
 }
 
