@@ -2,14 +2,6 @@
 
 use std::fmt::Write;
 
-/// The drawing's size and the room for its axes, in SVG units.
-pub(crate) const WIDTH: f64 = 720.0;
-pub(crate) const HEIGHT: f64 = 280.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 28.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 44.0;
-
 /// A mark on an axis.
 #[derive(Debug)]
 pub(crate) struct Tick {
@@ -40,13 +32,15 @@ pub(crate) struct Plot {
     pub(crate) lines: Vec<Line>,
 }
 
+/// The drawing's size and the room for its axes, in SVG units.
 impl Plot {
-    pub(crate) const LEFT: f64 = LEFT;
-    pub(crate) const TOP: f64 = TOP;
-    pub(crate) const WIDTH: f64 = WIDTH;
-    pub(crate) const HEIGHT: f64 = HEIGHT;
-    pub(crate) const INNER_RIGHT: f64 = WIDTH - RIGHT;
-    pub(crate) const INNER_BOTTOM: f64 = HEIGHT - BOTTOM;
+    pub(crate) const WIDTH: f64 = 720.0;
+    pub(crate) const HEIGHT: f64 = 280.0;
+    pub(crate) const LEFT: f64 = 64.0;
+    pub(crate) const TOP: f64 = 12.0;
+    /// Where the axes end, right and below.
+    pub(crate) const INNER_RIGHT: f64 = Self::WIDTH - 28.0;
+    pub(crate) const INNER_BOTTOM: f64 = Self::HEIGHT - 44.0;
 }
 
 /// From a figure to a place between 0 and 1.
@@ -155,11 +149,13 @@ pub(crate) struct Frame {
 
 impl Frame {
     fn x_at(self, value: f64) -> String {
-        format!("{:.1}", LEFT + (WIDTH - LEFT - RIGHT) * self.x.place(value))
+        let across = Plot::INNER_RIGHT - Plot::LEFT;
+        format!("{:.1}", Plot::LEFT + across * self.x.place(value))
     }
 
     fn y_at(self, value: f64) -> String {
-        format!("{:.1}", HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * self.y.place(value))
+        let down = Plot::INNER_BOTTOM - Plot::TOP;
+        format!("{:.1}", Plot::INNER_BOTTOM - down * self.y.place(value))
     }
 
     pub(crate) fn x_ticks(self) -> Vec<Tick> {
@@ -222,8 +218,8 @@ mod tests {
             let line = frame.line("x", 0, &[(x, y)]);
             let (x, y) = line.points.split_once(',').unwrap();
             assert!(
-                (LEFT..=WIDTH - RIGHT).contains(&x.parse().unwrap())
-                    && (TOP..=HEIGHT - BOTTOM).contains(&y.parse().unwrap())
+                (Plot::LEFT..=Plot::INNER_RIGHT).contains(&x.parse().unwrap())
+                    && (Plot::TOP..=Plot::INNER_BOTTOM).contains(&y.parse().unwrap())
             );
             assert_eq!(line.dots.len(), 1);
         }
