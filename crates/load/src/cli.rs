@@ -12,6 +12,7 @@ use crate::rides::{self, RidesCommand};
 
 /// `lodge load …`: what is put on a server.
 #[derive(Debug, Clone, Subcommand)]
+#[cfg_attr(test, derive(derive_more::TryInto))]
 pub enum LoadCommand {
     /// Requests of links and of accounts.
     #[command(flatten)]
@@ -39,12 +40,57 @@ pub fn run_to(command: &LoadCommand, out: &mut impl Write) -> Result<Outcome> {
 
 /// Reads a command line as a person types it, after `lodge load`.
 #[cfg(test)]
-pub(crate) fn parse(line: &str) -> Result<LoadCommand, clap::Error> {
+pub(crate) fn parse<C>(line: &str) -> Result<C, clap::Error>
+where
+    C: TryFrom<LoadCommand, Error: std::fmt::Debug>,
+{
     #[derive(Debug, clap::Parser)]
     struct Cli {
         #[command(subcommand)]
         load: LoadCommand,
     }
     let words = std::iter::once("load").chain(line.split_whitespace());
-    <Cli as clap::Parser>::try_parse_from(words).map(|cli| cli.load)
+    let cli = <Cli as clap::Parser>::try_parse_from(words)?;
+    Ok(cli.load.try_into().expect("a command of another kind"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contradictions_are_refused() {
+        for line in [
+            "links-get --url http://x -n 1 -d 1s",
+            "links-get --url http://x --shorts a --links 2",
+            "links-mixed --url http://x --get-rate 1",
+            "links-mixed --url http://x --get-rate 1 --put-rate 1 --rate 2",
+            "links-mixed --url http://x --get-rate 1 --put-rate 1 --write-share 0.5",
+            "links-put --url http://x -c 0",
+            "accounts-get --url http://x",
+            "accounts-get --url http://x --tokens f --users 5",
+            "accounts-get --url http://x --tokens f --zipf -1",
+            "accounts-sign-in --url http://x --users 0",
+            "rides --url http://x --duration 1s",
+            "rides --url http://x --rate 5 --duration 1s --events 7",
+            "rides --url http://x --rate 5 --first-threads 7",
+            "rides --url http://x --season 20/25",
+            "rides --url http://x --repeat-percent 91",
+            "rides --url http://x --repeat-percent nan",
+            "rides-batch --url http://x --lines 10001",
+            "rides-batch --url http://x --compress rar",
+            "rides-get --url http://x --rate 5",
+            "rides-get --url http://x --clients 0",
+            "rides-get --url http://x --verify",
+            "board --url http://x --rate 5 --messages 7",
+            "board --url http://x --duration 5s --messages 7",
+            "board --url http://x --connections 5 --messages 7",
+            "board --url http://x --channel Lobby",
+            "board --url http://x --accounts-prefix a/b",
+            "board --url http://x --cut 5",
+            "board --url http://x --users 0",
+        ] {
+            assert!(parse::<LoadCommand>(line).is_err(), "{line}");
+        }
+    }
 }

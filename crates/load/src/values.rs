@@ -17,28 +17,31 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| format!("`{text}` must be more than 0 and at most 7 days"))
 }
 
-/// A number of requests a second.
-pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
-    parse_number(text, 0.001..=10_000_000.0)
+/// Requests a second.
+pub(crate) const RATES: RangeInclusive<f64> = 0.001..=10_000_000.0;
+
+/// Reads a number within `range`.
+pub(crate) fn number(
+    range: RangeInclusive<f64>,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("`{text}` must be from {} to {}", range.start(), range.end()))
+    }
 }
 
-/// A number within `range`.
-pub(crate) fn parse_number(text: &str, range: RangeInclusive<f64>) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| format!("`{text}` must be from {} to {}", range.start(), range.end()))
-}
-
-/// One to `most` bytes that are all `fine`, which is `what` they are.
-pub(crate) fn parse_word(
-    text: &str,
+/// Reads one to `most` bytes that are all `fine`, which is `what` they are.
+pub(crate) fn word(
     most: usize,
-    what: &str,
+    what: &'static str,
     fine: fn(u8) -> bool,
-) -> Result<String, String> {
-    if (1..=most).contains(&text.len()) && text.bytes().all(fine) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("`{text}` must be 1 to {most} {what}"))
+) -> impl Fn(&str) -> Result<String, String> + Clone + Send + Sync {
+    move |text| {
+        if (1..=most).contains(&text.len()) && text.bytes().all(fine) {
+            Ok(text.to_owned())
+        } else {
+            Err(format!("`{text}` must be 1 to {most} {what}"))
+        }
     }
 }
 
@@ -59,12 +62,13 @@ mod tests {
 
     #[test]
     fn rates_and_shares_are_bounded() {
-        assert_eq!(parse_rate("20000"), Ok(20_000.0));
-        assert_eq!(parse_number("0.1", 0.0..=1.0), Ok(0.1));
+        let (rate, share) = (number(RATES), number(0.0..=1.0));
+        assert_eq!(rate("20000"), Ok(20_000.0));
+        assert_eq!(share("0.1"), Ok(0.1));
         for bad in ["0", "nan", "1e9"] {
-            assert!(parse_rate(bad).is_err(), "{bad}");
+            assert!(rate(bad).is_err(), "{bad}");
         }
-        assert!(parse_number("1.1", 0.0..=1.0).is_err());
-        assert!(parse_number("nan", 0.0..=1.0).is_err());
+        assert!(share("1.1").is_err());
+        assert!(share("nan").is_err());
     }
 }

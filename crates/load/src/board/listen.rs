@@ -7,7 +7,6 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -30,9 +29,9 @@ use super::sse::frames;
 use crate::engine::control::Control;
 use crate::engine::exchange::{PAUSE_DOUBLINGS_MAX, pause};
 use crate::engine::pace::{share, share_before};
-use crate::engine::threads;
 use crate::engine::times::Times;
 use crate::engine::wire::{Scratch, dial, scratch};
+use crate::engine::{on_threads, threads};
 use crate::http::http1::{Decoder, Keep};
 
 /// Streams of a thread that are being opened at once.
@@ -52,8 +51,8 @@ const FRAME_BYTES_KEPT: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Crowd {
     pub(crate) plan: Arc<BoardPlan>,
-    pub(crate) tokens: Arc<[String]>,
-    pub(crate) messages: Arc<Messages>,
+    pub(crate) tokens: Vec<String>,
+    pub(crate) messages: Messages,
     pub(crate) wording: Wording,
     /// Where all of them begin.
     pub(crate) start: String,
@@ -67,7 +66,7 @@ pub(crate) struct Crowd {
 }
 
 /// How often connections ended, and why.
-#[derive(Debug, Clone, Copy, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, derive_more::AddAssign, serde::Serialize)]
 pub(crate) struct Ends {
     /// By us, on purpose.
     pub(crate) cut: u64,
@@ -79,15 +78,6 @@ pub(crate) struct Ends {
     pub(crate) silent: u64,
 }
 
-impl Ends {
-    fn merge(&mut self, other: &Self) {
-        self.cut += other.cut;
-        self.lost += other.lost;
-        self.refused += other.refused;
-        self.silent += other.silent;
-    }
-}
-
 /// What the streams came to.
 #[derive(Debug)]
 pub(crate) struct Heard {
@@ -97,59 +87,49 @@ pub(crate) struct Heard {
     pub(crate) ends: Ends,
 }
 
-/// Streams that are open until `end`.
-pub(crate) struct Listening {
-    pub(crate) crowd: Arc<Crowd>,
-    threads: Vec<JoinHandle<Result<Heard>>>,
+/// Opens all streams, does `meanwhile` as soon as they are open, and closes them. What they heard, and what
+/// `meanwhile` came to.
+pub(crate) fn listen_during<T>(
+    crowd: &Arc<Crowd>,
+    control: &Control,
+    meanwhile: impl FnOnce() -> Result<T>,
+) -> Result<(Heard, T)> {
+    let count = threads(crowd.plan.args.workers, crowd.plan.streams);
+    let job = |id, runtime: Runtime| {
+        let crowd = Arc::clone(crowd);
+        move || listen(&crowd, (id, count), &runtime)
+    };
+    let mut done = Err(anyhow!("nothing was done while the streams were open"));
+    let (heard, _) = on_threads("load-streams", count, job, |_| {
+        let opened = crowd.wait_until_open(control).context("nothing was measured");
+        done = opened.and_then(|()| meanwhile());
+        crowd.over.cancel();
+    })?;
+    let mut all = Heard { readers: Vec::new(), each: Times::default(), ends: Ends::default() };
+    for heard in heard {
+        all.readers.extend(heard.readers);
+        all.each.merge(&heard.each);
+        all.ends += heard.ends;
+    }
+    all.readers.sort_unstable_by_key(|reader| reader.number);
+    Ok((all, done?))
 }
 
-impl Listening {
-    /// Opens all streams, and waits until they are.
-    pub(crate) fn open(crowd: Crowd, control: &Control) -> Result<Self> {
-        let crowd = Arc::new(crowd);
-        let streams = crowd.plan.streams;
-        let count = threads(crowd.plan.args.workers, streams);
-        let mut listening = Self { crowd: Arc::clone(&crowd), threads: Vec::new() };
-        for id in 0..count {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let crowd = Arc::clone(&crowd);
-            let thread = std::thread::Builder::new().name(format!("load-streams-{id}"));
-            let body = move || listen(&crowd, (id, count), &runtime);
-            listening.threads.push(thread.spawn(body)?);
-        }
-        let deadline = Instant::now() + OPEN_MAX;
-        while crowd.opened.load(Ordering::Relaxed) < streams {
-            let trouble = crowd.trouble.get();
-            let is_late = Instant::now() > deadline;
-            if control.stopped() || is_late || trouble.is_some() {
-                let opened = crowd.opened.load(Ordering::Relaxed);
+impl Crowd {
+    fn wait_until_open(&self, control: &Control) -> Result<()> {
+        let (streams, deadline) = (self.plan.streams, Instant::now() + OPEN_MAX);
+        loop {
+            let (opened, trouble) = (self.opened.load(Ordering::Relaxed), self.trouble.get());
+            if opened >= streams {
+                return Ok(());
+            }
+            ensure!(!control.stopped(), "stopped before the first message");
+            if Instant::now() > deadline || trouble.is_some() {
                 let trouble = trouble.map_or_else(String::new, |what| format!(": {what}"));
-                drop(listening.end());
-                ensure!(!control.stopped(), "stopped before the first message");
                 bail!("{opened} of {streams} streams are open{trouble}");
             }
             std::thread::sleep(OPEN_EVERY);
         }
-        Ok(listening)
-    }
-
-    /// Events that came so far.
-    pub(crate) fn frames(&self) -> u64 {
-        self.crowd.frames.load(Ordering::Relaxed)
-    }
-
-    /// Closes them.
-    pub(crate) fn end(self) -> Result<Heard> {
-        self.crowd.over.cancel();
-        let mut all = Heard { readers: Vec::new(), each: Times::new(), ends: Ends::default() };
-        for thread in self.threads {
-            let heard = thread.join().map_err(|_| anyhow!("a thread of streams panicked"))??;
-            all.readers.extend(heard.readers);
-            all.each.merge(&heard.each);
-            all.ends.merge(&heard.ends);
-        }
-        all.readers.sort_unstable_by_key(|reader| reader.number);
-        Ok(all)
     }
 }
 
@@ -159,7 +139,7 @@ fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Res
         crowd: Arc::clone(crowd),
         scratch: scratch(),
         recent: RefCell::default(),
-        each: RefCell::new(Times::new()),
+        each: RefCell::new(Times::default()),
         opening: Semaphore::new(OPENING_MAX),
     });
     let first = share_before(crowd.plan.streams, count, id);
@@ -174,7 +154,7 @@ fn listen(crowd: &Arc<Crowd>, (id, count): (u32, u32), runtime: &Runtime) -> Res
         while let Some(ended) = tasks.join_next().await {
             let ear = ended.context("a stream's task failed")?;
             readers.push(ear.reader);
-            ends.merge(&ear.ends);
+            ends += ear.ends;
         }
         anyhow::Ok(())
     }))?;
@@ -376,7 +356,7 @@ impl Ear {
         let mut count = 0;
         let used = frames(bytes, |frame| {
             count += 1;
-            let told = (&mut *recent, &crowd.wording, &*crowd.messages);
+            let told = (&mut *recent, &crowd.wording, &crowd.messages);
             if let Some(took) = reader.take(frame, now, told) {
                 each.record(took);
             }

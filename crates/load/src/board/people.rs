@@ -29,20 +29,19 @@ fn ask(plan: &BoardPlan, control: &Control, path: &str, fine: &[u16]) -> Result<
         let name = name(plan, number);
         plan.site(0).credentials(path, &name, &plan.args.password, request);
     };
-    let answers = plan.client.answers(control, plan.args.users as usize, credentials)?;
-    ensure!(!control.stopped(), "stopped before the first message");
-    let body = |(number, answer): (usize, Option<Answered>)| {
-        let name = name(plan, number);
-        match answer {
-            None => bail!("POST {path} for {name} gets no answer, again and again"),
-            Some((status, body)) if fine.contains(&status) => Ok(body),
-            Some((429, _)) => bail!(
-                "POST {path} for {name} is refused by a limit (429): raise the server's limits, or make the accounts from its own machine"
+    let post = |number| format!("POST {path} for {}", name(plan, number));
+    let answers = plan.client.answers(control, plan.args.users as usize, credentials, post)?;
+    let body = |(number, (status, body)): (usize, Answered)| {
+        let (post, name) = (post(number), name(plan, number));
+        match status {
+            _ if fine.contains(&status) => Ok(body),
+            429 => bail!(
+                "{post} is refused by a limit (429): raise the server's limits, or make the accounts from its own machine"
             ),
-            Some((401, _)) if path == SIGN_IN_PATH => bail!(
+            401 if path == SIGN_IN_PATH => bail!(
                 "{name} is there with another password; say --password, or another --accounts-prefix"
             ),
-            Some((status, _)) => bail!("POST {path} for {name} answers {status}"),
+            _ => bail!("{post} answers {status}"),
         }
     };
     (0..).zip(answers).map(body).collect()
@@ -109,11 +108,8 @@ pub(crate) fn start(plan: &BoardPlan, control: &Control, token: &str) -> Result<
     }
     let newest = |_, request: &mut Vec<u8>| plan.site(0).newest(token, request);
     let named = || format!("GET /api/board/{}/events", plan.args.channel);
-    let mut answers = plan.client.answers(control, 1, newest)?;
-    let (status, body) = answers
-        .pop()
-        .flatten()
-        .with_context(|| format!("{} gets no answer, again and again", named()))?;
+    let mut answers = plan.client.answers(control, 1, newest, |_| named())?;
+    let (status, body) = answers.pop().unwrap_or_default();
     ensure!(
         status != 401,
         "{} answers 401: the sessions have ended; remove the file of --tokens",

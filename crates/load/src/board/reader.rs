@@ -9,7 +9,7 @@ use super::sse::Frame;
 use crate::report::examples::Examples;
 
 /// What was wrong with the events of a stream.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign, serde::Serialize)]
 pub(crate) struct Faults {
     /// Came again on one connection.
     pub(crate) repeats: u64,
@@ -23,7 +23,6 @@ pub(crate) struct Faults {
     pub(crate) garbled: u64,
     /// Events that cannot be read.
     pub(crate) unreadable: u64,
-    pub(crate) examples: Examples<3>,
 }
 
 /// The reader of one stream, over all its connections.
@@ -36,6 +35,7 @@ pub(crate) struct Reader {
     /// The run's messages that came.
     pub(crate) heard: Numbers,
     pub(crate) faults: Faults,
+    pub(crate) examples: Examples<3>,
 }
 
 impl Reader {
@@ -47,6 +47,7 @@ impl Reader {
             cursor: Vec::new(),
             heard: Numbers::default(),
             faults: Faults::default(),
+            examples: Examples::default(),
         }
     }
 
@@ -76,7 +77,7 @@ impl Reader {
         let Some(event) = recent.read(data, wording) else {
             self.faults.unreadable += 1;
             let text = String::from_utf8_lossy(&data[..data.len().min(80)]);
-            self.faults.examples.add(|| format!("stream {number} got what is no event: {text}"));
+            self.examples.add(|| format!("stream {number} got what is no event: {text}"));
             return None;
         };
         self.place(event);
@@ -90,9 +91,7 @@ impl Reader {
             Says::Garbled => {
                 self.faults.garbled += 1;
                 let place = event.place;
-                self.faults
-                    .examples
-                    .add(|| format!("stream {number} got {place} with another text"));
+                self.examples.add(|| format!("stream {number} got {place} with another text"));
                 None
             }
             Says::Other => None,
@@ -102,7 +101,7 @@ impl Reader {
     fn misplaced(&mut self, message: u32, place: Place, messages: &Messages) {
         let number = self.number;
         self.faults.misplaced += 1;
-        self.faults.examples.add(|| {
+        self.examples.add(|| {
             let other = messages.place(message).map(|other| other.to_string());
             let other = other.unwrap_or_else(|| "nowhere".to_owned());
             format!(
@@ -113,23 +112,16 @@ impl Reader {
 
     fn place(&mut self, Event { place, .. }: Event) {
         let (number, faults) = (self.number, &mut self.faults);
-        match self.order.take(place.origin, place.seq) {
+        let (count, how) = match self.order.take(place.origin, place.seq) {
             // What was passed over may still come.
-            Came::Next | Came::Ahead => {}
-            Came::Late => {
-                faults.out_of_order += 1;
-                faults.examples.add(|| format!("stream {number} got {place} after a later one"));
-            }
+            Came::Next | Came::Ahead => return,
+            Came::Late => (&mut faults.out_of_order, "after a later one"),
             Came::Again { from_before: true } => {
-                faults.repeats_after_reconnect += 1;
-                faults
-                    .examples
-                    .add(|| format!("stream {number} got {place} again after a reconnect"));
+                (&mut faults.repeats_after_reconnect, "again after a reconnect")
             }
-            Came::Again { from_before: false } => {
-                faults.repeats += 1;
-                faults.examples.add(|| format!("stream {number} got {place} twice"));
-            }
-        }
+            Came::Again { from_before: false } => (&mut faults.repeats, "twice"),
+        };
+        *count += 1;
+        self.examples.add(|| format!("stream {number} got {place} {how}"));
     }
 }

@@ -11,6 +11,7 @@ use super::plan::BoardPlan;
 use super::request::Streams;
 use super::run::Counts;
 use super::verify::Verification;
+use crate::engine::outcome::Outcomes;
 use crate::engine::pace::Until;
 use crate::report::figures::{Figures, Latency, Pacing, decimal, ms, thousands};
 use crate::report::page::{Facts, Outcome, Page, Published, Report, Section, Table};
@@ -72,7 +73,7 @@ pub(crate) fn write(
     run: Run,
     out: &mut impl Write,
 ) -> Result<Outcome> {
-    let is_sound = run.messages.acknowledged > 0
+    let is_sound = run.messages.outcomes.acknowledged > 0
         && run.messages.new_as_repeat == 0
         && run.verification.as_ref().is_none_or(Verification::clean);
     let url = plan.args.servers.join(",");
@@ -164,7 +165,8 @@ fn table(run: &Run) -> Table {
 
 fn facts(run: &Run) -> Facts {
     let mut facts = Facts::default();
-    let Counts { acknowledged, refused, unknown, retries, new_as_repeat } = run.messages;
+    let Counts { outcomes, retries, new_as_repeat } = run.messages;
+    let Outcomes { acknowledged, refused, unknown } = outcomes;
     let [acknowledged, refused, unknown, retries] =
         [acknowledged, refused, unknown, retries].map(thousands);
     facts.add(

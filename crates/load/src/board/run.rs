@@ -1,9 +1,8 @@
 //! Runs the board's command.
 
 use std::io::Write;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
@@ -11,18 +10,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::cli::BoardArgs;
 use super::event::Wording;
-use super::listen::{Crowd, Listening};
+use super::listen::{Crowd, Heard, listen_during};
 use super::messages::Messages;
 use super::plan::BoardPlan;
 use super::post::{Posted, Posts};
 use super::report::Run;
 use super::verify::verify;
 use super::{people, report};
-use crate::engine::FILES_BESIDES;
 use crate::engine::control::Control;
 use crate::engine::interrupt::interruptible;
-use crate::engine::limits::raise_file_limit;
-use crate::engine::outcome::WriteOutcome;
+use crate::engine::limits::allow_connections;
+use crate::engine::outcome::{Outcomes, WriteOutcome};
+use crate::engine::run::Measured;
 use crate::engine::times::{Times, float};
 use crate::report::figures::{Figures, Latency, Pacing};
 use crate::report::page::Outcome;
@@ -36,10 +35,8 @@ const LINGER: Duration = Duration::from_millis(300);
 /// What became of the messages.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize)]
 pub(crate) struct Counts {
-    pub(crate) acknowledged: u64,
-    /// And those that were never sent.
-    pub(crate) refused: u64,
-    pub(crate) unknown: u64,
+    #[serde(flatten)]
+    pub(crate) outcomes: Outcomes,
     /// Tries after the first.
     pub(crate) retries: u64,
     /// Answered at their first try as if they had been sent before.
@@ -49,87 +46,92 @@ pub(crate) struct Counts {
 /// Does what the command line says and writes the report to `out`.
 pub(crate) fn run_to(args: &BoardArgs, out: &mut impl Write) -> Result<Outcome> {
     let plan = Arc::new(BoardPlan::new(args)?);
-    raise_file_limit(u64::from(plan.streams) + u64::from(plan.flow.connections) + FILES_BESIDES)?;
+    allow_connections(plan.streams + plan.flow.connections)?;
     let (started, run) = interruptible(|control| {
-        let listening = open(&plan, control).context("nothing was measured")?;
-        Ok((SystemTime::now(), measure(&plan, control, listening)?))
+        let crowd = Arc::new(prepare(&plan, control).context("nothing was measured")?);
+        let post = || Ok((SystemTime::now(), Posting::run(&crowd, control)?));
+        let (heard, (started, posting)) = listen_during(&crowd, control, post)?;
+        Ok((started, posting.report(&crowd, heard)))
     })?;
     report::write(&plan, started, run, out)
 }
 
-/// Everything up to the first message.
-fn open(plan: &Arc<BoardPlan>, control: &Control) -> Result<Listening> {
-    let tokens: Arc<[String]> = people::tokens(plan, control)?.into();
-    let start = people::start(plan, control, &tokens[0])?;
-    let crowd = Crowd {
+/// Everything up to the first stream.
+fn prepare(plan: &Arc<BoardPlan>, control: &Control) -> Result<Crowd> {
+    let tokens = people::tokens(plan, control)?;
+    Ok(Crowd {
+        start: people::start(plan, control, &tokens[0])?,
         plan: Arc::clone(plan),
         tokens,
-        messages: Arc::new(Messages::new(plan.messages)),
+        messages: Messages::new(plan.messages),
         wording: Wording::new(),
-        start,
         over: CancellationToken::new(),
         opened: AtomicU32::new(0),
         frames: AtomicU64::new(0),
         trouble: OnceLock::new(),
-    };
-    Listening::open(crowd, control)
+    })
 }
 
-fn measure(plan: &Arc<BoardPlan>, control: &Control, listening: Listening) -> Result<Run> {
-    let crowd = Arc::clone(&listening.crowd);
-    let messages = Arc::clone(&crowd.messages);
-    let work = Posts {
-        plan: Arc::clone(plan),
-        control: control.clone(),
-        tokens: Arc::clone(&crowd.tokens),
-        messages: Arc::clone(&messages),
-        wording: crowd.wording.clone(),
-    };
-    let frames_before = listening.frames();
-    let posting = plan.engine(work).run(control, "messages");
-    let frames = listening.frames() - frames_before;
-    let caught_up = catch_up(&messages, plan, control);
-    let heard = listening.end()?;
-    let (measured, hands) = posting?;
-    let mut posted = Posted::default();
-    for hand in &hands {
-        posted.merge(hand);
+/// What came of the posting while all streams were open.
+struct Posting {
+    measured: Measured,
+    posted: Posted,
+    /// Events that came to all streams meanwhile.
+    frames: u64,
+    caught_up: Duration,
+}
+
+impl Posting {
+    fn run(crowd: &Arc<Crowd>, control: &Control) -> Result<Self> {
+        let seen = || crowd.frames.load(Ordering::Relaxed);
+        let frames_before = seen();
+        let work = Posts { crowd: Arc::clone(crowd) };
+        let (measured, hands) = crowd.plan.engine(work).run(control, "messages")?;
+        let frames = seen() - frames_before;
+        let mut posted = Posted::default();
+        for hand in hands {
+            posted += hand;
+        }
+        let caught_up = catch_up(&crowd.messages, &crowd.plan, control);
+        Ok(Self { measured, posted, frames, caught_up })
     }
-    let elapsed_s = measured.elapsed.as_secs_f64();
-    Ok(Run {
-        interrupted: measured.interrupted,
-        elapsed_s,
-        posts: Figures::new(&measured.all(), measured.elapsed),
-        each_stream_ms: Latency::of(&heard.each),
-        until_last_ms: Latency::of(&until_last(&messages, plan.streams)),
-        messages: Counts::new(&messages, &posted),
-        frames,
-        frames_per_s: if elapsed_s > 0.0 { float(frames) / elapsed_s } else { 0.0 },
-        caught_up_s: caught_up.as_secs_f64(),
-        ends: heard.ends,
-        pacing: plan.flow.rate_per_s.map(|_| Pacing::of(&measured)),
-        client_cpu_s: measured.cpu.map(|cpu| cpu.as_secs_f64()),
-        verification: plan.args.verify.then(|| verify(&messages, &heard, &posted)),
-        published: published("board"),
-    })
+
+    fn report(self, crowd: &Crowd, heard: Heard) -> Run {
+        let (Self { measured, posted, frames, caught_up }, messages) = (self, &crowd.messages);
+        let elapsed_s = measured.elapsed.as_secs_f64();
+        Run {
+            interrupted: measured.interrupted,
+            elapsed_s,
+            posts: Figures::new(&measured.all(), measured.elapsed),
+            each_stream_ms: Latency::of(&heard.each),
+            until_last_ms: Latency::of(&until_last(messages, crowd.plan.streams)),
+            messages: Counts::new(messages, &posted),
+            frames,
+            frames_per_s: if elapsed_s > 0.0 { float(frames) / elapsed_s } else { 0.0 },
+            caught_up_s: caught_up.as_secs_f64(),
+            ends: heard.ends,
+            pacing: crowd.plan.flow.rate_per_s.map(|_| Pacing::of(&measured)),
+            client_cpu_s: measured.cpu.map(|cpu| cpu.as_secs_f64()),
+            verification: crowd.plan.args.verify.then(|| verify(messages, heard, posted)),
+            published: published("board"),
+        }
+    }
 }
 
 impl Counts {
     fn new(messages: &Messages, posted: &Posted) -> Self {
-        let with = |outcome| messages.with(outcome).count() as u64;
-        Self {
-            acknowledged: with(WriteOutcome::Acknowledged),
-            refused: with(WriteOutcome::Refused) + posted.not_sent,
-            unknown: with(WriteOutcome::Unknown),
-            retries: posted.retries,
-            new_as_repeat: posted.new_as_repeat,
+        let mut outcomes = Outcomes { refused: posted.not_sent, ..Outcomes::default() };
+        for outcome in messages.sent().filter_map(|number| messages.outcome(number)) {
+            outcomes.count(outcome);
         }
+        let Posted { retries, new_as_repeat, .. } = *posted;
+        Self { outcomes, retries, new_as_repeat }
     }
 }
 
 /// Of the acknowledged messages that all streams have.
 fn until_last(messages: &Messages, streams: u32) -> Times {
-    let mut times = Times::new();
+    let mut times = Times::default();
     for number in messages.with(WriteOutcome::Acknowledged) {
         if let Some(took) = messages.until_last(number, streams) {
             times.record(took);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::listen::Heard;
 use super::messages::{Messages, Numbers};
 use super::post::Posted;
-use super::reader::Reader;
+use super::reader::{Faults, Reader};
 use crate::engine::outcome::WriteOutcome;
 use crate::report::examples::Examples;
 
@@ -28,17 +28,12 @@ pub(crate) struct Verification {
     pub(crate) refused_stored: u64,
     /// Acknowledged messages that did not come.
     pub(crate) missing: u64,
-    pub(crate) repeats: u64,
-    pub(crate) repeats_after_reconnect: u64,
-    pub(crate) out_of_order: u64,
+    #[serde(flatten)]
+    pub(crate) faults: Faults,
     /// Numbers of events, of an origin, that were passed over and did not come.
     pub(crate) gaps: u64,
-    /// Messages with another id or time than in another stream, or in their answer.
-    pub(crate) misplaced: u64,
     /// Messages that share their id with another one.
     pub(crate) shared_places: u64,
-    pub(crate) garbled: u64,
-    pub(crate) unreadable: u64,
     pub(crate) examples: Examples<10>,
 }
 
@@ -59,16 +54,17 @@ impl Verification {
 
     /// Everything that must not be, in words, with how often it was.
     pub(crate) fn faults(&self) -> [(&'static str, u64); 11] {
+        let faults = &self.faults;
         [
             ("missing", self.missing),
-            ("repeated on one connection", self.repeats),
-            ("repeated after a reconnect", self.repeats_after_reconnect),
-            ("out of order", self.out_of_order),
+            ("repeated on one connection", faults.repeats),
+            ("repeated after a reconnect", faults.repeats_after_reconnect),
+            ("out of order", faults.out_of_order),
             ("numbers passed over", self.gaps),
-            ("at another place than elsewhere", self.misplaced),
+            ("at another place than elsewhere", faults.misplaced),
             ("messages that share an id", self.shared_places),
-            ("with another text", self.garbled),
-            ("unreadable", self.unreadable),
+            ("with another text", faults.garbled),
+            ("unreadable", faults.unreadable),
             ("of unknown outcome, and not everywhere", self.unknown_uneven),
             ("refused, and there", self.refused_stored),
         ]
@@ -76,21 +72,17 @@ impl Verification {
 }
 
 /// Compares what the streams heard with what was acknowledged.
-pub(crate) fn verify(messages: &Messages, heard: &Heard, posted: &Posted) -> Verification {
+pub(crate) fn verify(messages: &Messages, heard: Heard, posted: Posted) -> Verification {
     let streams = u32::try_from(heard.readers.len()).unwrap_or(u32::MAX);
     let mut found = Verification { streams, ..Verification::default() };
     let acknowledged: Numbers = messages.with(WriteOutcome::Acknowledged).collect();
-    for reader in &heard.readers {
+    for reader in heard.readers {
         check_stream(&mut found, messages, &acknowledged, reader);
     }
     check_outcomes(&mut found, messages, streams);
     check_places(&mut found, messages);
-    found.misplaced += posted.misplaced.len() as u64;
-    if let Some(number) = posted.misplaced.first() {
-        found
-            .examples
-            .add(|| format!("the answer to message {number} names another id than a stream"));
-    }
+    found.faults.misplaced += posted.misplaced;
+    found.examples.extend(posted.examples);
     found
 }
 
@@ -98,7 +90,7 @@ fn check_stream(
     found: &mut Verification,
     messages: &Messages,
     acknowledged: &Numbers,
-    reader: &Reader,
+    reader: Reader,
 ) {
     let stream = reader.number;
     let (missing, first) = acknowledged.beyond(&reader.heard);
@@ -116,16 +108,8 @@ fn check_stream(
             .examples
             .add(|| format!("stream {stream} was passed over with {gaps}, first {first}"));
     }
-    let faults = &reader.faults;
-    found.repeats += faults.repeats;
-    found.repeats_after_reconnect += faults.repeats_after_reconnect;
-    found.out_of_order += faults.out_of_order;
-    found.misplaced += faults.misplaced;
-    found.garbled += faults.garbled;
-    found.unreadable += faults.unreadable;
-    for example in faults.examples.as_slice() {
-        found.examples.add(|| example.clone());
-    }
+    found.faults += reader.faults;
+    found.examples.extend(reader.examples);
 }
 
 fn check_outcomes(found: &mut Verification, messages: &Messages, streams: u32) {

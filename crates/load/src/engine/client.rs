@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use futures_util::future::join_all;
 
 use super::control::Control;
@@ -84,14 +84,15 @@ impl Client {
         Ok(())
     }
 
-    /// The answers to `count` requests by number, each as soon as it is not a passing one; `None` where
-    /// none came.
+    /// The answers to `count` requests by number, each as soon as it is not a passing one. Fails if one gets
+    /// none, which `name` is then called, unless the run is stopped.
     pub(crate) fn answers(
         &self,
         control: &Control,
         count: usize,
         mut render: impl FnMut(usize, &mut Vec<u8>),
-    ) -> Result<Vec<Option<Answered>>> {
+        name: impl Fn(usize) -> String,
+    ) -> Result<Vec<Answered>> {
         let mut answers = vec![None; count];
         let keep = |number: &usize, reply: Reply<'_>, last| match reply {
             Reply::Answer { status, body, .. } if last || !reply.is_passing() => {
@@ -101,7 +102,11 @@ impl Client {
             _ => Verdict::Again,
         };
         self.send(control, 0..count, |number, request| render(*number, request), keep)?;
-        Ok(answers)
+        ensure!(!control.stopped(), "stopped before the first message");
+        let answer = |(number, answer): (usize, Option<Answered>)| {
+            answer.with_context(|| format!("{} gets no answer, again and again", name(number)))
+        };
+        answers.into_iter().enumerate().map(answer).collect()
     }
 }
 

@@ -1,13 +1,13 @@
-//! What comes of asking once, and asking again.
+//! Asking again after a failure, and what comes of all tries.
 
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
-use super::control::Control;
 use super::outcome::{ErrorKind, WriteOutcome, worth_retrying};
-use super::wire::Wire;
+use super::run::Seat;
+use super::wire::Asked;
 use crate::http::http1::Decoder;
 
 /// How often an event is sent again, if nothing else is asked for: as the course's client does.
@@ -20,45 +20,6 @@ const PAUSE_FIRST: Duration = Duration::from_millis(20);
 pub(crate) const PAUSE_DOUBLINGS_MAX: u32 = 6;
 /// The longest time that a `Retry-After` is obeyed.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
-
-/// What came of asking once.
-#[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) status: Result<u16, ErrorKind>,
-    /// What the system said about an error.
-    pub(crate) detail: Option<String>,
-    /// Whether any byte left the client.
-    pub(crate) sent: bool,
-    /// When the answer says to come back.
-    pub(crate) retry_after_s: Option<u64>,
-}
-
-impl Asked {
-    /// Success if the status is `wanted`.
-    pub(crate) fn expect(&self, wanted: u16) -> Result<(), ErrorKind> {
-        match self.status {
-            Ok(status) if status == wanted => Ok(()),
-            Ok(status) => Err(ErrorKind::Status(status)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What the client may conclude, if `result` is what it makes of the answer.
-    pub(crate) fn outcome(&self, result: Result<(), ErrorKind>) -> WriteOutcome {
-        WriteOutcome::of(result, self.sent)
-    }
-
-    /// Waits before the next try, after `tried`; false: the run is stopped, and there is to be none.
-    pub(crate) async fn pause(&self, tried: u32, rng: &mut SmallRng, control: &Control) -> bool {
-        if control.stopped() {
-            return false;
-        }
-        tokio::select! {
-            () = tokio::time::sleep(pause(tried, self.retry_after_s, rng)) => true,
-            () = control.cancelled() => false,
-        }
-    }
-}
 
 /// How long to wait after this many tries that failed, the last with this `Retry-After`.
 pub(crate) fn pause(tried: u32, retry_after_s: Option<u64>, rng: &mut SmallRng) -> Duration {
@@ -80,26 +41,36 @@ pub(crate) struct Settled<T> {
     pub(crate) tries: u32,
 }
 
-impl Wire {
+impl<O> Seat<O> {
+    /// Waits before the next try, after so many that failed, the last as `asked`; false: the run is stopped,
+    /// and there is to be none.
+    pub(crate) async fn pause(&mut self, tried: u32, asked: &Asked) -> bool {
+        if self.control.stopped() {
+            return false;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause(tried, asked.retry_after_s, &mut self.rng)) => true,
+            () = self.control.cancelled() => false,
+        }
+    }
+
     /// Asks until the answer is one that stays, or `again` says after so many tries that there is to be no
     /// further one. `judge`: what a status and its answer come to.
     pub(crate) async fn settle<T: Copy>(
         &mut self,
-        rng: &mut SmallRng,
-        control: &Control,
         again: impl Fn(u32) -> bool,
         judge: impl Fn(u16, &Decoder) -> Result<T, ErrorKind>,
     ) -> Settled<T> {
         let (mut outcome, mut tries) = (WriteOutcome::Refused, 0);
         loop {
             tries += 1;
-            let asked = self.ask(Instant::now()).await;
-            let result = asked.status.and_then(|status| judge(status, self.answered()));
+            let asked = self.wire.ask(Instant::now()).await;
+            let result = asked.status.and_then(|status| judge(status, self.wire.answered()));
             let ended = result.map(drop);
             // What may have been stored once stays in doubt, whatever a later try comes to.
             outcome = outcome.max(asked.outcome(ended));
             let is_open = worth_retrying(ended) && again(tries);
-            if !is_open || !asked.pause(tries, rng, control).await {
+            if !is_open || !self.pause(tries, &asked).await {
                 return Settled { result, detail: asked.detail, outcome, tries };
             }
         }

@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-/// Makes room for `wanted` open files, as far as the system lets an ordinary process.
+/// Files open besides the connections.
 #[cfg(unix)]
-pub(crate) fn raise_file_limit(wanted: u64) -> Result<()> {
+const FILES_BESIDES: u64 = 64;
+
+/// Makes room for so many connections, as far as the system lets an ordinary process.
+#[cfg(unix)]
+pub(crate) fn allow_connections(count: u32) -> Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let wanted = u64::from(count) + FILES_BESIDES;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(());
@@ -22,7 +27,7 @@ pub(crate) fn raise_file_limit(wanted: u64) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn raise_file_limit(_wanted: u64) -> Result<()> {
+pub(crate) fn allow_connections(_count: u32) -> Result<()> {
     Ok(())
 }
 

@@ -15,4 +15,4 @@ mod timer;
 pub(crate) mod times;
 pub(crate) mod wire;
 
-pub(crate) use threads::{FILES_BESIDES, threads};
+pub(crate) use threads::{on_threads, threads};

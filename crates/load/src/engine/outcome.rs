@@ -52,6 +52,25 @@ impl WriteOutcome {
     }
 }
 
+/// How many writes had which outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign, serde::Serialize)]
+pub(crate) struct Outcomes {
+    pub(crate) acknowledged: u64,
+    /// And those that were never sent.
+    pub(crate) refused: u64,
+    pub(crate) unknown: u64,
+}
+
+impl Outcomes {
+    pub(crate) fn count(&mut self, outcome: WriteOutcome) {
+        *match outcome {
+            WriteOutcome::Acknowledged => &mut self.acknowledged,
+            WriteOutcome::Refused => &mut self.refused,
+            WriteOutcome::Unknown => &mut self.unknown,
+        } += 1;
+    }
+}
+
 /// Whether `result` may be another one if the same is sent once more.
 pub(crate) fn worth_retrying(result: Result<(), ErrorKind>) -> bool {
     !matches!(result, Ok(()) | Err(ErrorKind::Status(..=499)))

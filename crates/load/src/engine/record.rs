@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::outcome::ErrorKind;
 use super::series::Series;
 use super::times::Times;
+use super::wire::Cost;
 
 /// The bounds of "served within", in ms.
 pub(crate) const WITHIN_MS: [u64; 4] = [10, 20, 50, 100];
@@ -17,17 +18,12 @@ pub(crate) struct Sample {
     pub(crate) done_at: Duration,
     /// From the intended send time to the whole answer.
     pub(crate) total: Duration,
-    /// From the request's first byte sent to the answer's first byte.
-    pub(crate) wait: Option<Duration>,
-    /// For a new connection.
-    pub(crate) connect: Option<Duration>,
-    pub(crate) sent_bytes: u64,
-    pub(crate) received_bytes: u64,
+    pub(crate) cost: Cost,
     pub(crate) result: Result<(), ErrorKind>,
 }
 
 /// All requests of one kind.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     pub(crate) succeeded: u64,
     /// When the last success came, since the start of the run.
@@ -45,27 +41,12 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new() -> Self {
-        Self {
-            succeeded: 0,
-            last_success: Duration::ZERO,
-            errors: BTreeMap::new(),
-            details: BTreeMap::new(),
-            total: Times::new(),
-            wait: Times::new(),
-            connect: Times::new(),
-            within: [0; WITHIN_MS.len()],
-            sent_bytes: 0,
-            received_bytes: 0,
-            series: Series::new(),
-        }
-    }
-
     /// Latencies are those of successes; an error only counts as one.
     pub(crate) fn add(&mut self, sample: &Sample) {
-        self.sent_bytes += sample.sent_bytes;
-        self.received_bytes += sample.received_bytes;
-        if let Some(connect) = sample.connect {
+        let Cost { wait, connect, sent_bytes, received_bytes } = sample.cost;
+        self.sent_bytes += sent_bytes;
+        self.received_bytes += received_bytes;
+        if let Some(connect) = connect {
             self.connect.record(connect);
         }
         if let Err(error) = sample.result {
@@ -76,7 +57,7 @@ impl Record {
         self.succeeded += 1;
         self.last_success = self.last_success.max(sample.done_at);
         self.total.record(sample.total);
-        if let Some(wait) = sample.wait {
+        if let Some(wait) = wait {
             self.wait.record(wait);
         }
         for (count, bound_ms) in self.within.iter_mut().zip(WITHIN_MS) {
@@ -116,20 +97,13 @@ mod tests {
 
     fn sample(ms: u64, result: Result<(), ErrorKind>) -> Sample {
         let total = Duration::from_millis(ms);
-        Sample {
-            done_at: total,
-            total,
-            wait: Some(total),
-            connect: None,
-            sent_bytes: 10,
-            received_bytes: 20,
-            result,
-        }
+        let cost = Cost { wait: Some(total), connect: None, sent_bytes: 10, received_bytes: 20 };
+        Sample { done_at: total, total, cost, result }
     }
 
     #[test]
     fn figures_are_those_of_the_successes() {
-        let mut record = Record::new();
+        let mut record = Record::default();
         for ms in 1..=100 {
             record.add(&sample(ms, Ok(())));
         }
@@ -145,7 +119,8 @@ mod tests {
 
     #[test]
     fn merging_records_is_recording_into_one() {
-        let (mut one, mut left, mut right) = (Record::new(), Record::new(), Record::new());
+        let (mut one, mut left, mut right) =
+            (Record::default(), Record::default(), Record::default());
         for ms in 1..=50 {
             let result = if ms % 7 == 0 { Err(ErrorKind::Status(503)) } else { Ok(()) };
             one.add(&sample(ms, result));

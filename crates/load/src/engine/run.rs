@@ -77,6 +77,8 @@ pub(crate) struct Seat<O> {
     pub(crate) began: Instant,
     pub(crate) wire: Wire,
     pub(crate) rng: SmallRng,
+    /// Says when the run is stopped.
+    pub(crate) control: Control,
     pub(crate) own: O,
 }
 
@@ -93,8 +95,21 @@ pub(crate) struct Turn {
     pub(crate) detail: Option<String>,
 }
 
+impl Turn {
+    /// A turn of kind `part` that ends now, with what it cost since the last one.
+    pub(crate) fn ended<O>(
+        part: usize,
+        seat: &mut Seat<O>,
+        result: Result<(), ErrorKind>,
+        detail: Option<String>,
+    ) -> Self {
+        let (done, cost) = (Instant::now(), seat.wire.take_cost());
+        Self { part, began: None, done, cost, result, detail }
+    }
+}
+
 /// What a run measured.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Measured {
     /// By kind of turn.
     pub(crate) records: Vec<Record>,
@@ -112,14 +127,8 @@ pub(crate) struct Measured {
 impl Measured {
     /// Nothing yet, of so many kinds of turns.
     pub(crate) fn new(parts: usize) -> Self {
-        Self {
-            records: (0..parts).map(|_| Record::new()).collect(),
-            lag: Times::new(),
-            queued: 0,
-            elapsed: Duration::ZERO,
-            cpu: Some(Duration::ZERO),
-            interrupted: false,
-        }
+        let (records, cpu) = (vec![Record::default(); parts], Some(Duration::ZERO));
+        Self { records, cpu, ..Self::default() }
     }
 
     /// Adds a later run: counts and times add up.
@@ -136,7 +145,7 @@ impl Measured {
 
     /// All kinds of turns as one.
     pub(crate) fn all(&self) -> Record {
-        let mut all = Record::new();
+        let mut all = Record::default();
         for record in &self.records {
             all.merge(record);
         }
@@ -181,7 +190,7 @@ impl<W: Work> Engine<W> {
             move || shared.work_on(id, &runtime)
         };
         let flows = &shared.engine.flows;
-        let (ended, cpu) = on_threads(count, job, |all_ended| {
+        let (ended, cpu) = on_threads("load", count, job, |all_ended| {
             follow(&shared.progress, flows, name.into(), all_ended);
         })?;
         let mut measured = Measured::new(shared.engine.work.parts());
@@ -302,6 +311,7 @@ impl<W: Work> Thread<W> {
                 began: self.start,
                 wire,
                 rng: rng(engine.seed, &[engine.stage, flow as u64, number]),
+                control: shared.control.clone(),
                 own: W::Own::default(),
             };
             tasks.spawn_local(Rc::clone(self).drive(Rc::clone(&pace), seat));
@@ -373,10 +383,7 @@ impl<W: Work> Thread<W> {
         let sample = Sample {
             done_at: turn.done - self.start,
             total: turn.done - turn.began.unwrap_or(seat.due),
-            wait: turn.cost.wait,
-            connect: turn.cost.connect,
-            sent_bytes: turn.cost.sent_bytes,
-            received_bytes: turn.cost.received_bytes,
+            cost: turn.cost,
             result: turn.result,
         };
         let mut measured = self.measured.borrow_mut();

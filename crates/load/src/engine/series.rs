@@ -67,17 +67,14 @@ pub(crate) struct Point {
 }
 
 /// Windows from the start of the run on; a request counts in the one in which its answer came.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Series {
-    width_s: u64,
+    /// How often the width of a window, at first one second, was doubled.
+    doublings: u32,
     windows: Vec<Window>,
 }
 
 impl Series {
-    pub(crate) fn new() -> Self {
-        Self { width_s: 1, windows: Vec::new() }
-    }
-
     pub(crate) fn success(&mut self, at: Duration, latency: Duration) {
         let us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
         self.window(at).latency_us.saturating_record(us);
@@ -100,12 +97,12 @@ impl Series {
     }
 
     fn index(&self, at: Duration) -> usize {
-        usize::try_from(at.as_secs() / self.width_s).unwrap_or(usize::MAX)
+        usize::try_from(at.as_secs() >> self.doublings).unwrap_or(usize::MAX)
     }
 
     /// Makes one window of each two.
     fn halve(&mut self) {
-        self.width_s *= 2;
+        self.doublings += 1;
         let mut halved: Vec<Window> = Vec::with_capacity(self.windows.len() / 2 + 1);
         for (index, window) in self.windows.drain(..).enumerate() {
             match halved.last_mut() {
@@ -118,10 +115,10 @@ impl Series {
 
     pub(crate) fn merge(&mut self, other: &Self) {
         let mut other = other.clone();
-        while self.width_s < other.width_s {
+        while self.doublings < other.doublings {
             self.halve();
         }
-        while other.width_s < self.width_s {
+        while other.doublings < self.doublings {
             other.halve();
         }
         for (index, window) in other.windows.iter().enumerate() {
@@ -135,7 +132,7 @@ impl Series {
     /// The windows up to `elapsed`. The last is as wide as the run reached into it; a scrap of less
     /// than half a window, whose rate would mean nothing, belongs to the one before.
     pub(crate) fn points(&self, elapsed: Duration) -> Vec<Point> {
-        let full_s = float(self.width_s);
+        let full_s = float(1 << self.doublings);
         let elapsed_s = elapsed.as_secs_f64();
         let mut windows = self.windows.clone();
         while windows.len() > 1
@@ -164,11 +161,11 @@ mod tests {
 
     #[test]
     fn long_runs_get_wider_windows_not_more_of_them() {
-        let mut long = Series::new();
+        let mut long = Series::default();
         for second in 0..5000 {
             long.success(Duration::from_secs(second), Duration::from_millis(second % 10));
         }
-        let mut short = Series::new();
+        let mut short = Series::default();
         short.error(Duration::from_secs(9));
         short.merge(&long);
         let points = short.points(Duration::from_secs(5000));
@@ -179,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_last_window_is_as_wide_as_the_run_reached() {
-        let mut series = Series::new();
+        let mut series = Series::default();
         series.success(Duration::from_millis(1400), Duration::from_millis(5));
         let points = series.points(Duration::from_millis(1500));
         assert_eq!(points[0].succeeded, 0);
@@ -188,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_scrap_at_the_end_belongs_to_the_window_before() {
-        let mut series = Series::new();
+        let mut series = Series::default();
         for ms in [500, 1500, 2001] {
             series.success(Duration::from_millis(ms), Duration::from_millis(1));
         }

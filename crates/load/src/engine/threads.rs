@@ -14,8 +14,6 @@ use super::times::float;
 
 /// How often the progress bar moves.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
-/// Files open besides the connections.
-pub(crate) const FILES_BESIDES: u64 = 64;
 
 /// As many threads as were asked for, else half of the cores; never more than connections.
 pub(crate) fn threads(wanted: Option<u32>, connections: u32) -> u32 {
@@ -24,9 +22,11 @@ pub(crate) fn threads(wanted: Option<u32>, connections: u32) -> u32 {
     wanted.unwrap_or((cores / 2).clamp(1, 8)).min(connections)
 }
 
-/// Runs the job that `job` makes for each thread on that thread, and `meanwhile` until its channel
-/// closes because all have ended. With what each came to, and the CPU time of the process.
-pub(super) fn on_threads<T: Send + 'static, J: FnOnce() -> Result<T> + Send + 'static>(
+/// Runs the job that `job` makes for each thread on that thread, which is called `name` and its number, and
+/// `meanwhile` here; its channel closes when all have ended. With what each came to, and the CPU time of the
+/// process.
+pub(crate) fn on_threads<T: Send + 'static, J: FnOnce() -> Result<T> + Send + 'static>(
+    name: &str,
     count: u32,
     mut job: impl FnMut(u32, Runtime) -> J,
     meanwhile: impl FnOnce(&Receiver<()>),
@@ -44,7 +44,7 @@ pub(super) fn on_threads<T: Send + 'static, J: FnOnce() -> Result<T> + Send + 's
             let _ended = ended;
             job()
         };
-        threads.push(std::thread::Builder::new().name(format!("load-{id}")).spawn(run)?);
+        threads.push(std::thread::Builder::new().name(format!("{name}-{id}")).spawn(run)?);
     }
     drop(ended);
     meanwhile(&all_ended);

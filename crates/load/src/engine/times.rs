@@ -14,8 +14,8 @@ pub(crate) struct Times {
     max: Duration,
 }
 
-impl Times {
-    pub(crate) fn new() -> Self {
+impl Default for Times {
+    fn default() -> Self {
         #[expect(
             clippy::expect_used,
             reason = "the bounds are constants that the histogram accepts"
@@ -30,7 +30,9 @@ impl Times {
             max: Duration::ZERO,
         }
     }
+}
 
+impl Times {
     pub(crate) fn record(&mut self, time: Duration) {
         self.histogram_ns.saturating_record(nanoseconds(time));
         let ms = time.as_secs_f64() * 1e3;
@@ -102,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_empty_distribution_has_zeros() {
-        let times = Times::new();
+        let times = Times::default();
         let figures = [
             times.min_ms(),
             times.max_ms(),

@@ -10,8 +10,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::client::Client;
-use super::exchange::Asked;
-use super::outcome::ErrorKind;
+use super::outcome::{ErrorKind, WriteOutcome};
 use crate::http::http1::{Answer, Decoder};
 
 /// Bytes read at once.
@@ -30,24 +29,42 @@ type Failure = (ErrorKind, Option<String>);
 
 const LOST: Failure = (ErrorKind::Reset, None);
 
-/// When the parts of one exchange happened.
-#[derive(Debug, Clone, Copy, Default)]
-struct Marks {
-    /// When a new connection was there; `None` when the old one was used.
-    connected: Option<Instant>,
-    /// The first bytes of the answer.
-    first_byte: Option<Instant>,
-    /// Bytes of the request handed to the kernel.
-    sent_bytes: u64,
-    received_bytes: u64,
+/// What came of asking once.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) status: Result<u16, ErrorKind>,
+    /// What the system said about an error.
+    pub(crate) detail: Option<String>,
+    /// Whether any byte left the client.
+    pub(crate) sent: bool,
+    /// When the answer says to come back.
+    pub(crate) retry_after_s: Option<u64>,
+}
+
+impl Asked {
+    /// Success if the status is `wanted`.
+    pub(crate) fn expect(&self, wanted: u16) -> Result<(), ErrorKind> {
+        match self.status {
+            Ok(status) if status == wanted => Ok(()),
+            Ok(status) => Err(ErrorKind::Status(status)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the client may conclude, if `result` is what it makes of the answer.
+    pub(crate) fn outcome(&self, result: Result<(), ErrorKind>) -> WriteOutcome {
+        WriteOutcome::of(result, self.sent)
+    }
 }
 
 /// What all tries of one request cost.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cost {
-    /// To the first byte of the last answer.
+    /// From the last try's first byte sent to the first byte of its answer.
     pub(crate) wait: Option<Duration>,
+    /// For a new connection; `None` when the old one was used.
     pub(crate) connect: Option<Duration>,
+    /// Bytes handed to the kernel.
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
 }
@@ -64,7 +81,6 @@ pub(crate) struct Wire {
     pub(crate) request: Vec<u8>,
     /// The request is a HEAD, whose answer has no body.
     pub(crate) head_only: bool,
-    marks: Marks,
     cost: Cost,
 }
 
@@ -80,7 +96,6 @@ impl Wire {
             scratch,
             request: Vec::with_capacity(512),
             head_only: false,
-            marks: Marks::default(),
             cost: Cost::default(),
         }
     }
@@ -107,36 +122,32 @@ impl Wire {
     /// Sends the request and awaits its answer, for at most the timeout from `began` on. After an error the
     /// connection is gone; the next request dials anew.
     pub(crate) async fn ask(&mut self, began: Instant) -> Asked {
-        self.marks = Marks::default();
+        self.cost.wait = None;
+        let sent_before = self.cost.sent_bytes;
         let deadline = tokio::time::Instant::from_std(began + self.timeout);
-        let answered = tokio::time::timeout_at(deadline, self.exchange()).await;
+        let answered = tokio::time::timeout_at(deadline, self.exchange(began)).await;
         let answered = answered.unwrap_or(Err((ErrorKind::Timeout, None)));
         if !self.keep || !answered.as_ref().is_ok_and(|answer| answer.keep_alive) {
             self.stream = None;
         }
-        let marks = self.marks;
-        let ready = marks.connected.unwrap_or(began);
-        self.cost.wait = marks.first_byte.map(|first| first - ready);
-        self.cost.connect =
-            marks.connected.map(|connected| connected - began).or(self.cost.connect);
-        self.cost.sent_bytes += marks.sent_bytes;
-        self.cost.received_bytes += marks.received_bytes;
         let (status, detail) = match answered {
             Ok(answer) => (Ok(answer.status), None),
             Err((kind, detail)) => (Err(kind), detail),
         };
         let retry_after_s = status.ok().and_then(|_| self.decoder.retry_after_s());
-        Asked { status, detail, sent: marks.sent_bytes > 0, retry_after_s }
+        Asked { status, detail, sent: self.cost.sent_bytes > sent_before, retry_after_s }
     }
 
-    async fn exchange(&mut self) -> Result<Answer, Failure> {
+    async fn exchange(&mut self, began: Instant) -> Result<Answer, Failure> {
         self.drop_if_closed();
+        let mut ready = began;
         if self.stream.is_none() {
             let refused = |error: io::Error| (ErrorKind::Connect, Some(error.to_string()));
             self.stream = Some(dial(self.address).await.map_err(refused)?);
-            self.marks.connected = Some(Instant::now());
+            ready = Instant::now();
+            self.cost.connect = Some(ready - began);
         }
-        self.converse().await
+        self.converse(ready).await
     }
 
     /// A kept connection that the server closed while it lay idle is no error of this request.
@@ -150,7 +161,8 @@ impl Wire {
         }
     }
 
-    async fn converse(&mut self) -> Result<Answer, Failure> {
+    /// Sends the request over the connection, which was `ready` then, and reads the answer.
+    async fn converse(&mut self, ready: Instant) -> Result<Answer, Failure> {
         let Some(stream) = &self.stream else { return Err(LOST) };
         self.decoder.begin(self.head_only);
         let mut left = &self.request[..];
@@ -161,7 +173,7 @@ impl Wire {
             } else {
                 match stream.try_write(left) {
                     Ok(written) => {
-                        self.marks.sent_bytes += written as u64;
+                        self.cost.sent_bytes += written as u64;
                         left = &left[written..];
                         continue;
                     }
@@ -182,8 +194,8 @@ impl Wire {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                 Err(_) => return Err(LOST),
             };
-            self.marks.first_byte.get_or_insert_with(Instant::now);
-            self.marks.received_bytes += count as u64;
+            self.cost.wait.get_or_insert_with(|| ready.elapsed());
+            self.cost.received_bytes += count as u64;
             let fed = self.decoder.feed(&self.scratch.borrow()[..count]);
             let fed = fed.map_err(|error| (ErrorKind::Malformed, Some(error.to_string())))?;
             if let Some(mut answer) = fed {

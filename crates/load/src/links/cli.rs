@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use crate::accounts::{SEED_PASSWORD, SEEDED_MAX};
-use crate::values::{parse_duration, parse_number, parse_rate, parse_word};
+use crate::values::{RATES, number, parse_duration, word};
 
 /// `lodge load links…` and `lodge load accounts…`: which requests to make.
 #[derive(Debug, Clone, Subcommand)]
@@ -37,7 +37,7 @@ pub struct CommonArgs {
 
     /// Open loop: send N requests a second in total, whatever the server does, and count latency
     /// from the intended send time. Default: closed loop, each connection sends when it has its answer
-    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    #[arg(long, value_name = "N", value_parser = number(RATES))]
     pub rate: Option<f64>,
 
     /// Worker threads. Default: half of the cores, at least 1, at most 8 (the server needs cores too)
@@ -71,7 +71,7 @@ pub struct CommonArgs {
     pub seed: u64,
 
     /// First characters of the shorts this run creates, letters and digits. Default: eight at random, so that runs never meet
-    #[arg(long, value_name = "TEXT", value_parser = parse_prefix)]
+    #[arg(long, value_name = "TEXT", value_parser = word(32, "ASCII letters and digits", |byte| byte.is_ascii_alphanumeric()))]
     pub prefix: Option<String>,
 
     /// A header for every request, "Name: value"; may be repeated
@@ -163,15 +163,15 @@ pub struct MixedCommand {
     pub common: CommonArgs,
 
     /// Part of the requests that are writes, 0 to 1, chosen at random
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = parse_share, conflicts_with_all = ["get_rate", "put_rate"])]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = number(0.0..=1.0), conflicts_with_all = ["get_rate", "put_rate"])]
     pub write_share: f64,
 
     /// Open loop of the reads alone: N a second, on connections of their own
-    #[arg(long, value_name = "N", value_parser = parse_rate, requires = "put_rate", conflicts_with = "rate")]
+    #[arg(long, value_name = "N", value_parser = number(RATES), requires = "put_rate", conflicts_with = "rate")]
     pub get_rate: Option<f64>,
 
     /// Open loop of the writes alone: N a second, on connections of their own
-    #[arg(long, value_name = "N", value_parser = parse_rate, requires = "get_rate")]
+    #[arg(long, value_name = "N", value_parser = number(RATES), requires = "get_rate")]
     pub put_rate: Option<f64>,
 
     /// With --get-rate and --put-rate: how many of the connections carry the writes, so that a slow
@@ -217,7 +217,7 @@ pub struct AccountsGetCommand {
 
     /// Draw people by Zipf's law: the r-th is met in proportion to 1 / r^EXPONENT. Those to whom the
     /// tokens belong come first
-    #[arg(long, value_name = "EXPONENT", value_parser = parse_exponent)]
+    #[arg(long, value_name = "EXPONENT", value_parser = number(0.0..=10.0))]
     pub zipf: Option<f64>,
 
     /// With --zipf: people in all, seeded accounts. Whoever has no token is not signed in: then somebody
@@ -251,37 +251,14 @@ pub struct SignInCommand {
 }
 
 impl RequestCommand {
-    /// The name as typed.
-    pub(crate) fn name(&self) -> &'static str {
+    /// The name as typed, and the arguments that every command has.
+    pub(crate) fn common(&self) -> (&'static str, &CommonArgs) {
         match self {
-            Self::LinksGet(_) => "links-get",
-            Self::LinksPut(_) => "links-put",
-            Self::LinksMixed(_) => "links-mixed",
-            Self::AccountsGet(_) => "accounts-get",
-            Self::AccountsSignIn(_) => "accounts-sign-in",
+            Self::LinksGet(get) => ("links-get", &get.common),
+            Self::LinksPut(put) => ("links-put", &put.common),
+            Self::LinksMixed(mixed) => ("links-mixed", &mixed.common),
+            Self::AccountsGet(get) => ("accounts-get", &get.common),
+            Self::AccountsSignIn(sign_in) => ("accounts-sign-in", &sign_in.common),
         }
     }
-
-    /// The arguments that every command has.
-    pub(crate) fn common(&self) -> &CommonArgs {
-        match self {
-            Self::LinksGet(get) => &get.common,
-            Self::LinksPut(put) => &put.common,
-            Self::LinksMixed(mixed) => &mixed.common,
-            Self::AccountsGet(get) => &get.common,
-            Self::AccountsSignIn(sign_in) => &sign_in.common,
-        }
-    }
-}
-
-fn parse_exponent(text: &str) -> Result<f64, String> {
-    parse_number(text, 0.0..=10.0)
-}
-
-fn parse_share(text: &str) -> Result<f64, String> {
-    parse_number(text, 0.0..=1.0)
-}
-
-fn parse_prefix(text: &str) -> Result<String, String> {
-    parse_word(text, 32, "ASCII letters and digits", |byte| byte.is_ascii_alphanumeric())
 }

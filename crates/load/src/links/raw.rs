@@ -8,11 +8,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
 use super::plan::Kind;
-use crate::engine::outcome::ErrorKind;
+use crate::engine::record::Sample;
 
 /// Rows handed over at once.
 const BATCH_ROWS: usize = 1024;
@@ -21,20 +22,15 @@ const BATCHES_MAX: usize = 64;
 
 const HEADER: &str = "start\tlate\tctime\tdtime\tttime\twait\tkind\tresult\n";
 
-/// One request. Times in µs.
+/// One request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
-    /// The intended send time, unix µs.
-    pub(crate) start_us: u64,
+    /// The intended send time, since the beginning of 1970.
+    pub(crate) start: Duration,
     /// From then until the client began (dialling or sending).
-    pub(crate) late_us: u64,
-    pub(crate) connect_us: u64,
-    /// From the intended send time to the whole answer.
-    pub(crate) total_us: u64,
-    /// From sending to the first byte of the answer.
-    pub(crate) wait_us: u64,
+    pub(crate) late: Duration,
     pub(crate) kind: Kind,
-    pub(crate) result: Result<(), ErrorKind>,
+    pub(crate) sample: Sample,
 }
 
 /// The thread that owns the file.
@@ -110,16 +106,20 @@ fn write_all(file: File, batches: &Receiver<Vec<Row>>) -> std::io::Result<()> {
 }
 
 fn write_row(out: &mut impl Write, row: &Row) -> std::io::Result<()> {
-    let process_us = row.total_us.saturating_sub(row.late_us).saturating_sub(row.connect_us);
-    write!(out, "{}.{:06}", row.start_us / 1_000_000, row.start_us % 1_000_000)?;
-    for us in [row.late_us, row.connect_us, process_us, row.total_us, row.wait_us] {
+    let Sample { total, cost, result, .. } = row.sample;
+    write!(out, "{}.{:06}", row.start.as_secs(), row.start.subsec_micros())?;
+    let connect = cost.connect.unwrap_or_default();
+    let [late_us, connect_us, total_us, wait_us] =
+        [row.late, connect, total, cost.wait.unwrap_or_default()].map(|time| time.as_micros());
+    let process_us = total_us.saturating_sub(late_us).saturating_sub(connect_us);
+    for us in [late_us, connect_us, process_us, total_us, wait_us] {
         write!(out, "\t{}.{:03}", us / 1000, us % 1000)?;
     }
     let kind = match row.kind {
         Kind::Get => "get",
         Kind::Put => "put",
     };
-    match row.result {
+    match result {
         Ok(()) => writeln!(out, "\t{kind}\tok"),
         Err(error) => writeln!(out, "\t{kind}\t{error}"),
     }
@@ -128,18 +128,17 @@ fn write_row(out: &mut impl Write, row: &Row) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::outcome::ErrorKind;
+    use crate::engine::wire::Cost;
 
     #[test]
     fn a_row_adds_up() {
-        let row = Row {
-            start_us: 1_700_000_000_000_042,
-            late_us: 100,
-            connect_us: 200,
-            total_us: 1500,
-            wait_us: 1100,
-            kind: Kind::Put,
-            result: Err(ErrorKind::Status(503)),
-        };
+        let us = Duration::from_micros;
+        let cost = Cost { wait: Some(us(1100)), connect: Some(us(200)), ..Cost::default() };
+        let result = Err(ErrorKind::Status(503));
+        let sample = Sample { done_at: Duration::ZERO, total: us(1500), cost, result };
+        let start = us(1_700_000_000_000_042);
+        let row = Row { start, late: us(100), kind: Kind::Put, sample };
         let mut line = Vec::new();
         write_row(&mut line, &row).unwrap();
         assert_eq!(

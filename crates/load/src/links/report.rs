@@ -10,6 +10,7 @@ use super::plan::{Kind, Lane, Mix, Plan};
 use super::set::LinkSet;
 use super::verify::Verification;
 use crate::accounts::{Choice, People};
+use crate::engine::outcome::Outcomes;
 use crate::engine::pace::Until;
 use crate::engine::record::Record;
 use crate::engine::run::Measured;
@@ -25,10 +26,7 @@ use crate::report::published::{SeedRun, published};
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) measured: Measured,
-    /// Writes that the server refused, or that were never sent.
-    pub(crate) refused: u64,
-    /// Writes of which nobody knows whether they were stored.
-    pub(crate) unknown: u64,
+    pub(crate) writes: Outcomes,
     pub(crate) verification: Option<Verification>,
 }
 
@@ -75,18 +73,10 @@ struct RunReport {
     /// Open loop only.
     pacing: Option<Pacing>,
     /// When there are writes.
-    writes: Option<Writes>,
+    writes: Option<Outcomes>,
     /// CPU time of the load generator for each request.
     client_cpu_us_per_request: Option<f64>,
     verification: Option<Verification>,
-}
-
-/// What became of the writes, as far as the client can know.
-#[derive(Debug, Clone, Copy, Serialize)]
-struct Writes {
-    acknowledged: u64,
-    refused: u64,
-    unknown: u64,
 }
 
 /// Mean and deviation over the runs.
@@ -123,13 +113,13 @@ pub(crate) fn write(
 
 /// All runs as one: counts and times added up.
 fn together(runs: &[Run]) -> Run {
-    let mut total = Run { measured: Measured::new(2), refused: 0, unknown: 0, verification: None };
+    let (measured, writes) = (Measured::new(2), Outcomes::default());
+    let mut total = Run { measured, writes, verification: None };
     for run in runs {
         total.measured.merge(&run.measured);
-        total.refused += run.refused;
-        total.unknown += run.unknown;
+        total.writes += run.writes;
         if let Some(found) = &run.verification {
-            total.verification.get_or_insert_default().merge(found);
+            *total.verification.get_or_insert_default() += found.clone();
         }
     }
     total
@@ -246,11 +236,7 @@ impl RunReport {
             get: apart(Kind::Get),
             put: apart(Kind::Put),
             pacing: is_open.then(|| Pacing::of(measured)),
-            writes: plan.put.is_some().then_some(Writes {
-                acknowledged: measured.records[Kind::Put as usize].succeeded,
-                refused: run.refused,
-                unknown: run.unknown,
-            }),
+            writes: plan.put.is_some().then_some(run.writes),
             client_cpu_us_per_request: us_per_request(measured.cpu, all.count),
             verification: run.verification.clone(),
             all,
@@ -414,7 +400,7 @@ fn facts(run: &RunReport) -> Facts {
     }
     facts.add_cpu(run.client_cpu_us_per_request);
     facts.add_pacing(run.pacing.as_ref(), "requests");
-    if let Some(Writes { acknowledged, refused, unknown }) = run.writes {
+    if let Some(Outcomes { acknowledged, refused, unknown }) = run.writes {
         let [acknowledged, refused, unknown] = [acknowledged, refused, unknown].map(thousands);
         facts.add(
             "writes",
@@ -512,9 +498,10 @@ mod tests {
             measured.records[Kind::Get as usize].succeeded = successes;
             (measured.elapsed, measured.cpu) = (Duration::from_secs(elapsed_s), None);
             let verification = Some(Verification { missing, ..Verification::default() });
-            Run { measured, refused: 1, unknown: 2, verification }
+            let writes = Outcomes { acknowledged: 0, refused: 1, unknown: 2 };
+            Run { measured, writes, verification }
         };
-        let Run { measured, refused, unknown, verification } =
+        let Run { measured, writes: Outcomes { refused, unknown, .. }, verification } =
             together(&[run(1, 10, 0), run(3, 30, 2)]);
         assert_eq!((measured.elapsed, measured.cpu), (Duration::from_secs(4), None));
         assert_eq!((measured.records[0].succeeded, refused, unknown), (40, 2, 4));

@@ -14,12 +14,11 @@ use super::raw::RawWriter;
 use super::report::{self, Run};
 use super::verify::{Verification, verify};
 use super::work::Requests;
-use crate::engine::FILES_BESIDES;
 use crate::engine::client::Client;
 use crate::engine::control::Control;
 use crate::engine::interrupt::interruptible;
-use crate::engine::limits::raise_file_limit;
-use crate::engine::outcome::ErrorKind;
+use crate::engine::limits::allow_connections;
+use crate::engine::outcome::{ErrorKind, Outcomes};
 use crate::engine::run::{Engine, Measured};
 use crate::http::http1::Keep;
 use crate::report::page::Outcome;
@@ -27,7 +26,7 @@ use crate::report::page::Outcome;
 /// Does what `command` says and writes the report to `out`.
 pub(crate) fn run_to(command: &RequestCommand, out: &mut impl Write) -> Result<Outcome> {
     let plan = Arc::new(Plan::new(command)?);
-    raise_file_limit(u64::from(plan.args.connections) + FILES_BESIDES)?;
+    allow_connections(plan.args.connections)?;
     let (started, runs) = interruptible(|control| all_runs(&plan, control))?;
     report::write(&plan, started, &runs, out)
 }
@@ -75,12 +74,13 @@ fn one_run(
     };
     let name = format!("run {}/{}", number + 1, args.repeat);
     let (measured, hands) = engine.run(control, name)?;
-    let (refused, unknown) = hands
-        .iter()
-        .fold((0, 0), |(refused, unknown), hand| (refused + hand.refused, unknown + hand.unknown));
+    let mut writes = Outcomes::default();
+    for hand in &hands {
+        writes += hand.writes;
+    }
     let ledgers: Vec<Ledger> = hands.into_iter().map(|hand| hand.ledger).collect();
     let verification = args.verify.then(|| check(plan, number, &measured, &ledgers)).transpose()?;
-    Ok(Run { measured, refused, unknown, verification })
+    Ok(Run { measured, writes, verification })
 }
 
 fn check(

@@ -82,36 +82,29 @@ pub(crate) enum LinkSet {
     Fixed,
     /// Links that the run creates first.
     Own { count: u64 },
-    /// Links that were there before.
-    Given(Vec<GivenLink>),
+    /// Links that were there before, from `--shorts`: shorts that are percent-encoded for a path, with
+    /// targets that are empty where they are unknown.
+    Given(Vec<Pair>),
     /// No links: people. What names one takes the short's place.
     People(People),
-}
-
-/// A link from `--shorts`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GivenLink {
-    /// Percent-encoded for a path.
-    short: Vec<u8>,
-    target: Option<Vec<u8>>,
 }
 
 impl LinkSet {
     /// Reads `--shorts`: a file if there is one of that name, else a list with commas.
     pub(crate) fn given(text: &str) -> Result<Self> {
         let path = Path::new(text);
-        let links: Vec<GivenLink> = if path.is_file() {
+        let links: Vec<Pair> = if path.is_file() {
             let content =
                 fs::read_to_string(path).with_context(|| format!("cannot read {text}"))?;
             content
                 .lines()
                 .filter(|line| !line.trim().is_empty())
                 .take(GIVEN_MAX + 1)
-                .map(GivenLink::from_line)
+                .map(given_link)
                 .collect()
         } else {
             ensure!(!text.contains('/'), "there is no file {text}");
-            text.split(',').filter(|short| !short.is_empty()).map(GivenLink::from_line).collect()
+            text.split(',').filter(|short| !short.is_empty()).map(given_link).collect()
         };
         ensure!(!links.is_empty(), "--shorts names no short");
         if links.len() > GIVEN_MAX {
@@ -135,7 +128,7 @@ impl LinkSet {
         match self {
             Self::Fixed | Self::People(_) => false,
             Self::Own { .. } => true,
-            Self::Given(links) => links.iter().all(|link| link.target.is_some()),
+            Self::Given(links) => links.iter().all(|link| !link.long.is_empty()),
         }
     }
 
@@ -149,27 +142,20 @@ impl LinkSet {
                 pair.long.clear();
             }
             Self::Given(links) => {
-                let link = usize::try_from(index).ok().and_then(|index| links.get(index));
-                pair.short.clear();
-                pair.long.clear();
-                if let Some(link) = link {
-                    pair.short.extend_from_slice(&link.short);
-                    pair.long.extend_from_slice(link.target.as_deref().unwrap_or_default());
+                if let Some(link) = usize::try_from(index).ok().and_then(|index| links.get(index)) {
+                    pair.short.clone_from(&link.short);
+                    pair.long.clone_from(&link.long);
                 }
             }
         }
     }
 }
 
-impl GivenLink {
-    fn from_line(line: &str) -> Self {
-        let mut words = line.split_ascii_whitespace();
-        let short = words.next().unwrap_or_default();
-        Self {
-            short: percent_encode(short),
-            target: words.next().map(|target| target.as_bytes().to_vec()),
-        }
-    }
+/// A short, and its target if that is known.
+fn given_link(line: &str) -> Pair {
+    let mut words = line.split_ascii_whitespace();
+    let (short, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    Pair { short: percent_encode(short), long: target.as_bytes().to_vec() }
 }
 
 /// Keeps what a path segment may hold as it is, an already encoded `%` too.

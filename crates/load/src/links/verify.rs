@@ -14,7 +14,7 @@ use crate::engine::outcome::WriteOutcome;
 use crate::report::examples::Examples;
 
 /// What was found.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, derive_more::AddAssign, Serialize)]
 pub(crate) struct Verification {
     /// Acknowledged writes, distinct links.
     pub(crate) acknowledged: u64,
@@ -52,23 +52,6 @@ impl Verification {
             + self.unknown_wrong
             + self.reads_wrong
             == 0
-    }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.acknowledged += other.acknowledged;
-        self.verified += other.verified;
-        self.missing += other.missing;
-        self.wrong += other.wrong;
-        self.unreadable += other.unreadable;
-        self.unchecked += other.unchecked;
-        self.unknown += other.unknown;
-        self.unknown_stored += other.unknown_stored;
-        self.unknown_wrong += other.unknown_wrong;
-        self.reads_checked += other.reads_checked;
-        self.reads_wrong += other.reads_wrong;
-        for example in other.examples.as_slice() {
-            self.examples.add(|| example.clone());
-        }
     }
 }
 

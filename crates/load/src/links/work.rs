@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
@@ -11,7 +11,7 @@ use super::ledger::Ledger;
 use super::plan::{Kind, Mix, Plan};
 use super::raw::{RawRows, Row};
 use super::set::{Pair, Write};
-use crate::engine::outcome::{ErrorKind, WriteOutcome};
+use crate::engine::outcome::{ErrorKind, Outcomes, WriteOutcome};
 use crate::engine::record::Sample;
 use crate::engine::run::{Seat, Turn, Work};
 
@@ -33,10 +33,7 @@ pub(crate) struct Hand {
     /// Writes begun.
     begun: u64,
     pub(crate) ledger: Ledger,
-    /// Writes that the server refused, or that were never sent.
-    pub(crate) refused: u64,
-    /// Writes of which nobody knows whether they were stored.
-    pub(crate) unknown: u64,
+    pub(crate) writes: Outcomes,
     raw: Option<RawRows>,
 }
 
@@ -88,19 +85,6 @@ impl Requests {
     }
 }
 
-impl Hand {
-    fn note_write(&mut self, write: u64, outcome: WriteOutcome, keep: bool) {
-        match outcome {
-            WriteOutcome::Refused => self.refused += 1,
-            WriteOutcome::Unknown => self.unknown += 1,
-            WriteOutcome::Acknowledged => {}
-        }
-        if keep {
-            self.ledger.note(write, outcome);
-        }
-    }
-}
-
 impl Work for Requests {
     type Own = Pair;
     type Hand = Hand;
@@ -110,8 +94,8 @@ impl Work for Requests {
     }
 
     fn hand(&self, thread: u32) -> Hand {
-        let (ledger, raw) = (Ledger::default(), self.raw.clone());
-        Hand { thread, begun: 0, ledger, refused: 0, unknown: 0, raw }
+        let (ledger, writes, raw) = (Ledger::default(), Outcomes::default(), self.raw.clone());
+        Hand { thread, begun: 0, ledger, writes, raw }
     }
 
     async fn turn(&self, seat: &mut Seat<Pair>, hand: &RefCell<Hand>) -> Turn {
@@ -124,19 +108,24 @@ impl Work for Requests {
             Kind::Put => self.prepare_put(seat, &mut hand.borrow_mut()),
         };
         let asked = seat.wire.ask(seat.began).await;
-        let done = Instant::now();
         let result = asked.status.and_then(|status| self.judge(kind, status, seat));
+        let outcome = asked.outcome(result);
+        let turn = Turn::ended(kind as usize, seat, result, asked.detail);
         if kind == Kind::Put {
-            let outcome = asked.outcome(result);
-            hand.borrow_mut().note_write(write, outcome, self.plan.args.verify);
+            let mut hand = hand.borrow_mut();
+            hand.writes.count(outcome);
+            if self.plan.args.verify {
+                hand.ledger.note(write, outcome);
+            }
         }
-        let cost = seat.wire.take_cost();
-        Turn { part: kind as usize, began: None, done, cost, result, detail: asked.detail }
+        turn
     }
 
     fn missed(&self, seat: &mut Seat<Pair>, hand: &RefCell<Hand>) -> usize {
         let kind = self.choose(seat.flow, &mut seat.rng);
-        hand.borrow_mut().refused += u64::from(kind == Kind::Put);
+        if kind == Kind::Put {
+            hand.borrow_mut().writes.count(WriteOutcome::Refused);
+        }
         kind as usize
     }
 
@@ -144,18 +133,11 @@ impl Work for Requests {
         if let Some(rows) = &mut hand.borrow_mut().raw {
             let start = self.epoch.1 + (seat.due - self.epoch.0);
             rows.push(Row {
-                start_us: us(start.duration_since(UNIX_EPOCH).unwrap_or_default()),
-                late_us: us(seat.began - seat.due),
-                connect_us: sample.connect.map_or(0, us),
-                total_us: us(sample.total),
-                wait_us: sample.wait.map_or(0, us),
+                start: start.duration_since(UNIX_EPOCH).unwrap_or_default(),
+                late: seat.began - seat.due,
                 kind: if part == Kind::Put as usize { Kind::Put } else { Kind::Get },
-                result: sample.result,
+                sample: *sample,
             });
         }
     }
-}
-
-fn us(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,5 +1,7 @@
 //! Some of what is wrong, in words.
 
+use std::ops::AddAssign;
+
 use serde::Serialize;
 
 /// The first `MAX` examples of what is wrong.
@@ -15,7 +17,19 @@ impl<const MAX: usize> Examples<MAX> {
         }
     }
 
+    /// Adds those of a set of another size, as far as there is room for them.
+    pub(crate) fn extend<const OTHER: usize>(&mut self, other: Examples<OTHER>) {
+        self.0.extend(other.0);
+        self.0.truncate(MAX);
+    }
+
     pub(crate) fn as_slice(&self) -> &[String] {
         &self.0
+    }
+}
+
+impl<const MAX: usize> AddAssign for Examples<MAX> {
+    fn add_assign(&mut self, other: Self) {
+        self.extend(other);
     }
 }

@@ -11,12 +11,12 @@ use uuid::Uuid;
 
 use super::cli::Compress;
 use super::plan::RidesPlan;
-use super::ride::{Ids, Ride, Verticals};
+use super::ride::{Ids, Ride};
 use super::tally::Tally;
-use crate::engine::control::Control;
-use crate::engine::exchange::{Asked, RETRIES};
+use crate::engine::exchange::RETRIES;
 use crate::engine::outcome::{ErrorKind, WriteOutcome, worth_retrying};
 use crate::engine::run::{Seat, Turn, Work};
+use crate::engine::wire::Asked;
 
 /// What a batch is answered with whose lines were all kept.
 const KEPT: u16 = 200;
@@ -54,9 +54,6 @@ impl Share {
 #[derive(Debug)]
 pub(crate) struct Batches {
     pub(crate) plan: Arc<RidesPlan>,
-    pub(crate) control: Control,
-    /// Known when the run is to be verified.
-    pub(crate) verticals: Option<Arc<Verticals>>,
     pub(crate) share: Share,
     pub(crate) compress: Compress,
     /// Events that are in no batch yet.
@@ -81,34 +78,30 @@ struct Line {
     /// Sent once more on purpose.
     repeat: bool,
     tries: u32,
-    /// The last answer, and the best outcome of all tries.
-    status: Result<u16, ErrorKind>,
+    /// Whether the last answer says that it is a repetition, and the best outcome of all tries.
+    result: Result<bool, ErrorKind>,
     outcome: WriteOutcome,
 }
 
 impl Line {
     fn new((id, ride): (Uuid, Ride), repeat: bool) -> Self {
-        let status = Err(ErrorKind::NotSent);
-        Self { id, ride, repeat, tries: 0, status, outcome: WriteOutcome::Refused }
-    }
-
-    fn result(&self) -> Result<(), ErrorKind> {
-        match self.status {
-            Ok(LINE_NEW | LINE_REPLAYED) => Ok(()),
-            Ok(status) => Err(ErrorKind::Status(status)),
-            Err(error) => Err(error),
-        }
+        let result = Err(ErrorKind::NotSent);
+        Self { id, ride, repeat, tries: 0, result, outcome: WriteOutcome::Refused }
     }
 
     /// Whether it is to be sent: for the first time, or once more.
     fn open(&self) -> bool {
-        worth_retrying(self.result())
+        worth_retrying(self.result.map(drop))
     }
 
     fn answer(&mut self, status: Result<u16, ErrorKind>, sent: bool) {
         self.tries += 1;
-        self.status = status;
-        self.outcome = self.outcome.max(WriteOutcome::of(self.result(), sent));
+        self.result = status.and_then(|status| match status {
+            LINE_NEW => Ok(false),
+            LINE_REPLAYED => Ok(true),
+            other => Err(ErrorKind::Status(other)),
+        });
+        self.outcome = self.outcome.max(WriteOutcome::of(self.result.map(drop), sent));
     }
 }
 
@@ -193,8 +186,7 @@ impl Batches {
             let asked = seat.wire.ask(Instant::now()).await;
             settle(&mut seat.own.lines, &asked, seat.wire.answered().body());
             let open = seat.own.lines.iter().any(Line::open);
-            let again =
-                open && tries <= RETRIES && asked.pause(tries, &mut seat.rng, &self.control).await;
+            let again = open && tries <= RETRIES && seat.pause(tries, &asked).await;
             // Packed once without an error, so it will be again.
             if !again || self.render(seat).is_err() {
                 return (asked, tries);
@@ -205,22 +197,11 @@ impl Batches {
     fn note(&self, own: &mut Own, tally: &mut Tally) {
         for line in &own.lines {
             if line.repeat {
-                let events = &mut tally.events;
-                *match line.status {
-                    Ok(LINE_REPLAYED) => &mut events.repeats_replayed,
-                    Ok(LINE_NEW) => &mut events.repeats_as_new,
-                    Ok(400..=428 | 430..=499) => &mut events.repeats_refused,
-                    _ => &mut events.repeats_unanswered,
-                } += 1;
+                tally.events.count_repeat(line.result);
                 continue;
             }
-            tally.note(line.outcome);
-            let replayed = line.status == Ok(LINE_REPLAYED) && line.tries == 1;
-            tally.events.new_as_replayed += u64::from(replayed);
-            if let Some(verticals) = &self.verticals {
-                let event = (line.id, line.ride);
-                tally.sum(event, verticals.of(&line.ride), line.outcome);
-            }
+            tally.note((line.id, line.ride), line.outcome, self.plan.verticals());
+            tally.events.new_as_replayed += u64::from(line.result == Ok(true) && line.tries == 1);
         }
         let kept = own
             .lines
@@ -233,7 +214,7 @@ impl Batches {
 
 /// What the batch came to: the first of its lines that was not kept speaks for it.
 fn result(lines: &[Line], asked: &Asked) -> Result<(), ErrorKind> {
-    match lines.iter().find_map(|line| line.result().err()) {
+    match lines.iter().find_map(|line| line.result.err()) {
         Some(error) => Err(error),
         None => asked.expect(KEPT),
     }
@@ -258,9 +239,9 @@ impl Work for Batches {
             hand.borrow_mut().events.retries += u64::from(tries - 1);
             (result(&seat.own.lines, &asked), asked.detail)
         };
-        let (done, cost) = (Instant::now(), seat.wire.take_cost());
+        let turn = Turn::ended(0, seat, result, detail);
         self.note(&mut seat.own, &mut hand.borrow_mut());
-        Turn { part: 0, began: Some(began), done, cost, result, detail }
+        Turn { began: Some(began), ..turn }
     }
 }
 

@@ -71,7 +71,6 @@ impl Work for Questions {
         };
         requests.target.get(path, "", &mut seat.wire.request);
         let asked = seat.wire.ask(Instant::now()).await;
-        let done = Instant::now();
         let result = match asked.expect(200) {
             Err(ErrorKind::Status(404)) if self.asked[part] != Question::DaySkiers => {
                 *hand.borrow_mut() += 1;
@@ -79,8 +78,7 @@ impl Work for Questions {
             }
             other => other,
         };
-        let cost = seat.wire.take_cost();
-        Turn { part, began: None, done, cost, result, detail: asked.detail }
+        Turn::ended(part, seat, result, asked.detail)
     }
 
     fn missed(&self, seat: &mut Seat<()>, _hand: &RefCell<u64>) -> usize {

@@ -3,15 +3,13 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
 
 use rand::RngExt;
 use uuid::Uuid;
 
 use super::plan::RidesPlan;
-use super::ride::{Ids, Ride, Verticals};
+use super::ride::{Ids, Ride};
 use super::tally::Tally;
-use crate::engine::control::Control;
 use crate::engine::exchange::Settled;
 use crate::engine::outcome::{ErrorKind, WriteOutcome};
 use crate::engine::run::{Seat, Turn, Work};
@@ -26,9 +24,6 @@ const RECENT_MAX: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Posts {
     pub(crate) plan: Arc<RidesPlan>,
-    pub(crate) control: Control,
-    /// Known when the run is to be verified.
-    pub(crate) verticals: Option<Arc<Verticals>>,
     /// How often an event is sent again while it is not settled.
     pub(crate) retries: u32,
     /// The part of the acknowledged events that are sent once more, 0 to 1.
@@ -48,22 +43,19 @@ type Came = Settled<bool>;
 
 impl Posts {
     /// Sends the request until it is settled, or given up.
-    async fn send(&self, Seat { wire, rng, .. }: &mut Seat<Own>) -> Came {
+    async fn send(&self, seat: &mut Seat<Own>) -> Came {
         let again = |tries| tries <= self.retries;
         let judge = |status, seen: &Decoder| match status {
             RECORDED => Ok(seen.replayed()),
             _ => Err(ErrorKind::Status(status)),
         };
-        wire.settle(rng, &self.control, again, judge).await
+        seat.settle(again, judge).await
     }
 
     fn note(&self, event: (Uuid, Ride), came: &Came, tally: &mut Tally) {
-        tally.note(came.outcome);
+        tally.note(event, came.outcome, self.plan.verticals());
         tally.events.retries += u64::from(came.tries - 1);
         tally.events.new_as_replayed += u64::from(came.result == Ok(true) && came.tries == 1);
-        if let Some(verticals) = &self.verticals {
-            tally.sum(event, verticals.of(&event.1), came.outcome);
-        }
     }
 
     /// Sends one of the connection's last events once more, at times, and counts how that is answered.
@@ -77,14 +69,7 @@ impl Posts {
         let came = self.send(seat).await;
         // What it cost is in no figure.
         seat.wire.take_cost();
-        let events = &mut hand.borrow_mut().events;
-        *match came.result {
-            Ok(true) => &mut events.repeats_replayed,
-            Ok(false) => &mut events.repeats_as_new,
-            Err(ErrorKind::Status(429 | 500..)) => &mut events.repeats_unanswered,
-            Err(ErrorKind::Status(_)) => &mut events.repeats_refused,
-            Err(_) => &mut events.repeats_unanswered,
-        } += 1;
+        hand.borrow_mut().events.count_repeat(came.result);
     }
 }
 
@@ -100,8 +85,8 @@ impl Work for Posts {
         let ride = self.plan.args.ranges.draw(&mut seat.rng);
         let id = seat.own.ids.mint();
         self.plan.requests.post(id, &ride, &mut seat.wire.request);
-        let came = self.send(seat).await;
-        let (done, cost) = (Instant::now(), seat.wire.take_cost());
+        let mut came = self.send(seat).await;
+        let turn = Turn::ended(0, seat, came.result.map(drop), came.detail.take());
         self.note((id, ride), &came, &mut hand.borrow_mut());
         if came.outcome == WriteOutcome::Acknowledged && self.repeat_share > 0.0 {
             if seat.own.recent.len() == RECENT_MAX {
@@ -110,12 +95,11 @@ impl Work for Posts {
             seat.own.recent.push_back((id, ride));
             self.repeat(seat, hand).await;
         }
-        let result = came.result.map(drop);
-        Turn { part: 0, began: None, done, cost, result, detail: came.detail }
+        turn
     }
 
     fn missed(&self, _seat: &mut Seat<Own>, hand: &RefCell<Tally>) -> usize {
-        hand.borrow_mut().note(WriteOutcome::Refused);
+        hand.borrow_mut().events.outcomes.count(WriteOutcome::Refused);
         0
     }
 }

@@ -22,14 +22,14 @@ fn ask<T: DeserializeOwned>(plan: &RidesPlan, paths: &[String]) -> Result<Vec<Op
     let get = |number: usize, request: &mut Vec<u8>| {
         plan.requests.target.get(&paths[number], "", request);
     };
-    let answers = plan.client.answers(&Control::default(), paths.len(), get)?;
-    let read = |(path, answer): (&String, Option<Answered>)| match answer {
-        None => bail!("GET {path} gets no answer, again and again"),
-        Some((404, _)) => Ok(None),
-        Some((200, body)) => serde_json::from_slice(&body)
+    let name = |number: usize| format!("GET {}", paths[number]);
+    let answers = plan.client.answers(&Control::default(), paths.len(), get, name)?;
+    let read = |(path, (status, body)): (&String, Answered)| match status {
+        404 => Ok(None),
+        200 => serde_json::from_slice(&body)
             .with_context(|| format!("GET {path} is answered with something else than asked for"))
             .map(Some),
-        Some((status, _)) => bail!("GET {path} answers {status}"),
+        _ => bail!("GET {path} answers {status}"),
     };
     paths.iter().zip(answers).map(read).collect()
 }

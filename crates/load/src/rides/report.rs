@@ -10,6 +10,7 @@ use super::plan::RidesPlan;
 use super::ride::Ranges;
 use super::tally::Events;
 use super::verify::Verification;
+use crate::engine::outcome::Outcomes;
 use crate::engine::pace::Flow;
 use crate::engine::record::Record;
 use crate::engine::run::Measured;
@@ -30,7 +31,7 @@ struct Options {
 }
 
 /// What came of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Run {
     /// In words: what was sent, and how.
     #[serde(skip)]
@@ -99,19 +100,7 @@ pub(crate) fn write(
 impl Run {
     /// Nothing yet, at most so many kinds of turns at one pace.
     pub(crate) fn new(workload: String, parts: usize) -> Self {
-        Self {
-            workload,
-            total: Measured::new(parts),
-            interrupted: false,
-            rows: Vec::new(),
-            events: None,
-            events_per_s: None,
-            absent: None,
-            pacing: None,
-            client_cpu_us_per_request: None,
-            verification: None,
-            published: Vec::new(),
-        }
+        Self { workload, total: Measured::new(parts), ..Self::default() }
     }
 
     /// Adds what was measured at one pace, a row for each kind of turns.
@@ -132,7 +121,7 @@ impl Run {
     fn finished(self, command: &str) -> Self {
         let Measured { elapsed, cpu, interrupted, .. } = self.total;
         let requests = self.rows.iter().filter(|row| !row.again).map(|row| row.figures.count).sum();
-        let per_s = |events: Events| float(events.acknowledged) / elapsed.as_secs_f64();
+        let per_s = |events: Events| float(events.outcomes.acknowledged) / elapsed.as_secs_f64();
         let is_reading = command == "rides-get";
         let beside = |known: &SeedRun| (known.kind != "post") == is_reading;
         Self {
@@ -203,8 +192,9 @@ fn facts(run: &Run) -> Facts {
 }
 
 fn add_events(facts: &mut Facts, events: &Events, per_s: f64) {
+    let Outcomes { acknowledged, refused, unknown } = events.outcomes;
     let [acknowledged, refused, unknown, retries] =
-        [events.acknowledged, events.refused, events.unknown, events.retries].map(thousands);
+        [acknowledged, refused, unknown, events.retries].map(thousands);
     facts.add(
         "events",
         format!(

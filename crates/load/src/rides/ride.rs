@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::values::parse_word;
+use crate::values::word;
 
 /// The vertical of a lift that no table names, for each of its number.
 const VERTICAL_PER_LIFT: u64 = 10;
@@ -45,7 +45,7 @@ pub struct Ranges {
     pub lifts: u32,
 
     /// The season of all rides: letters, digits and -
-    #[arg(long, value_name = "NAME", default_value = "2025", value_parser = parse_season)]
+    #[arg(long, value_name = "NAME", default_value = "2025", value_parser = word(32, "ASCII letters, digits and -", |byte| byte.is_ascii_alphanumeric() || byte == b'-'))]
     pub season: String,
 
     /// The day of the season of all rides
@@ -55,11 +55,6 @@ pub struct Ranges {
     /// Times of the day are drawn from 1 to N
     #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=1440))]
     pub times: u32,
-}
-
-fn parse_season(text: &str) -> Result<String, String> {
-    let fine = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    parse_word(text, 32, "ASCII letters, digits and -", fine)
 }
 
 impl Ranges {

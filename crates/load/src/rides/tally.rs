@@ -1,12 +1,12 @@
 //! What a run may expect of the server: sums for each skier's day, never the events themselves.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
+use std::ops::{AddAssign, RangeInclusive};
 
 use uuid::Uuid;
 
-use super::ride::{Place, Ride};
-use crate::engine::outcome::WriteOutcome;
+use super::ride::{Place, Ride, Verticals};
+use crate::engine::outcome::{ErrorKind, Outcomes, WriteOutcome};
 
 /// The most events of unknown outcome that one thread, or a run, remembers; about 50 MiB.
 const DOUBTFUL_MAX: usize = 1_000_000;
@@ -30,11 +30,10 @@ impl Sums {
 }
 
 /// What became of events, as far as the client can know.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign, serde::Serialize)]
 pub(crate) struct Events {
-    pub(crate) acknowledged: u64,
-    pub(crate) refused: u64,
-    pub(crate) unknown: u64,
+    #[serde(flatten)]
+    pub(crate) outcomes: Outcomes,
     /// Tries after the first, of single events or of batches.
     pub(crate) retries: u64,
     /// Acknowledged at their first try, but as repetitions, which they are not.
@@ -55,16 +54,14 @@ impl Events {
         self.new_as_replayed + self.repeats_as_new + self.repeats_refused == 0
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.acknowledged += other.acknowledged;
-        self.refused += other.refused;
-        self.unknown += other.unknown;
-        self.retries += other.retries;
-        self.new_as_replayed += other.new_as_replayed;
-        self.repeats_replayed += other.repeats_replayed;
-        self.repeats_as_new += other.repeats_as_new;
-        self.repeats_refused += other.repeats_refused;
-        self.repeats_unanswered += other.repeats_unanswered;
+    /// Counts an event that was sent once more on purpose. `came`: whether it was answered as a repetition.
+    pub(crate) fn count_repeat(&mut self, came: Result<bool, ErrorKind>) {
+        *match came {
+            Ok(true) => &mut self.repeats_replayed,
+            Ok(false) => &mut self.repeats_as_new,
+            Err(ErrorKind::Status(..=428 | 430..=499)) => &mut self.repeats_refused,
+            Err(_) => &mut self.repeats_unanswered,
+        } += 1;
     }
 }
 
@@ -87,19 +84,18 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn note(&mut self, outcome: WriteOutcome) {
-        match outcome {
-            WriteOutcome::Acknowledged => self.events.acknowledged += 1,
-            WriteOutcome::Refused => self.events.refused += 1,
-            WriteOutcome::Unknown => self.events.unknown += 1,
-        }
-    }
-
-    /// Remembers what the event is worth that had this outcome.
-    pub(crate) fn sum(&mut self, (id, ride): (Uuid, Ride), vertical: u64, outcome: WriteOutcome) {
-        if outcome == WriteOutcome::Refused {
+    /// Counts an event, and remembers what it is worth if that is known.
+    pub(crate) fn note(
+        &mut self,
+        (id, ride): (Uuid, Ride),
+        outcome: WriteOutcome,
+        verticals: Option<&Verticals>,
+    ) {
+        self.events.outcomes.count(outcome);
+        let Some(verticals) = verticals.filter(|_| outcome != WriteOutcome::Refused) else {
             return;
-        }
+        };
+        let vertical = verticals.of(&ride);
         let sums = self.days.entry(ride.place).or_default();
         if outcome == WriteOutcome::Acknowledged {
             sums.acknowledged += vertical;
@@ -116,29 +112,13 @@ impl Tally {
     pub(crate) fn resolve(&mut self, event: &Doubtful, stored: bool) {
         let sums = self.days.entry(event.ride.place).or_default();
         sums.unknown -= event.vertical;
-        self.events.unknown -= 1;
+        self.events.outcomes.unknown -= 1;
         if stored {
             sums.acknowledged += event.vertical;
             sums.sure = true;
-            self.events.acknowledged += 1;
+            self.events.outcomes.acknowledged += 1;
         } else {
-            self.events.refused += 1;
-        }
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.events.merge(&other.events);
-        let room = DOUBTFUL_MAX - self.doubtful.len();
-        self.doubtful.extend(other.doubtful.into_iter().take(room));
-        if self.days.is_empty() {
-            self.days = other.days;
-            return;
-        }
-        for (place, more) in other.days {
-            let sums = self.days.entry(place).or_default();
-            sums.acknowledged += more.acknowledged;
-            sums.unknown += more.unknown;
-            sums.sure |= more.sure;
+            self.events.outcomes.refused += 1;
         }
     }
 
@@ -154,28 +134,47 @@ impl Tally {
     }
 }
 
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.events += other.events;
+        let room = DOUBTFUL_MAX - self.doubtful.len();
+        self.doubtful.extend(other.doubtful.into_iter().take(room));
+        if self.days.is_empty() {
+            self.days = other.days;
+            return;
+        }
+        for (place, more) in other.days {
+            let sums = self.days.entry(place).or_default();
+            sums.acknowledged += more.acknowledged;
+            sums.unknown += more.unknown;
+            sums.sure |= more.sure;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const fn ride(resort: u32, skier: u32) -> Ride {
-        Ride { place: Place { resort, skier }, time: 1, lift: 1 }
+    /// A ride that is worth ten times its lift's number.
+    const fn ride(resort: u32, skier: u32, lift: u32) -> Ride {
+        Ride { place: Place { resort, skier }, time: 1, lift }
     }
 
     #[test]
     fn doubt_widens_the_bounds_and_a_refusal_does_not() {
         use WriteOutcome::{Acknowledged, Refused, Unknown};
         let (mut one, mut other) = (Tally::default(), Tally::default());
-        let note = |of: &mut Tally, ride, vertical, outcome| {
-            of.note(outcome);
-            of.sum((Uuid::nil(), ride), vertical, outcome);
+        let verticals = Verticals::default();
+        let note = |of: &mut Tally, ride, outcome| {
+            of.note((Uuid::nil(), ride), outcome, Some(&verticals));
         };
-        note(&mut one, ride(1, 1), 10, Acknowledged);
-        note(&mut one, ride(1, 2), 30, Unknown);
-        note(&mut other, ride(1, 1), 20, Acknowledged);
-        note(&mut other, ride(1, 1), 40, Unknown);
-        note(&mut other, ride(2, 9), 50, Refused);
-        one.merge(other);
+        note(&mut one, ride(1, 1, 1), Acknowledged);
+        note(&mut one, ride(1, 2, 3), Unknown);
+        note(&mut other, ride(1, 1, 2), Acknowledged);
+        note(&mut other, ride(1, 1, 4), Unknown);
+        note(&mut other, ride(2, 9, 5), Refused);
+        one += other;
         let bounds = |of: &Tally| {
             let places = [(1, 1), (1, 2), (2, 9)].map(|(resort, skier)| Place { resort, skier });
             places.map(|place| of.days.get(&place).map(|day| day.bounds()))
@@ -189,7 +188,7 @@ mod tests {
         one.resolve(&second, false);
         assert_eq!(bounds(&one), [Some(30..=30), Some(30..=30), None]);
         assert_eq!(one.skiers(1)[&1], (2, 2));
-        let Events { acknowledged, refused, unknown, .. } = one.events;
+        let Outcomes { acknowledged, refused, unknown } = one.events.outcomes;
         assert_eq!((acknowledged, refused, unknown), (3, 2, 0));
     }
 }

@@ -1,33 +1,24 @@
 //! Proves that every acknowledged event was counted once: sums, skiers and the ledger are compared.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::plan::RidesPlan;
+use super::plan::{Before, RidesPlan};
 use super::read::{day_skiers, stored};
-use super::ride::{Place, Verticals};
-use super::tally::{Doubtful, Events, Sums, Tally};
+use super::ride::Place;
+use super::tally::{Doubtful, Sums, Tally};
 use crate::engine::client::{Reply, Verdict};
 use crate::engine::control::Control;
+use crate::engine::outcome::Outcomes;
 use crate::report::examples::Examples;
 use crate::report::figures::thousands;
 
 /// What differs is looked at once more after each of these: whoever counts may be a moment behind.
 const LOOK_AGAIN_AFTER: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_millis(500), Duration::from_secs(1)];
-
-/// What was known before the run.
-#[derive(Debug)]
-pub(crate) struct Before {
-    /// What rides are worth.
-    pub(crate) verticals: Arc<Verticals>,
-    /// Rides stored for ever; `None`: no ledger.
-    pub(crate) stored: Option<u64>,
-}
 
 /// What was found.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -106,13 +97,13 @@ pub(crate) fn verify(plan: &RidesPlan, before: &Before, mut tally: Tally) -> Res
     let doubtful = std::mem::take(&mut tally.doubtful);
     look_again(doubtful, Vec::is_empty, |doubtful| ask_again(plan, doubtful, &mut tally))?;
     let mut found = Verification {
-        acknowledged: tally.events.acknowledged,
-        refused: tally.events.refused,
+        acknowledged: tally.events.outcomes.acknowledged,
+        refused: tally.events.outcomes.refused,
         asked_again,
-        unknown: tally.events.unknown,
+        unknown: tally.events.outcomes.unknown,
         skier_days: tally.days.len() as u64,
         // Waits until what is acknowledged is stored, so it comes before what is counted.
-        ledger: check_ledger(plan, before, &tally.events)?,
+        ledger: check_ledger(plan, before, tally.events.outcomes)?,
         ..Verification::default()
     };
     let skiers = tally.skiers(plan.args.ranges.resorts);
@@ -164,7 +155,11 @@ fn ask_again(
     Ok(left)
 }
 
-fn check_ledger(plan: &RidesPlan, before: &Before, events: &Events) -> Result<Option<LedgerFound>> {
+fn check_ledger(
+    plan: &RidesPlan,
+    before: &Before,
+    events: Outcomes,
+) -> Result<Option<LedgerFound>> {
     let Some(before) = before.stored else { return Ok(None) };
     let look = || -> Result<Option<LedgerFound>> {
         let after = stored(plan).context("cannot read the ledger")?;
