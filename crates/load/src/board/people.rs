@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -91,10 +92,7 @@ fn read(path: &Path, wanted: u32) -> Result<Option<Vec<String>>> {
 
 fn write(path: &Path, tokens: &[String]) -> Result<()> {
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all((tokens.join("\n") + "\n").as_bytes())?;
     Ok(())
 }

@@ -2,22 +2,21 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Files open besides the connections.
-#[cfg(unix)]
 const FILES_BESIDES: u64 = 64;
 
 /// Makes room for so many connections, as far as the system lets an ordinary process.
-#[cfg(unix)]
 pub(crate) fn allow_connections(count: u32) -> Result<()> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let wanted = u64::from(count) + FILES_BESIDES;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(());
     }
-    anyhow::ensure!(
+    ensure!(
         limit.maximum.is_none_or(|maximum| maximum >= wanted),
         "{wanted} open files are needed, the system allows {}: lower --connections or raise `ulimit -Hn`",
         limit.maximum.unwrap_or_default(),
@@ -26,19 +25,8 @@ pub(crate) fn allow_connections(count: u32) -> Result<()> {
     Ok(())
 }
 
-#[cfg(not(unix))]
-pub(crate) fn allow_connections(_count: u32) -> Result<()> {
-    Ok(())
-}
-
 /// CPU time that this process has used, all threads.
-#[cfg(unix)]
 pub(crate) fn cpu_time() -> Option<Duration> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let time = clock_gettime(ClockId::ProcessCPUTime);
     Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn cpu_time() -> Option<Duration> {
-    None
 }
