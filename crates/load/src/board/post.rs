@@ -32,16 +32,10 @@ pub(crate) struct Posted {
     pub(crate) examples: Examples<1>,
 }
 
-/// What a connection keeps.
-#[derive(Debug, Default)]
-pub(crate) struct Own {
-    posted: u64,
-}
-
 impl Posts {
     /// Sends the request until it is settled, or patience ends: where the message stands, and whether it is
     /// answered as one of before.
-    async fn send(&self, seat: &mut Seat<Own>, number: u32) -> Settled<(Place, bool)> {
+    async fn send(&self, seat: &mut Seat<u64>, number: u32) -> Settled<(Place, bool)> {
         let give_up = Instant::now() + self.crowd.plan.args.patience;
         let judge = |status, seen: &Decoder| match status {
             200 | 201 => match self.crowd.wording.read(seen.body()) {
@@ -57,19 +51,16 @@ impl Posts {
 }
 
 impl Work for Posts {
-    type Own = Own;
+    /// How many messages a connection has posted.
+    type Own = u64;
     type Hand = Posted;
 
-    fn hand(&self, _id: u32) -> Posted {
-        Posted::default()
+    fn is_done(&self, seat: &Seat<u64>) -> bool {
+        self.crowd.plan.args.messages.is_some_and(|each| seat.own >= each)
     }
 
-    fn is_done(&self, seat: &Seat<Own>) -> bool {
-        self.crowd.plan.args.messages.is_some_and(|each| seat.own.posted >= each)
-    }
-
-    async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Posted>) -> Turn {
-        seat.own.posted += 1;
+    async fn turn(&self, seat: &mut Seat<u64>, hand: &RefCell<Posted>) -> Turn {
+        seat.own += 1;
         let Crowd { plan, tokens, messages, wording, .. } = &*self.crowd;
         let Some(number) = messages.take(seat.due) else {
             hand.borrow_mut().not_sent += 1;
@@ -97,7 +88,7 @@ impl Work for Posts {
         turn
     }
 
-    fn missed(&self, _seat: &mut Seat<Own>, hand: &RefCell<Posted>) -> usize {
+    fn missed(&self, _seat: &mut Seat<u64>, hand: &RefCell<Posted>) -> usize {
         hand.borrow_mut().not_sent += 1;
         0
     }

@@ -31,15 +31,12 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// What a connection keeps from turn to turn.
     type Own: Default + 'static;
     /// What a thread brings back beside what was measured.
-    type Hand: Send + 'static;
+    type Hand: Default + Send + 'static;
 
     /// The kinds of turns, each with a record of its own.
     fn parts(&self) -> usize {
         1
     }
-
-    /// What thread `id` begins with.
-    fn hand(&self, id: u32) -> Self::Hand;
 
     /// Does one thing.
     async fn turn(&self, seat: &mut Seat<Self::Own>, hand: &RefCell<Self::Hand>) -> Turn;
@@ -70,6 +67,8 @@ pub(crate) trait Work: Send + Sync + 'static {
 pub(crate) struct Seat<O> {
     /// From 0 on, over all threads.
     pub(crate) number: u64,
+    /// Its thread, from 0 on.
+    pub(crate) thread: u32,
     /// Which of the flows it belongs to.
     pub(crate) flow: usize,
     /// When the turn was due, and when the connection was free for it.
@@ -275,7 +274,7 @@ impl<W: Work> Thread<W> {
             id,
             start,
             measured: RefCell::new(Measured::new(shared.engine.work.parts())),
-            hand: RefCell::new(shared.engine.work.hand(id)),
+            hand: RefCell::default(),
             shared,
         });
         let mut tasks = JoinSet::new();
@@ -306,6 +305,7 @@ impl<W: Work> Thread<W> {
         for (number, wire) in wires {
             let seat = Seat {
                 number,
+                thread: self.id,
                 flow,
                 due: self.start,
                 began: self.start,

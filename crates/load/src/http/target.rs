@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use url::Url;
 
 /// A server, resolved and reached once.
@@ -154,16 +154,14 @@ fn parse(url: &str) -> Result<(Url, String)> {
 }
 
 fn reachable(addresses: &[SocketAddr], timeout: Duration) -> Result<SocketAddr> {
-    let mut last = None;
+    let mut last = anyhow!("the name has no address");
     for address in addresses {
         match TcpStream::connect_timeout(address, timeout) {
             Ok(_) => return Ok(*address),
-            Err(error) => {
-                last = Some(anyhow::Error::new(error).context(format!("tried {address}")));
-            }
+            Err(error) => last = anyhow::Error::new(error).context(format!("tried {address}")),
         }
     }
-    Err(last.unwrap_or_else(|| anyhow::anyhow!("the name has no address")))
+    Err(last)
 }
 
 #[cfg(test)]

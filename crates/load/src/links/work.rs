@@ -27,9 +27,8 @@ pub(crate) struct Requests {
 }
 
 /// What a thread keeps of its writes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Hand {
-    thread: u32,
     /// Writes begun.
     begun: u64,
     pub(crate) ledger: Ledger,
@@ -52,7 +51,7 @@ impl Requests {
     fn prepare_put(&self, seat: &mut Seat<Pair>, hand: &mut Hand) -> u64 {
         let Some(put) = &self.plan.put else { return 0 };
         // The one pair of `--same-pair` belongs to the first thread, whoever sends it.
-        let (thread, number) = if put.same_pair { (0, 0) } else { (hand.thread, hand.begun) };
+        let (thread, number) = if put.same_pair { (0, 0) } else { (seat.thread, hand.begun) };
         hand.begun += 1;
         let pair = &mut seat.own;
         pair.for_writing(&self.plan.prefix, Write { run: self.run, thread, number });
@@ -93,11 +92,6 @@ impl Work for Requests {
         2
     }
 
-    fn hand(&self, thread: u32) -> Hand {
-        let (ledger, writes, raw) = (Ledger::default(), Outcomes::default(), self.raw.clone());
-        Hand { thread, begun: 0, ledger, writes, raw }
-    }
-
     async fn turn(&self, seat: &mut Seat<Pair>, hand: &RefCell<Hand>) -> Turn {
         let kind = self.choose(seat.flow, &mut seat.rng);
         let write = match kind {
@@ -130,7 +124,9 @@ impl Work for Requests {
     }
 
     fn ended(&self, seat: &Seat<Pair>, hand: &RefCell<Hand>, part: usize, sample: &Sample) {
-        if let Some(rows) = &mut hand.borrow_mut().raw {
+        if let Some(raw) = &self.raw {
+            let mut hand = hand.borrow_mut();
+            let rows = hand.raw.get_or_insert_with(|| raw.clone());
             let start = self.epoch.1 + (seat.due - self.epoch.0);
             rows.push(Row {
                 start: start.duration_since(UNIX_EPOCH).unwrap_or_default(),

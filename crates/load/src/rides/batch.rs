@@ -224,10 +224,6 @@ impl Work for Batches {
     type Own = Own;
     type Hand = Tally;
 
-    fn hand(&self, _id: u32) -> Tally {
-        Tally::default()
-    }
-
     async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>) -> Turn {
         self.fill(seat);
         let rendered = self.render(seat);

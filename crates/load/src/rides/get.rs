@@ -56,10 +56,6 @@ impl Work for Questions {
         self.asked.len()
     }
 
-    fn hand(&self, _id: u32) -> u64 {
-        0
-    }
-
     async fn turn(&self, seat: &mut Seat<()>, hand: &RefCell<u64>) -> Turn {
         let part = self.draw(seat);
         let place = self.plan.args.ranges.draw_place(&mut seat.rng);

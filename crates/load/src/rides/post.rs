@@ -77,10 +77,6 @@ impl Work for Posts {
     type Own = Own;
     type Hand = Tally;
 
-    fn hand(&self, _id: u32) -> Tally {
-        Tally::default()
-    }
-
     async fn turn(&self, seat: &mut Seat<Own>, hand: &RefCell<Tally>) -> Turn {
         let ride = self.plan.args.ranges.draw(&mut seat.rng);
         let id = seat.own.ids.mint();

@@ -63,8 +63,8 @@ fn record<W: Work<Hand = Tally>>(
     phases: &[(&'static str, Flow)],
     work: impl Fn() -> W,
 ) -> Result<(Run, Tally)> {
-    let connections = || phases.iter().map(|(_, flow)| flow.connections);
-    allow_connections(connections().max().unwrap_or_default())?;
+    let connections = phases.iter().map(|(_, flow)| flow.connections);
+    allow_connections(connections.max().unwrap_or_default())?;
     let (mut run, mut tally) = (Run::new(workload, 1), Tally::default());
     for (stage, &(name, flow)) in (0..).zip(phases) {
         if flow.until == Until::Requests(0) || control.stopped() {
@@ -72,8 +72,8 @@ fn record<W: Work<Hand = Tally>>(
         }
         tally += measure(&mut run, plan.engine(stage, flow, work()), control, &[name])?;
     }
-    if run.rows.len() > 1 {
-        run.add_all(connections().last().unwrap_or_default());
+    if let (2.., Some((_, last))) = (run.rows.len(), phases.last()) {
+        run.add_all(last.connections);
     }
     run.events = Some(tally.events);
     Ok((run, tally))
@@ -167,7 +167,7 @@ fn ask(plan: &Arc<RidesPlan>, control: &Control, command: &RidesGetCommand) -> R
 
 /// Adds what `engine` measures to `run`, a row of these names for each kind of turns; what its threads
 /// brought back.
-fn measure<W: Work<Hand: Default + AddAssign>>(
+fn measure<W: Work<Hand: AddAssign>>(
     run: &mut Run,
     engine: Engine<W>,
     control: &Control,

@@ -12,14 +12,14 @@ use crate::engine::outcome::{ErrorKind, Outcomes, WriteOutcome};
 const DOUBTFUL_MAX: usize = 1_000_000;
 
 /// Verticals of one skier's day.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::AddAssign)]
 pub(crate) struct Sums {
     /// Of acknowledged events.
     pub(crate) acknowledged: u64,
     /// Of events of which nobody knows whether they were stored.
     pub(crate) unknown: u64,
-    /// At least one was acknowledged; it may be worth nothing.
-    pub(crate) sure: bool,
+    /// How many were acknowledged; they may be worth nothing.
+    pub(crate) rides: u64,
 }
 
 impl Sums {
@@ -99,7 +99,7 @@ impl Tally {
         let sums = self.days.entry(ride.place).or_default();
         if outcome == WriteOutcome::Acknowledged {
             sums.acknowledged += vertical;
-            sums.sure = true;
+            sums.rides += 1;
         } else {
             sums.unknown += vertical;
             if self.doubtful.len() < DOUBTFUL_MAX {
@@ -115,7 +115,7 @@ impl Tally {
         self.events.outcomes.unknown -= 1;
         if stored {
             sums.acknowledged += event.vertical;
-            sums.sure = true;
+            sums.rides += 1;
             self.events.outcomes.acknowledged += 1;
         } else {
             self.events.outcomes.refused += 1;
@@ -127,7 +127,7 @@ impl Tally {
         let mut skiers: HashMap<u32, (u64, u64)> = (1..=resorts).map(|at| (at, (0, 0))).collect();
         for (place, sums) in &self.days {
             let bounds = skiers.entry(place.resort).or_default();
-            bounds.0 += u64::from(sums.sure);
+            bounds.0 += u64::from(sums.rides > 0);
             bounds.1 += 1;
         }
         skiers
@@ -144,10 +144,7 @@ impl AddAssign for Tally {
             return;
         }
         for (place, more) in other.days {
-            let sums = self.days.entry(place).or_default();
-            sums.acknowledged += more.acknowledged;
-            sums.unknown += more.unknown;
-            sums.sure |= more.sure;
+            *self.days.entry(place).or_default() += more;
         }
     }
 }
