@@ -107,11 +107,11 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::web::tests::answering;
+    use crate::web::tests::{answer, answering};
 
     /// What comes of asking a provider that has these endpoints, of those that can be missing.
     async fn described(endpoints: &[&str]) -> Result<Arc<CoreProviderMetadata>> {
-        let answer = |issuer: &str| {
+        let description = |issuer: &str| {
             let mut said = json!({
                 "issuer": issuer, "authorization_endpoint": format!("{issuer}/auth"),
                 "jwks_uri": format!("{issuer}/jwks"), "response_types_supported": ["code"],
@@ -121,11 +121,10 @@ mod tests {
             for name in endpoints {
                 said[*name] = json!(format!("{issuer}/{name}"));
             }
-            let body = said.to_string();
-            let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json";
-            format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+            let head = "200 OK\r\nConnection: close\r\nContent-Type: application/json";
+            answer(head, said.to_string())
         };
-        let url = answering(answer).await;
+        let url = answering(description).await;
         let issuer = url.as_str().trim_end_matches('/').to_owned();
         let web = Web::new().unwrap().of(&url);
         Discovery::new(IssuerUrl::new(issuer).unwrap(), web).get().await

@@ -220,7 +220,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::web::tests::over_tls;
+    use crate::web::tests::{answer, over_tls};
 
     fn delivery(url: &str) -> Delivery {
         let body = Bytes::from_static(b"{\"type\":\"board.message\"}");
@@ -266,15 +266,11 @@ mod tests {
         HookSender::new(true).deliver(delivery(&url)).await
     }
 
-    fn head(status: &str) -> String {
-        format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")
-    }
-
     #[tokio::test]
     async fn an_event_comes_with_what_verifies_it() {
         let (url, got) = receiver(async |mut stream: TcpStream| {
             let request = request(&mut stream).await;
-            stream.write_all(head("204 No Content").as_bytes()).await.unwrap();
+            stream.write_all(&answer("204 No Content", "")).await.unwrap();
             request
         })
         .await;
@@ -300,14 +296,14 @@ mod tests {
     #[tokio::test]
     async fn only_success_is_success() {
         for status in ["200 OK", "204 No Content", "299 Fine"] {
-            assert_eq!(answered(head(status)).await, Delivered::Taken, "{status}");
+            assert_eq!(answered(answer(status, "")).await, Delivered::Taken, "{status}");
         }
-        assert_eq!(answered(head("410 Gone")).await, Delivered::Unwanted);
+        assert_eq!(answered(answer("410 Gone", "")).await, Delivered::Unwanted);
         for status in
             ["302 Found", "404 Not Found", "429 Too Many Requests", "500 Internal Server Error"]
         {
             let failed = Delivered::Failed(format!("it answered {status}"));
-            assert_eq!(answered(head(status)).await, failed);
+            assert_eq!(answered(answer(status, "")).await, failed);
         }
         for broken in ["", "HTTP/1.1 2", "what?\r\n\r\n"] {
             assert!(matches!(answered(broken).await, Delivered::Failed(_)), "{broken:?}");
@@ -318,10 +314,8 @@ mod tests {
     async fn no_redirect_is_followed() {
         let elsewhere = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let to = elsewhere.local_addr().unwrap();
-        let location = format!(
-            "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://{to}/\r\nContent-Length: 0\r\n\r\n"
-        );
-        assert!(matches!(answered(location).await, Delivered::Failed(_)));
+        let redirect = answer(&format!("307 Temporary Redirect\r\nLocation: http://{to}/"), "");
+        assert!(matches!(answered(redirect).await, Delivered::Failed(_)));
         assert!(timeout(Duration::ZERO, elsewhere.accept()).await.is_err(), "somebody came");
     }
 
@@ -350,25 +344,11 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let sender = HookSender::new(false);
-        let literal = [
-            "127.0.0.1",
-            "127.1",
-            "0x7f.1",
-            "0177.0.0.1",
-            "2130706433",
-            "%31%32%37.0.0.1",
-            "１２７.0.0.1",
-            "127.0.0.1.",
-            "0.0.0.0",
-            "[::1]",
-            "[::ffff:127.0.0.1]",
-            "[::ffff:7f00:1]",
-            "[64:ff9b::7f00:1]",
-            "[2002:7f00:1::]",
-        ];
-        for host in
-            literal.into_iter().chain(["localhost", "LOCALHOST", "localhost.", "a.localhost"])
-        {
+        let hosts = "
+            127.0.0.1 127.1 0x7f.1 0177.0.0.1 2130706433 %31%32%37.0.0.1 １２７.0.0.1 127.0.0.1.
+            0.0.0.0 [::1] [::ffff:127.0.0.1] [::ffff:7f00:1] [64:ff9b::7f00:1] [2002:7f00:1::]
+            localhost LOCALHOST localhost. a.localhost";
+        for host in hosts.split_whitespace() {
             let url = format!("http://{host}:{port}/{{}}");
             let Delivered::Failed(why) = sender.deliver(delivery(&url)).await else {
                 panic!("{host} was sent something")

@@ -156,13 +156,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::web::tests::answering;
+    use crate::web::tests::{answer, answering};
 
     /// What comes of asking who somebody is, where that is answered so.
     async fn known_as(status: &str, known: &Value) -> Result<Value> {
-        let body = known.to_string();
-        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        let url = format!("{}me", answering(|_| answer.into_bytes()).await);
+        let url = format!("{}me", answering(|_| answer(status, known.to_string())).await);
         let endpoints = PlainEndpoints {
             authorization_url: url.clone(),
             token_url: url.clone(),

@@ -188,6 +188,13 @@ pub(crate) mod tests {
 
     use super::*;
 
+    /// An answer with this status, its headers behind it, and this body.
+    pub(crate) fn answer(head: &str, body: impl AsRef<str>) -> Vec<u8> {
+        let body = body.as_ref();
+        let length = body.len();
+        format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+    }
+
     /// Where somebody on this machine answers so.
     pub(crate) async fn answering(answer: impl FnOnce(&str) -> Vec<u8>) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -235,7 +242,7 @@ pub(crate) mod tests {
             while let Ok((stream, _)) = listener.accept().await {
                 let Ok(mut stream) = acceptor.accept(stream).await else { continue };
                 let _ = stream.read(&mut [0; 4096]).await;
-                let _ = stream.write_all(&answer("200 OK", 0)).await;
+                let _ = stream.write_all(&answer("200 OK", "")).await;
             }
         });
         (port, roots)
@@ -260,16 +267,11 @@ pub(crate) mod tests {
         }
     }
 
-    fn answer(head: &str, body_bytes: usize) -> Vec<u8> {
-        let head = format!("HTTP/1.1 {head}\r\nContent-Length: {body_bytes}\r\n\r\n");
-        [head.into_bytes(), vec![b' '; body_bytes]].concat()
-    }
-
     #[tokio::test]
     async fn an_answer_that_is_too_long_is_none() {
-        let taken = asked(answer("200 OK", ANSWER_BYTES_MAX)).await.unwrap();
+        let taken = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX))).await.unwrap();
         assert_eq!(taken.body().len(), ANSWER_BYTES_MAX);
-        let refused = asked(answer("200 OK", ANSWER_BYTES_MAX + 1)).await;
+        let refused = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX + 1))).await;
         assert!(matches!(refused, Err(Unanswered::Body(_))), "{refused:?}");
     }
 
@@ -277,7 +279,7 @@ pub(crate) mod tests {
     async fn no_redirect_is_followed() {
         let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let to = elsewhere.local_addr().unwrap();
-        let taken = asked(answer(&format!("302 Found\r\nLocation: http://{to}/"), 0)).await;
+        let taken = asked(answer(&format!("302 Found\r\nLocation: http://{to}/"), "")).await;
         assert_eq!(taken.unwrap().status(), StatusCode::FOUND);
         let came = timeout(Duration::ZERO, elsewhere.accept()).await;
         assert!(came.is_err(), "somebody came");
