@@ -155,9 +155,7 @@ impl CachedAccounts {
         loop {
             let Reply::Changed(changed) = self.backend.call(Call::ChangedSince(*place)).await?
             else {
-                return Err(lodge_domain::Error::internal(
-                    "the feed was answered with something else",
-                ));
+                return Err(Error::internal("the feed was answered with something else"));
             };
             let Changed { accounts, place: next, more, begins_anew } = changed;
             if begins_anew {

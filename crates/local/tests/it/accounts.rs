@@ -27,7 +27,7 @@ use lodge_local::{Argon2Pool, CachedAccounts, CountedFailures};
 use lodge_sqlite::Sqlite;
 use parking_lot::RwLock;
 
-use crate::support::{open, until};
+use crate::support::{account_stores, open, until};
 
 /// Counts the questions who is signed in and what has changed, can be cut off, and can be given another
 /// database.
@@ -91,12 +91,7 @@ impl Fixture {
         let clock = Arc::new(ManualClock::at(lodge_contract::samples::at(10)));
         let failures = Arc::default();
         let accounts = RwLock::new(service(&engine, &clock, &failures));
-        let stores = lodge_contract::AccountsFixture {
-            accounts: engine.accounts(),
-            sessions: engine.sessions(),
-            identities: engine.identities(),
-            guard: Box::new((engine, folder)),
-        };
+        let stores = account_stores(engine, folder);
         let backend = Counted { accounts, asked: 0.into(), heard: 0.into(), cut_off: false.into() };
         Self { stores, backend: Arc::new(backend), clock, failures }
     }
@@ -107,8 +102,7 @@ impl Fixture {
         let cache = Arc::new(CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>));
         let following = Arc::clone(&cache);
         tokio::spawn(async move { following.follow().await });
-        let account = made(&*self.stores.accounts, &fresh_name()).await;
-        let session = begun(&self.stores, &account).await.digest;
+        let session = self.session().await;
         until("it remembers", async || {
             let before = self.asked();
             assert!(who(&cache, session).await.is_ok());
@@ -116,6 +110,11 @@ impl Fixture {
         })
         .await;
         cache
+    }
+
+    /// A session of a new account.
+    async fn session(&self) -> SessionDigest {
+        begun(&self.stores, &self.stores.sign_up().await).await.digest
     }
 
     fn asked(&self) -> usize {
@@ -137,7 +136,7 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
     let cache = fixture.cache().await;
     let store = &*fixture.stores.accounts;
     for kind in [EventKind::Banned, EventKind::SignedOut, EventKind::Deleted] {
-        let account = made(store, &fresh_name()).await;
+        let account = fixture.stores.sign_up().await;
         let session = begun(&fixture.stores, &account).await;
         assert!(who(&cache, session.digest).await.is_ok());
         let before = fixture.asked();
@@ -169,8 +168,7 @@ async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
     let cache = Arc::new(cache.keeping(Duration::ZERO));
     let following = Arc::clone(&cache);
     tokio::spawn(async move { following.follow().await });
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-    let session = begun(&fixture.stores, &account).await.digest;
+    let session = fixture.session().await;
     let heard = fixture.heard();
     until("the feed is heard, as where it is trusted", async || fixture.heard() > heard + 1).await;
     let before = fixture.asked();
@@ -184,7 +182,7 @@ async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
 async fn what_is_ended_here_is_over_at_once() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let account = fixture.stores.sign_up().await;
     let (one, other) = (
         begun(&fixture.stores, &account).await.digest,
         begun(&fixture.stores, &account).await.digest,
@@ -198,8 +196,7 @@ async fn what_is_ended_here_is_over_at_once() {
 async fn what_is_remembered_expires_by_the_clock() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-    let session = begun(&fixture.stores, &account).await.digest;
+    let session = fixture.session().await;
     assert!(who(&cache, session).await.is_ok());
     fixture.clock.advance_seconds(3600);
     assert!(matches!(who(&cache, session).await, Err(Error::Unauthenticated(_))));
@@ -209,8 +206,7 @@ async fn what_is_remembered_expires_by_the_clock() {
 async fn who_hears_nothing_trusts_nothing() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-    let session = begun(&fixture.stores, &account).await.digest;
+    let session = fixture.session().await;
     assert!(who(&cache, session).await.is_ok());
     fixture.backend.cut_off.store(true, Ordering::SeqCst);
     until("it trusts no longer", async || who(&cache, session).await.is_err()).await;
@@ -224,8 +220,7 @@ async fn in_another_database_nothing_is_remembered_of_the_first() {
     for happened in [0, 50] {
         let fixture = Fixture::new();
         let cache = fixture.cache().await;
-        let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-        let session = begun(&fixture.stores, &account).await.digest;
+        let session = fixture.session().await;
         assert!(who(&cache, session).await.is_ok());
         let (other, _folder) = open();
         for _ in 0..happened {
@@ -284,7 +279,7 @@ async fn what_nobody_stayed_to_hear_is_no_failure() {
 async fn a_code_is_good_while_its_name_is_locked() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let account = fixture.stores.sign_up().await;
     let code = accounts.issue_reset(&account, Actor::Operator).await.unwrap();
     let name = account.username;
     let now = lodge_contract::samples::at(10);
@@ -304,7 +299,7 @@ async fn staff_have_no_say_over_whoever_is_raised_meanwhile() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let store = &*fixture.stores.accounts;
-    let (staff, read) = (made(store, &fresh_name()).await, made(store, &fresh_name()).await);
+    let (staff, read) = (fixture.stores.sign_up().await, fixture.stores.sign_up().await);
     accounts.set_role(&read, Role::Admin, Actor::Operator).await.unwrap();
     let by = Actor::Staff(staff.id);
     let picture = PictureId::stored([7; 32]);

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use lodge_contract::AccountsFixture;
 use lodge_sqlite::{Options, Sqlite};
 use tempfile::TempDir;
 
@@ -10,6 +11,16 @@ pub(crate) fn open() -> (Sqlite, TempDir) {
     let folder = TempDir::new().unwrap();
     let engine = Sqlite::open(folder.path(), &Options::default()).unwrap();
     (engine, folder)
+}
+
+/// The accounts' stores of an engine, which lives as long as they do.
+pub(crate) fn account_stores(engine: Sqlite, folder: TempDir) -> AccountsFixture {
+    AccountsFixture {
+        accounts: engine.accounts(),
+        sessions: engine.sessions(),
+        identities: engine.identities(),
+        guard: Box::new((engine, folder)),
+    }
 }
 
 /// Waits for something that must come true within ten seconds.
