@@ -95,7 +95,8 @@ impl ObjectPictures {
             operation.await
         });
         match timeout(self.deadline, operation).await {
-            Ok(Ok(done)) => done.map_err(failed),
+            // The disk may be full, or away: whatever was asked was not done, or can be done again.
+            Ok(Ok(done)) => done.map_err(Error::unavailable),
             Ok(Err(error)) => Err(Error::internal(error)),
             Err(_) => Err(Error::unavailable("where pictures are kept does not answer")),
         }
@@ -261,9 +262,4 @@ fn place(id: PictureId, size: PictureSize) -> path::Path {
 /// The picture whose file this is; none of a file that is not ours.
 fn named(place: &path::Path) -> Option<PictureId> {
     place.filename()?.split_once('-')?.0.parse().ok()
-}
-
-/// The disk may be full, or away: whatever was asked was not done, or can be done again.
-fn failed(error: object_store::Error) -> Error {
-    Error::unavailable(error)
 }

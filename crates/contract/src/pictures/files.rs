@@ -36,8 +36,12 @@ pub fn fields(width: u32, height: u32) -> RgbImage {
 
 /// [`fields`] as a file.
 pub fn file(format: ImageFormat, width: u32, height: u32) -> Vec<u8> {
+    written(fields(width, height), format)
+}
+
+fn written(image: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
-    DynamicImage::ImageRgb8(fields(width, height)).write_to(&mut bytes, format).unwrap();
+    image.into().write_to(&mut bytes, format).unwrap();
     bytes.into_inner()
 }
 
@@ -94,9 +98,7 @@ pub fn commented(jpeg: &[u8], comment: &[u8]) -> Vec<u8> {
 /// A PNG that shows nothing on its left half.
 pub fn half_there() -> Vec<u8> {
     let image = RgbaImage::from_fn(300, 300, |x, _| Rgba([0, 0, 0, if x < 150 { 0 } else { 255 }]));
-    let mut bytes = Cursor::new(Vec::new());
-    image.write_to(&mut bytes, ImageFormat::Png).unwrap();
-    bytes.into_inner()
+    written(image, ImageFormat::Png)
 }
 
 /// A PNG of 16 bits a channel.
@@ -255,9 +257,7 @@ fn noise(format: ImageFormat) -> Vec<u8> {
         let [_, red, green, blue] = state.to_le_bytes();
         Rgb([red, green, blue])
     });
-    let mut bytes = Cursor::new(Vec::new());
-    DynamicImage::ImageRgb8(image).write_to(&mut bytes, format).unwrap();
-    bytes.into_inner()
+    written(image, format)
 }
 
 fn gif_header(width: u16, height: u16) -> Vec<u8> {
