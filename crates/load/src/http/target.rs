@@ -49,9 +49,17 @@ impl Target {
     }
 
     /// Puts a POST of `body` into `out`, whose old content goes. `headers` are whole lines.
-    pub(crate) fn post(&self, path: &str, headers: impl Display, body: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn post(
+        &self,
+        path: impl Display,
+        headers: impl Display,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        let (prefix, after_path, length) = (&self.prefix, &self.after_path, body.len());
+        let head = format_args!("POST {prefix}{path}{after_path}{headers}Content-Length: {length}");
         out.clear();
-        self.put_post(path, headers, body.len(), out);
+        put(out, format_args!("{head}\r\n\r\n"));
         out.extend_from_slice(body);
     }
 
@@ -63,29 +71,8 @@ impl Target {
         body: impl Display,
         out: &mut Vec<u8>,
     ) {
-        // The head says how long the body is: it is written after it, and goes before it then.
-        out.clear();
-        put(out, format_args!("{body}"));
-        let length = out.len();
         let headers = format_args!("{headers}Content-Type: application/json\r\n");
-        self.put_post(path, headers, length, out);
-        out.rotate_left(length);
-    }
-
-    fn put_post(
-        &self,
-        path: impl Display,
-        headers: impl Display,
-        length: usize,
-        out: &mut Vec<u8>,
-    ) {
-        let (prefix, after_path) = (&self.prefix, &self.after_path);
-        put(
-            out,
-            format_args!(
-                "POST {prefix}{path}{after_path}{headers}Content-Length: {length}\r\n\r\n"
-            ),
-        );
+        self.post(path, headers, body.to_string().as_bytes(), out);
     }
 }
 
