@@ -54,8 +54,9 @@ fn spread(number: u64) -> u64 {
 }
 
 /// Tokens of sessions, each as long as the others.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
 pub(crate) struct Tokens {
+    #[debug(skip)]
     lines: Arc<[u8]>,
     /// Of a line, with its end.
     line_bytes: usize,
@@ -102,12 +103,6 @@ impl Tokens {
     fn get(&self, index: u64) -> Option<&[u8]> {
         let from = usize::try_from(index).ok()?.checked_mul(self.line_bytes)?;
         self.lines.get(from..from + self.line_bytes - 1)
-    }
-}
-
-impl std::fmt::Debug for Tokens {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tokens").field("count", &self.count()).finish_non_exhaustive()
     }
 }
 
