@@ -75,12 +75,14 @@ impl Connection {
         Ok(outcome?)
     }
 
-    /// Runs `work`, all of which reads the same moment.
+    /// Runs `work`, all of which reads the same moment; once more if the connection turns out to be broken.
     pub(super) fn snapshot<T>(
         &mut self,
         work: &impl Fn(&mut dyn Tx) -> Result<T, Failure>,
     ) -> Result<T> {
-        Ok(self.transaction(SNAPSHOT, work)?)
+        let outcome = self.transaction(SNAPSHOT, work);
+        let is_lost = outcome.is_err() && self.link.is_none();
+        Ok(if is_lost { self.transaction(SNAPSHOT, work) } else { outcome }?)
     }
 
     /// If `work` panics, the connection goes, and with it the transaction.

@@ -10,7 +10,7 @@ use super::{
     origins::{self, no_channel},
     people,
     projection::{self, no_message},
-    record,
+    record::record_new,
     row::name,
 };
 use crate::{
@@ -36,6 +36,7 @@ pub(super) fn amend(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Option<Amended>, Failure> {
+    origins::lock(tx, origin)?;
     let (channel, Channel { is_archived, .. }) =
         channels::find(tx, slug)?.ok_or_else(no_channel)?;
     let found = projection::find(tx, channel, message)?;
@@ -67,7 +68,7 @@ pub(super) fn amend(
     let (id, at) = origins::next(tx, channel, origin, now)?;
     people::note(tx, &by.profile)?;
     let event = Recorded { channel, id, at, author: by.id(), what: &what, client_id: None };
-    record(tx, words, &event)?;
+    record_new(tx, words, &event)?;
     let former = found.picture.filter(|_| matches!(what, What::Delete { .. }));
     Ok(Some(Amended { event: Event { id, at, by: by.profile.clone(), what }, former }))
 }

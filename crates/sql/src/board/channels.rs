@@ -58,6 +58,7 @@ impl<D: Database> Channels for SqlBoard<D> {
 }
 
 fn create(tx: &mut dyn Tx, channel: &Channel) -> Result<(Channel, bool), Failure> {
+    tx.guard("channels", 0)?;
     if let Some((_, channel)) = find(tx, &channel.slug)? {
         return Ok((channel, false));
     }
@@ -83,8 +84,8 @@ pub(super) fn find(tx: &mut dyn Tx, slug: &Slug) -> Result<Option<(ChannelRow, C
 
 fn read(row: Row<'_>) -> Result<(ChannelRow, Channel), Failure> {
     let channel = Channel {
-        slug: Slug::parse(&row.get::<String>(1)?)?,
-        topic: Topic::parse(&row.get::<String>(2)?)?,
+        slug: Slug::stored(row.get(1)?),
+        topic: Topic::stored(row.get(2)?),
         slow_mode_s: row.get(3)?,
         is_archived: row.get(5)?,
         created_at: row.get(4)?,

@@ -17,15 +17,15 @@ use crate::{
 };
 
 static ALL: Statement = same(
-    "SELECT id, channel, url, created_at, cursor, failures, failing_since, next_try, \
+    "SELECT id, channel, url, created_at, `cursor`, failures, failing_since, next_try, \
     disabled_at, why, secret FROM board_hooks ORDER BY id",
 );
 static COUNT: Statement = same("SELECT count(*) FROM board_hooks");
 
 statements! {
-    ADD = same("INSERT INTO board_hooks (channel, url, secret, created_at, cursor) VALUES (?, ?, ?, ?, ?)");
+    ADD = same("INSERT INTO board_hooks (channel, url, secret, created_at, `cursor`) VALUES (?, ?, ?, ?, ?)");
     REMOVE = same("DELETE FROM board_hooks WHERE id = ?");
-    ADVANCE = same("UPDATE board_hooks SET cursor = ?, failures = 0, failing_since = NULL, next_try = NULL, \
+    ADVANCE = same("UPDATE board_hooks SET `cursor` = ?, failures = 0, failing_since = NULL, next_try = NULL, \
         why = NULL WHERE id = ? AND disabled_at IS NULL");
     NOTE = same("UPDATE board_hooks SET failures = ?, failing_since = ?, next_try = ?, disabled_at = ?, \
         why = ? WHERE id = ?");
@@ -67,6 +67,7 @@ impl<D: Database> HookStore for SqlBoard<D> {
 }
 
 fn add(tx: &mut dyn Tx, new: &NewHook) -> Result<Hook, Failure> {
+    tx.guard("hooks", 0)?;
     let count = tx.one(&COUNT, values![], |row| row.get::<u64>(0))?.unwrap_or(0);
     if count >= HOOKS_MAX as u64 {
         return Err(Error::conflict("there are as many hooks as there may be").into());
@@ -84,10 +85,10 @@ fn add(tx: &mut dyn Tx, new: &NewHook) -> Result<Hook, Failure> {
 fn read(row: Row<'_>) -> Result<(Hook, HookSecret), Failure> {
     let hook = Hook {
         id: HookId(row.get(0)?),
-        channel: Slug::parse(&row.get::<String>(1)?)?,
+        channel: Slug::stored(row.get(1)?),
         url: HookUrl::stored(row.get(2)?),
         created_at: row.get(3)?,
-        cursor: row.get::<String>(4)?.parse()?,
+        cursor: row.get::<String>(4)?.parse().map_err(Error::internal)?,
         standing: standing(row)?,
     };
     Ok((hook, HookSecret::stored(row.get(10)?)))

@@ -1,4 +1,6 @@
-//! Messages as they stand.
+//! Messages, and what became of them.
+
+use std::cmp::Reverse;
 
 use lodge_domain::board::{
     Actor, EDITS_MAX, EventId, Message, MessageSearch, MessagesPage, MessagesQuery, PersonId, Slug,
@@ -12,9 +14,15 @@ use super::{
 };
 use crate::{
     Failure, Row, Statement, Tx,
-    statement::{same, statements},
+    statement::{pair, same, statements},
     tx::values,
 };
+
+macro_rules! of_edits {
+    () => {
+        "WHERE channel = ? AND target_origin = ? AND target_seq = ? AND kind = 2 ORDER BY at, origin, seq LIMIT ?"
+    };
+}
 
 statements! {
     LAST = same(select_messages!("WHERE m.channel = ? ORDER BY m.at DESC, m.origin DESC, m.seq DESC LIMIT ?"));
@@ -24,12 +32,14 @@ statements! {
     WRITTEN = same(select_messages!("WHERE m.author = ? AND m.row > ? ORDER BY m.row LIMIT ?"));
     ONE = same(select_messages!("WHERE m.channel = ? AND m.origin = ? AND m.seq = ?"));
     BY_ROW = same(select_messages!("WHERE m.row = ?"));
-    PLACE = same("SELECT at FROM board_messages WHERE channel = ? AND origin = ? AND seq = ?");
+    PLACE = same("SELECT at FROM board_messages WHERE channel = ? AND origin = ? AND seq = ? AND author IS NOT NULL");
     FIRST = same("SELECT e.at, e.body, m.visibility FROM board_messages m JOIN board_events e \
         ON e.channel = m.channel AND e.origin = m.origin AND e.seq = m.seq \
         WHERE m.channel = ? AND m.origin = ? AND m.seq = ?");
-    EDITS = same("SELECT at, body FROM board_events \
-        WHERE channel = ? AND target_origin = ? AND target_seq = ? AND kind = 2 ORDER BY at, origin, seq LIMIT ?");
+    EDITS = pair(
+        concat!("SELECT at, body FROM board_events INDEXED BY board_edits ", of_edits!()),
+        concat!("SELECT at, body FROM board_events ", of_edits!()),
+    );
 }
 
 /// Those whose rows come in the order of an index.
@@ -119,6 +129,7 @@ pub(super) fn search(
     for row in words.find(tx, channel, &search.words, search.limit)? {
         messages.extend(by_row(tx, row, reader)?);
     }
+    messages.sort_unstable_by_key(|message| Reverse((message.at, message.id)));
     Ok(messages)
 }
 

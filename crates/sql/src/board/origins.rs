@@ -82,6 +82,11 @@ pub(super) fn everything(standings: &[Standing]) -> Cursor {
     cursor
 }
 
+/// Has the transactions that number events of an origin come one after the other.
+pub(super) fn lock(tx: &mut dyn Tx, origin: Origin) -> Result<(), Failure> {
+    tx.guard("events of an origin", origin.number().into())
+}
+
 /// The id of the next event, and its time by this clock, which is later than all that is known in the channel.
 pub fn next(
     tx: &mut dyn Tx,

@@ -107,7 +107,9 @@ pub fn note(tx: &mut dyn Tx, profile: &Profile) -> Result<bool, Failure> {
     let Profile { person, username, nickname, picture, role } = profile;
     let picture = picture.as_ref().map(PictureId::bytes);
     let values = values![username, nickname, picture, role_number(*role), person.number()];
-    tx.execute(if known.is_some() { &CHANGE } else { &ADD }, values)?;
+    if known.is_some() || tx.insert(&ADD, values)?.is_none() {
+        tx.execute(&CHANGE, values)?;
+    }
     Ok(true)
 }
 

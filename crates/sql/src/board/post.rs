@@ -14,7 +14,7 @@ use super::{
     origins::{self, no_channel},
     people,
     projection::no_message,
-    record,
+    record::record_new,
     row::{self, name, select_events},
 };
 use crate::{
@@ -46,6 +46,7 @@ pub(super) fn post(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Posted, Failure> {
+    origins::lock(tx, origin)?;
     let (row, channel, id, at) = match checked(tx, origin, new, by, now)? {
         Checked::Before(event) => return Ok(Posted::Before(event)),
         Checked::New(row, channel, id, at) => (row, channel, id, at),
@@ -58,8 +59,12 @@ pub(super) fn post(
         picture: *picture,
         visibility: Visibility::Shown,
     };
-    let event = Recorded { channel: row, id, at, author: by.id(), what: &what, client_id: None };
-    record(tx, words, &event.sent_as(client_id))?;
+    let client_id = Some(client_id);
+    record_new(
+        tx,
+        words,
+        &Recorded { channel: row, id, at, author: by.id(), what: &what, client_id },
+    )?;
     if channel.slow_mode_s > 0 {
         tx.execute(&NOTE_WRITTEN, values![by.id().number(), row.0, now.as_microsecond()])?;
     }

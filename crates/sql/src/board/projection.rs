@@ -3,7 +3,9 @@
 use lodge_domain::{
     Error,
     accounts::PictureId,
-    board::{Body, EventId, MessageState, Place, Reaction, Stamp, Visibility, What, mentioned},
+    board::{
+        Body, ClientId, EventId, MessageState, Place, Reaction, Stamp, Visibility, What, mentioned,
+    },
 };
 
 use super::{
@@ -12,9 +14,15 @@ use super::{
 };
 use crate::{
     Failure, Row, Tx,
-    statement::{same, statements},
+    statement::{pair, same, statements},
     tx::values,
 };
+
+macro_rules! of_edits {
+    () => {
+        "WHERE channel = ? AND target_origin = ? AND target_seq = ? AND kind = 2"
+    };
+}
 
 statements! {
     FIND = same("SELECT m.row, m.author, m.visibility, m.edited_at, m.text_origin, m.text_seq, \
@@ -41,13 +49,16 @@ statements! {
     CHANGE_REACTION = same("UPDATE board_reactions SET at = ?, event_origin = ?, event_seq = ?, is_removed = ? \
         WHERE channel = ? AND origin = ? AND seq = ? AND sign = ? AND person = ?");
     ERASE = same("UPDATE board_events SET body = NULL, picture = NULL WHERE channel = ? AND origin = ? AND seq = ?");
-    ERASE_EDITS = same("UPDATE board_events SET body = NULL \
-        WHERE channel = ? AND target_origin = ? AND target_seq = ? AND kind = 2");
+    /// `SQLite` would sooner walk through the channel's log than use an index that has not all of the columns.
+    ERASE_EDITS = pair(
+        concat!("UPDATE board_events INDEXED BY board_edits SET body = NULL ", of_edits!()),
+        concat!("UPDATE board_events SET body = NULL ", of_edits!()),
+    );
     ERASE_PICTURE = same("UPDATE board_messages SET picture = NULL WHERE channel = ? AND origin = ? AND seq = ?");
     ERASE_REACTIONS = same("DELETE FROM board_reactions WHERE channel = ? AND origin = ? AND seq = ?");
 }
 
-/// There is no such message.
+/// The error where a channel has no such message.
 pub(super) fn no_message() -> Error {
     Error::not_found("there is no such message in this channel")
 }
@@ -108,7 +119,9 @@ pub(super) fn project(
     let mut state = before;
     state.apply((event.at, event.id), event.what);
     write(tx, event, found.is_some())?;
-    change(tx, words, (channel, id), found.as_ref(), state)?;
+    if state != before || matches!(event.what, What::Message { .. }) {
+        change(tx, words, (channel, id), found.as_ref(), state)?;
+    }
     if let What::Reaction { reaction, is_removed, .. } = event.what
         && !state.is_deleted
     {
@@ -129,7 +142,8 @@ fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<(), Fa
         }
         return Ok(());
     };
-    let (at, author, client_id) = (event.at.microseconds(), event.author.number(), event.client_id);
+    let (at, author) = (event.at.microseconds(), event.author.number());
+    let client_id = event.client_id.map(ClientId::as_str);
     let [reply_origin, reply_seq] = id_values(*reply_to);
     let picture = picture.as_ref().map(PictureId::bytes);
     if is_there {
@@ -252,9 +266,11 @@ fn delete_repetitions(
     words: &dyn WordIndex,
     event: &Recorded<'_>,
 ) -> Result<(), Failure> {
-    let mut sent = tx.all(&SENT, values![event.author.number(), event.client_id], |row| {
-        Ok((Stamp::stored(row.get(3)?), row::id(row, 1)?, ChannelRow(row.get(0)?)))
-    })?;
+    let mut sent = tx.all(
+        &SENT,
+        values![event.author.number(), event.client_id.map(ClientId::as_str)],
+        |row| Ok((Stamp::stored(row.get(3)?), row::id(row, 1)?, ChannelRow(row.get(0)?))),
+    )?;
     sent.sort_unstable_by_key(|(at, id, channel)| (*at, *id, channel.0));
     for (_, id, channel) in sent.into_iter().skip(1) {
         let found = find(tx, channel, id)?;

@@ -19,7 +19,7 @@ use crate::{
 };
 
 statements! {
-    READ = same("SELECT cursor FROM board_visits WHERE person = ? AND channel = ?");
+    READ = same("SELECT `cursor` FROM board_visits WHERE person = ? AND channel = ?");
     IS_FORGOTTEN = same("SELECT 1 FROM board_people WHERE person = ? AND username = ''");
     NOTE_READ = pair(
         "INSERT INTO board_visits (person, channel, cursor) VALUES (?, ?, ?) \

@@ -1,6 +1,7 @@
 //! The log of events, and the one way into it.
 
 use lodge_domain::{
+    Error,
     accounts::PictureId,
     board::{Body, ClientId, EventId, PersonId, Stamp, What},
 };
@@ -33,30 +34,45 @@ pub struct Recorded<'a> {
     pub author: PersonId,
     /// What.
     pub what: &'a What,
-    /// What the author of a message calls it.
-    pub client_id: Option<&'a str>,
+    /// The id that the author of a message gave to it.
+    pub client_id: Option<&'a ClientId>,
 }
 
-impl<'a> Recorded<'a> {
+impl Recorded<'_> {
     /// The message that it is, or is about.
     pub(super) fn message(&self) -> EventId {
         self.what.target().unwrap_or(self.id)
     }
+}
 
-    /// The same with the id that its author gave to a message.
-    #[must_use]
-    pub fn sent_as(self, client_id: &'a ClientId) -> Self {
-        Self { client_id: Some(client_id.as_str()), ..self }
+/// Adds an event to the log, and brings what follows from it up to date; false, and nothing changes, if the log has an
+/// event of that id. Events of one origin come in the order of their numbers, and between those of other origins
+/// anywhere.
+pub fn record(
+    tx: &mut dyn Tx,
+    words: &dyn WordIndex,
+    event: &Recorded<'_>,
+) -> Result<bool, Failure> {
+    let is_new = append(tx, event)?;
+    if is_new {
+        projection::project(tx, words, event)?;
     }
+    Ok(is_new)
 }
 
-/// Adds an event to the log, and brings what follows from it up to date; nothing if the log has it. Events of one
-/// origin come in the order of their numbers, and between those of other origins anywhere.
-pub fn record(tx: &mut dyn Tx, words: &dyn WordIndex, event: &Recorded<'_>) -> Result<(), Failure> {
-    if append(tx, event)? { projection::project(tx, words, event) } else { Ok(()) }
+/// Records an event that this process has just numbered.
+pub(super) fn record_new(
+    tx: &mut dyn Tx,
+    words: &dyn WordIndex,
+    event: &Recorded<'_>,
+) -> Result<(), Failure> {
+    if record(tx, words, event)? {
+        return Ok(());
+    }
+    Err(Error::internal(format!("the log has an event {} already", event.id)).into())
 }
 
-/// Adds an event to the log; false if the log has it.
+/// Adds an event to the log; false if the log has one of that id.
 fn append(tx: &mut dyn Tx, event: &Recorded<'_>) -> Result<bool, Failure> {
     let [channel, origin, seq] = name(event.channel, event.id);
     let [target_origin, target_seq] = id_values(event.what.target());
@@ -93,7 +109,7 @@ fn append(tx: &mut dyn Tx, event: &Recorded<'_>) -> Result<bool, Failure> {
         body.map(Body::as_str),
         sign,
         flag,
-        event.client_id,
+        event.client_id.map(ClientId::as_str),
         reply_origin,
         reply_seq,
         picture.map(PictureId::bytes),

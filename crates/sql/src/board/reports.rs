@@ -24,7 +24,7 @@ statements! {
     /// Where the message was edited since its reports were settled.
     REOPEN = same("UPDATE board_reports SET reason = ?, at = ?, settled_by = NULL, settled_at = NULL \
         WHERE message = ? AND person = ? \
-        AND settled_at < (SELECT edited_at / 1000 FROM board_messages m WHERE m.row = ?)");
+        AND (settled_at + 1) * 1000 <= (SELECT edited_at FROM board_messages m WHERE m.row = ?)");
     SETTLE = same("UPDATE board_reports SET settled_by = ?, settled_at = ? \
         WHERE settled_at IS NULL AND message = (SELECT o.message FROM board_reports o WHERE o.row = ?)");
     EXISTS = same("SELECT 1 FROM board_reports WHERE row = ?");

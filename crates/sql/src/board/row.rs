@@ -148,6 +148,7 @@ macro_rules! select_messages {
              JOIN board_channels c ON c.row = m.channel \
              JOIN board_events t ON t.channel = m.channel AND t.origin = m.text_origin AND t.seq = m.text_seq \
              LEFT JOIN board_messages r ON r.channel = m.channel AND r.origin = m.reply_origin AND r.seq = m.reply_seq \
+             AND r.author IS NOT NULL \
              LEFT JOIN board_events s ON s.channel = r.channel AND s.origin = r.text_origin AND s.seq = r.text_seq \
              LEFT JOIN board_people q ON q.person = r.author ",
             $which
@@ -203,7 +204,7 @@ fn message(row: Row<'_>, reader: Reader) -> Result<Message, Failure> {
     let is_readable = reader.can_read(visibility);
     Ok(Message {
         id: id(row, 0)?,
-        channel: Slug::parse(&row.get::<String>(2)?)?,
+        channel: Slug::stored(row.get(2)?),
         at: Stamp::stored(row.get(3)?),
         by: profile(row, 15)?,
         body: body(row, 4)?.filter(|_| is_readable),

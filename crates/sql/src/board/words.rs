@@ -7,7 +7,7 @@ use crate::{Failure, Tx};
 
 /// Finds messages by their words. Each database has an index of its own kind.
 pub trait WordIndex: Send + Sync {
-    /// Adds the words of a message, which stands in that row.
+    /// Adds the words of the message in that row.
     fn add(
         &self,
         tx: &mut dyn Tx,
@@ -25,7 +25,7 @@ pub trait WordIndex: Send + Sync {
         body: &Body,
     ) -> Result<(), Failure>;
 
-    /// The rows of at most `limit` messages that have all of the words, the highest row first.
+    /// The rows of at most `limit` messages that have all of the words: of more, those that were stored last.
     fn find(
         &self,
         tx: &mut dyn Tx,

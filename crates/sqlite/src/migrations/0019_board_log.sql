@@ -56,11 +56,11 @@ SELECT m.row, m.channel, m.origin, m.seq, coalesce(e.origin, m.origin), coalesce
     m.author, m.client_id, m.edited_at, h.at, h.origin, h.seq, m.reply_origin, m.reply_seq, m.picture
 FROM former_messages m
 LEFT JOIN board_events e ON (e.channel, e.origin, e.seq) = (
-    SELECT channel, origin, seq FROM board_events
+    SELECT channel, origin, seq FROM board_events INDEXED BY board_edits
     WHERE channel = m.channel AND target_origin = m.origin AND target_seq = m.seq AND kind = 2
     ORDER BY at DESC, origin DESC, seq DESC LIMIT 1)
 LEFT JOIN board_events h ON (h.channel, h.origin, h.seq) = (
-    SELECT channel, origin, seq FROM board_events
+    SELECT channel, origin, seq FROM board_events INDEXED BY board_hides
     WHERE channel = m.channel AND target_origin = m.origin AND target_seq = m.seq AND kind = 5
     ORDER BY at DESC, origin DESC, seq DESC LIMIT 1);
 
@@ -106,11 +106,10 @@ CREATE TABLE board_reactions (
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO board_reactions
-SELECT channel, target_origin, target_seq, sign, author, at, origin, seq, flag FROM (
-    SELECT e.*, row_number() OVER (
-        PARTITION BY e.channel, e.target_origin, e.target_seq, e.sign, e.author ORDER BY e.at DESC, e.origin DESC, e.seq DESC
-    ) AS place
-    FROM board_events e JOIN board_messages m
-        ON m.channel = e.channel AND m.origin = e.target_origin AND m.seq = e.target_seq AND m.visibility < 2
-    WHERE e.kind = 4
-) WHERE place = 1;
+SELECT e.channel, e.target_origin, e.target_seq, e.sign, e.author, e.at, e.origin, e.seq, e.flag
+FROM board_events e JOIN board_messages m
+    ON m.channel = e.channel AND m.origin = e.target_origin AND m.seq = e.target_seq
+WHERE e.kind = 4 AND m.visibility < 2
+ON CONFLICT DO UPDATE SET at = excluded.at, event_origin = excluded.event_origin, event_seq = excluded.event_seq,
+    is_removed = excluded.is_removed
+WHERE (excluded.at, excluded.event_origin, excluded.event_seq) > (at, event_origin, event_seq);

@@ -99,6 +99,8 @@ struct Seen {
     events: Vec<Event>,
     found: Vec<EventId>,
     unread: Vec<Unread>,
+    /// Rows of the log in which a deleted message has a text left.
+    left: i64,
 }
 
 async fn seen_after(
@@ -139,7 +141,14 @@ async fn seen(engine: &Arc<Engine>, reader: &Actor) -> Seen {
     }
     found.sort_unstable();
     let unread = SqlReads::new(Arc::clone(engine)).unread(reader.profile.clone()).await.unwrap();
-    Seen { messages, events, found, unread }
+    let left = |connection: &Connection| {
+        let sql = "SELECT count(*) FROM board_events e JOIN board_messages m ON m.channel = e.channel \
+            AND m.origin = coalesce(e.target_origin, e.origin) AND m.seq = coalesce(e.target_seq, e.seq) \
+            WHERE m.visibility = 2 AND (e.body IS NOT NULL OR e.picture IS NOT NULL)";
+        Ok(connection.query_row(sql, [], |row| row.get(0))?)
+    };
+    let left = engine.readers.read(App::Board, left).await.unwrap();
+    Seen { messages, events, found, unread, left }
 }
 
 async fn converge(choices: &[Choice], turns: &[Index]) -> TestCaseResult {
@@ -149,6 +158,7 @@ async fn converge(choices: &[Choice], turns: &[Index]) -> TestCaseResult {
     let (first, engine, _folder) = seen_after(events, &people[0]).await;
     let (second, ..) = seen_after(other, &people[0]).await;
     prop_assert_eq!(&first, &second);
+    prop_assert_eq!(first.left, 0);
     let sound = |connection: &Connection| {
         let check = "INSERT INTO board_search (board_search) VALUES ('integrity-check')";
         Ok(connection.execute_batch(check)?)

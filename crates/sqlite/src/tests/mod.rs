@@ -2,9 +2,10 @@
 
 mod accounts;
 mod board;
-mod board_of_before;
+
 mod board_origins;
 mod board_projection;
+mod board_upgrade;
 mod door;
 mod groups;
 mod log;
@@ -98,8 +99,7 @@ fn arrive(
     let tx = &mut SqliteTx(connection);
     note(tx, &by.profile).unwrap();
     let channel = channel(tx, &Slug::lobby()).unwrap();
-    let client_id = sent.map(ClientId::as_str);
-    let event = Recorded { channel, id, at, author: by.id(), what, client_id };
+    let event = Recorded { channel, id, at, author: by.id(), what, client_id: sent };
     record(tx, &Fts5, &event).unwrap();
 }
 

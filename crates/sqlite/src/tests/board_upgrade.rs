@@ -14,7 +14,7 @@ use super::board;
 use crate::{Options, engine::Engine, migrations};
 
 /// The last version of files whose messages had their texts beside the log.
-const BEFORE: u32 = 18;
+const FORMER: u32 = 18;
 
 /// Messages: 1 as it was written, 2 edited, 3 hidden, 4 deleted, 5 an answer to 2 with a picture.
 const WRITTEN: &str = "
@@ -54,10 +54,10 @@ fn texts(messages: &[Message]) -> Vec<Option<&str>> {
 }
 
 #[tokio::test]
-async fn a_board_of_before_is_as_it_was_and_goes_on() {
+async fn an_upgraded_board_shows_the_same_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = Connection::open(folder.path().join("lodge.db")).unwrap();
-    migrations::run_to(&mut file, BEFORE).unwrap();
+    migrations::run_to(&mut file, FORMER).unwrap();
     file.execute_batch(WRITTEN).unwrap();
     drop(file);
     let engine = std::sync::Arc::new(Engine::open(folder.path(), &Options::default()).unwrap());
