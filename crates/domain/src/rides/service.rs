@@ -100,8 +100,14 @@ impl Rides {
     ) -> Result<Vec<Outcome>> {
         let events: Vec<_> = new.into_iter().map(|new| self.complete(gate, new)).collect();
         let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
-        let (log, tasks) = (Arc::clone(&self.log), Arc::clone(&self.tasks));
-        let recorded = self.books.record(log, tasks, batch, events).await?;
+        let log = Arc::clone(&self.stores.log);
+        let stored = async move {
+            match batch {
+                Some(batch) => log.record_batch(batch, events).await,
+                None => log.record(events).await,
+            }
+        };
+        let recorded = self.books.record(Arc::clone(&self.tasks), ids.len(), stored).await?;
         if recorded.contains(&Recorded::KeyReused) {
             return Err(Error::KeyReused);
         }
