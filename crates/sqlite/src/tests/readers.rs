@@ -9,7 +9,7 @@ use std::{
 use futures_util::poll;
 use lodge_domain::{
     Error,
-    board::{BoardLog, BoardPeople, Channels, Reach, Slug},
+    board::{BoardPeople, Channels, EventLog, Reach, Slug},
 };
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
