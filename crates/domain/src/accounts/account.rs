@@ -118,6 +118,20 @@ pub struct NewAccount {
     pub created_at: Timestamp,
 }
 
+impl NewAccount {
+    /// A member's account that is called by its name, and has no address.
+    pub fn new(username: Username, password: Option<PasswordHash>, created_at: Timestamp) -> Self {
+        Self {
+            nickname: Nickname::from(&username),
+            username,
+            email: None,
+            role: Role::default(),
+            password,
+            created_at,
+        }
+    }
+}
+
 /// What is to change about an account; what is absent stays.
 #[derive(Debug, Clone, Default)]
 pub struct AccountChange {

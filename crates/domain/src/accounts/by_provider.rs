@@ -6,10 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Accounts, Actor, Arrival, Departure, Event, EventKind, Exchange, Flow, FreshSession,
-    Identified, Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider,
-    ProviderName, Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink,
-    Unlinked, Username, journey::Journey, sign_in::BANNED,
+    Accounts, Arrival, Departure, EventKind, Exchange, Flow, FreshSession, Identified, Identity,
+    Linked, LinkedIdentity, NewAccount, NewTicket, Provider, ProviderName, Redeemed, SessionDigest,
+    SessionId, SignedIn, TicketDigest, Unlink, Unlinked, Username, journey::Journey,
+    sign_in::BANNED,
 };
 use crate::{Error, Result, passwords::Password, secret};
 
@@ -172,14 +172,7 @@ impl Accounts {
     pub async fn make_from_provider(&self, newcomer: Newcomer) -> Result<FreshSession> {
         self.is_open()?;
         let Newcomer { ticket, username, agent } = newcomer;
-        let account = NewAccount {
-            nickname: Nickname::from(&username),
-            username,
-            email: None,
-            role: Role::default(),
-            password: None,
-            created_at: self.ports.clock.now(),
-        };
+        let account = NewAccount::new(username, None, self.ports.clock.now());
         match self.ports.identities.redeem(ticket, account).await? {
             Redeemed::Made(account) => {
                 let fresh = self.begin(account, EventKind::SignedInByProvider, &agent).await?;
@@ -195,7 +188,7 @@ impl Accounts {
 
     /// Lets an identity open one's account from now on.
     async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
-        let event = self.of_mine(me, EventKind::Linked);
+        let event = self.by_owner(me.account.id, EventKind::Linked);
         match self.ports.identities.link(identity, me.session.id, event).await? {
             Linked::Done => Ok(()),
             Linked::Elsewhere => Err(Error::conflict("this opens another account already")),
@@ -215,7 +208,8 @@ impl Accounts {
             kept: me.session.id,
             issuers: set_up.map(|provider| provider.issuer.clone()).collect(),
         };
-        match self.ports.identities.unlink(unlink, self.of_mine(me, EventKind::Unlinked)).await? {
+        let event = self.by_owner(me.account.id, EventKind::Unlinked);
+        match self.ports.identities.unlink(unlink, event).await? {
             Unlinked::Done => Ok(()),
             Unlinked::NotLinked => {
                 Err(Error::not_found("this provider does not open your account"))
@@ -237,10 +231,6 @@ impl Accounts {
         let plain = called.split('@').next().unwrap_or_default();
         let Ok(name) = Username::parse(plain) else { return Ok(None) };
         Ok(self.ports.store.find(&name).await?.is_none().then_some(name))
-    }
-
-    fn of_mine(&self, me: &SignedIn, kind: EventKind) -> Event {
-        Event { account: me.account.id, at: self.ports.clock.now(), kind, by: Actor::Owner }
     }
 }
 

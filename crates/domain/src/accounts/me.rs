@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -133,7 +133,7 @@ impl Accounts {
         from: Option<IpAddr>,
     ) -> Result<Option<PictureId>> {
         self.said_again(me, current, from).await?;
-        let event = own_event(me, EventKind::Deleted, self.ports.clock.now());
+        let event = self.by_owner(me.account.id, EventKind::Deleted);
         self.ports.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
     }
 
@@ -213,12 +213,8 @@ impl Accounts {
         change: AccountChange,
         kind: EventKind,
     ) -> Result<Option<Account>> {
-        self.ports.store.change(change, own_event(me, kind, self.ports.clock.now())).await
+        self.ports.store.change(change, self.by_owner(me.account.id, kind)).await
     }
-}
-
-fn own_event(me: &SignedIn, kind: EventKind, at: Timestamp) -> Event {
-    Event { account: me.account.id, at, kind, by: Actor::Owner }
 }
 
 const NOT_FRESH: Error = Error::forbidden("sign in again by your provider first");

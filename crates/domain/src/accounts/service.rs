@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountId, AccountStore, EventKind, Failures, IdentityStore, NewAccount, NewSession,
-    Providers, Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX, Username,
-    session,
+    Account, AccountId, AccountStore, Actor, Event, EventKind, Failures, IdentityStore, NewAccount,
+    NewSession, Providers, Session, SessionDigest, SessionId, SessionStore, SignedIn, TOKEN_PREFIX,
+    Username, session,
 };
 use crate::{
     Clock, Error, Random, Result,
@@ -102,6 +102,11 @@ impl Accounts {
             return Ok(());
         }
         Err(Error::forbidden("accounts are made by the administrators here"))
+    }
+
+    /// What the owner of an account does to it now.
+    pub(super) fn by_owner(&self, account: AccountId, kind: EventKind) -> Event {
+        Event { account, at: self.ports.clock.now(), kind, by: Actor::Owner }
     }
 
     /// The account of that number.

@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountChange, Accounts, Actor, Event, EventKind, FreshSession, Username,
-    failures::Counted,
+    Account, AccountChange, Accounts, EventKind, FreshSession, Username, failures::Counted,
 };
 use crate::{
     Error, Result,
@@ -69,12 +68,7 @@ impl Accounts {
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
-        let event = Event {
-            account: account.id,
-            at: self.ports.clock.now(),
-            kind: EventKind::PasswordRenewed,
-            by: Actor::Owner,
-        };
+        let event = self.by_owner(account.id, EventKind::PasswordRenewed);
         self.ports.store.change(change, event).await.map(drop)
     }
 
