@@ -46,7 +46,7 @@ pub use self::watched::Watched;
 #[macro_export]
 macro_rules! promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::Fixture;
+        $crate::tests! { $make;
             claims::a_claimed_link_is_found_with_all_its_parts,
             claims::a_hundred_claims_of_one_short_create_it_once,
             claims::a_taken_short_is_answered_with_its_holder,
@@ -84,10 +84,8 @@ macro_rules! promises {
             clicks::a_large_batch_counts_whole,
             clicks::a_report_groups_clicks,
             clicks::totals_come_in_order_and_without_bots,
-            keys::a_key_is_found_by_its_digest_and_its_number,
-            keys::a_name_is_given_once,
-            keys::a_revoked_key_stays_revoked,
         }
+        $crate::keys_promises!($make);
     };
 }
 
@@ -96,7 +94,7 @@ macro_rules! promises {
 #[macro_export]
 macro_rules! keys_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::KeysFixture;
+        $crate::tests! { $make;
             keys::a_key_is_found_by_its_digest_and_its_number,
             keys::a_name_is_given_once,
             keys::a_revoked_key_stays_revoked,
@@ -108,7 +106,7 @@ macro_rules! keys_promises {
 #[macro_export]
 macro_rules! accounts_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::AccountsFixture;
+        $crate::tests! { $make;
             accounts::an_account_is_found_by_its_name_and_its_number,
             accounts::two_hundred_accounts_of_one_name_are_made_once,
             accounts::a_repeated_sign_up_is_answered_as_the_first,
@@ -154,7 +152,7 @@ macro_rules! accounts_promises {
 #[macro_export]
 macro_rules! pictures_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::PicturesFixture;
+        $crate::tests! { $make;
             pictures::a_picture_is_kept_in_its_sizes,
             pictures::a_removed_picture_is_gone,
             pictures::old_pictures_are_found,
@@ -166,7 +164,7 @@ macro_rules! pictures_promises {
 #[macro_export]
 macro_rules! rides_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::RidesFixture;
+        $crate::tests! { $make;
             rides::an_event_is_stored_once,
             rides::a_repetition_is_known_though_the_lift_has_changed,
             rides::ids_of_one_gate_are_none_of_anothers,
@@ -202,7 +200,7 @@ macro_rules! rides_promises {
 #[macro_export]
 macro_rules! board_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::BoardFixture;
+        $crate::tests! { $make;
             board::events_are_numbered_without_a_gap_in_each_channel,
             board::a_message_is_stored_once,
             board::concurrent_repetitions_are_one_message,
@@ -241,11 +239,11 @@ macro_rules! board_promises {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! tests {
-    ($make:path, $fixture:ty; $($module:ident::$promise:ident,)+) => {
+    ($make:path; $($module:ident::$promise:ident,)+) => {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
-                let fixture: $fixture = $make().await;
+                let fixture = $make().await;
                 $crate::$module::$promise(&fixture).await;
                 drop(fixture);
             }
