@@ -16,7 +16,7 @@ use std::{
 use jiff::SignedDuration;
 use lodge_domain::{
     Clock, OsRandom, SystemClock,
-    links::{Candidate, Link, LinkId, LinkStore, RedirectCode, Short, Tags, Target},
+    links::{Candidate, Link, LinkId, LinkStore, Short, Target},
 };
 use lodge_local::CachedLinks;
 use lodge_sqlite::{Options, Sqlite};
@@ -134,26 +134,10 @@ async fn claims(
 }
 
 fn candidate() -> Candidate {
-    let now = SystemClock.now();
     let short = Short::generate(&OsRandom);
     let target =
         Target::stored(format!("https://example.com/some/path/that/is/not/short?for={short}"));
-    let link = Link {
-        id: LinkId(Uuid::now_v7()),
-        short,
-        target,
-        redirect: RedirectCode::Temporary,
-        version: 1,
-        key_version: 1,
-        owner: None,
-        created_at: now,
-        changed_at: now,
-        deleted_at: None,
-        expires_at: None,
-        click_limit: None,
-        password: None,
-        tags: Tags::default(),
-    };
+    let link = Link::new(LinkId(Uuid::now_v7()), short, target, SystemClock.now());
     Candidate { link, spares: Vec::new() }
 }
 

@@ -229,20 +229,13 @@ impl Links {
         };
         let now = self.ports.clock.now();
         let link = Link {
-            id: self.new_id(&short, now),
-            short,
-            target: new.target,
             redirect: new.redirect,
-            version: 1,
-            key_version: 1,
             owner: caller.owner(),
-            created_at: now,
-            changed_at: now,
-            deleted_at: None,
             expires_at: new.expires_at,
             click_limit: new.click_limit,
             password,
             tags: new.tags,
+            ..Link::new(self.new_id(&short, now), short, new.target, now)
         };
         Ok(Candidate { link, spares })
     }

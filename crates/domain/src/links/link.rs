@@ -158,6 +158,28 @@ pub struct Link {
     pub tags: Tags,
 }
 
+impl Link {
+    /// A plain link of nobody's.
+    pub fn new(id: LinkId, short: Short, target: Target, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            short,
+            target,
+            redirect: RedirectCode::default(),
+            version: 1,
+            key_version: 1,
+            owner: None,
+            created_at,
+            changed_at: created_at,
+            deleted_at: None,
+            expires_at: None,
+            click_limit: None,
+            password: None,
+            tags: Tags::default(),
+        }
+    }
+}
+
 /// What a link is at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -134,21 +134,16 @@ impl Links {
         now: Timestamp,
     ) -> Candidate {
         let created_at = row.created_at.filter(|at| *at < now).unwrap_or(now);
+        let id = self.new_id(&row.short, created_at);
         let link = Link {
-            id: self.new_id(&row.short, created_at),
-            short: row.short.clone(),
-            target: row.target.clone(),
             redirect: row.redirect,
-            version: 1,
-            key_version: 1,
             owner,
-            created_at,
             changed_at: now,
-            deleted_at: None,
             expires_at: row.expires_at,
             click_limit: row.click_limit,
             password: row.password.clone(),
             tags: row.tags.clone(),
+            ..Link::new(id, row.short.clone(), row.target.clone(), created_at)
         };
         Candidate { link, spares: Vec::new() }
     }
