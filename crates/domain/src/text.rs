@@ -5,7 +5,9 @@
 macro_rules! parsed_text {
     ($($(#[$attribute:meta])* $visibility:vis struct $name:ident(Box<str>);)+) => {$(
         $(#[$attribute])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(derive_more::Into, serde::Serialize, serde::Deserialize)]
+        #[into(String)]
         #[serde(try_from = "String", into = "String")]
         $visibility struct $name(Box<str>);
 
@@ -25,12 +27,6 @@ macro_rules! parsed_text {
             type Error = $crate::Error;
             fn try_from(text: String) -> $crate::Result<Self> {
                 Self::parse(&text)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(text: $name) -> Self {
-                text.0.into()
             }
         }
     )+};
