@@ -138,11 +138,8 @@ impl Accounts {
         session: Option<SessionDigest>,
         asked_in: SessionId,
     ) -> Result<SignedIn> {
-        let me = self
-            .ports
-            .sessions
-            .find(session.ok_or(ANOTHER_SESSION)?, self.ports.clock.now())
-            .await?;
+        let session = session.ok_or(ANOTHER_SESSION)?;
+        let me = self.ports.sessions.find(session, self.ports.clock.now()).await?;
         me.filter(|me| me.session.id == asked_in).ok_or(ANOTHER_SESSION)
     }
 
@@ -155,15 +152,10 @@ impl Accounts {
     ) -> Result<Welcome> {
         self.is_open()?;
         let ticket = secret::random_token(TICKET_PREFIX, &*self.ports.random);
+        let digest = TicketDigest::of(&ticket);
         let expires_at = self.ports.clock.now().saturating_add(TICKET_LIFETIME);
-        self.ports
-            .identities
-            .issue(NewTicket {
-                digest: TicketDigest::of(&ticket),
-                identity,
-                expires_at: expires_at.unwrap_or(Timestamp::MAX),
-            })
-            .await?;
+        let expires_at = expires_at.unwrap_or(Timestamp::MAX);
+        self.ports.identities.issue(NewTicket { digest, identity, expires_at }).await?;
         let suggested = self.suggested(called).await?;
         Ok(Welcome::Newcomer { ticket, suggested, next })
     }
