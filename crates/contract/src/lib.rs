@@ -1,9 +1,10 @@
 //! What every implementation of a port must do, as tests with the names of promises.
 //!
-//! An engine's tests say once how a fixture is made; [`promises!`] turns each promise into a test:
+//! An engine's tests say once how a fixture is made, and what must live as long as its stores; [`promises!`] turns
+//! each promise into a test:
 //!
 //! ```text
-//! async fn fixture() -> lodge_contract::Fixture { … }
+//! async fn fixture() -> (lodge_contract::Fixture, Guard) { … }
 //! lodge_contract::promises!(fixture);
 //! ```
 //!
@@ -37,12 +38,10 @@ pub mod samples;
 pub mod sessions;
 mod watched;
 
-pub use self::fixture::{
-    AccountsFixture, BoardFixture, Fixture, KeysFixture, PicturesFixture, RidesFixture,
-};
+pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, RidesFixture};
 pub use self::watched::Watched;
 
-/// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`].
+/// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`] and its guard.
 #[macro_export]
 macro_rules! promises {
     ($make:path) => {
@@ -89,8 +88,8 @@ macro_rules! promises {
     };
 }
 
-/// The same of the promises of API keys, which are among those of [`promises!`] too; `$make` makes a
-/// [`KeysFixture`].
+/// The same of the promises of API keys, which are among those of [`promises!`] too; `$make` makes an
+/// `Arc<dyn KeyStore>`.
 #[macro_export]
 macro_rules! keys_promises {
     ($make:path) => {
@@ -148,7 +147,7 @@ macro_rules! accounts_promises {
     };
 }
 
-/// The same of the promises of what keeps pictures; `$make` makes a [`PicturesFixture`].
+/// The same of the promises of what keeps pictures; `$make` makes an `Arc<dyn PictureStore>`.
 #[macro_export]
 macro_rules! pictures_promises {
     ($make:path) => {
@@ -243,7 +242,7 @@ macro_rules! tests {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
-                let fixture = $make().await;
+                let (fixture, _guard) = $make().await;
                 $crate::$module::$promise(&fixture).await;
                 drop(fixture);
             }

@@ -98,12 +98,11 @@ impl Fixture {
 
     /// The same, where somebody is remembered for so long.
     async fn keeping(accounts: usize, kept: Duration) -> Self {
-        let (engine, folder) = open();
+        let (engine, _folder) = open();
         let stores = lodge_contract::AccountsFixture {
             accounts: engine.accounts(),
             sessions: engine.sessions(),
             identities: engine.identities(),
-            guard: Box::new((engine, folder)),
         };
         let mut known = Vec::new();
         for _ in 0..accounts {

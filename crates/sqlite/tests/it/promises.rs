@@ -2,25 +2,18 @@
 
 use lodge_contract::{AccountsFixture, BoardFixture, Fixture, RidesFixture};
 use lodge_sqlite::{Options, Sqlite};
+use tempfile::TempDir;
 
 use crate::support::open;
 
-#[expect(clippy::unused_async, reason = "an engine on the network is made asynchronously")]
-async fn bare_stores() -> Fixture {
-    stores()
-}
+/// The engine, and the folder that it is in.
+type Guard = (Sqlite, TempDir);
 
-fn stores() -> Fixture {
+#[expect(clippy::unused_async, reason = "an engine on the network is made asynchronously")]
+async fn bare_stores() -> (Fixture, Guard) {
     let (engine, folder) = open();
     let (links, clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
-    Fixture {
-        links,
-        clicks,
-        keys,
-        can_search: true,
-        stores_later: false,
-        guard: Box::new((engine, folder)),
-    }
+    (Fixture { links, clicks, keys, can_search: true, stores_later: false }, (engine, folder))
 }
 
 mod bare {
@@ -28,11 +21,11 @@ mod bare {
 }
 
 #[expect(clippy::unused_async, reason = "as above")]
-async fn accounts_stores() -> AccountsFixture {
+async fn accounts_stores() -> (AccountsFixture, Guard) {
     let (engine, folder) = open();
     let (accounts, sessions) = (engine.accounts(), engine.sessions());
     let identities = engine.identities();
-    AccountsFixture { accounts, sessions, identities, guard: Box::new((engine, folder)) }
+    (AccountsFixture { accounts, sessions, identities }, (engine, folder))
 }
 
 mod accounts {
@@ -40,11 +33,15 @@ mod accounts {
 }
 
 #[expect(clippy::unused_async, reason = "as above")]
-async fn rides_stores() -> RidesFixture {
+async fn rides_stores() -> (RidesFixture, Guard) {
     let (engine, folder) = open();
+    (rides_of(&engine), (engine, folder))
+}
+
+fn rides_of(engine: &Sqlite) -> RidesFixture {
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
     let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
-    RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
+    RidesFixture { gates, log, passes, tallies, search }
 }
 
 mod rides {
@@ -53,13 +50,11 @@ mod rides {
 
 /// With so little memory for skiers' days that some are written with every group.
 #[expect(clippy::unused_async, reason = "as above")]
-async fn rides_stores_that_write_at_once() -> RidesFixture {
-    let folder = tempfile::tempdir().unwrap();
+async fn rides_stores_that_write_at_once() -> (RidesFixture, Guard) {
+    let folder = TempDir::new().unwrap();
     let options = Options { sums_unwritten: 3, ..Options::default() };
     let engine = Sqlite::open(folder.path(), &options).unwrap();
-    let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
-    RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
+    (rides_of(&engine), (engine, folder))
 }
 
 mod rides_written_at_once {
@@ -67,9 +62,9 @@ mod rides_written_at_once {
 }
 
 #[expect(clippy::unused_async, reason = "as above")]
-async fn board_stores() -> BoardFixture {
+async fn board_stores() -> (BoardFixture, Guard) {
     let (engine, folder) = open();
-    BoardFixture {
+    let fixture = BoardFixture {
         pictures: engine.board_pictures(),
         log: engine.board_log(),
         channels: engine.board_channels(),
@@ -77,8 +72,8 @@ async fn board_stores() -> BoardFixture {
         positions: engine.board_positions(),
         reports: engine.board_reports(),
         hooks: engine.board_hooks(),
-        guard: Box::new((engine, folder)),
-    }
+    };
+    (fixture, (engine, folder))
 }
 
 mod board {

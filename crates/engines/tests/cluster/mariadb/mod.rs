@@ -6,7 +6,10 @@ mod plans;
 mod pool;
 mod server;
 
-use lodge_contract::{AccountsFixture, KeysFixture};
+use std::sync::Arc;
+
+use lodge_contract::AccountsFixture;
+use lodge_domain::keys::KeyStore;
 use lodge_engines::mariadb::{MariaDb, Options};
 use lodge_sql::Statement;
 use lodge_testbed::{Kind, Member, mariadb::USER};
@@ -51,19 +54,16 @@ async fn connect() -> MariaDb {
     MariaDb::connect(database("lodge_contract")).await.unwrap()
 }
 
-async fn accounts() -> AccountsFixture {
+async fn accounts() -> (AccountsFixture, MariaDb) {
     let database = connect().await;
-    AccountsFixture {
-        accounts: database.accounts(),
-        sessions: database.sessions(),
-        identities: database.identities(),
-        guard: Box::new(database),
-    }
+    let (accounts, sessions) = (database.accounts(), database.sessions());
+    let identities = database.identities();
+    (AccountsFixture { accounts, sessions, identities }, database)
 }
 
-async fn keys() -> KeysFixture {
+async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
     let database = connect().await;
-    KeysFixture { keys: database.keys(), guard: Box::new(database) }
+    (database.keys(), database)
 }
 
 mod contract {
