@@ -51,6 +51,11 @@ macro_rules! display_text {
 
 pub(crate) use {display_text, parsed_text};
 
+/// Whether a text is 1 to 128 printable ASCII characters, as an Idempotency-Key and the id of an event of rides are.
+pub(crate) fn is_key(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|b| (0x20..0x7f).contains(&b))
+}
+
 /// Those that Unicode calls controls, and the separators of lines and paragraphs.
 pub(crate) fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
