@@ -63,9 +63,9 @@ pub struct Account {
 }
 
 impl Account {
-    /// [`Error::Forbidden`] if it is not of the staff.
-    pub fn check_staff(&self) -> Result<()> {
-        if self.role < Role::Moderator {
+    /// [`Error::Forbidden`] if its role is below `least`.
+    pub fn check_role(&self, least: Role) -> Result<()> {
+        if self.role < least {
             return Err(Error::forbidden("this is for staff"));
         }
         Ok(())

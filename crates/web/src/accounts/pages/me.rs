@@ -1,6 +1,6 @@
 //! Who asks for a page.
 
-use lodge_domain::accounts::{SessionDigest, SignedIn};
+use lodge_domain::accounts::{Role, SessionDigest, SignedIn};
 
 use crate::{
     accounts::app::AccountsApp,
@@ -32,7 +32,7 @@ pub(super) fn sign_in_first() -> HttpResult {
 /// may do is decided where it is done.
 pub(super) async fn staff(app: &AccountsApp, asked: &Asked) -> Result<Option<Me>, Problem> {
     let me = me(app, asked).await?;
-    me.iter().try_for_each(|me| me.signed_in.account.check_staff())?;
+    me.iter().try_for_each(|me| me.signed_in.account.check_role(Role::Moderator))?;
     Ok(me)
 }
 
