@@ -38,6 +38,7 @@ names!(Format {
 
 /// The names of one format's columns, folded to lower-case letters and digits; the first that a file
 /// has is taken.
+#[derive(Default)]
 struct Names {
     short: &'static [&'static str],
     /// Columns with a whole short URL, whose last path segment is the short.
@@ -58,14 +59,13 @@ impl Format {
         match self {
             Self::Lodge => Names {
                 short: &["short"],
-                short_url: &[],
                 target: &["target"],
                 created_at: &["createdat"],
                 clicks: &["clicks"],
                 tags: &["tags"],
                 expires_at: &["expiresat"],
                 max_clicks: &["maxclicks"],
-                restricting: &[],
+                ..Names::default()
             },
             Self::Yourls => Names {
                 short: &["keyword"],
@@ -73,10 +73,7 @@ impl Format {
                 target: &["url", "longurl"],
                 created_at: &["timestamp", "date"],
                 clicks: &["clicks"],
-                tags: &[],
-                expires_at: &[],
-                max_clicks: &[],
-                restricting: &[],
+                ..Names::default()
             },
             Self::Shlink => Names {
                 short: &["shortcode"],
@@ -95,10 +92,9 @@ impl Format {
                 target: &["target"],
                 created_at: &["createdat"],
                 clicks: &["visitcount", "visits"],
-                tags: &[],
                 expires_at: &["expirein"],
-                max_clicks: &[],
                 restricting: &["password", "banned"],
+                ..Names::default()
             },
             Self::Bitly => Names {
                 short: &["backhalf", "keyword"],
@@ -108,8 +104,8 @@ impl Format {
                 clicks: &["clicks", "totalclicks", "engagements", "totalengagements"],
                 tags: &["tags"],
                 expires_at: &["expirationat"],
-                max_clicks: &[],
                 restricting: &["archived"],
+                ..Names::default()
             },
         }
     }
