@@ -124,13 +124,12 @@ impl Accounts {
     ) -> Result<Option<FreshSession>> {
         let now = self.ports.clock.now();
         let token = secret::random_token(TOKEN_PREFIX, &*self.ports.random);
+        let expires_at = now.saturating_add(self.ports.settings.session_lifetime);
         let session = Session {
             id: SessionId(time_ordered_id(&*self.ports.random, now)),
             account: account.id,
             created_at: now,
-            expires_at: now
-                .saturating_add(self.ports.settings.session_lifetime)
-                .unwrap_or(Timestamp::MAX),
+            expires_at: expires_at.unwrap_or(Timestamp::MAX),
             agent: session::described(agent),
         };
         let digest = SessionDigest::of(&token);

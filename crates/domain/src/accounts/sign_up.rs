@@ -33,10 +33,8 @@ impl Accounts {
         // A hash costs much, and names are no secret.
         if self.ports.store.find(&wish.username).await?.is_some() {
             // By a twin of this request, perhaps.
-            return match self.earlier(attempt.as_ref()).await? {
-                Some(earlier) => Ok(earlier),
-                None => Ok(Done::now(None)),
-            };
+            let earlier = self.earlier(attempt.as_ref()).await?;
+            return Ok(earlier.unwrap_or(Done::now(None)));
         }
         let SignUp { username, password, nickname, email } = wish;
         let password = self.ports.passwords.hash(password.into_password()).await?;

@@ -101,10 +101,8 @@ impl Links {
                 Claim::Created(link) => {
                     imported.created += 1;
                     let hour = link.created_at.as_second().div_euclid(3600);
-                    clicks.push((
-                        ClickCell { link: link.id, hour, device: Device::Other },
-                        row.clicks,
-                    ));
+                    let cell = ClickCell { link: link.id, hour, device: Device::Other };
+                    clicks.push((cell, row.clicks));
                 }
                 Claim::Exists(link) if link.target == row.target && link.deleted_at.is_none() => {
                     imported.already += 1;
