@@ -36,14 +36,7 @@ fn credential(text: &str) -> Credential {
 
 /// An account to be made.
 pub fn new(username: &Username) -> NewAccount {
-    NewAccount {
-        nickname: Nickname::from(username),
-        username: username.clone(),
-        email: None,
-        role: Role::Member,
-        password: Some(hash("first")),
-        created_at: at(0),
-    }
+    NewAccount::new(username.clone(), Some(hash("first")), at(0))
 }
 
 /// Makes an account whose name is free.

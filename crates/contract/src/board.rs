@@ -7,9 +7,9 @@ use lodge_domain::{
     Error,
     accounts::{AccountId, PictureId, Role},
     board::{
-        Actor, Body, Channel, ClientId, Cursor, EDITS_MAX, Event, EventId, EventsPage, Message,
-        MessageSearch, MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, Reaction, Slug,
-        Topic, Visibility, What, Wish, Word,
+        Actor, Amended, Body, Channel, ChannelChange, ClientId, Cursor, EDITS_MAX, Event, EventId,
+        EventsPage, Message, MessageSearch, MessagesQuery, NewMessage, PersonId, Posted, Profile,
+        Reach, Reaction, Slug, Topic, Visibility, What, Wish, Word,
     },
 };
 use uuid::Uuid;
@@ -77,9 +77,14 @@ pub(crate) async fn amend(
     id: EventId,
     wish: Wish,
     by: &Actor,
-) -> lodge_domain::Result<Option<Event>> {
-    let amended = fixture.log.amend(channel.clone(), id, wish, by.clone(), at(100)).await?;
-    Ok(amended.map(|amended| amended.event))
+) -> lodge_domain::Result<Option<Amended>> {
+    fixture.log.amend(channel.clone(), id, wish, by.clone(), at(100)).await
+}
+
+/// Lets a member write in a channel once in so many seconds.
+pub(crate) async fn slow_down(fixture: &BoardFixture, channel: &Slug, seconds: u32) {
+    let change = ChannelChange { slow_mode_s: Some(seconds), ..ChannelChange::default() };
+    fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
 }
 
 pub(crate) async fn all(fixture: &BoardFixture, channel: &Slug) -> EventsPage {
@@ -91,6 +96,12 @@ async fn standing(fixture: &BoardFixture, channel: &Slug, reader: &Actor) -> Vec
     let query =
         MessagesQuery { channel: channel.clone(), before: None, limit: 500, reader: reader.id() };
     fixture.log.messages(query).await.unwrap().messages
+}
+
+/// What a message said before, the first first.
+async fn history(fixture: &BoardFixture, channel: &Slug, id: EventId) -> Vec<Body> {
+    let history = fixture.log.history(channel.clone(), id).await.unwrap();
+    history.into_iter().map(|version| version.body).collect()
 }
 
 /// Numbered from 1 on in each channel, also where many write at once, and later than all before.
@@ -203,7 +214,7 @@ pub async fn an_edit_is_an_event_and_keeps_what_was(fixture: &BoardFixture) {
     for (text, happens) in [("two yaks", true), ("two yaks", false), ("three", true)] {
         let edited = amend(fixture, &channel, event.id, Wish::Edit(body(text)), &by).await.unwrap();
         assert_eq!(edited.is_some(), happens, "{text}");
-        if let Some(edited) = edited {
+        if let Some(Amended { event: edited, .. }) = edited {
             assert_eq!(edited.what, What::Edit { target: event.id, body: Some(body(text)) });
             assert!(edited.at > event.at);
         }
@@ -214,8 +225,7 @@ pub async fn an_edit_is_an_event_and_keeps_what_was(fixture: &BoardFixture) {
     let stands = standing(fixture, &channel, &by).await;
     assert_eq!(stands[0].body, Some(body("three")));
     assert!(stands[0].edited_at.is_some());
-    let history = fixture.log.history(channel.clone(), event.id).await.unwrap();
-    let history: Vec<_> = history.into_iter().map(|version| version.body).collect();
+    let history = history(fixture, &channel, event.id).await;
     assert_eq!(history, [body("one zebra"), body("two yaks")]);
     assert_eq!(found(fixture, &channel, "zebra").await, []);
     assert_eq!(found(fixture, &channel, "three").await, [event.id]);
@@ -233,8 +243,7 @@ pub async fn a_message_is_edited_so_often_and_no_more(fixture: &BoardFixture) {
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
     let same = edit(EDITS_MAX.to_string());
     assert_eq!(amend(fixture, &channel, event.id, same, &by).await.unwrap(), None);
-    let history = fixture.log.history(channel.clone(), event.id).await.unwrap();
-    let history: Vec<_> = history.into_iter().map(|version| version.body).collect();
+    let history = history(fixture, &channel, event.id).await;
     assert_eq!(history, (0..EDITS_MAX).map(|number| body(&number.to_string())).collect::<Vec<_>>());
     amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap().unwrap();
 }
@@ -284,7 +293,7 @@ async fn is_unreadable(
     }
     let one = fixture.log.message(channel.clone(), id, reader).await.unwrap().unwrap();
     assert_eq!((one.body, one.picture), (None, None));
-    assert_eq!(fixture.log.history(channel.clone(), id).await.unwrap(), []);
+    assert_eq!(history(fixture, channel, id).await, []);
     assert_eq!(found(fixture, channel, "secret").await, []);
     assert_eq!(found(fixture, channel, "zebra").await, []);
 }

@@ -3,13 +3,13 @@
 use lodge_domain::{
     Error,
     accounts::{AccountId, Role},
-    board::{ChannelChange, Cursor, EventId, PersonId, Profile, ReadNote, Slug, Wish},
+    board::{Cursor, EventId, PersonId, Profile, ReadNote, Slug, Wish},
     keys::KeyId,
 };
 
 use crate::{
     BoardFixture,
-    board::{all, amend, body, channel, message, post, somebody},
+    board::{all, amend, body, channel, message, post, slow_down, somebody},
     samples::at,
 };
 
@@ -31,8 +31,7 @@ pub async fn who_is_banned_changes_nothing(fixture: &BoardFixture) {
 /// Members wait, staff do not; a repetition is no message.
 pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
-    let change = ChannelChange { slow_mode_s: Some(30), ..Default::default() };
-    fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
+    slow_down(fixture, &channel, 30).await;
     let (by, staff) = (somebody(Role::Member), somebody(Role::Moderator));
     let first = message(&channel, "1");
     post(fixture, &first, &by, at(0)).await;
@@ -49,8 +48,7 @@ pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
 /// Somebody's clock was ahead, so what follows gets later times than the clock says.
 pub async fn nobody_waits_in_slow_mode_for_the_clock_of_another(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
-    let change = ChannelChange { slow_mode_s: Some(30), ..Default::default() };
-    fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
+    slow_down(fixture, &channel, 30).await;
     post(fixture, &message(&channel, "from the future"), &somebody(Role::Member), at(5_000)).await;
     let by = somebody(Role::Member);
     let first = post(fixture, &message(&channel, "1"), &by, at(0)).await;
@@ -61,16 +59,19 @@ pub async fn nobody_waits_in_slow_mode_for_the_clock_of_another(fixture: &BoardF
     post(fixture, &message(&channel, "2"), &by, at(30)).await;
 }
 
+/// How many messages of a channel somebody has not read, and how many of them name the reader.
+async fn unread(fixture: &BoardFixture, channel: &Slug, reader: &Profile) -> (u32, u32) {
+    let unread = fixture.positions.unread(reader.clone()).await.unwrap();
+    let here = unread.into_iter().find(|unread| unread.channel == *channel);
+    here.map_or((0, 0), |here| (here.messages, here.mentions))
+}
+
 /// What one has read stays so; one's own messages are none to be read, and a name is a mark.
 pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let reader = somebody(Role::Member);
     fixture.people.note(reader.profile.clone()).await.unwrap();
-    let unread = async || {
-        let unread = fixture.positions.unread(reader.profile.clone()).await.unwrap();
-        let here = unread.into_iter().find(|unread| unread.channel == channel);
-        here.map_or((0, 0), |here| (here.messages, here.mentions))
-    };
+    let unread = async || unread(fixture, &channel, &reader.profile).await;
     let note_read = async |cursor: Cursor| {
         let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
         let nowhere = ReadNote { channel: Slug::parse("there-is-none").unwrap(), ..note.clone() };
@@ -114,10 +115,7 @@ pub async fn what_was_read_a_moment_ago_is_not_unread(fixture: &BoardFixture) {
     let reader = somebody(Role::Member);
     let event = post(fixture, &message(&channel, "a"), &by, at(1)).await;
     post(fixture, &message(&channel, "b"), &by, at(2)).await;
-    let unread = async || {
-        let unread = fixture.positions.unread(reader.profile.clone()).await.unwrap();
-        unread.into_iter().find(|unread| unread.channel == channel).map_or(0, |here| here.messages)
-    };
+    let unread = async || unread(fixture, &channel, &reader.profile).await.0;
     let note = |seq| {
         let cursor = EventId { seq, ..event.id }.to_string().parse().unwrap();
         let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
@@ -148,9 +146,7 @@ pub async fn a_bot_is_told_that_it_is_named(fixture: &BoardFixture) {
     };
     fixture.people.note(bot.clone()).await.unwrap();
     post(fixture, &message(&channel, &format!("hello @{name}")), &by, at(1)).await;
-    let unread = fixture.positions.unread(bot).await.unwrap();
-    let here = unread.iter().find(|unread| unread.channel == channel);
-    assert_eq!(here.map(|here| here.mentions), Some(1));
+    assert_eq!(unread(fixture, &channel, &bot).await, (1, 1));
 }
 
 /// As they are called now, whenever they wrote; nothing is left of who has gone but what they wrote.

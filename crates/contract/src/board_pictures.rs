@@ -3,15 +3,12 @@
 use lodge_domain::{
     Error, OsRandom, Random,
     accounts::{AccountId, PictureId, Role},
-    board::{
-        Actor, Amended, Body, ChannelChange, NewMessage, PersonId, Posted, Slug, Visibility, What,
-        Wish,
-    },
+    board::{Body, EventId, NewMessage, PersonId, Posted, Slug, Visibility, What, Wish},
 };
 
 use crate::{
     BoardFixture,
-    board::{channel, message, somebody},
+    board::{amend, channel, message, post, slow_down, somebody},
     samples::at,
 };
 
@@ -27,22 +24,6 @@ fn with(channel: &Slug, text: &str, picture: PictureId) -> NewMessage {
     NewMessage { body, picture: Some(picture), ..message(channel, "x") }
 }
 
-async fn post(fixture: &BoardFixture, new: &NewMessage, by: &Actor) -> Posted {
-    fixture.log.post(new.clone(), by.clone(), at(1)).await.unwrap()
-}
-
-async fn amend(
-    fixture: &BoardFixture,
-    channel: &Slug,
-    posted: &Posted,
-    wish: Wish,
-    by: &Actor,
-) -> Amended {
-    let id = posted.event().id;
-    let amended = fixture.log.amend(channel.clone(), id, wish, by.clone(), at(9)).await;
-    amended.unwrap().unwrap()
-}
-
 /// Nothing of a new one, the first of one that is there, and what it is refused for.
 pub async fn what_would_come_of_a_message_is_what_comes_of_it(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
@@ -52,19 +33,18 @@ pub async fn what_would_come_of_a_message_is_what_comes_of_it(fixture: &BoardFix
     let new = message(&channel, "first");
     assert_eq!(foresee(&new, 1).await.unwrap(), None);
     assert_eq!(foresee(&new, 1).await.unwrap(), None, "nothing has come of it");
-    let posted = post(fixture, &new, &by).await;
-    assert_eq!(foresee(&new, 1).await.unwrap().as_ref(), Some(posted.event()));
+    let event = post(fixture, &new, &by, at(1)).await;
+    assert_eq!(foresee(&new, 1).await.unwrap().as_ref(), Some(&event));
     let other = NewMessage { body: Body::parse("second").unwrap(), ..new.clone() };
     assert!(matches!(foresee(&other, 1).await, Err(Error::KeyReused)));
 
     let nowhere = message(&Slug::parse("no-such-channel").unwrap(), "x");
     assert!(matches!(foresee(&nowhere, 1).await, Err(Error::NotFound(_))));
-    let nothing = lodge_domain::board::EventId { seq: 99, ..posted.event().id };
+    let nothing = EventId { seq: 99, ..event.id };
     let answer = NewMessage { reply_to: Some(nothing), ..message(&channel, "x") };
     assert!(matches!(foresee(&answer, 1).await, Err(Error::NotFound(_))));
 
-    let slow = ChannelChange { slow_mode_s: Some(60), ..ChannelChange::default() };
-    fixture.channels.change(channel.clone(), slow).await.unwrap();
+    slow_down(fixture, &channel, 60).await;
     let next = message(&channel, "next");
     fixture.log.post(next, by.clone(), at(2)).await.unwrap();
     let refused = foresee(&message(&channel, "too soon"), 30).await;
@@ -78,20 +58,21 @@ pub async fn what_would_come_of_a_message_is_what_comes_of_it(fixture: &BoardFix
 /// Also while it is hidden; and whoever deletes it is told which one it was.
 pub async fn a_picture_is_its_messages_until_that_is_deleted(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
+    let staff = somebody(Role::Moderator);
     let (kept, nobodys) = (picture(), picture());
-    let posted = post(fixture, &with(&channel, "look", kept), &by).await;
+    let event = post(fixture, &with(&channel, "look", kept), &by, at(1)).await;
+    let former = async |wish, by| {
+        amend(fixture, &channel, event.id, wish, by).await.unwrap().unwrap().former
+    };
     let pictured = async || fixture.pictures.pictured(vec![nobodys, kept]).await.unwrap();
     let visibility = async || fixture.pictures.visibility(kept).await.unwrap();
     assert_eq!((pictured().await, visibility().await), (vec![kept], Some(Visibility::Shown)));
     assert_eq!(fixture.pictures.visibility(nobodys).await.unwrap(), None);
     let edited = Wish::Edit(Body::parse("look here").unwrap());
-    assert_eq!(amend(fixture, &channel, &posted, edited, &by).await.former, None);
-    let staff = somebody(Role::Moderator);
-    let hidden = amend(fixture, &channel, &posted, Wish::Hide(true), &staff).await;
-    assert_eq!(hidden.former, None);
+    assert_eq!(former(edited, &by).await, None);
+    assert_eq!(former(Wish::Hide(true), &staff).await, None);
     assert_eq!((pictured().await, visibility().await), (vec![kept], Some(Visibility::Hidden)));
-    let deleted = amend(fixture, &channel, &posted, Wish::Delete, &by).await;
-    assert_eq!(deleted.former, Some(kept));
+    assert_eq!(former(Wish::Delete, &by).await, Some(kept));
     assert_eq!((pictured().await, visibility().await), (vec![], None));
 }
 
@@ -100,10 +81,11 @@ pub async fn a_message_of_a_picture_alone_is_another_than_one_with_words(fixture
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let first = picture();
     let new = with(&channel, "", first);
-    let posted = post(fixture, &new, &by).await;
+    let event = post(fixture, &new, &by, at(1)).await;
     let again = NewMessage { picture: Some(picture()), ..new.clone() };
-    assert_eq!(post(fixture, &again, &by).await, Posted::Before(posted.event().clone()));
-    let What::Message { body, picture, .. } = &posted.event().what else { panic!("{posted:?}") };
+    let again = fixture.log.post(again, by.clone(), at(1)).await.unwrap();
+    assert_eq!(again, Posted::Before(event.clone()));
+    let What::Message { body, picture, .. } = &event.what else { panic!("{event:?}") };
     assert!(body.as_ref().is_some_and(Body::is_empty) && *picture == Some(first));
     let words = NewMessage { body: Body::parse("words").unwrap(), ..new };
     let refused = fixture.log.post(words, by, at(1)).await;
@@ -117,9 +99,9 @@ pub async fn pictures_of_who_has_left_go_and_others_stay(fixture: &BoardFixture)
     let (mut theirs, stays) = ([picture(), picture(), picture()], picture());
     let mut posted = Vec::new();
     for picture in theirs {
-        posted.push(post(fixture, &with(&channel, "bye", picture), &leaver).await);
+        posted.push(post(fixture, &with(&channel, "bye", picture), &leaver, at(1)).await);
     }
-    post(fixture, &with(&channel, "hi", stays), &other).await;
+    post(fixture, &with(&channel, "hi", stays), &other, at(1)).await;
     let PersonId::Account(former) = leaver.id() else { panic!("{leaver:?}") };
     let mut taken = Vec::new();
     for count in [2, 1, 0] {
@@ -132,7 +114,7 @@ pub async fn pictures_of_who_has_left_go_and_others_stay(fixture: &BoardFixture)
     assert_eq!(taken, theirs);
     let asked = theirs.into_iter().chain([stays]).collect();
     assert_eq!(fixture.pictures.pictured(asked).await.unwrap(), [stays]);
-    let (id, reader) = (posted[0].event().id, other);
+    let (id, reader) = (posted[0].id, other);
     let message = fixture.log.message(channel, id, reader).await.unwrap().unwrap();
     assert_eq!((message.body, message.picture), (Some(Body::parse("bye").unwrap()), None));
     assert_eq!(fixture.pictures.take_from(AccountId(i64::MAX), 2).await.unwrap(), []);

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use lodge_domain::{
-    links::{
-        Candidate, Claim, ClickBatch, ClickLimit, Device, Grouping, Link, RedirectCode, Tags,
-        clicks::ClickCell,
-    },
+    links::{Candidate, Claim, ClickLimit, Grouping, Link, RedirectCode, Tags},
     passwords::PasswordHash,
 };
 use uuid::Uuid;
 
 use crate::{
     Fixture,
+    clicks::batch,
     samples::{
         BEGIN, RESERVED, at, at_once, change, chosen, claim, create, found, fresh, fresh_owner,
         link, target,
@@ -143,14 +141,7 @@ pub async fn a_short_is_reserved_until_its_link_is_forgotten(fixture: &Fixture) 
 pub async fn a_forgotten_link_goes_with_its_clicks(fixture: &Fixture) {
     let expiring = Link { expires_at: Some(at(10)), ..link(&fresh("old")) };
     let old = create(&*fixture.links, expiring).await;
-    let cell = ClickCell { link: old.id, hour: BEGIN.as_second() / 3600, device: Device::Mobile };
-    let batch = ClickBatch {
-        incarnation: Uuid::now_v7(),
-        number: 1,
-        clicks: vec![(cell, 5)],
-        referrers: vec![((old.id, "news.example".into()), 5)],
-    };
-    fixture.clicks.add(Arc::new(batch)).await.unwrap();
+    fixture.clicks.add(batch(Uuid::now_v7(), 1, old.id, 5)).await.unwrap();
     assert_eq!(fixture.clicks.report(old.id, Grouping::Referrer, BEGIN).await.unwrap().total, 5);
     let later = at(11 + RESERVED.as_secs());
     let new = Link { created_at: later, changed_at: later, ..link(&old.short) };

@@ -20,14 +20,11 @@ fn hour_of_begin() -> i64 {
     BEGIN.as_second() / HOUR
 }
 
-fn batch(incarnation: Uuid, number: u64, link: LinkId, count: u64) -> Arc<ClickBatch> {
+pub(crate) fn batch(incarnation: Uuid, number: u64, link: LinkId, count: u64) -> Arc<ClickBatch> {
     let cell = ClickCell { link, hour: hour_of_begin(), device: Device::Desktop };
-    Arc::new(ClickBatch {
-        incarnation,
-        number,
-        clicks: vec![(cell, count)],
-        referrers: vec![((link, "news.example".into()), count)],
-    })
+    let clicks = vec![(cell, count)];
+    let referrers = vec![((link, "news.example".into()), count)];
+    Arc::new(ClickBatch { incarnation, number, clicks, referrers })
 }
 
 fn new_link() -> LinkId {

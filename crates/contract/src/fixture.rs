@@ -1,9 +1,9 @@
 //! The stores under test.
 
-use std::{any::Any, sync::Arc};
+use std::sync::Arc;
 
 use lodge_domain::{
-    accounts::{Account, AccountStore, IdentityStore, PictureStore, SessionStore},
+    accounts::{Account, AccountStore, IdentityStore, SessionStore},
     board::{BoardLog, BoardPeople, Channels, HookStore, MessagePictures, ReadPositions, Reports},
     keys::KeyStore,
     links::{ClickStore, LinkStore},
@@ -20,8 +20,6 @@ pub struct AccountsFixture {
     pub sessions: Arc<dyn SessionStore>,
     /// Identities of the same accounts.
     pub identities: Arc<dyn IdentityStore>,
-    /// What must live as long as the stores.
-    pub guard: Box<dyn Any + Send + Sync>,
 }
 
 impl AccountsFixture {
@@ -31,22 +29,12 @@ impl AccountsFixture {
     }
 }
 
-/// The store of pictures under test.
-pub struct PicturesFixture {
-    /// Pictures.
-    pub pictures: Arc<dyn PictureStore>,
-    /// What must live as long as the store.
-    pub guard: Box<dyn Any + Send + Sync>,
-}
-
 /// The stores of gates and passes under test, alone.
 pub struct PassesFixture {
     /// Who sends rides.
     pub gates: Arc<dyn GateStore>,
     /// Whose skiers' numbers are.
     pub passes: Arc<dyn PassStore>,
-    /// What must live as long as the stores.
-    pub guard: Box<dyn Any + Send + Sync>,
 }
 
 impl AsRef<dyn GateStore> for PassesFixture {
@@ -73,8 +61,6 @@ pub struct RidesFixture {
     pub tallies: Arc<dyn RideTallies>,
     /// The same rides, searched.
     pub search: Arc<dyn RideSearch>,
-    /// What must live as long as the stores.
-    pub guard: Box<dyn Any + Send + Sync>,
 }
 
 impl AsRef<dyn GateStore> for RidesFixture {
@@ -105,8 +91,6 @@ pub struct BoardFixture {
     pub pictures: Arc<dyn MessagePictures>,
     /// Who is told what happens.
     pub hooks: Arc<dyn HookStore>,
-    /// What must live as long as the stores.
-    pub guard: Box<dyn Any + Send + Sync>,
 }
 
 /// The links' stores under test.
@@ -121,25 +105,9 @@ pub struct Fixture {
     pub can_search: bool,
     /// Whether what replaces a link is stored after the answer, which then guesses its version.
     pub stores_later: bool,
-    /// What must live as long as the stores.
-    pub guard: Box<dyn Any + Send + Sync>,
 }
 
 impl AsRef<dyn KeyStore> for Fixture {
-    fn as_ref(&self) -> &(dyn KeyStore + 'static) {
-        &*self.keys
-    }
-}
-
-/// The store of API keys under test, alone.
-pub struct KeysFixture {
-    /// API keys.
-    pub keys: Arc<dyn KeyStore>,
-    /// What must live as long as the store.
-    pub guard: Box<dyn Any + Send + Sync>,
-}
-
-impl AsRef<dyn KeyStore> for KeysFixture {
     fn as_ref(&self) -> &(dyn KeyStore + 'static) {
         &*self.keys
     }

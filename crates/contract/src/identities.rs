@@ -13,11 +13,12 @@ use crate::{
     AccountsFixture,
     accounts::{event, fresh_name, hash, made, new},
     samples::{at, at_once},
-    sessions::begun,
+    sessions::{begun, opens},
 };
 
 const ISSUER: &str = "https://id.example.org";
 const OTHER_ISSUER: &str = "https://id.example.com";
+const BOTH: [&str; 2] = [ISSUER, OTHER_ISSUER];
 
 /// Somebody whom no other test knows.
 fn somebody(issuer: &str) -> Identity {
@@ -60,13 +61,8 @@ async fn link(fixture: &AccountsFixture, session: &NewSession, identity: &Identi
     fixture.identities.link(identity.clone(), session.session.id, event).await.unwrap()
 }
 
-/// Unlinks for a session, at second 6, where both issuers can be signed in by.
-async fn unlink(fixture: &AccountsFixture, session: &NewSession, issuer: &str) -> Unlinked {
-    unlink_where(fixture, session, issuer, &[ISSUER, OTHER_ISSUER]).await
-}
-
-/// The same where these issuers can.
-async fn unlink_where(
+/// Unlinks for a session, at second 6, where these issuers can be signed in by.
+async fn unlink(
     fixture: &AccountsFixture,
     session: &NewSession,
     issuer: &str,
@@ -90,11 +86,6 @@ fn begun_by_provider(other: &NewSession) -> NewSession {
         kind: EventKind::SignedInByProvider,
         ..other.clone()
     }
-}
-
-/// Whether a session opens something.
-async fn opens(fixture: &AccountsFixture, session: &NewSession) -> bool {
-    fixture.sessions.find(session.digest, at(10)).await.unwrap().is_some()
 }
 
 /// It is opened by the identity from then on, and has no password. A name that is taken costs no ticket.
@@ -239,13 +230,13 @@ pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let (stays, ends) = (begun(fixture, &account).await, begun(fixture, &account).await);
     let identity = somebody(ISSUER);
-    assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::NotLinked);
+    assert_eq!(unlink(fixture, &stays, ISSUER, &BOTH).await, Unlinked::NotLinked);
     assert_eq!(link(fixture, &stays, &identity).await, Linked::Done);
-    assert_eq!(unlink(fixture, &stays, OTHER_ISSUER).await, Unlinked::NotLinked);
-    assert!(opens(fixture, &ends).await);
+    assert_eq!(unlink(fixture, &stays, OTHER_ISSUER, &BOTH).await, Unlinked::NotLinked);
+    assert!(opens(fixture, &ends, at(10)).await);
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
-    assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::Done);
-    assert!(opens(fixture, &stays).await && !opens(fixture, &ends).await);
+    assert_eq!(unlink(fixture, &stays, ISSUER, &BOTH).await, Unlinked::Done);
+    assert!(opens(fixture, &stays, at(10)).await && !opens(fixture, &ends, at(10)).await);
     assert_eq!(fixture.identities.find(&identity).await.unwrap(), None);
     let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
     assert!(told.accounts.contains(&account.id));
@@ -262,10 +253,10 @@ pub async fn a_sign_in_that_began_before_an_unlink_begins_nothing_after_it(
     let (early, late) = (begun_by_provider(&stays), begun_by_provider(&stays));
     assert_eq!(link(fixture, &stays, &somebody(ISSUER)).await, Linked::Done);
     assert!(fixture.sessions.begin(early.clone()).await.unwrap());
-    assert_eq!(unlink(fixture, &stays, ISSUER).await, Unlinked::Done);
+    assert_eq!(unlink(fixture, &stays, ISSUER, &BOTH).await, Unlinked::Done);
     assert!(!fixture.sessions.begin(late.clone()).await.unwrap());
-    assert!(!opens(fixture, &early).await && !opens(fixture, &late).await);
-    assert!(opens(fixture, &stays).await);
+    assert!(!opens(fixture, &early, at(10)).await && !opens(fixture, &late, at(10)).await);
+    assert!(opens(fixture, &stays, at(10)).await);
 }
 
 /// Promise: whoever presses both buttons at once is not left without a way in.
@@ -294,14 +285,14 @@ pub async fn the_only_way_in_stays(fixture: &AccountsFixture) {
     let identity = somebody(ISSUER);
     let account = opened_by(fixture, &identity).await;
     let session = begun(fixture, &account).await;
-    assert_eq!(unlink(fixture, &session, ISSUER).await, Unlinked::OnlyWay);
+    assert_eq!(unlink(fixture, &session, ISSUER, &BOTH).await, Unlinked::OnlyWay);
     assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
-    let unlinked = unlink_where(fixture, &session, ISSUER, &[ISSUER]).await;
+    let unlinked = unlink(fixture, &session, ISSUER, &[ISSUER]).await;
     assert_eq!(unlinked, Unlinked::OnlyWay, "nobody can sign in by the other");
     assert!(fixture.identities.find(&identity).await.unwrap().is_some());
-    assert!(opens(fixture, &session).await);
-    assert_eq!(unlink(fixture, &session, ISSUER).await, Unlinked::Done);
-    assert_eq!(unlink(fixture, &session, OTHER_ISSUER).await, Unlinked::OnlyWay);
+    assert!(opens(fixture, &session, at(10)).await);
+    assert_eq!(unlink(fixture, &session, ISSUER, &BOTH).await, Unlinked::Done);
+    assert_eq!(unlink(fixture, &session, OTHER_ISSUER, &BOTH).await, Unlinked::OnlyWay);
 }
 
 /// Whoever deleted their account may come again, as somebody new.

@@ -1,9 +1,10 @@
 //! What every implementation of a port must do, as tests with the names of promises.
 //!
-//! An engine's tests say once how a fixture is made; [`promises!`] turns each promise into a test:
+//! An engine's tests say once how a fixture is made, and what must live as long as its stores; [`promises!`] turns
+//! each promise into a test:
 //!
 //! ```text
-//! async fn fixture() -> lodge_contract::Fixture { … }
+//! async fn fixture() -> (lodge_contract::Fixture, Guard) { … }
 //! lodge_contract::promises!(fixture);
 //! ```
 //!
@@ -37,17 +38,14 @@ pub mod samples;
 pub mod sessions;
 mod watched;
 
-pub use self::fixture::{
-    AccountsFixture, BoardFixture, Fixture, KeysFixture, PassesFixture, PicturesFixture,
-    RidesFixture,
-};
+pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, PassesFixture, RidesFixture};
 pub use self::watched::Watched;
 
-/// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`].
+/// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`] and its guard.
 #[macro_export]
 macro_rules! promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::Fixture;
+        $crate::tests! { $make;
             claims::a_claimed_link_is_found_with_all_its_parts,
             claims::a_hundred_claims_of_one_short_create_it_once,
             claims::a_taken_short_is_answered_with_its_holder,
@@ -85,19 +83,17 @@ macro_rules! promises {
             clicks::a_large_batch_counts_whole,
             clicks::a_report_groups_clicks,
             clicks::totals_come_in_order_and_without_bots,
-            keys::a_key_is_found_by_its_digest_and_its_number,
-            keys::a_name_is_given_once,
-            keys::a_revoked_key_stays_revoked,
         }
+        $crate::keys_promises!($make);
     };
 }
 
-/// The same of the promises of API keys, which are among those of [`promises!`] too; `$make` makes a
-/// [`KeysFixture`].
+/// The same of the promises of API keys, which are among those of [`promises!`] too; `$make` makes an
+/// `Arc<dyn KeyStore>`.
 #[macro_export]
 macro_rules! keys_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::KeysFixture;
+        $crate::tests! { $make;
             keys::a_key_is_found_by_its_digest_and_its_number,
             keys::a_name_is_given_once,
             keys::a_revoked_key_stays_revoked,
@@ -109,7 +105,7 @@ macro_rules! keys_promises {
 #[macro_export]
 macro_rules! accounts_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::AccountsFixture;
+        $crate::tests! { $make;
             accounts::an_account_is_found_by_its_name_and_its_number,
             accounts::two_hundred_accounts_of_one_name_are_made_once,
             accounts::a_repeated_sign_up_is_answered_as_the_first,
@@ -151,11 +147,11 @@ macro_rules! accounts_promises {
     };
 }
 
-/// The same of the promises of what keeps pictures; `$make` makes a [`PicturesFixture`].
+/// The same of the promises of what keeps pictures; `$make` makes an `Arc<dyn PictureStore>`.
 #[macro_export]
 macro_rules! pictures_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::PicturesFixture;
+        $crate::tests! { $make;
             pictures::a_picture_is_kept_in_its_sizes,
             pictures::a_removed_picture_is_gone,
             pictures::old_pictures_are_found,
@@ -167,7 +163,7 @@ macro_rules! pictures_promises {
 #[macro_export]
 macro_rules! rides_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::RidesFixture;
+        $crate::tests! { $make;
             rides::an_event_is_stored_once,
             rides::a_repetition_is_known_though_the_lift_has_changed,
             rides::ids_of_one_gate_are_none_of_anothers,
@@ -204,7 +200,7 @@ macro_rules! rides_promises {
 #[macro_export]
 macro_rules! passes_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::PassesFixture;
+        $crate::tests! { $make;
             gates::a_gate_is_found_by_its_token,
             gates::a_gates_name_is_given_once,
             gates::a_revoked_gate_stays_revoked,
@@ -222,7 +218,7 @@ macro_rules! passes_promises {
 #[macro_export]
 macro_rules! board_promises {
     ($make:path) => {
-        $crate::tests! { $make, $crate::BoardFixture;
+        $crate::tests! { $make;
             board::events_are_numbered_without_a_gap_in_each_channel,
             board::a_message_is_stored_once,
             board::concurrent_repetitions_are_one_message,
@@ -261,11 +257,11 @@ macro_rules! board_promises {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! tests {
-    ($make:path, $fixture:ty; $($module:ident::$promise:ident,)+) => {
+    ($make:path; $($module:ident::$promise:ident,)+) => {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
-                let fixture: $fixture = $make().await;
+                let (fixture, _guard) = $make().await;
                 $crate::$module::$promise(&fixture).await;
                 drop(fixture);
             }

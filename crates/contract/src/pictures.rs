@@ -1,14 +1,14 @@
 //! Pictures: what keeps them, and files to try their decoder with.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Clock, OsRandom, SystemClock,
-    accounts::{Picture, PictureId, PictureSize, Shape},
+    accounts::{Picture, PictureId, PictureSize, PictureStore, Shape},
 };
-
-use crate::PicturesFixture;
 
 pub mod files;
 
@@ -24,8 +24,7 @@ fn of_shape(shape: Shape, text: &str) -> (PictureId, Picture) {
 }
 
 /// In each size of its shape, and in no other.
-pub async fn a_picture_is_kept_in_its_sizes(fixture: &PicturesFixture) {
-    let store = &*fixture.pictures;
+pub async fn a_picture_is_kept_in_its_sizes(store: &Arc<dyn PictureStore>) {
     for shape in Shape::ALL {
         let (id, picture) = of_shape(shape, "kept");
         for size in PictureSize::ALL {
@@ -41,8 +40,7 @@ pub async fn a_picture_is_kept_in_its_sizes(fixture: &PicturesFixture) {
 }
 
 /// And nothing else does.
-pub async fn a_removed_picture_is_gone(fixture: &PicturesFixture) {
-    let store = &*fixture.pictures;
+pub async fn a_removed_picture_is_gone(store: &Arc<dyn PictureStore>) {
     for shape in Shape::ALL {
         let ((gone, of_gone), (stays, of_stays)) =
             (of_shape(shape, "gone"), of_shape(shape, "stays"));
@@ -62,8 +60,7 @@ pub async fn a_removed_picture_is_gone(fixture: &PicturesFixture) {
 }
 
 /// And what is younger is not told.
-pub async fn old_pictures_are_found(fixture: &PicturesFixture) {
-    let store = &*fixture.pictures;
+pub async fn old_pictures_are_found(store: &Arc<dyn PictureStore>) {
     let (id, picture) = picture("old");
     store.put(id, picture).await.unwrap();
     let now = SystemClock.now();

@@ -6,10 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use lodge_domain::{
     Attempt,
     keys::KeyId,
-    links::{
-        Candidate, Claim, Link, LinkId, LinkStore, Owner, RedirectCode, Refusal, Short, Tags,
-        Target,
-    },
+    links::{Candidate, Claim, Link, LinkId, LinkStore, Owner, Refusal, Short, Target},
 };
 use uuid::Uuid;
 
@@ -38,22 +35,7 @@ pub fn fresh_owner() -> Owner {
 
 /// A plain, anonymous link, made at `BEGIN`.
 pub fn link(short: &Short) -> Link {
-    Link {
-        id: LinkId(Uuid::now_v7()),
-        short: short.clone(),
-        target: target("https://example.com/"),
-        redirect: RedirectCode::default(),
-        version: 1,
-        key_version: 1,
-        owner: None,
-        created_at: BEGIN,
-        changed_at: BEGIN,
-        deleted_at: None,
-        expires_at: None,
-        click_limit: None,
-        password: None,
-        tags: Tags::default(),
-    }
+    Link::new(LinkId(Uuid::now_v7()), short.clone(), target("https://example.com/"), BEGIN)
 }
 
 /// A target.

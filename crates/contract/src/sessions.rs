@@ -53,7 +53,7 @@ pub async fn begun(fixture: &AccountsFixture, account: &Account) -> NewSession {
 }
 
 /// Whether the session opens something.
-async fn opens(fixture: &AccountsFixture, session: &NewSession, now: Timestamp) -> bool {
+pub(crate) async fn opens(fixture: &AccountsFixture, session: &NewSession, now: Timestamp) -> bool {
     fixture.sessions.find(session.digest, now).await.unwrap().is_some()
 }
 

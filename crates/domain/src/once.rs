@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Result};
+use crate::{Error, Result, text::is_key};
 
 /// How long an outcome is kept for repetitions, in seconds.
 pub const KEPT_SECONDS: i64 = 24 * 60 * 60;
@@ -27,7 +27,7 @@ impl Attempt {
     /// Binds `key` (1 to 128 printable ASCII characters) to its `scope` (caller, method, route) and
     /// to what the request says.
     pub fn new(scope: &[&str], key: &str, body: &[u8], at: Timestamp) -> Result<Self> {
-        if key.is_empty() || key.len() > 128 || !key.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+        if !is_key(key) {
             return Err(Error::invalid(
                 "Idempotency-Key",
                 "must be 1 to 128 printable ASCII characters",

@@ -31,7 +31,7 @@ pub const ELSEWHERE_TIMES_MAX: u64 = 8;
 const BCRYPT_BYTES: usize = 72;
 
 /// A password as typed: 1 to 128 characters. It is never printed.
-#[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
+#[derive(derive_more::Debug, derive_more::Into, Clone, Serialize, Deserialize)]
 #[debug("Password(…)")]
 #[serde(try_from = "String", into = "String")]
 pub struct Password(String);
@@ -40,12 +40,6 @@ impl TryFrom<String> for Password {
     type Error = Error;
     fn try_from(typed: String) -> Result<Self> {
         Self::parse("password", typed)
-    }
-}
-
-impl From<Password> for String {
-    fn from(password: Password) -> Self {
-        password.0
     }
 }
 

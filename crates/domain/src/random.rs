@@ -19,6 +19,17 @@ impl Random for OsRandom {
     }
 }
 
+/// Draws one byte for ever.
+#[cfg(test)]
+pub(crate) struct OneByte(pub(crate) u8);
+
+#[cfg(test)]
+impl Random for OneByte {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(self.0);
+    }
+}
+
 /// An id that sorts by the time it was made (RFC 9562, version 7).
 pub(crate) fn time_ordered_id(random: &dyn Random, at: Timestamp) -> Uuid {
     let mut bytes = [0; 10];

@@ -55,7 +55,9 @@ pub fn token_digest(token: &str) -> [u8; 32] {
 }
 
 /// Text that opens something, or tells how to: no log prints it.
-#[derive(derive_more::Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    derive_more::Debug, derive_more::From, Clone, Default, PartialEq, Eq, Serialize, Deserialize,
+)]
 #[debug("Hidden(…)")]
 #[serde(transparent)]
 pub struct Hidden(String);
@@ -64,11 +66,5 @@ impl Hidden {
     /// The text, for whom it is meant.
     pub fn reveal(&self) -> &str {
         &self.0
-    }
-}
-
-impl From<String> for Hidden {
-    fn from(text: String) -> Self {
-        Self(text)
     }
 }

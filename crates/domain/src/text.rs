@@ -5,7 +5,9 @@
 macro_rules! parsed_text {
     ($($(#[$attribute:meta])* $visibility:vis struct $name:ident(Box<str>);)+) => {$(
         $(#[$attribute])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(derive_more::Into, serde::Serialize, serde::Deserialize)]
+        #[into(String)]
         #[serde(try_from = "String", into = "String")]
         $visibility struct $name(Box<str>);
 
@@ -25,12 +27,6 @@ macro_rules! parsed_text {
             type Error = $crate::Error;
             fn try_from(text: String) -> $crate::Result<Self> {
                 Self::parse(&text)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(text: $name) -> Self {
-                text.0.into()
             }
         }
     )+};
@@ -54,6 +50,11 @@ macro_rules! display_text {
 }
 
 pub(crate) use {display_text, parsed_text};
+
+/// Whether a text is 1 to 128 printable ASCII characters, as an Idempotency-Key and the id of an event of rides are.
+pub(crate) fn is_key(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|b| (0x20..0x7f).contains(&b))
+}
 
 /// Those that Unicode calls controls, and the separators of lines and paragraphs.
 pub(crate) fn is_control(c: char) -> bool {

@@ -65,10 +65,8 @@ pub fn with_gps() -> Vec<u8> {
 fn exif() -> Vec<u8> {
     let mut tiff = b"II*\0\x08\0\0\0".to_vec();
     let entry = |tiff: &mut Vec<u8>, tag: u16, kind: u16, count: u32, value: u32| {
-        tiff.extend(tag.to_le_bytes());
-        tiff.extend(kind.to_le_bytes());
-        tiff.extend(count.to_le_bytes());
-        tiff.extend(value.to_le_bytes());
+        tiff.extend([tag, kind].map(u16::to_le_bytes).concat());
+        tiff.extend([count, value].map(u32::to_le_bytes).concat());
     };
     let make_length = u32::try_from(SECRET.len() + 1).unwrap();
     // The directory: 8 + 2 + 3 × 12 + 4 = 50; then that of the GPS: 50 + 2 + 2 × 12 + 4 = 80.
@@ -81,9 +79,7 @@ fn exif() -> Vec<u8> {
     entry(&mut tiff, 1, 2, 2, u32::from(b'N'));
     entry(&mut tiff, 2, 5, 3, 80);
     tiff.extend([0; 4]);
-    for part in [46_u32, 1, 33, 1, 0, 1] {
-        tiff.extend(part.to_le_bytes());
-    }
+    tiff.extend([46, 1, 33, 1, 0, 1].map(u32::to_le_bytes).concat());
     tiff.extend(SECRET.as_bytes());
     tiff.push(0);
     tiff
@@ -261,16 +257,8 @@ fn noise(format: ImageFormat) -> Vec<u8> {
 }
 
 fn gif_header(width: u16, height: u16) -> Vec<u8> {
-    let mut bytes = b"GIF89a".to_vec();
-    for side in [width, height] {
-        bytes.extend(side.to_le_bytes());
-    }
-    bytes.extend([0, 0, 0, b',', 0, 0, 0, 0]);
-    for side in [width, height] {
-        bytes.extend(side.to_le_bytes());
-    }
-    bytes.extend([0, 2, 1, 0, 0, b';']);
-    bytes
+    let sides = [width, height].map(u16::to_le_bytes).concat();
+    [&b"GIF89a"[..], &sides, b"\0\0\0,\0\0\0\0", &sides, b"\0\x02\x01\0\0;"].concat()
 }
 
 /// A JPEG that says it is of another size.

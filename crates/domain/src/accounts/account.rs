@@ -63,9 +63,9 @@ pub struct Account {
 }
 
 impl Account {
-    /// [`Error::Forbidden`] if it is not of the staff.
-    pub fn check_staff(&self) -> Result<()> {
-        if self.role < Role::Moderator {
+    /// [`Error::Forbidden`] if its role is below `least`.
+    pub fn check_role(&self, least: Role) -> Result<()> {
+        if self.role < least {
             return Err(Error::forbidden("this is for staff"));
         }
         Ok(())
@@ -116,6 +116,20 @@ pub struct NewAccount {
     pub password: Option<PasswordHash>,
     /// When it is made.
     pub created_at: Timestamp,
+}
+
+impl NewAccount {
+    /// A member's account that is called by its name, and has no address.
+    pub fn new(username: Username, password: Option<PasswordHash>, created_at: Timestamp) -> Self {
+        Self {
+            nickname: Nickname::from(&username),
+            username,
+            email: None,
+            role: Role::default(),
+            password,
+            created_at,
+        }
+    }
 }
 
 /// What is to change about an account; what is absent stays.

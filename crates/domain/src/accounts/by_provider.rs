@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Accounts, Actor, Arrival, Departure, EventKind, Exchange, Flow, FreshSession, Identified,
-    Identity, Linked, LinkedIdentity, NewAccount, NewTicket, Nickname, Provider, ProviderName,
-    Redeemed, Role, SessionDigest, SessionId, SignedIn, TicketDigest, Unlink, Unlinked, Username,
-    journey::Journey, sign_in::BANNED,
+    Accounts, Arrival, Departure, EventKind, Exchange, Flow, FreshSession, Identified, Identity,
+    Linked, LinkedIdentity, NewAccount, NewTicket, Provider, ProviderName, Redeemed, SessionDigest,
+    SessionId, SignedIn, TicketDigest, Unlink, Unlinked, Username, journey::Journey,
+    sign_in::BANNED,
 };
 use crate::{Error, Result, passwords::Password, secret};
 
@@ -163,14 +163,7 @@ impl Accounts {
     pub async fn make_from_provider(&self, newcomer: Newcomer) -> Result<FreshSession> {
         self.is_open()?;
         let Newcomer { ticket, username, agent } = newcomer;
-        let account = NewAccount {
-            nickname: Nickname::from(&username),
-            username,
-            email: None,
-            role: Role::default(),
-            password: None,
-            created_at: self.ports.clock.now(),
-        };
+        let account = NewAccount::new(username, None, self.ports.clock.now());
         match self.ports.identities.redeem(ticket, account).await? {
             Redeemed::Made(account) => {
                 let fresh = self.begin(account, EventKind::SignedInByProvider, &agent).await?;
@@ -186,7 +179,7 @@ impl Accounts {
 
     /// Lets an identity open one's account from now on.
     async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
-        let event = self.event(me.account.id, EventKind::Linked, Actor::Owner);
+        let event = self.by_owner(me.account.id, EventKind::Linked);
         match self.ports.identities.link(identity, me.session.id, event).await? {
             Linked::Done => Ok(()),
             Linked::Elsewhere => Err(Error::conflict("this opens another account already")),
@@ -206,7 +199,7 @@ impl Accounts {
             kept: me.session.id,
             issuers: set_up.map(|provider| provider.issuer.clone()).collect(),
         };
-        let event = self.event(me.account.id, EventKind::Unlinked, Actor::Owner);
+        let event = self.by_owner(me.account.id, EventKind::Unlinked);
         match self.ports.identities.unlink(unlink, event).await? {
             Unlinked::Done => Ok(()),
             Unlinked::NotLinked => {

@@ -58,23 +58,11 @@ impl<'a> Counted<'a> {
         Ok(Self { failures, name, from, settled: false })
     }
 
-    /// It was one: it stays counted.
-    pub(super) fn stays(mut self) {
-        self.settled = true;
-    }
-
-    /// It was none.
-    pub(super) async fn forgive(mut self) {
-        self.settled = true;
-        self.failures.forgive(self.name, self.from).await;
-    }
-
-    /// What came of looking at the password, if anybody could look.
-    pub(super) async fn settle(self, is_right: &Result<bool>) {
-        match is_right {
-            Ok(true) => self.forgive().await,
-            Ok(false) => self.stays(),
-            Err(_) => {}
+    /// Settles it by whether the password is right, if that is known: it was no failure, or stays counted.
+    pub(super) async fn settle(mut self, is_right: &Result<bool>) {
+        self.settled = is_right.is_ok();
+        if matches!(is_right, Ok(true)) {
+            self.failures.forgive(self.name, self.from).await;
         }
     }
 }

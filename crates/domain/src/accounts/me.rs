@@ -133,7 +133,7 @@ impl Accounts {
         from: Option<IpAddr>,
     ) -> Result<Option<PictureId>> {
         self.said_again(me, current, from).await?;
-        let event = self.event(me.account.id, EventKind::Deleted, Actor::Owner);
+        let event = self.by_owner(me.account.id, EventKind::Deleted);
         self.ports.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
     }
 
@@ -212,7 +212,7 @@ impl Accounts {
         change: AccountChange,
         kind: EventKind,
     ) -> Result<Option<Account>> {
-        self.ports.store.change(change, self.event(me.account.id, kind, Actor::Owner)).await
+        self.ports.store.change(change, self.by_owner(me.account.id, kind)).await
     }
 }
 

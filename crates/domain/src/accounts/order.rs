@@ -17,7 +17,7 @@ calls! {
     pub enum Order {
         /// Accounts in the order of their names.
         pub fn list = List(query: AccountQuery) -> Vec<Account> {
-            admit(me, Role::Moderator)?;
+            me.account.check_role(Role::Moderator)?;
             let limit = query.limit.min(LISTED_MAX);
             accounts.list(AccountQuery { limit, ..query }).await?
         }
@@ -36,7 +36,7 @@ calls! {
 
         /// Gives somebody a role.
         pub fn set_role = SetRole(name: Username, role: Role) -> Account {
-            admit(me, Role::Admin)?;
+            me.account.check_role(Role::Admin)?;
             not_oneself(me, &name)?;
             accounts.set_role(&accounts.user(&name).await?, role, by(me)).await?
         }
@@ -59,7 +59,7 @@ impl Accounts {
     /// Somebody over whom one has a say: staff do not turn on each other, an admin first takes the role
     /// away.
     async fn lower(&self, me: &SignedIn, least: Role, name: &Username) -> Result<Account> {
-        admit(me, least)?;
+        me.account.check_role(least)?;
         let account = self.user(name).await?;
         if account.role < me.account.role {
             Ok(account)
@@ -71,10 +71,6 @@ impl Accounts {
 
 fn by(me: &SignedIn) -> Actor {
     Actor::Staff(me.account.id)
-}
-
-fn admit(me: &SignedIn, least: Role) -> Result<()> {
-    if me.account.role >= least { Ok(()) } else { Err(Error::forbidden("this is for staff")) }
 }
 
 /// So that there is an admin left.

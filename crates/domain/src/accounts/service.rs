@@ -104,6 +104,11 @@ impl Accounts {
         Err(Error::forbidden("accounts are made by the administrators here"))
     }
 
+    /// What the owner of an account does to it now.
+    pub(super) fn by_owner(&self, account: AccountId, kind: EventKind) -> Event {
+        self.event(account, kind, Actor::Owner)
+    }
+
     /// The account of that number.
     pub(super) async fn account(&self, id: AccountId) -> Result<Account> {
         let found = self.ports.store.get(id).await?;
@@ -129,13 +134,12 @@ impl Accounts {
     ) -> Result<Option<FreshSession>> {
         let now = self.ports.clock.now();
         let token = secret::random_token(TOKEN_PREFIX, &*self.ports.random);
+        let expires_at = now.saturating_add(self.ports.settings.session_lifetime);
         let session = Session {
             id: SessionId(time_ordered_id(&*self.ports.random, now)),
             account: account.id,
             created_at: now,
-            expires_at: now
-                .saturating_add(self.ports.settings.session_lifetime)
-                .unwrap_or(Timestamp::MAX),
+            expires_at: expires_at.unwrap_or(Timestamp::MAX),
             agent: session::described(agent),
         };
         let digest = SessionDigest::of(&token);

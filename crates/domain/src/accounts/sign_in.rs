@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Account, AccountChange, Accounts, Actor, EventKind, FreshSession, Username, failures::Counted,
+    Account, AccountChange, Accounts, EventKind, FreshSession, Username, failures::Counted,
 };
 use crate::{
     Error, Result,
@@ -68,7 +68,7 @@ impl Accounts {
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
-        let event = self.event(account.id, EventKind::PasswordRenewed, Actor::Owner);
+        let event = self.by_owner(account.id, EventKind::PasswordRenewed);
         self.ports.store.change(change, event).await.map(drop)
     }
 

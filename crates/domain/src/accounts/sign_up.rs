@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, Outcome, Role, Username};
+use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, Outcome, Username};
 use crate::{Attempt, Done, Result};
 
 /// An account that somebody wants.
@@ -33,21 +33,14 @@ impl Accounts {
         // A hash costs much, and names are no secret.
         if self.ports.store.find(&wish.username).await?.is_some() {
             // By a twin of this request, perhaps.
-            return match self.earlier(attempt.as_ref()).await? {
-                Some(earlier) => Ok(earlier),
-                None => Ok(Done::now(None)),
-            };
+            let earlier = self.earlier(attempt.as_ref()).await?;
+            return Ok(earlier.unwrap_or(Done::now(None)));
         }
         let SignUp { username, password, nickname, email } = wish;
         let password = self.ports.passwords.hash(password.into_password()).await?;
-        let account = NewAccount {
-            nickname: nickname.unwrap_or_else(|| Nickname::from(&username)),
-            username,
-            email,
-            role: Role::default(),
-            password: Some(password),
-            created_at: self.ports.clock.now(),
-        };
+        let account = NewAccount::new(username, Some(password), self.ports.clock.now());
+        let nickname = nickname.unwrap_or_else(|| account.nickname.clone());
+        let account = NewAccount { nickname, email, ..account };
         self.ports.store.add(account, attempt).await
     }
 

@@ -47,21 +47,23 @@ pub struct ImportAccount {
 impl ImportAccount {
     /// The account that the line describes, as made at `now`.
     pub fn parse(&self, now: Timestamp) -> Result<NewAccount> {
-        let given =
-            |text: &'_ str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
         let username = Username::parse(&self.username)?;
-        let nickname = given(&self.nickname).map(|text| Nickname::parse(&text)).transpose()?;
+        let nickname = given(&self.nickname).map(Nickname::parse).transpose()?;
         let hash = given(self.password_hash.reveal());
-        let hash = hash.map(|text| PasswordHash::parse("password_hash", &text)).transpose()?;
+        let hash = hash.map(|text| PasswordHash::parse("password_hash", text)).transpose()?;
+        let account = NewAccount::new(username, hash, now);
         Ok(NewAccount {
-            nickname: nickname.unwrap_or_else(|| Nickname::from(&username)),
-            username,
-            email: given(&self.email).map(|text| Email::parse(&text)).transpose()?,
-            role: given(&self.role).map_or(Ok(Role::Member), |name| Role::parse(&name))?,
-            password: hash,
-            created_at: now,
+            nickname: nickname.unwrap_or_else(|| account.nickname.clone()),
+            email: given(&self.email).map(Email::parse).transpose()?,
+            role: given(&self.role).map(Role::parse).transpose()?.unwrap_or_default(),
+            ..account
         })
     }
+}
+
+/// What a field of a line holds, unless it is empty.
+fn given(field: &str) -> Option<&str> {
+    Some(field.trim()).filter(|text| !text.is_empty())
 }
 
 /// Something that happened to somebody's account.
@@ -81,14 +83,9 @@ impl Accounts {
         password: NewPassword,
         role: Role,
     ) -> Result<Account> {
-        let account = NewAccount {
-            nickname: Nickname::from(&username),
-            username,
-            email: None,
-            role,
-            password: Some(self.ports.passwords.hash(password.into_password()).await?),
-            created_at: self.ports.clock.now(),
-        };
+        let password = self.ports.passwords.hash(password.into_password()).await?;
+        let account = NewAccount::new(username, Some(password), self.ports.clock.now());
+        let account = NewAccount { role, ..account };
         let made = self.ports.store.add(account, None).await?.outcome;
         made.ok_or(Error::conflict("this name is taken"))
     }
@@ -189,6 +186,7 @@ impl Accounts {
             |reset: &Reset| bool::from(reset.digest.ct_eq(&digest)) && now < reset.expires_at;
         let is_right = credential.and_then(|known| known.reset).as_ref().is_some_and(is_right);
         let account = account.filter(|_| is_right).ok_or(NO_CODE)?;
+        let event = self.by_owner(account.id, EventKind::PasswordReset);
         let change = AccountChange {
             password: Some(self.ports.passwords.hash(new.into_password()).await?),
             // By this change alone: whoever else knows the password must not take the code from its owner.
@@ -198,7 +196,6 @@ impl Accounts {
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
-        let event = self.event(account.id, EventKind::PasswordReset, Actor::Owner);
         // At another epoch, the code was used, or another one given out.
         self.ports.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
     }

@@ -26,7 +26,7 @@ impl Guests {
 #[async_trait]
 impl Belongings for Guests {
     async fn owners(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>> {
-        self.board.people.accounts(after, limit).await
+        self.board.stores.people.accounts(after, limit).await
     }
 
     async fn let_go(&self, former: AccountId) -> Result<()> {
@@ -34,7 +34,7 @@ impl Belongings for Guests {
     }
 
     async fn note(&self, changed: AccountId) -> Result<()> {
-        let Some(known) = self.board.people.find(PersonId::Account(changed)).await? else {
+        let Some(known) = self.board.stores.people.find(PersonId::Account(changed)).await? else {
             return Ok(());
         };
         let Ok(username) = Username::parse(&known.profile.username) else { return Ok(()) };

@@ -31,8 +31,8 @@ pub use self::{
     },
     guests::Guests,
     hooks::{
-        Courier, CourierPorts, Deliver, Delivered, Delivery, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook,
-        HookId, HookSecret, HookStanding, HookStore, HookUrl, Hooks, Look, NewHook, Render,
+        Courier, Deliver, Delivered, Delivery, HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookId,
+        HookPorts, HookSecret, HookStanding, HookStore, HookUrl, Hooks, Look, NewHook, Render,
     },
     markup::{HTML_BYTES_MAX, html},
     mentions::{MENTIONS_MAX, Mention, mentioned, mentions},
@@ -44,7 +44,8 @@ pub use self::{
     service::{Board, BoardStores, News},
     stamp::Stamp,
     store::{
-        BoardLog, BoardPeople, Channels, Known, MessagePictures, MessageSearch, MessagesQuery,
-        PAGE_MAX, ReadNote, ReadPositions, Report, Reports, UNREAD_MAX, Unread, Word,
+        BoardLog, BoardPeople, Channels, EventLog, Known, MessagePictures, MessageSearch,
+        MessagesQuery, PAGE_MAX, ReadNote, ReadPositions, Report, Reports, UNREAD_MAX, Unread,
+        Word,
     },
 };

@@ -35,10 +35,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::{
-        accounts::{AccountId, Role},
-        board::{EventId, Origin, PersonId, Profile, Stamp, What},
-    };
+    use crate::board::{EventId, Origin, Profile, Stamp, What};
 
     /// Events of a few origins, whose clocks are apart by any amount, and which see of each other what they do.
     fn events(written: &[(u32, i64)]) -> Vec<Event> {
@@ -49,14 +46,7 @@ mod tests {
             let id = EventId { origin, seq: of_origin().count() as u64 + 1 };
             let latest = of_origin().map(|event| event.at).max();
             let now = jiff::Timestamp::from_millisecond(10_000 + clock_ms).unwrap();
-            let by = Profile {
-                person: PersonId::Account(AccountId(1)),
-                username: String::new(),
-                nickname: String::new(),
-                picture: None,
-                role: Role::Member,
-            };
-            let what = What::Delete { target: id };
+            let (by, what) = (Profile::of_member(1), What::Delete { target: id });
             all.push(Event { id, at: Stamp::after(latest, now), by, what });
         }
         all

@@ -81,6 +81,20 @@ impl Profile {
     }
 }
 
+#[cfg(test)]
+impl Profile {
+    /// The profile of a member with the account of that number.
+    pub(super) fn of_member(number: i64) -> Self {
+        Self {
+            person: PersonId::Account(AccountId(number)),
+            username: format!("p{number}"),
+            nickname: format!("P{number}"),
+            picture: None,
+            role: Role::Member,
+        }
+    }
+}
+
 /// Somebody who does something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {

@@ -15,7 +15,7 @@ impl Board {
     /// What would come of a message if it was posted now: the message that it is, or nothing; or why it cannot be.
     /// Whoever sends a picture with it is asked this before anything is made of that.
     pub async fn foresee(&self, by: &Actor, new: &NewMessage) -> Result<Option<Event>> {
-        let before = self.log.foresee(new.clone(), by.clone(), self.clock.now()).await?;
+        let before = self.stores.log.foresee(new.clone(), by.clone(), self.clock.now()).await?;
         before.map(|before| check_pictured(&before).map(|()| before)).transpose()
     }
 
@@ -27,7 +27,8 @@ impl Board {
     /// Stores a message with a picture, which is kept before. The same message again answers with the first, and keeps
     /// no other picture.
     pub async fn post_with(&self, by: &Actor, new: NewMessage, picture: Picture) -> Result<Posted> {
-        let (log, keeper, rings) = (Arc::clone(&self.log), self.keeper.clone(), self.rings.clone());
+        let (log, keeper, rings) =
+            (Arc::clone(&self.stores.log), self.keeper.clone(), self.rings.clone());
         let (writer, now) = (by.clone(), self.clock.now());
         let name = async move |id| {
             let channel = new.channel.clone();
@@ -53,7 +54,7 @@ impl Board {
         id: PictureId,
         size: PictureSize,
     ) -> Result<Option<Bytes>> {
-        match self.pictures.visibility(id).await? {
+        match self.stores.pictures.visibility(id).await? {
             Some(Visibility::Shown) => self.keeper.get(id, size).await,
             Some(Visibility::Hidden) if by.is_staff() => self.keeper.get(id, size).await,
             _ => Ok(None),
@@ -63,7 +64,7 @@ impl Board {
     /// Takes away all pictures that an account sent.
     pub(super) async fn take_pictures_from(&self, former: AccountId) -> Result<()> {
         loop {
-            let taken = self.pictures.take_from(former, PAGE_MAX).await?;
+            let taken = self.stores.pictures.take_from(former, PAGE_MAX).await?;
             for picture in &taken {
                 self.keeper.remove(*picture).await;
             }
@@ -75,7 +76,7 @@ impl Board {
 
     /// Removes pictures that are in no message and will be in none; how many these were.
     pub async fn sweep_pictures(&self) -> Result<usize> {
-        self.keeper.sweep(&*self.pictures, self.clock.now()).await
+        self.keeper.sweep(&*self.stores.pictures, self.clock.now()).await
     }
 }
 

@@ -135,20 +135,10 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::{
-        Clock,
-        accounts::{AccountId, Role},
-        clock::ManualClock,
-    };
+    use crate::{Clock, clock::ManualClock};
 
     fn person(number: i64) -> Profile {
-        Profile {
-            person: PersonId::Account(AccountId(number)),
-            username: format!("p{number}"),
-            nickname: format!("P{number}"),
-            picture: None,
-            role: Role::Member,
-        }
+        Profile::of_member(number)
     }
 
     fn clock() -> ManualClock {

@@ -152,20 +152,12 @@ fn reacted(
 mod tests {
     use super::*;
     use crate::{
-        accounts::{AccountId, Role},
-        board::{EventId, Origin, PersonId, Profile},
+        accounts::Role,
+        board::{EventId, Origin, Profile},
     };
 
     fn somebody(role: Role) -> Actor {
-        let person = PersonId::Account(AccountId(1));
-        let profile = Profile {
-            person,
-            username: "ada".to_owned(),
-            nickname: "Ada".to_owned(),
-            picture: None,
-            role,
-        };
-        Actor { profile, role }
+        Actor { profile: Profile { role, ..Profile::of_member(1) }, role }
     }
 
     fn wishes() -> [Wish; 6] {
@@ -237,12 +229,7 @@ mod tests {
     #[test]
     fn members_wait_out_a_slow_mode_to_the_second() {
         let at = |microseconds| Timestamp::from_microsecond(microseconds).unwrap();
-        let writer = Writer {
-            is_banned: false,
-            last_at: Some(at(5_000_000)),
-            slow_mode_s: 10,
-            is_archived: false,
-        };
+        let writer = Writer { last_at: Some(at(5_000_000)), slow_mode_s: 10, ..Writer::default() };
         let member = somebody(Role::Member);
         // The first was asked before the last one, and comes after it.
         for (now, wait_s) in [(4_000_000, 10), (5_000_001, 10), (14_000_000, 1), (14_999_999, 1)] {

@@ -34,12 +34,7 @@ const SEARCH_CHARS_MAX: usize = 200;
 
 /// The service.
 pub struct Board {
-    pub(super) log: Arc<dyn BoardLog>,
-    channels: Arc<dyn Channels>,
-    pub(super) people: Arc<dyn BoardPeople>,
-    positions: Arc<dyn ReadPositions>,
-    reports: Arc<dyn Reports>,
-    pub(super) pictures: Arc<dyn MessagePictures>,
+    pub(super) stores: BoardStores,
     pub(super) keeper: PictureKeeper,
     bots: Keys,
     pub(super) clock: Arc<dyn Clock>,
@@ -82,22 +77,9 @@ impl Board {
         bots: Keys,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let BoardStores { log, channels, people, positions, reports, pictures } = stores;
         let rings = broadcast::Sender::new(RINGS_MAX);
         let news = broadcast::Sender::new(NEWS_MAX);
-        Self {
-            log,
-            channels,
-            people,
-            positions,
-            reports,
-            pictures,
-            keeper,
-            bots,
-            clock,
-            rings,
-            news,
-        }
+        Self { stores, keeper, bots, clock, rings, news }
     }
 
     /// Programs that may write.
@@ -112,7 +94,7 @@ impl Board {
 
     /// Notes what somebody is called, and tells of it if that is new.
     pub async fn note(&self, profile: Profile) -> Result<()> {
-        if self.people.note(profile.clone()).await? {
+        if self.stores.people.note(profile.clone()).await? {
             // Nobody may listen.
             let _ = self.news.send(News::Changed(profile));
         }
@@ -128,7 +110,7 @@ impl Board {
     /// Stores a message; the same again answers with the first.
     pub async fn post(&self, by: &Actor, new: NewMessage) -> Result<Posted> {
         let channel = new.channel.clone();
-        let posted = self.log.post(new, by.clone(), self.clock.now()).await?;
+        let posted = self.stores.log.post(new, by.clone(), self.clock.now()).await?;
         if let Posted::New(_) = posted {
             self.ring(channel);
         }
@@ -137,17 +119,17 @@ impl Board {
 
     /// Events of a channel, in order.
     pub async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
-        self.log.events(channel, reach, limit).await
+        self.stores.log.events(channel, reach, limit).await
     }
 
     /// Messages of a channel as they stand, in order.
     pub async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage> {
-        self.log.messages(query).await
+        self.stores.log.messages(query).await
     }
 
     /// A message as it stands, if it is there.
     pub async fn find(&self, by: &Actor, channel: &Slug, id: EventId) -> Result<Option<Message>> {
-        self.log.message(channel.clone(), id, by.clone()).await
+        self.stores.log.message(channel.clone(), id, by.clone()).await
     }
 
     /// A message as it stands, and what it said before, which can be read as long as the message can.
@@ -160,8 +142,11 @@ impl Board {
         let message = self.find(by, channel, id).await?;
         let message = message.ok_or(Error::not_found("there is no such message"))?;
         let has_history = message.body.is_some() && message.edited_at.is_some();
-        let history =
-            if has_history { self.log.history(channel.clone(), id).await? } else { Vec::new() };
+        let history = if has_history {
+            self.stores.log.history(channel.clone(), id).await?
+        } else {
+            Vec::new()
+        };
         Ok((message, history))
     }
 
@@ -172,7 +157,7 @@ impl Board {
         after: i64,
         limit: usize,
     ) -> Result<Vec<(i64, Message)>> {
-        self.log.written_by(author, after, limit).await
+        self.stores.log.written_by(author, after, limit).await
     }
 
     /// Does something with a message; what happened, if anything did.
@@ -184,7 +169,8 @@ impl Board {
         wish: Wish,
     ) -> Result<Option<Event>> {
         let now = self.clock.now();
-        let amended = self.log.amend(channel.clone(), message, wish, by.clone(), now).await?;
+        let amended =
+            self.stores.log.amend(channel.clone(), message, wish, by.clone(), now).await?;
         let Some(Amended { event, former }) = amended else { return Ok(None) };
         self.ring(channel.clone());
         if let Some(picture) = former {
@@ -196,8 +182,8 @@ impl Board {
     /// Lets somebody in who wants to read; false if they are known by another profile than this. Either may be the
     /// older: whoever asks looks, and notes it. [`Error::Forbidden`] if they are banned.
     pub async fn admit(&self, profile: &Profile) -> Result<bool> {
-        let Some(known) = self.people.find(profile.person).await? else {
-            self.people.note(profile.clone()).await?;
+        let Some(known) = self.stores.people.find(profile.person).await? else {
+            self.stores.people.note(profile.clone()).await?;
             return Ok(true);
         };
         rules::check_banned(known.banned_at.is_some())?;
@@ -207,30 +193,30 @@ impl Board {
     /// Notes how far somebody has read a channel that is there, to be stored soon: what is not stored when the
     /// process is killed, they read again.
     pub fn note_read(&self, note: ReadNote) -> Result<()> {
-        self.positions.note(note)
+        self.stores.positions.note(note)
     }
 
     /// Stores what people have read since the last time; to be called about once a second.
     pub async fn store_read(&self) -> Result<()> {
-        self.positions.store().await
+        self.stores.positions.store().await
     }
 
     /// What a person has read of a channel, of each origin; `None` if they were never there.
     pub async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>> {
-        self.positions.read_so_far(person, channel).await
+        self.stores.positions.read_so_far(person, channel).await
     }
 
     /// What a person has not read.
     pub async fn unread(&self, reader: Profile) -> Result<Vec<Unread>> {
-        self.positions.unread(reader).await
+        self.stores.positions.unread(reader).await
     }
 
     /// Forgets what an account that is deleted was called and had read, and the pictures that it sent, and tells of it;
     /// what it wrote stays.
     pub async fn forget(&self, former: AccountId) -> Result<()> {
         self.take_pictures_from(former).await?;
-        let known = self.people.find(PersonId::Account(former)).await?;
-        self.people.forget(former).await?;
+        let known = self.stores.people.find(PersonId::Account(former)).await?;
+        self.stores.people.forget(former).await?;
         if let Some(known) = known.filter(|known| !known.profile.username.is_empty()) {
             let _ = self.news.send(News::Gone(known.profile));
         }
@@ -239,12 +225,16 @@ impl Board {
 
     /// All channels, the lobby first.
     pub async fn channels(&self) -> Result<Vec<Channel>> {
-        self.channels.list().await
+        self.stores.channels.list().await
     }
 
     /// The channel of that name.
     pub async fn channel(&self, slug: &Slug) -> Result<Channel> {
-        self.channels.find(slug.clone()).await?.ok_or(Error::not_found("there is no such channel"))
+        self.stores
+            .channels
+            .find(slug.clone())
+            .await?
+            .ok_or(Error::not_found("there is no such channel"))
     }
 
     /// Makes a channel, unless it is there; says whether it was made.
@@ -257,7 +247,7 @@ impl Board {
         by.check_staff()?;
         let created_at = self.clock.now();
         let new = Channel { slug, topic, slow_mode_s: 0, is_archived: false, created_at };
-        self.channels.create(new).await
+        self.stores.channels.create(new).await
     }
 
     /// Changes a channel.
@@ -274,14 +264,14 @@ impl Board {
                 "cannot be done to the lobby, where everybody comes in",
             ));
         }
-        let changed = self.channels.change(slug.clone(), change.checked()?).await?;
+        let changed = self.stores.channels.change(slug.clone(), change.checked()?).await?;
         changed.ok_or(Error::not_found("there is no such channel"))
     }
 
     /// Who is banned.
     pub async fn bans(&self, by: &Actor) -> Result<Vec<Known>> {
         by.check_staff()?;
-        self.people.banned().await
+        self.stores.people.banned().await
     }
 
     /// Bans somebody from the board, or lets them in again. Staff have a say only over those below them, as their
@@ -297,10 +287,10 @@ impl Board {
         if accounts.user(name.clone()).await?.role >= by.role {
             return Err(Error::forbidden("they are not below you"));
         }
-        let known = self.people.named(name).await?;
+        let known = self.stores.people.named(name).await?;
         let known = known.ok_or(Error::not_found("they have never been on this board"))?;
         let since = is_banned.then(|| self.clock.now());
-        let banned = self.people.ban(known.profile.person, since).await?;
+        let banned = self.stores.people.ban(known.profile.person, since).await?;
         if is_banned {
             let _ = self.news.send(News::Banned(known.profile.person));
         }
@@ -325,7 +315,7 @@ impl Board {
             ));
         }
         let (by, at) = (by.profile.clone(), self.clock.now());
-        if self.reports.add(channel.clone(), message, by, reason.to_owned(), at).await? {
+        if self.stores.reports.add(channel.clone(), message, by, reason.to_owned(), at).await? {
             return Ok(());
         }
         Err(Error::not_found("there is no such message"))
@@ -334,25 +324,25 @@ impl Board {
     /// What people want looked at, the oldest first.
     pub async fn reports(&self, by: &Actor, limit: usize) -> Result<Vec<Report>> {
         by.check_staff()?;
-        self.reports.open(by.id(), limit).await
+        self.stores.reports.open(by.id(), limit).await
     }
 
     /// How often people want something looked at, counted up to [`UNREAD_MAX`].
     pub async fn reports_count(&self, by: &Actor) -> Result<u32> {
         by.check_staff()?;
-        self.reports.count(UNREAD_MAX).await
+        self.stores.reports.count(UNREAD_MAX).await
     }
 
     /// What is hidden, the newest first.
     pub async fn hidden(&self, by: &Actor, limit: usize) -> Result<Vec<Message>> {
         by.check_staff()?;
-        self.reports.hidden(by.id(), limit).await
+        self.stores.reports.hidden(by.id(), limit).await
     }
 
     /// Settles the reports of a message.
     pub async fn settle(&self, by: &Actor, report: i64) -> Result<()> {
         by.check_staff()?;
-        if self.reports.settle(report, by.id(), self.clock.now()).await? {
+        if self.stores.reports.settle(report, by.id(), self.clock.now()).await? {
             return Ok(());
         }
         Err(Error::not_found("there is no such report"))
@@ -374,7 +364,7 @@ impl Board {
         if words.is_empty() {
             return Err(Error::invalid("q", "must be one word or more"));
         }
-        self.log.search(MessageSearch { channel, words, limit, reader: by.id() }).await
+        self.stores.log.search(MessageSearch { channel, words, limit, reader: by.id() }).await
     }
 
     fn ring(&self, channel: Slug) {

@@ -52,9 +52,16 @@ pub struct MessageSearch {
     pub reader: PersonId,
 }
 
+/// Tells what happened in channels.
+#[async_trait]
+pub trait EventLog: Send + Sync {
+    /// Events, at most `limit` of them, as they may be told now.
+    async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage>;
+}
+
 /// Keeps what happens in channels, and what follows from it.
 #[async_trait]
-pub trait BoardLog: Send + Sync {
+pub trait BoardLog: EventLog {
     /// Stores a message, unless its author has given its client id before: then it is that message, or
     /// [`crate::Error::KeyReused`] if it said something else. `check_post` judges in the same transaction. A
     /// [`crate::Error::NotFound`] if there is no such channel, or in it no message that it could answer.
@@ -72,8 +79,6 @@ pub trait BoardLog: Send + Sync {
         by: Actor,
         now: Timestamp,
     ) -> Result<Option<Amended>>;
-    /// Events, at most `limit` of them, as they may be told now.
-    async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage>;
     /// The last messages, as they stand.
     async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage>;
     /// One message, as it stands; whoever keeps order sees it also if it is hidden.

@@ -46,11 +46,8 @@ impl Links {
         expected: Option<u64>,
         attempt: Option<Attempt>,
     ) -> Result<Done<Link>> {
-        if let Some(done) = self.recall_change(attempt.as_ref()).await? {
-            return Ok(done);
-        }
-        let edited = self.edit_anew(short, edit, caller, here, expected, attempt.clone()).await;
-        self.or_replay(edited, attempt.as_ref()).await
+        let edited = self.edit_anew(short, edit, caller, here, expected, attempt.clone());
+        self.once(attempt.as_ref(), edited).await
     }
 
     /// Deletes a link; its short stays reserved.
@@ -61,13 +58,10 @@ impl Links {
         expected: Option<u64>,
         attempt: Option<Attempt>,
     ) -> Result<Done<Link>> {
-        if let Some(done) = self.recall_change(attempt.as_ref()).await? {
-            return Ok(done);
-        }
         let now = self.ports.clock.now();
         let delete = |link: &mut Link| link.deleted_at = Some(now);
-        let deleted = self.change(short, caller, expected, attempt.clone(), delete).await;
-        self.or_replay(deleted, attempt.as_ref()).await
+        let deleted = self.change(short, caller, expected, attempt.clone(), delete);
+        self.once(attempt.as_ref(), deleted).await
     }
 
     async fn edit_anew(
@@ -94,14 +88,18 @@ impl Links {
         self.change(short, caller, expected, attempt, edit).await
     }
 
-    /// What was refused may have been done by the same attempt, sent twice at once.
-    async fn or_replay(
+    /// Makes a change, unless this attempt has made it before.
+    async fn once(
         &self,
-        done: Result<Done<Link>>,
         attempt: Option<&Attempt>,
+        change: impl Future<Output = Result<Done<Link>>>,
     ) -> Result<Done<Link>> {
-        match done {
+        if let Some(done) = self.recall_change(attempt).await? {
+            return Ok(done);
+        }
+        match change.await {
             Ok(done) => Ok(done),
+            // What was refused may have been done by the same attempt, sent twice at once.
             Err(error) => self.recall_change(attempt).await?.ok_or(error),
         }
     }

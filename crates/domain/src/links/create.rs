@@ -201,15 +201,10 @@ impl Links {
     }
 
     fn may_create(&self, caller: &Caller) -> Result<()> {
-        match caller {
-            Caller::Owner(_) => Ok(()),
-            Caller::Anonymous | Caller::ManageKey(_) if self.ports.settings.anonymous_creation => {
-                Ok(())
-            }
-            Caller::Anonymous | Caller::ManageKey(_) => {
-                Err(Error::unauthenticated("creating links here needs an API key"))
-            }
+        if caller.owner().is_some() || self.ports.settings.anonymous_creation {
+            return Ok(());
         }
+        Err(Error::unauthenticated("creating links here needs an API key"))
     }
 
     async fn candidate(&self, new: NewLink, caller: &Caller, here: &[Origin]) -> Result<Candidate> {
@@ -229,20 +224,13 @@ impl Links {
         };
         let now = self.ports.clock.now();
         let link = Link {
-            id: self.new_id(&short, now),
-            short,
-            target: new.target,
             redirect: new.redirect,
-            version: 1,
-            key_version: 1,
             owner: caller.owner(),
-            created_at: now,
-            changed_at: now,
-            deleted_at: None,
             expires_at: new.expires_at,
             click_limit: new.click_limit,
             password,
             tags: new.tags,
+            ..Link::new(self.new_id(&short, now), short, new.target, now)
         };
         Ok(Candidate { link, spares })
     }

@@ -27,14 +27,14 @@ impl LinkId {
 #[serde(try_from = "u16", into = "u16")]
 pub enum RedirectCode {
     /// 301, moved permanently; the method may become GET.
-    MovedPermanently,
+    MovedPermanently = 301,
     /// 302, found; the method may become GET.
-    Found,
+    Found = 302,
     /// 307, temporary; the method stays.
     #[default]
-    Temporary,
+    Temporary = 307,
     /// 308, permanent; the method stays.
-    Permanent,
+    Permanent = 308,
 }
 
 impl TryFrom<u16> for RedirectCode {
@@ -52,12 +52,7 @@ impl TryFrom<u16> for RedirectCode {
 
 impl From<RedirectCode> for u16 {
     fn from(code: RedirectCode) -> Self {
-        match code {
-            RedirectCode::MovedPermanently => 301,
-            RedirectCode::Found => 302,
-            RedirectCode::Temporary => 307,
-            RedirectCode::Permanent => 308,
-        }
+        code as Self
     }
 }
 
@@ -156,6 +151,28 @@ pub struct Link {
     pub password: Option<PasswordHash>,
     /// What its owner sorts it by.
     pub tags: Tags,
+}
+
+impl Link {
+    /// A plain link of nobody's.
+    pub fn new(id: LinkId, short: Short, target: Target, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            short,
+            target,
+            redirect: RedirectCode::default(),
+            version: 1,
+            key_version: 1,
+            owner: None,
+            created_at,
+            changed_at: created_at,
+            deleted_at: None,
+            expires_at: None,
+            click_limit: None,
+            password: None,
+            tags: Tags::default(),
+        }
+    }
 }
 
 /// What a link is at a given time.

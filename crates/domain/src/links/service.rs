@@ -284,12 +284,10 @@ impl Links {
     }
 
     pub(super) fn check_expiry(&self, expires_at: Option<Timestamp>) -> Result<()> {
-        match expires_at {
-            Some(at) if at <= self.ports.clock.now() => {
-                Err(Error::invalid("expires_at", "must be in the future"))
-            }
-            _ => Ok(()),
+        if expires_at.is_some_and(|at| at <= self.ports.clock.now()) {
+            return Err(Error::invalid("expires_at", "must be in the future"));
         }
+        Ok(())
     }
 }
 

@@ -107,9 +107,8 @@ impl Visit<'_> {
 
     /// The host that the visitor came from, lower-case and without port.
     pub fn referrer_host(&self) -> Option<Box<str>> {
-        let url =
-            Url::parse(self.referrer.filter(|referrer| referrer.len() <= REFERRER_BYTES_MAX)?)
-                .ok()?;
+        let referrer = self.referrer.filter(|referrer| referrer.len() <= REFERRER_BYTES_MAX)?;
+        let url = Url::parse(referrer).ok()?;
         let host = url.host_str()?;
         if self.own_host.is_some_and(|own| own == url.authority()) {
             return None;

@@ -192,28 +192,20 @@ pub trait Pictured: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::OsRandom;
+    use crate::{OsRandom, random::OneByte};
 
     fn picture(large: &'static str, small: &'static str) -> Picture {
         Picture::new(Shape::Square, [large, small].map(Bytes::from))
     }
 
-    /// The same numbers again and again.
-    struct Same;
-
-    impl Random for Same {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(7);
-        }
-    }
-
     #[test]
     fn no_two_accounts_no_two_pictures_and_no_two_uploads_share_a_name() {
+        let same = OneByte(7);
         let names = [
-            PictureId::draw(1, &picture("ab", "c"), &Same),
-            PictureId::draw(2, &picture("ab", "c"), &Same),
-            PictureId::draw(1, &picture("a", "bc"), &Same),
-            PictureId::draw(1, &picture("ab", "d"), &Same),
+            PictureId::draw(1, &picture("ab", "c"), &same),
+            PictureId::draw(2, &picture("ab", "c"), &same),
+            PictureId::draw(1, &picture("a", "bc"), &same),
+            PictureId::draw(1, &picture("ab", "d"), &same),
             PictureId::draw(1, &picture("ab", "c"), &OsRandom),
             PictureId::draw(1, &picture("ab", "c"), &OsRandom),
         ];

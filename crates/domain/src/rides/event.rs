@@ -9,10 +9,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::Ride;
-use crate::{Error, Result};
-
-/// The longest event id that is not a UUID, in characters.
-const LONGEST: usize = 128;
+use crate::{Error, Result, text::is_key};
 
 /// What an event is called, by whoever sent it first. Kept for ever, so that it counts once for ever.
 #[derive(
@@ -63,10 +60,7 @@ impl FromStr for EventId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if text.is_empty()
-            || text.len() > LONGEST
-            || !text.bytes().all(|b| (0x20..0x7f).contains(&b))
-        {
+        if !is_key(text) {
             return Err(Error::invalid("id", "must be 1 to 128 printable ASCII characters"));
         }
         // Of the forms in which a UUID can be written only the one with hyphens.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{ForEver, NamedBatch, Recorded, RideEvent, RideLog};
+use super::{ForEver, Recorded};
 use crate::{Finish, Result, Tasks};
 
 /// What this process has been sent since it started.
@@ -59,20 +59,16 @@ struct Undecided {
 }
 
 impl Books {
-    /// Stores events, and counts what came of them also if nobody waits for it any more.
+    /// Waits until so many events are stored, and counts what came of them even if the caller goes away.
     pub(super) fn record(
         &self,
-        log: Arc<dyn RideLog>,
         tasks: Arc<dyn Tasks>,
-        batch: Option<NamedBatch>,
-        events: Vec<RideEvent>,
+        events: usize,
+        stored: impl Future<Output = Result<Vec<Recorded>>> + Send + 'static,
     ) -> Finish<Result<Vec<Recorded>>> {
-        let undecided = self.take_in(events.len());
+        let undecided = self.take_in(events);
         Finish::new(tasks, async move {
-            let recorded = match batch {
-                Some(batch) => log.record_batch(batch, events).await,
-                None => log.record(events).await,
-            };
+            let recorded = stored.await;
             undecided.decided(&recorded);
             recorded
         })
@@ -134,59 +130,14 @@ impl Drop for Undecided {
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
+    use futures_channel::oneshot;
     use futures_util::future::BoxFuture;
-    use jiff::Timestamp;
-    use tokio::sync::Semaphore;
 
     use super::{
         Recorded::{Duplicate, OtherEvent, Stored},
         *,
     };
-    use crate::{
-        Error,
-        rides::{EventId, GateId, Rebuilt, ResortId, Season, What},
-    };
-
-    /// A store that decides when it is let.
-    struct Slow(Semaphore);
-
-    #[async_trait]
-    impl RideLog for Slow {
-        async fn record(&self, events: Vec<RideEvent>) -> Result<Vec<Recorded>> {
-            let leave = self.0.acquire().await.map_err(Error::internal)?;
-            leave.forget();
-            Ok(vec![Stored; events.len()])
-        }
-
-        async fn record_batch(
-            &self,
-            _: NamedBatch,
-            events: Vec<RideEvent>,
-        ) -> Result<Vec<Recorded>> {
-            self.record(events).await
-        }
-
-        async fn note_refused(&self, _: u64) -> Result<()> {
-            Ok(())
-        }
-
-        async fn ledger(&self) -> Result<ForEver> {
-            Ok(ForEver::default())
-        }
-
-        async fn add_season(&self, _: ResortId, _: Season) -> Result<()> {
-            Ok(())
-        }
-
-        async fn added_seasons(&self, _: ResortId) -> Result<Vec<Season>> {
-            Ok(Vec::new())
-        }
-
-        async fn rebuild(&self) -> Result<Rebuilt> {
-            Ok(Rebuilt::default())
-        }
-    }
+    use crate::Error;
 
     /// Tasks that wait until somebody does them.
     #[derive(Default)]
@@ -200,16 +151,14 @@ mod tests {
 
     #[tokio::test]
     async fn what_became_of_an_event_is_counted_also_if_its_sender_has_gone() {
-        let (log, tasks) = (Arc::new(Slow(Semaphore::new(0))), Arc::new(Kept::default()));
-        let books = Books::default();
-        let id = EventId::Text("one".into());
-        let (gate, what, at) = (GateId::NOBODY, What::Void(id.clone()), Timestamp::UNIX_EPOCH);
-        let event = RideEvent { gate, id, what, at };
-        let recording = books.record(log.clone(), tasks.clone(), None, vec![event]);
+        let (books, tasks) = (Books::default(), Arc::new(Kept::default()));
+        let (decide, decided) = oneshot::channel();
+        let stored = async { decided.await.map_err(Error::internal) };
+        let recording = books.record(tasks.clone(), 1, stored);
         assert_eq!(books.progress().undecided, 1);
         drop(recording);
         assert_eq!(books.progress().undecided, 1);
-        log.0.add_permits(1);
+        decide.send(vec![Stored]).unwrap();
         let left = std::mem::take(&mut *tasks.0.lock());
         assert_eq!(left.len(), 1);
         futures_util::future::join_all(left).await;

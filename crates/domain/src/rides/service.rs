@@ -28,9 +28,7 @@ pub struct Outcome {
 
 /// The service.
 pub struct Rides {
-    pub(super) log: Arc<dyn RideLog>,
-    pub(super) tallies: Arc<dyn RideTallies>,
-    pub(super) search: Arc<dyn RideSearch>,
+    pub(super) stores: RideStores,
     gates: Gates,
     passes: Passes,
     clock: Arc<dyn Clock>,
@@ -61,29 +59,18 @@ impl Rides {
         tasks: Arc<dyn Tasks>,
         mountain: Mountain,
     ) -> Self {
-        let RideStores { log, tallies, search } = stores;
-        Self {
-            log,
-            tallies,
-            search,
-            gates,
-            passes,
-            clock,
-            random,
-            mountain,
-            tasks,
-            books: Books::default(),
-        }
+        let books = Books::default();
+        Self { stores, gates, passes, clock, random, mountain, tasks, books }
     }
 
     /// Reads sums of rides.
     pub fn tallies(&self) -> &dyn RideTallies {
-        &*self.tallies
+        &*self.stores.tallies
     }
 
     /// Searches rides, and exports them.
     pub fn search(&self) -> &dyn RideSearch {
-        &*self.search
+        &*self.stores.search
     }
 
     /// Who sends rides.
@@ -113,8 +100,14 @@ impl Rides {
     ) -> Result<Vec<Outcome>> {
         let events: Vec<_> = new.into_iter().map(|new| self.complete(gate, new)).collect();
         let ids: Vec<_> = events.iter().map(|event| event.id.clone()).collect();
-        let (log, tasks) = (Arc::clone(&self.log), Arc::clone(&self.tasks));
-        let recorded = self.books.record(log, tasks, batch, events).await?;
+        let log = Arc::clone(&self.stores.log);
+        let stored = async move {
+            match batch {
+                Some(batch) => log.record_batch(batch, events).await,
+                None => log.record(events).await,
+            }
+        };
+        let recorded = self.books.record(Arc::clone(&self.tasks), ids.len(), stored).await?;
         if recorded.contains(&Recorded::KeyReused) {
             return Err(Error::KeyReused);
         }
@@ -126,7 +119,8 @@ impl Rides {
     ///
     /// [`Error::NotFound`] if there is no such ride, [`Error::Conflict`] if it is void already.
     pub async fn void(&self, gate: GateId, id: EventId) -> Result<Ride> {
-        let found = self.search.event(gate, id.clone()).await?.ok_or_else(|| no_such_ride(gate))?;
+        let found =
+            self.stores.search.event(gate, id.clone()).await?.ok_or_else(|| no_such_ride(gate))?;
         if found.voids.is_some() {
             return Err(Error::conflict("that event is a void itself, which stays"));
         }
@@ -140,19 +134,19 @@ impl Rides {
 
     /// The seasons in which somebody rode at a resort, and those that were added, in order.
     pub async fn seasons(&self, resort: ResortId) -> Result<BTreeSet<Season>> {
-        let ridden = self.tallies.seasons(resort).await?;
-        let added = self.log.added_seasons(resort).await?;
+        let ridden = self.stores.tallies.seasons(resort).await?;
+        let added = self.stores.log.added_seasons(resort).await?;
         Ok(ridden.into_iter().chain(added).collect())
     }
 
     /// Lists a season of a resort, though nobody has ridden in it. Repeating it changes nothing.
     pub async fn add_season(&self, resort: ResortId, season: Season) -> Result<()> {
-        self.log.add_season(resort, season).await
+        self.stores.log.add_season(resort, season).await
     }
 
     /// Makes all sums anew of the rides, and says which were wrong.
     pub async fn rebuild(&self) -> Result<Rebuilt> {
-        self.log.rebuild().await
+        self.stores.log.rebuild().await
     }
 
     /// Counts events that were refused for what they said, or because there were too many.
@@ -167,7 +161,7 @@ impl Rides {
 
     /// The books.
     pub async fn ledger(&self) -> Result<Ledger> {
-        let for_ever = self.log.ledger().await?;
+        let for_ever = self.stores.log.ledger().await?;
         Ok(Ledger { since_start: self.books.progress(), for_ever })
     }
 
@@ -177,7 +171,7 @@ impl Rides {
         if events == 0 {
             return Ok(());
         }
-        let noted = self.log.note_refused(events).await;
+        let noted = self.stores.log.note_refused(events).await;
         if noted.is_err() {
             self.books.put_back_unnoted(events);
         }

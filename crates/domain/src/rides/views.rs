@@ -43,17 +43,17 @@ impl Rides {
         day: Option<Day>,
         leaders: usize,
     ) -> Result<(Vec<Season>, Option<ResortView>)> {
-        let seasons = self.tallies.seasons(resort).await?;
+        let seasons = self.stores.tallies.seasons(resort).await?;
         let Some(season) = season.or(seasons.last().copied()) else { return Ok((seasons, None)) };
-        let days = self.tallies.days(resort, season).await?;
+        let days = self.stores.tallies.days(resort, season).await?;
         let days: Vec<Day> = days.into_iter().map(|(day, _)| day).collect();
         let Some(day) = day.or(days.last().copied()) else { return Ok((seasons, None)) };
         let on = ResortDay { season, resort, day };
         let view = ResortView {
             on,
-            total: self.tallies.total(on.into()).await?,
-            breakdown: self.tallies.breakdown(on).await?,
-            leaders: self.tallies.leaders(on.into(), leaders).await?,
+            total: self.stores.tallies.total(on.into()).await?,
+            breakdown: self.stores.tallies.breakdown(on).await?,
+            leaders: self.stores.tallies.leaders(on.into(), leaders).await?,
             days,
         };
         Ok((seasons, Some(view)))
@@ -70,11 +70,11 @@ impl Rides {
     ) -> Result<Option<(Span, Vec<Leader>)>> {
         let season = match season {
             Some(season) => Some(season),
-            None => self.tallies.seasons(resort).await?.pop(),
+            None => self.stores.tallies.seasons(resort).await?.pop(),
         };
         let Some(season) = season else { return Ok(None) };
         let span = Span { season, resort, day };
-        Ok(Some((span, self.tallies.leaders(span, limit).await?)))
+        Ok(Some((span, self.stores.tallies.leaders(span, limit).await?)))
     }
 
     /// How far up a skier went in each season, oldest first; and the days of one: that one, or the last one.
@@ -84,11 +84,11 @@ impl Rides {
         skier: SkierId,
         season: Option<Season>,
     ) -> Result<(Vec<SeasonVertical>, Option<SkierView>)> {
-        let seasons = self.tallies.skier_seasons(skier, Vec::new(), Vec::new()).await?;
+        let seasons = self.stores.tallies.skier_seasons(skier, Vec::new(), Vec::new()).await?;
         let Some(season) = season.or(seasons.last().map(|last| last.season)) else {
             return Ok((seasons, None));
         };
-        let mut days = self.tallies.skier_season(skier, season).await?;
+        let mut days = self.stores.tallies.skier_season(skier, season).await?;
         days.retain(|day| day.tally.rides > 0);
         let view = (!days.is_empty()).then_some(SkierView { season, days });
         Ok((seasons, view))
@@ -96,7 +96,7 @@ impl Rides {
 
     /// How many events are stored: whatever changes any sum raises it.
     pub async fn stored(&self) -> Result<u64> {
-        Ok(self.log.ledger().await?.stored)
+        Ok(self.stores.log.ledger().await?.stored)
     }
 
     /// That day at all resorts, those where nobody rode too; without a day the last one of that season, without
@@ -107,7 +107,7 @@ impl Rides {
         day: Option<Day>,
     ) -> Result<Option<MountainDay>> {
         let resorts = self.mountain.resorts().map(|(resort, _)| resort).collect();
-        let found = self.tallies.mountain_day(resorts, season, day, LIFTS_NAMED).await?;
+        let found = self.stores.tallies.mountain_day(resorts, season, day, LIFTS_NAMED).await?;
         let Some(mut whole) = found else {
             return Ok(None);
         };

@@ -107,18 +107,18 @@ fn fresh_name() -> String {
     format!("behind-{}", Uuid::new_v4().simple())
 }
 
-async fn stores() -> Fixture {
+async fn stores() -> (Fixture, Process) {
     let mut process = Process::start(KEYSPACE).await;
     process.drain();
     let engine = connect(KEYSPACE).await;
-    Fixture {
+    let fixture = Fixture {
         links: Arc::clone(&process.links),
         clicks: engine.clicks(),
         keys: engine.keys(),
         can_search: false,
         stores_later: true,
-        guard: Box::new(process),
-    }
+    };
+    (fixture, process)
 }
 
 mod contract {

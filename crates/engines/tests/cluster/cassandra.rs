@@ -45,10 +45,10 @@ async fn heard(feed: &dyn ChangeFeed) -> Vec<Short> {
     feed.changed().await.unwrap()
 }
 
-async fn stores() -> Fixture {
+async fn stores() -> (Fixture, Cassandra) {
     let engine = connect("lodge_contract").await;
     let ((links, _), clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
-    Fixture { links, clicks, keys, can_search: false, stores_later: false, guard: Box::new(engine) }
+    (Fixture { links, clicks, keys, can_search: false, stores_later: false }, engine)
 }
 
 lodge_contract::promises!(stores);

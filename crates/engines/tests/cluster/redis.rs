@@ -83,17 +83,17 @@ pub(crate) fn redis(prefix: &str) -> Redis {
     .unwrap()
 }
 
-async fn stores() -> Fixture {
+async fn stores() -> (Fixture, Process) {
     let process = Process::start().await;
     let engine = connect(KEYSPACE).await;
-    Fixture {
+    let fixture = Fixture {
         links: Arc::clone(&process.links),
         clicks: engine.clicks(),
         keys: engine.keys(),
         can_search: false,
         stores_later: false,
-        guard: Box::new(process),
-    }
+    };
+    (fixture, process)
 }
 
 mod contract {

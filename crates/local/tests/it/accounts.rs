@@ -26,6 +26,7 @@ use lodge_domain::{
 use lodge_local::{Argon2Pool, CachedAccounts, CountedFailures};
 use lodge_sqlite::Sqlite;
 use parking_lot::RwLock;
+use tempfile::TempDir;
 
 use crate::support::{account_stores, open, until};
 
@@ -83,6 +84,8 @@ struct Fixture {
     backend: Arc<Counted>,
     clock: Arc<ManualClock>,
     failures: Arc<CountedFailures>,
+    #[expect(dead_code, reason = "it must live as long as the stores")]
+    engine: (Sqlite, TempDir),
 }
 
 impl Fixture {
@@ -91,9 +94,10 @@ impl Fixture {
         let clock = Arc::new(ManualClock::at(lodge_contract::samples::at(10)));
         let failures = Arc::default();
         let accounts = RwLock::new(service(&engine, &clock, &failures));
-        let stores = account_stores(engine, folder);
+        let stores = account_stores(&engine);
         let backend = Counted { accounts, asked: 0.into(), heard: 0.into(), cut_off: false.into() };
-        Self { stores, backend: Arc::new(backend), clock, failures }
+        let engine = (engine, folder);
+        Self { stores, backend: Arc::new(backend), clock, failures, engine }
     }
 
     /// A cache that hears of changes, as another process has it.

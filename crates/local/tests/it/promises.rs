@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use lodge_contract::{Fixture, RidesFixture};
 use lodge_local::{CachedGates, CachedKeys, CachedLinks};
+use lodge_sqlite::Sqlite;
+use tempfile::TempDir;
 
 use crate::support::open;
 
 #[expect(clippy::unused_async, reason = "an engine on the network is made asynchronously")]
-async fn cached_stores() -> Fixture {
+async fn cached_stores() -> (Fixture, (Sqlite, TempDir)) {
     let (engine, folder) = open();
-    Fixture {
+    let fixture = Fixture {
         links: Arc::new(CachedLinks::new(engine.links(), 1 << 20)),
         clicks: engine.clicks(),
         keys: Arc::new(CachedKeys::new(engine.keys())),
         can_search: true,
         stores_later: false,
-        guard: Box::new((engine, folder)),
-    }
+    };
+    (fixture, (engine, folder))
 }
 
 mod links {
@@ -25,12 +27,12 @@ mod links {
 }
 
 #[expect(clippy::unused_async, reason = "as above")]
-async fn cached_rides_stores() -> RidesFixture {
+async fn cached_rides_stores() -> (RidesFixture, (Sqlite, TempDir)) {
     let (engine, folder) = open();
     let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
     let (search, passes) = (engine.ride_search(), engine.passes());
     let gates = Arc::new(CachedGates::new(engine.gates()));
-    RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
+    (RidesFixture { gates, log, passes, tallies, search }, (engine, folder))
 }
 
 mod rides {

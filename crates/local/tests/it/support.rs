@@ -13,13 +13,12 @@ pub(crate) fn open() -> (Sqlite, TempDir) {
     (engine, folder)
 }
 
-/// The accounts' stores of an engine, which lives as long as they do.
-pub(crate) fn account_stores(engine: Sqlite, folder: TempDir) -> AccountsFixture {
+/// The accounts' stores of an engine.
+pub(crate) fn account_stores(engine: &Sqlite) -> AccountsFixture {
     AccountsFixture {
         accounts: engine.accounts(),
         sessions: engine.sessions(),
         identities: engine.identities(),
-        guard: Box::new((engine, folder)),
     }
 }
 

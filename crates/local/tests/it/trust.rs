@@ -94,8 +94,8 @@ impl Fixture {
 
     /// The same, where somebody is remembered for so long.
     async fn keeping(accounts: usize, kept: Duration) -> Self {
-        let (engine, folder) = open();
-        let stores = account_stores(engine, folder);
+        let (engine, _folder) = open();
+        let stores = account_stores(&engine);
         let mut known = Vec::new();
         for _ in 0..accounts {
             let account = stores.sign_up().await;

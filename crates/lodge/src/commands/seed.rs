@@ -15,7 +15,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use indicatif::ProgressBar;
 use lodge_domain::{
     Clock, Error, SystemClock,
-    accounts::{Accounts, EventKind, NewAccount, Nickname, Role, Username},
+    accounts::{Accounts, EventKind, NewAccount, Username},
     passwords::{Password, PasswordHash},
 };
 use lodge_load::{SEED_PASSWORD, SEEDED_MAX, seeded_name};
@@ -223,15 +223,7 @@ async fn page(
 }
 
 fn account(number: u64, hash: &PasswordHash) -> Result<NewAccount> {
-    let username = name(number)?;
-    Ok(NewAccount {
-        nickname: Nickname::from(&username),
-        username,
-        email: None,
-        role: Role::Member,
-        password: Some(hash.clone()),
-        created_at: SystemClock.now(),
-    })
+    Ok(NewAccount::new(name(number)?, Some(hash.clone()), SystemClock.now()))
 }
 
 /// Signs accounts in that are drawn at random, and writes down their tokens.

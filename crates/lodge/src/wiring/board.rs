@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lodge_domain::{
     Clock, Random,
     accounts::PictureKeeper,
-    board::{BOT_PREFIX, Board, BoardStores, Courier, CourierPorts, Deliver, HookStore, Hooks},
+    board::{BOT_PREFIX, Board, BoardStores, Courier, HookPorts, HookStore, Hooks},
     keys::{KeyStore, Keys},
 };
 use lodge_outbound::HookSender;
@@ -44,16 +44,13 @@ pub(super) fn hooks(
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn Random>,
 ) -> BoardHooks {
-    let deliver: Arc<dyn Deliver> = Arc::new(HookSender::new(config.hooks_private));
-    let (store, log) = (Arc::clone(&ports.hooks), Arc::clone(&ports.stores.log));
-    let (clock, random) = (Arc::clone(clock), Arc::clone(random));
-    let courier = Courier::new(CourierPorts {
-        hooks: Arc::clone(&store),
-        log: Arc::clone(&log),
-        deliver: Arc::clone(&deliver),
-        clock: Arc::clone(&clock),
-        random: Arc::clone(&random),
-        render: lodge_web::hook_body,
-    });
-    BoardHooks { service: Arc::new(Hooks::new(store, log, deliver, clock, random)), courier }
+    let ports = HookPorts {
+        hooks: Arc::clone(&ports.hooks),
+        log: Arc::clone(&ports.stores.log) as _,
+        deliver: Arc::new(HookSender::new(config.hooks_private)),
+        clock: Arc::clone(clock),
+        random: Arc::clone(random),
+    };
+    let service = Arc::new(Hooks::new(ports.clone()));
+    BoardHooks { service, courier: Courier::new(ports, lodge_web::hook_body) }
 }

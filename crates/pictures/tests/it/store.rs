@@ -12,7 +12,7 @@ use std::{
 
 use futures_util::{TryStreamExt, future::join_all};
 use jiff::{SignedDuration, Timestamp};
-use lodge_contract::{PicturesFixture, pictures::picture};
+use lodge_contract::pictures::picture;
 use lodge_domain::{
     Error,
     accounts::{PictureId, PictureSize, PictureStore},
@@ -22,10 +22,9 @@ use object_store::{ObjectStoreExt, local::LocalFileSystem};
 use tempfile::TempDir;
 
 #[expect(clippy::unused_async, reason = "the suite waits for its fixture")]
-async fn fixture() -> PicturesFixture {
+async fn fixture() -> (Arc<dyn PictureStore>, TempDir) {
     let folder = TempDir::new().unwrap();
-    let pictures = Arc::new(ObjectPictures::in_folder(folder.path()).unwrap());
-    PicturesFixture { pictures, guard: Box::new(folder) }
+    (Arc::new(ObjectPictures::in_folder(folder.path()).unwrap()), folder)
 }
 
 lodge_contract::pictures_promises!(fixture);

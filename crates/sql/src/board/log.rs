@@ -5,13 +5,20 @@ use jiff::Timestamp;
 use lodge_domain::{
     Result,
     board::{
-        Actor, Amended, BoardLog, Event, EventId, EventsPage, Message, MessageSearch, MessagesPage,
-        MessagesQuery, NewMessage, PersonId, Posted, Reach, Slug, Version, Wish,
+        Actor, Amended, BoardLog, Event, EventId, EventLog, EventsPage, Message, MessageSearch,
+        MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Reach, Slug, Version, Wish,
     },
 };
 
 use super::{SqlBoard, amend, events, messages, post};
 use crate::{App, Database, Reads};
+
+#[async_trait]
+impl<D: Database> EventLog for SqlBoard<D> {
+    async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+        self.read(move |tx| events::page(tx, &channel, &reach, limit)).await
+    }
+}
 
 #[async_trait]
 impl<D: Database> BoardLog for SqlBoard<D> {
@@ -38,10 +45,6 @@ impl<D: Database> BoardLog for SqlBoard<D> {
             amend::amend(tx, words, origin, (&channel, message), &wish, &by, now)
         };
         self.write(amend).await
-    }
-
-    async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
-        self.read(move |tx| events::page(tx, &channel, &reach, limit)).await
     }
 
     async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage> {

@@ -30,7 +30,6 @@ fn fixture(sqlite: &Sqlite) -> AccountsFixture {
         accounts: sqlite.accounts(),
         sessions: sqlite.sessions(),
         identities: sqlite.identities(),
-        guard: Box::new(()),
     }
 }
 

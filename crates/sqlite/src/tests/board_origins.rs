@@ -9,7 +9,9 @@ use lodge_contract::{
 };
 use lodge_domain::{
     accounts::Role,
-    board::{Actor, BoardLog, Cursor, Event, EventId, Origin, Posted, Reach, Slug, Stamp},
+    board::{
+        Actor, BoardLog, Cursor, Event, EventId, EventLog, Origin, Posted, Reach, Slug, Stamp,
+    },
 };
 use lodge_sql::{App, SqlBoard};
 use lodge_testbed::by_depth;

@@ -9,7 +9,7 @@ use lodge_contract::{
 use lodge_domain::{
     accounts::Role,
     board::{
-        Actor, BoardLog, Body, ClientId, Cursor, Event, EventId, Message, MessageSearch,
+        Actor, BoardLog, Body, ClientId, Cursor, Event, EventId, EventLog, Message, MessageSearch,
         MessagesQuery, NewMessage, Origin, Posted, Reach, Reaction, ReadPositions, Slug, Stamp,
         Unread, What, Word,
     },

@@ -4,8 +4,8 @@ use lodge_contract::{board::somebody, samples::at};
 use lodge_domain::{
     accounts::{PictureId, Role},
     board::{
-        BoardLog, Body, Cursor, EventId, Message, MessageSearch, MessagesQuery, Origin, Reach,
-        Reports, Slug, What, Wish, Word,
+        BoardLog, Body, Cursor, EventId, EventLog, Message, MessageSearch, MessagesQuery, Origin,
+        Reach, Reports, Slug, What, Wish, Word,
     },
 };
 use rusqlite::Connection;

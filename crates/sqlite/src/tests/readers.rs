@@ -5,7 +5,7 @@ use std::{sync::Arc, task::Poll, time::Duration};
 use futures_util::poll;
 use lodge_domain::{
     Error,
-    board::{BoardLog, BoardPeople, Channels, Reach, Slug},
+    board::{BoardPeople, Channels, EventLog, Reach, Slug},
 };
 use lodge_sql::App;
 use rusqlite::Connection;

@@ -6,18 +6,14 @@ use tempfile::TempDir;
 
 use crate::support::{open, open_with};
 
+/// The engine, and the folder that it is in.
+type Guard = (Sqlite, TempDir);
+
 #[expect(clippy::unused_async, reason = "an engine on the network is made asynchronously")]
-async fn bare_stores() -> Fixture {
+async fn bare_stores() -> (Fixture, Guard) {
     let (engine, folder) = open();
     let (links, clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
-    Fixture {
-        links,
-        clicks,
-        keys,
-        can_search: true,
-        stores_later: false,
-        guard: Box::new((engine, folder)),
-    }
+    (Fixture { links, clicks, keys, can_search: true, stores_later: false }, (engine, folder))
 }
 
 mod bare {
@@ -25,26 +21,27 @@ mod bare {
 }
 
 #[expect(clippy::unused_async, reason = "as above")]
-async fn accounts_stores() -> AccountsFixture {
+async fn accounts_stores() -> (AccountsFixture, Guard) {
     let (engine, folder) = open();
     let (accounts, sessions) = (engine.accounts(), engine.sessions());
     let identities = engine.identities();
-    AccountsFixture { accounts, sessions, identities, guard: Box::new((engine, folder)) }
+    (AccountsFixture { accounts, sessions, identities }, (engine, folder))
 }
 
 mod accounts {
     lodge_contract::accounts_promises!(super::accounts_stores);
 }
 
-fn rides_stores_on((engine, folder): (Sqlite, TempDir)) -> RidesFixture {
-    let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
-    let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
-    RidesFixture { gates, log, passes, tallies, search, guard: Box::new((engine, folder)) }
+#[expect(clippy::unused_async, reason = "as above")]
+async fn rides_stores() -> (RidesFixture, Guard) {
+    let (engine, folder) = open();
+    (rides_of(&engine), (engine, folder))
 }
 
-#[expect(clippy::unused_async, reason = "as above")]
-async fn rides_stores() -> RidesFixture {
-    rides_stores_on(open())
+fn rides_of(engine: &Sqlite) -> RidesFixture {
+    let (log, tallies) = (engine.ride_log(), engine.ride_tallies());
+    let (search, gates, passes) = (engine.ride_search(), engine.gates(), engine.passes());
+    RidesFixture { gates, log, passes, tallies, search }
 }
 
 mod rides {
@@ -53,8 +50,9 @@ mod rides {
 
 /// With so little memory for skiers' days that some are written with every group.
 #[expect(clippy::unused_async, reason = "as above")]
-async fn rides_stores_that_write_at_once() -> RidesFixture {
-    rides_stores_on(open_with(&Options { sums_unwritten: 3, ..Options::default() }))
+async fn rides_stores_that_write_at_once() -> (RidesFixture, Guard) {
+    let (engine, folder) = open_with(&Options { sums_unwritten: 3, ..Options::default() });
+    (rides_of(&engine), (engine, folder))
 }
 
 mod rides_written_at_once {
@@ -62,9 +60,9 @@ mod rides_written_at_once {
 }
 
 #[expect(clippy::unused_async, reason = "as above")]
-async fn board_stores() -> BoardFixture {
+async fn board_stores() -> (BoardFixture, Guard) {
     let (engine, folder) = open();
-    BoardFixture {
+    let fixture = BoardFixture {
         pictures: engine.board_pictures(),
         log: engine.board_log(),
         channels: engine.board_channels(),
@@ -72,8 +70,8 @@ async fn board_stores() -> BoardFixture {
         positions: engine.board_positions(),
         reports: engine.board_reports(),
         hooks: engine.board_hooks(),
-        guard: Box::new((engine, folder)),
-    }
+    };
+    (fixture, (engine, folder))
 }
 
 mod board {

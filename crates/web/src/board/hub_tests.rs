@@ -15,7 +15,7 @@ use lodge_domain::{
     accounts::{AccountId, Backend, Call, Reply, Username},
     board::{
         Actor, Amended, BOT_PREFIX, BoardLog, BoardPeople, BoardStores, Body, Channel,
-        ChannelChange, Channels, ClientId, Event, EventId, EventsPage, Known, Message,
+        ChannelChange, Channels, ClientId, Event, EventId, EventLog, EventsPage, Known, Message,
         MessagePictures, MessageSearch, MessagesPage, MessagesQuery, NewMessage, News, Origin,
         PRESENCE_TTL, PersonId, Posted, ReadNote, ReadPositions, Report, Reports, Stamp, Unread,
         Version, Visibility, What, Wish,
@@ -52,6 +52,25 @@ fn unused<T>() -> Result<T> {
 }
 
 #[async_trait]
+impl EventLog for Memory {
+    async fn events(&self, _: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
+        let events = self.events.lock();
+        let had = match reach {
+            Reach::After(had) => had,
+            Reach::Before(_) => return unused(),
+            Reach::Tail => {
+                let mut all = Cursor::default();
+                events.iter().for_each(|event| all.take(event.id));
+                return Ok(EventsPage { cursor: all, ..EventsPage::default() });
+            }
+        };
+        let new = events.iter().filter(|event| !had.has(event.id)).take(limit + 1).cloned();
+        let new = new.collect();
+        Ok(EventsPage::after(had, new, limit))
+    }
+}
+
+#[async_trait]
 impl BoardLog for Memory {
     async fn post(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Posted> {
         let mut events = self.events.lock();
@@ -78,22 +97,6 @@ impl BoardLog for Memory {
         _: Timestamp,
     ) -> Result<Option<Amended>> {
         unused()
-    }
-
-    async fn events(&self, _: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
-        let events = self.events.lock();
-        let had = match reach {
-            Reach::After(had) => had,
-            Reach::Before(_) => return unused(),
-            Reach::Tail => {
-                let mut all = Cursor::default();
-                events.iter().for_each(|event| all.take(event.id));
-                return Ok(EventsPage { cursor: all, ..EventsPage::default() });
-            }
-        };
-        let new = events.iter().filter(|event| !had.has(event.id)).take(limit + 1).cloned();
-        let new = new.collect();
-        Ok(EventsPage::after(had, new, limit))
     }
 
     async fn messages(&self, _: MessagesQuery) -> Result<MessagesPage> {

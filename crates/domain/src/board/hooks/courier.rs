@@ -1,9 +1,6 @@
 //! Bringing events to receivers.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use futures_util::{
@@ -15,10 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Semaphore;
 
 use super::{
-    super::{BoardLog, Event, Reach, Slug},
-    Deliver, Delivered, Delivery, Hook, HookId, HookSecret, HookStanding, HookStore,
+    super::{Event, Reach, Slug},
+    Delivered, Delivery, Hook, HookId, HookPorts, HookSecret, HookStanding,
 };
-use crate::{Clock, Error, Random, Result};
+use crate::{Error, Random, Result};
 
 /// Deliveries under way; further hooks wait for their turn.
 const PARALLEL_MAX: usize = 8;
@@ -44,25 +41,10 @@ pub enum Look {
     Everywhere,
 }
 
-/// What a courier works with.
-pub struct CourierPorts {
-    /// Keeps hooks.
-    pub hooks: Arc<dyn HookStore>,
-    /// Keeps what happens.
-    pub log: Arc<dyn BoardLog>,
-    /// Sends.
-    pub deliver: Arc<dyn Deliver>,
-    /// Says what time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Keeps tries apart that failed together.
-    pub random: Arc<dyn Random>,
-    /// Makes JSON of events.
-    pub render: Render,
-}
-
 /// Brings to each hook's receiver what it does not have, one event after the other; several hooks at once.
 pub struct Courier {
-    ports: CourierPorts,
+    ports: HookPorts,
+    render: Render,
     places: Semaphore,
 }
 
@@ -84,9 +66,9 @@ enum Next {
 }
 
 impl Courier {
-    /// One that works with these.
-    pub fn new(ports: CourierPorts) -> Self {
-        Self { ports, places: Semaphore::new(PARALLEL_MAX) }
+    /// A courier that sends what `render` makes of events.
+    pub fn new(ports: HookPorts, render: Render) -> Self {
+        Self { ports, render, places: Semaphore::new(PARALLEL_MAX) }
     }
 
     /// Looks where it is told to until there are no more looks, and what is under way is done. Whoever lets go of it
@@ -162,7 +144,7 @@ impl Courier {
     fn delivery(&self, hook: &Hook, secret: &HookSecret, event: &Event) -> Delivery {
         let id = format!("{}/{}", hook.channel, event.id);
         let timestamp_s = self.ports.clock.now().as_second();
-        let body = Bytes::from((self.ports.render)(&hook.channel, event));
+        let body = Bytes::from((self.render)(&hook.channel, event));
         let signature = secret.sign(&id, timestamp_s, &body);
         Delivery { hook: hook.id, url: hook.url.clone(), id, timestamp_s, signature, body }
     }

@@ -9,9 +9,9 @@ mod store;
 mod tests;
 
 pub use self::{
-    courier::{Courier, CourierPorts, Look, Render},
+    courier::{Courier, Look, Render},
     hook::{HOOK_URL_BYTES_MAX, HOOKS_MAX, Hook, HookId, HookStanding, HookUrl},
     secret::HookSecret,
-    service::Hooks,
+    service::{HookPorts, Hooks},
     store::{Deliver, Delivered, Delivery, HookStore, NewHook},
 };

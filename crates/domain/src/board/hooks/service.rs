@@ -3,30 +3,33 @@
 use std::sync::Arc;
 
 use super::{
-    super::{Actor, BoardLog, Reach, Slug},
+    super::{Actor, EventLog, Reach, Slug},
     Deliver, Hook, HookId, HookSecret, HookStore, HookUrl, NewHook,
 };
 use crate::{Clock, Error, Random, Result};
 
-/// The service, for admins.
-pub struct Hooks {
-    store: Arc<dyn HookStore>,
-    log: Arc<dyn BoardLog>,
-    deliver: Arc<dyn Deliver>,
-    clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
+/// What hooks are kept in, and told by.
+#[derive(Clone)]
+pub struct HookPorts {
+    /// Keeps hooks.
+    pub hooks: Arc<dyn HookStore>,
+    /// Keeps what happens.
+    pub log: Arc<dyn EventLog>,
+    /// Sends.
+    pub deliver: Arc<dyn Deliver>,
+    /// Says what time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Makes secrets, and keeps tries apart that failed together.
+    pub random: Arc<dyn Random>,
 }
 
+/// The service, for admins.
+pub struct Hooks(HookPorts);
+
 impl Hooks {
-    /// Hooks kept in `store`, on channels that `log` knows, to where `deliver` sends.
-    pub fn new(
-        store: Arc<dyn HookStore>,
-        log: Arc<dyn BoardLog>,
-        deliver: Arc<dyn Deliver>,
-        clock: Arc<dyn Clock>,
-        random: Arc<dyn Random>,
-    ) -> Self {
-        Self { store, log, deliver, clock, random }
+    /// The service over these.
+    pub fn new(ports: HookPorts) -> Self {
+        Self(ports)
     }
 
     /// The service for `by`; [`Error::Forbidden`] for all but admins.
@@ -37,22 +40,23 @@ impl Hooks {
     /// Adds a hook that is told what happens from now on; its secret can be had this once. [`Error::NotFound`] if there
     /// is no such channel.
     pub async fn add(&self, channel: Slug, url: HookUrl) -> Result<(Hook, HookSecret)> {
-        self.deliver.check(&url)?;
-        let present = self.log.events(channel.clone(), Reach::Tail, 1).await?.cursor;
-        let secret = HookSecret::draw(&*self.random);
-        let created_at = self.clock.now();
-        let new = NewHook { channel, url, secret: secret.clone(), cursor: present, created_at };
-        Ok((self.store.add(new).await?, secret))
+        let HookPorts { hooks, log, deliver, clock, random } = &self.0;
+        deliver.check(&url)?;
+        let cursor = log.events(channel.clone(), Reach::Tail, 1).await?.cursor;
+        let secret = HookSecret::draw(&**random);
+        let created_at = clock.now();
+        let new = NewHook { channel, url, secret: secret.clone(), cursor, created_at };
+        Ok((hooks.add(new).await?, secret))
     }
 
     /// Every hook, oldest first.
     pub async fn list(&self) -> Result<Vec<Hook>> {
-        Ok(self.store.list().await?.into_iter().map(|(hook, _)| hook).collect())
+        Ok(self.0.hooks.list().await?.into_iter().map(|(hook, _)| hook).collect())
     }
 
     /// Removes a hook; what is on its way to its receiver may still arrive.
     pub async fn remove(&self, id: HookId) -> Result<()> {
-        if self.store.remove(id).await? {
+        if self.0.hooks.remove(id).await? {
             return Ok(());
         }
         Err(Error::not_found("there is no such hook"))

@@ -14,14 +14,11 @@ use parking_lot::Mutex;
 use super::*;
 use crate::{
     Error, OsRandom, Result,
-    accounts::{AccountId, Role},
     board::{
-        Actor, Amended, BoardLog, Body, Cursor, Event, EventId, EventsPage, Message, MessageSearch,
-        MessagesPage, MessagesQuery, NewMessage, PersonId, Posted, Profile, Reach, Slug, Stamp,
-        Version, Visibility, What, Wish,
+        Body, Cursor, Event, EventLog, EventsPage, Profile, Reach, Slug, Stamp, Visibility, What,
     },
     clock::{Clock, ManualClock},
-    random::Random,
+    random::OneByte,
 };
 
 /// Everything that a courier works with, in memory.
@@ -44,7 +41,7 @@ fn not_asked<T>() -> Result<T> {
 }
 
 #[async_trait]
-impl BoardLog for World {
+impl EventLog for World {
     async fn events(&self, _: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
         let Reach::After(had) = reach else { return not_asked() };
         let events = self.events.lock().iter().filter(|e| !had.has(e.id)).cloned().collect();
@@ -55,37 +52,6 @@ impl BoardLog for World {
             tokio::task::yield_now().await;
         }
         Ok(page)
-    }
-    async fn post(&self, _: NewMessage, _: Actor, _: Timestamp) -> Result<Posted> {
-        not_asked()
-    }
-    async fn amend(
-        &self,
-        _: Slug,
-        _: EventId,
-        _: Wish,
-        _: Actor,
-        _: Timestamp,
-    ) -> Result<Option<Amended>> {
-        not_asked()
-    }
-    async fn foresee(&self, _: NewMessage, _: Actor, _: Timestamp) -> Result<Option<Event>> {
-        not_asked()
-    }
-    async fn messages(&self, _: MessagesQuery) -> Result<MessagesPage> {
-        not_asked()
-    }
-    async fn message(&self, _: Slug, _: EventId, _: Actor) -> Result<Option<Message>> {
-        not_asked()
-    }
-    async fn history(&self, _: Slug, _: EventId) -> Result<Vec<Version>> {
-        not_asked()
-    }
-    async fn search(&self, _: MessageSearch) -> Result<Vec<Message>> {
-        not_asked()
-    }
-    async fn written_by(&self, _: PersonId, _: i64, _: usize) -> Result<Vec<(i64, Message)>> {
-        not_asked()
     }
 }
 
@@ -145,15 +111,6 @@ struct Stage {
     courier: Courier,
 }
 
-/// Draws one number for ever.
-struct Drawn(u8);
-
-impl Random for Drawn {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(self.0);
-    }
-}
-
 fn rendered(_: &Slug, event: &Event) -> Vec<u8> {
     let What::Message { body, .. } = &event.what else { return Vec::new() };
     body.as_ref().map_or_else(|| b"hidden".to_vec(), |body| body.as_str().into())
@@ -174,15 +131,14 @@ impl Stage {
             };
             world.hooks.lock().push((hook, HookSecret::draw(&OsRandom)));
         }
-        let courier = Courier::new(CourierPorts {
+        let ports = HookPorts {
             hooks: Arc::clone(&world) as _,
             log: Arc::clone(&world) as _,
             deliver: Arc::clone(&world) as _,
             clock: Arc::clone(&clock) as _,
-            random: Arc::new(Drawn(0xff)),
-            render: rendered,
-        });
-        Self { world, clock, courier }
+            random: Arc::new(OneByte(0xff)),
+        };
+        Self { world, clock, courier: Courier::new(ports, rendered) }
     }
 
     /// So many messages, called 1 and so on.
@@ -228,15 +184,8 @@ fn message(seq: u64) -> Event {
         picture: None,
         visibility: Visibility::Shown,
     };
-    let by = Profile {
-        person: PersonId::Account(AccountId(1)),
-        username: "ada".to_owned(),
-        nickname: "Ada".to_owned(),
-        picture: None,
-        role: Role::Member,
-    };
-    let stamp = Stamp::stored(i64::try_from(seq).unwrap());
-    Event { id: format!("7:{seq}").parse().unwrap(), at: stamp, by, what }
+    let (id, at) = (format!("7:{seq}"), Stamp::stored(i64::try_from(seq).unwrap()));
+    Event { id: id.parse().unwrap(), at, by: Profile::of_member(1), what }
 }
 
 fn pair(seq: u64) -> (String, String) {
@@ -299,8 +248,8 @@ async fn what_was_not_taken_is_sent_again_under_its_id_after_pauses_that_grow() 
 #[test]
 fn hooks_that_failed_together_are_not_tried_together() {
     let pauses_s = |random| [1, 2, 10, u32::MAX].map(|n| courier::pause(n, &random).as_secs());
-    assert_eq!(pauses_s(Drawn(0)), [5, 10, 1_800, 1_800]);
-    assert_eq!(pauses_s(Drawn(0xff)), [10, 20, 3_600, 3_600]);
+    assert_eq!(pauses_s(OneByte(0)), [5, 10, 1_800, 1_800]);
+    assert_eq!(pauses_s(OneByte(0xff)), [10, 20, 3_600, 3_600]);
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Attempt, Error, Result,
     keys::{ApiKey, KeyId},
-    links::{Device, Link, LinkId, Outcome, RedirectCode, Short, Tags, Target},
+    links::{Device, Link, LinkId, Outcome, Short, Target},
     secret::InstallationSecret,
 };
 
@@ -49,22 +49,11 @@ fn signed(number: usize) -> i64 {
 }
 
 fn link(number: usize) -> MovingLink {
-    let link = Link {
-        id: LinkId(Uuid::from_u128(number as u128)),
-        short: Short::parse(&format!("s{number}")).unwrap(),
-        target: Target::parse("https://example.com/").unwrap(),
-        redirect: RedirectCode::default(),
-        version: 1,
-        key_version: 1,
-        owner: None,
-        created_at: NOW,
-        changed_at: NOW,
-        deleted_at: (number % 7 == 1).then_some(NOW),
-        expires_at: None,
-        click_limit: None,
-        password: None,
-        tags: Tags::default(),
-    };
+    let id = LinkId(Uuid::from_u128(number as u128));
+    let short = Short::parse(&format!("s{number}")).unwrap();
+    let target = Target::parse("https://example.com/").unwrap();
+    let deleted_at = (number % 7 == 1).then_some(NOW);
+    let link = Link { deleted_at, ..Link::new(id, short, target, NOW) };
     let mut clicks = Clicks::default();
     if number.is_multiple_of(3) {
         clicks.days.insert((20_000, Device::Bot), 1 + number as u64);

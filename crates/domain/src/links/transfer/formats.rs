@@ -38,6 +38,7 @@ names!(Format {
 
 /// The names of one format's columns, folded to lower-case letters and digits; the first that a file
 /// has is taken.
+#[derive(Default)]
 struct Names {
     short: &'static [&'static str],
     /// Columns with a whole short URL, whose last path segment is the short.
@@ -58,14 +59,13 @@ impl Format {
         match self {
             Self::Lodge => Names {
                 short: &["short"],
-                short_url: &[],
                 target: &["target"],
                 created_at: &["createdat"],
                 clicks: &["clicks"],
                 tags: &["tags"],
                 expires_at: &["expiresat"],
                 max_clicks: &["maxclicks"],
-                restricting: &[],
+                ..Names::default()
             },
             Self::Yourls => Names {
                 short: &["keyword"],
@@ -73,10 +73,7 @@ impl Format {
                 target: &["url", "longurl"],
                 created_at: &["timestamp", "date"],
                 clicks: &["clicks"],
-                tags: &[],
-                expires_at: &[],
-                max_clicks: &[],
-                restricting: &[],
+                ..Names::default()
             },
             Self::Shlink => Names {
                 short: &["shortcode"],
@@ -95,10 +92,9 @@ impl Format {
                 target: &["target"],
                 created_at: &["createdat"],
                 clicks: &["visitcount", "visits"],
-                tags: &[],
                 expires_at: &["expirein"],
-                max_clicks: &[],
                 restricting: &["password", "banned"],
+                ..Names::default()
             },
             Self::Bitly => Names {
                 short: &["backhalf", "keyword"],
@@ -108,8 +104,8 @@ impl Format {
                 clicks: &["clicks", "totalclicks", "engagements", "totalengagements"],
                 tags: &["tags"],
                 expires_at: &["expirationat"],
-                max_clicks: &[],
                 restricting: &["archived"],
+                ..Names::default()
             },
         }
     }
@@ -227,40 +223,33 @@ impl Columns {
         } else {
             short
         };
-        let mut click_limit = text(self.max_clicks)
-            .map(|text| number("max_clicks", text))
-            .transpose()?
-            .map(ClickLimit::new)
-            .transpose()?;
-        if let (Some(limit), Some(used)) = (&mut click_limit, text(self.clicks_used)) {
-            limit.used = number("clicks_used", used)?.min(limit.max);
+        let number = |field, place| text(place).map(|text| number(field, text)).transpose();
+        let instant = |field, place| text(place).map(|text| instant(field, text)).transpose();
+        let mut click_limit =
+            number("max_clicks", self.max_clicks)?.map(ClickLimit::new).transpose()?;
+        if let Some(limit) = &mut click_limit {
+            limit.used = number("clicks_used", self.clicks_used)?.unwrap_or(0).min(limit.max);
         }
-        let redirect = text(self.redirect).map(|text| number("redirect", text)).transpose()?;
-        let redirect = redirect
+        let redirect = number("redirect", self.redirect)?
             .map(|code| RedirectCode::try_from(u16::try_from(code).unwrap_or(0)))
             .transpose()?;
+        let short = Short::parse(short)?;
+        let target =
+            text(Some(self.target)).ok_or_else(|| Error::invalid("target", "is missing"))?;
+        let password =
+            text(self.password_hash).map(|hash| PasswordHash::parse("password_hash", hash));
+        let tags = text(self.tags).map(|text| Tags::parse_list(&text.replace(['|', ';'], ",")));
         Ok(ImportRow {
             line,
-            short: Short::parse(short)?,
-            target: Target::parse(
-                text(Some(self.target)).ok_or_else(|| Error::invalid("target", "is missing"))?,
-            )?,
+            short,
+            target: Target::parse(target)?,
             redirect: redirect.unwrap_or_default(),
-            created_at: text(self.created_at)
-                .map(|text| instant("created_at", text))
-                .transpose()?,
-            expires_at: text(self.expires_at)
-                .map(|text| instant("expires_at", text))
-                .transpose()?,
+            created_at: instant("created_at", self.created_at)?,
+            expires_at: instant("expires_at", self.expires_at)?,
             click_limit,
-            password: text(self.password_hash)
-                .map(|hash| PasswordHash::parse("password_hash", hash))
-                .transpose()?,
-            tags: text(self.tags)
-                .map(|text| Tags::parse_list(&text.replace(['|', ';'], ",")))
-                .transpose()?
-                .unwrap_or_default(),
-            clicks: text(self.clicks).map(|text| number("clicks", text)).transpose()?.unwrap_or(0),
+            password: password.transpose()?,
+            tags: tags.transpose()?.unwrap_or_default(),
+            clicks: number("clicks", self.clicks)?.unwrap_or(0),
         })
     }
 }

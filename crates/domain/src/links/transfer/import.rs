@@ -101,10 +101,8 @@ impl Links {
                 Claim::Created(link) => {
                     imported.created += 1;
                     let hour = link.created_at.as_second().div_euclid(3600);
-                    clicks.push((
-                        ClickCell { link: link.id, hour, device: Device::Other },
-                        row.clicks,
-                    ));
+                    let cell = ClickCell { link: link.id, hour, device: Device::Other };
+                    clicks.push((cell, row.clicks));
                 }
                 Claim::Exists(link) if link.target == row.target && link.deleted_at.is_none() => {
                     imported.already += 1;
@@ -134,21 +132,16 @@ impl Links {
         now: Timestamp,
     ) -> Candidate {
         let created_at = row.created_at.filter(|at| *at < now).unwrap_or(now);
+        let id = self.new_id(&row.short, created_at);
         let link = Link {
-            id: self.new_id(&row.short, created_at),
-            short: row.short.clone(),
-            target: row.target.clone(),
             redirect: row.redirect,
-            version: 1,
-            key_version: 1,
             owner,
-            created_at,
             changed_at: now,
-            deleted_at: None,
             expires_at: row.expires_at,
             click_limit: row.click_limit,
             password: row.password.clone(),
             tags: row.tags.clone(),
+            ..Link::new(id, row.short.clone(), row.target.clone(), created_at)
         };
         Candidate { link, spares: Vec::new() }
     }

@@ -6,7 +6,10 @@ mod plans;
 mod pool;
 mod server;
 
-use lodge_contract::{AccountsFixture, KeysFixture, PassesFixture};
+use std::sync::Arc;
+
+use lodge_contract::{AccountsFixture, PassesFixture};
+use lodge_domain::keys::KeyStore;
 use lodge_engines::mariadb::{MariaDb, Options};
 use lodge_sql::Statement;
 use lodge_testbed::{Kind, Member, mariadb::USER};
@@ -51,25 +54,22 @@ async fn connect() -> MariaDb {
     MariaDb::connect(database("lodge_contract")).await.unwrap()
 }
 
-async fn accounts() -> AccountsFixture {
+async fn accounts() -> (AccountsFixture, MariaDb) {
     let database = connect().await;
-    AccountsFixture {
-        accounts: database.accounts(),
-        sessions: database.sessions(),
-        identities: database.identities(),
-        guard: Box::new(database),
-    }
+    let (accounts, sessions) = (database.accounts(), database.sessions());
+    let identities = database.identities();
+    (AccountsFixture { accounts, sessions, identities }, database)
 }
 
-async fn keys() -> KeysFixture {
+async fn keys() -> (Arc<dyn KeyStore>, MariaDb) {
     let database = connect().await;
-    KeysFixture { keys: database.keys(), guard: Box::new(database) }
+    (database.keys(), database)
 }
 
-async fn passes() -> PassesFixture {
+async fn passes() -> (PassesFixture, MariaDb) {
     let database = connect().await;
     let (gates, passes) = (database.gates(), database.passes());
-    PassesFixture { gates, passes, guard: Box::new(database) }
+    (PassesFixture { gates, passes }, database)
 }
 
 mod contract {

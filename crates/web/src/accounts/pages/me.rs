@@ -7,7 +7,7 @@ use axum::{
 use http::request::Parts;
 use lodge_domain::{
     Result,
-    accounts::{Account, SessionDigest, SignedIn},
+    accounts::{Account, Role, SessionDigest, SignedIn},
     passwords::Password,
 };
 
@@ -60,7 +60,7 @@ impl FromRequestParts<AccountsApp> for Staff {
     async fn from_request_parts(parts: &mut Parts, app: &AccountsApp) -> Result<Self, Response> {
         let me = Me::of(parts, app).await.map_err(IntoResponse::into_response)?;
         let me = me.ok_or_else(|| go_to("/login?next=/admin/accounts").into_response())?;
-        let is_staff = me.account().check_staff().map_err(Problem::from);
+        let is_staff = me.account().check_role(Role::Moderator).map_err(Problem::from);
         is_staff.map(|()| Self(me)).map_err(IntoResponse::into_response)
     }
 }
