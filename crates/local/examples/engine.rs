@@ -14,13 +14,13 @@ use std::{
 };
 
 use jiff::SignedDuration;
+use lodge_contract::samples::link;
 use lodge_domain::{
-    Clock, OsRandom, SystemClock,
-    links::{Candidate, Link, LinkId, LinkStore, RedirectCode, Short, Tags, Target},
+    OsRandom,
+    links::{Candidate, Link, LinkStore, Short, Target},
 };
 use lodge_local::CachedLinks;
 use lodge_sqlite::{Options, Sqlite};
-use uuid::Uuid;
 
 /// As the binary has it.
 #[global_allocator]
@@ -55,25 +55,22 @@ async fn run(folder: PathBuf, links: u64, time: Duration, callers: u64) -> Outco
     }
     println!("after claims: {} MiB resident", resident_mib()?);
 
-    let candidates: Vec<Short> =
-        (0..10_000).map(|_| candidate()).map(|candidate| candidate.link.short).collect();
-    for short in &candidates {
-        let link = Candidate {
-            link: Link { short: short.clone(), ..candidate().link },
-            spares: Vec::new(),
-        };
-        cached.claim(vec![Ok(link)], SignedDuration::ZERO, None).await?;
+    let mut shorts = Vec::new();
+    for _ in 0..10_000 {
+        let candidate = candidate();
+        shorts.push(candidate.link.short.clone());
+        cached.claim(vec![Ok(candidate)], SignedDuration::ZERO, None).await?;
     }
     let bare = engine.links();
     let begun = Instant::now();
-    for short in &candidates {
+    for short in &shorts {
         black_box(bare.find(short).await?);
     }
     println!("find in the store, one at a time: {:?} each", begun.elapsed() / 10_000);
     let rounds = 100;
     let begun = Instant::now();
     for _ in 0..rounds {
-        for short in &candidates {
+        for short in &shorts {
             black_box(cached.find_cached(black_box(short.as_str())));
         }
     }
@@ -133,28 +130,12 @@ async fn claims(
     Ok(())
 }
 
+/// A link of a length that is usual.
 fn candidate() -> Candidate {
-    let now = SystemClock.now();
     let short = Short::generate(&OsRandom);
     let target =
         Target::stored(format!("https://example.com/some/path/that/is/not/short?for={short}"));
-    let link = Link {
-        id: LinkId(Uuid::now_v7()),
-        short,
-        target,
-        redirect: RedirectCode::Temporary,
-        version: 1,
-        key_version: 1,
-        owner: None,
-        created_at: now,
-        changed_at: now,
-        deleted_at: None,
-        expires_at: None,
-        click_limit: None,
-        password: None,
-        tags: Tags::default(),
-    };
-    Candidate { link, spares: Vec::new() }
+    Candidate { link: Link { target, ..link(&short) }, spares: Vec::new() }
 }
 
 fn processor_seconds() -> f64 {

@@ -10,15 +10,16 @@ use std::{
 
 use async_trait::async_trait;
 use lodge_contract::{
+    AccountsFixture,
     accounts::{event, fresh_name, made},
+    samples::at,
     sessions::begun,
 };
 use lodge_domain::{
-    Error, OsRandom, Result,
+    Error, Result,
     accounts::{
-        AccountChange, Accounts, AccountsPorts, AccountsSettings, Actor, Backend, Call, Ending,
-        EventKind, Failures as _, NewPassword, NoProviders, Own, PictureId, Reply, Role,
-        SessionDigest, SignIn,
+        AccountChange, Accounts, Actor, Backend, Call, Ending, EventKind, Failures as _,
+        NewPassword, Own, PictureId, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
     passwords::Password,
@@ -27,7 +28,7 @@ use lodge_local::{Argon2Pool, CachedAccounts, CountedFailures};
 use lodge_sqlite::Sqlite;
 use parking_lot::RwLock;
 
-use crate::support::{open, until};
+use crate::support::{accounts, accounts_stores, open, until};
 
 /// Counts the questions who is signed in and what has changed, can be cut off, and can be given another
 /// database.
@@ -55,31 +56,16 @@ impl Backend for Counted {
     }
 }
 
-/// The service on an engine.
 fn service(
     engine: &Sqlite,
     clock: &Arc<ManualClock>,
     failures: &Arc<CountedFailures>,
 ) -> Arc<Accounts> {
-    Arc::new(Accounts::new(AccountsPorts {
-        store: engine.accounts(),
-        sessions: engine.sessions(),
-        failures: Arc::clone(failures) as Arc<_>,
-        passwords: Arc::new(Argon2Pool::new(1, 100).unwrap()),
-        clock: Arc::clone(clock) as Arc<_>,
-        random: Arc::new(OsRandom),
-        identities: engine.identities(),
-        providers: Arc::new(NoProviders),
-        secret: engine.secret(),
-        settings: AccountsSettings {
-            session_lifetime: jiff::SignedDuration::from_hours(1),
-            open_sign_up: true,
-        },
-    }))
+    Arc::new(accounts(engine, Arc::new(Argon2Pool::new(1, 100).unwrap()), clock, failures))
 }
 
 struct Fixture {
-    stores: lodge_contract::AccountsFixture,
+    stores: AccountsFixture,
     backend: Arc<Counted>,
     clock: Arc<ManualClock>,
     failures: Arc<CountedFailures>,
@@ -88,27 +74,28 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let (engine, folder) = open();
-        let clock = Arc::new(ManualClock::at(lodge_contract::samples::at(10)));
+        let clock = Arc::new(ManualClock::at(at(10)));
         let failures = Arc::default();
         let accounts = RwLock::new(service(&engine, &clock, &failures));
-        let stores = lodge_contract::AccountsFixture {
-            accounts: engine.accounts(),
-            sessions: engine.sessions(),
-            identities: engine.identities(),
-            guard: Box::new((engine, folder)),
-        };
+        let stores = accounts_stores((engine, folder));
         let backend = Counted { accounts, asked: 0.into(), heard: 0.into(), cut_off: false.into() };
         Self { stores, backend: Arc::new(backend), clock, failures }
     }
 
     /// A cache that hears of changes, as another process has it.
-    async fn cache(&self) -> Arc<CachedAccounts> {
+    fn following(&self, kept: Duration) -> Arc<CachedAccounts> {
         let backend = Arc::clone(&self.backend) as Arc<dyn Backend>;
-        let cache = Arc::new(CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>));
+        let cache = CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>);
+        let cache = Arc::new(cache.keeping(kept));
         let following = Arc::clone(&cache);
         tokio::spawn(async move { following.follow().await });
-        let account = made(&*self.stores.accounts, &fresh_name()).await;
-        let session = begun(&self.stores, &account).await.digest;
+        cache
+    }
+
+    /// The same, when it has begun to remember.
+    async fn cache(&self) -> Arc<CachedAccounts> {
+        let cache = self.following(Duration::from_mins(1));
+        let session = self.session().await;
         until("it remembers", async || {
             let before = self.asked();
             assert!(who(&cache, session).await.is_ok());
@@ -116,6 +103,11 @@ impl Fixture {
         })
         .await;
         cache
+    }
+
+    /// A session of an account that nobody else has.
+    async fn session(&self) -> SessionDigest {
+        begun(&self.stores, &self.stores.sign_up().await).await.digest
     }
 
     fn asked(&self) -> usize {
@@ -137,7 +129,7 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
     let cache = fixture.cache().await;
     let store = &*fixture.stores.accounts;
     for kind in [EventKind::Banned, EventKind::SignedOut, EventKind::Deleted] {
-        let account = made(store, &fresh_name()).await;
+        let account = fixture.stores.sign_up().await;
         let session = begun(&fixture.stores, &account).await;
         assert!(who(&cache, session.digest).await.is_ok());
         let before = fixture.asked();
@@ -152,8 +144,8 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
                 store.change(change, event(account.id, kind, 1)).await.unwrap();
             }
             EventKind::SignedOut => {
-                let at = lodge_contract::samples::at(1);
-                fixture.stores.sessions.end(account.id, session.session.id, at).await.unwrap();
+                let id = session.session.id;
+                fixture.stores.sessions.end(account.id, id, at(1)).await.unwrap();
             }
             _ => drop(store.remove(event(account.id, kind, 1)).await.unwrap().unwrap()),
         }
@@ -164,13 +156,8 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
 #[tokio::test]
 async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
     let fixture = Fixture::new();
-    let backend = Arc::clone(&fixture.backend) as Arc<dyn Backend>;
-    let cache = CachedAccounts::new(backend, Arc::clone(&fixture.clock) as Arc<_>);
-    let cache = Arc::new(cache.keeping(Duration::ZERO));
-    let following = Arc::clone(&cache);
-    tokio::spawn(async move { following.follow().await });
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-    let session = begun(&fixture.stores, &account).await.digest;
+    let cache = fixture.following(Duration::ZERO);
+    let session = fixture.session().await;
     let heard = fixture.heard();
     until("the feed is heard, as where it is trusted", async || fixture.heard() > heard + 1).await;
     let before = fixture.asked();
@@ -184,7 +171,7 @@ async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
 async fn what_is_ended_here_is_over_at_once() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let account = fixture.stores.sign_up().await;
     let (one, other) = (
         begun(&fixture.stores, &account).await.digest,
         begun(&fixture.stores, &account).await.digest,
@@ -198,8 +185,7 @@ async fn what_is_ended_here_is_over_at_once() {
 async fn what_is_remembered_expires_by_the_clock() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-    let session = begun(&fixture.stores, &account).await.digest;
+    let session = fixture.session().await;
     assert!(who(&cache, session).await.is_ok());
     fixture.clock.advance_seconds(3600);
     assert!(matches!(who(&cache, session).await, Err(Error::Unauthenticated(_))));
@@ -209,8 +195,7 @@ async fn what_is_remembered_expires_by_the_clock() {
 async fn who_hears_nothing_trusts_nothing() {
     let fixture = Fixture::new();
     let cache = fixture.cache().await;
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-    let session = begun(&fixture.stores, &account).await.digest;
+    let session = fixture.session().await;
     assert!(who(&cache, session).await.is_ok());
     fixture.backend.cut_off.store(true, Ordering::SeqCst);
     until("it trusts no longer", async || who(&cache, session).await.is_err()).await;
@@ -224,8 +209,7 @@ async fn in_another_database_nothing_is_remembered_of_the_first() {
     for happened in [0, 50] {
         let fixture = Fixture::new();
         let cache = fixture.cache().await;
-        let account = made(&*fixture.stores.accounts, &fresh_name()).await;
-        let session = begun(&fixture.stores, &account).await.digest;
+        let session = fixture.session().await;
         assert!(who(&cache, session).await.is_ok());
         let (other, _folder) = open();
         for _ in 0..happened {
@@ -284,11 +268,10 @@ async fn what_nobody_stayed_to_hear_is_no_failure() {
 async fn a_code_is_good_while_its_name_is_locked() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
-    let account = made(&*fixture.stores.accounts, &fresh_name()).await;
+    let account = fixture.stores.sign_up().await;
     let code = accounts.issue_reset(&account, Actor::Operator).await.unwrap();
     let name = account.username;
-    let now = lodge_contract::samples::at(10);
-    while fixture.failures.count(name.as_str(), None, now).await.is_ok() {}
+    while fixture.failures.count(name.as_str(), None, at(10)).await.is_ok() {}
     let locked = accounts.sign_in(guess(name.as_str())).await;
     assert!(matches!(locked, Err(Error::TooMany { .. })), "{locked:?}");
     let new = || NewPassword::parse("new", "another in the fog".into(), &name).unwrap();
@@ -304,7 +287,7 @@ async fn staff_have_no_say_over_whoever_is_raised_meanwhile() {
     let fixture = Fixture::new();
     let accounts = Arc::clone(&fixture.backend.accounts.read());
     let store = &*fixture.stores.accounts;
-    let (staff, read) = (made(store, &fresh_name()).await, made(store, &fresh_name()).await);
+    let (staff, read) = (fixture.stores.sign_up().await, fixture.stores.sign_up().await);
     accounts.set_role(&read, Role::Admin, Actor::Operator).await.unwrap();
     let by = Actor::Staff(staff.id);
     let picture = PictureId::stored([7; 32]);

@@ -11,11 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use futures_util::future::{join, join_all};
-use lodge_contract::{
-    accounts::{fresh_name, made},
-    samples::at,
-    sessions::begun,
-};
+use lodge_contract::{samples::at, sessions::begun};
 use lodge_domain::{
     Error, Result,
     accounts::{AccountId, Backend, Call, Changed, FeedPlace, Reply, SessionDigest, SignedIn},
@@ -30,7 +26,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use crate::support::open;
+use crate::support::{accounts_stores, open};
 
 /// How exactly it is looked.
 const STEP: Duration = Duration::from_millis(10);
@@ -98,16 +94,10 @@ impl Fixture {
 
     /// The same, where somebody is remembered for so long.
     async fn keeping(accounts: usize, kept: Duration) -> Self {
-        let (engine, folder) = open();
-        let stores = lodge_contract::AccountsFixture {
-            accounts: engine.accounts(),
-            sessions: engine.sessions(),
-            identities: engine.identities(),
-            guard: Box::new((engine, folder)),
-        };
+        let stores = accounts_stores(open());
         let mut known = Vec::new();
         for _ in 0..accounts {
-            let account = made(&*stores.accounts, &fresh_name()).await;
+            let account = stores.sign_up().await;
             let digest = begun(&stores, &account).await.digest;
             known.push((digest, stores.sessions.find(digest, at(1)).await.unwrap().unwrap()));
         }
