@@ -60,8 +60,7 @@ impl Moving {
     }
 
     async fn is_used(&self) -> Result<bool> {
-        let link: Option<(String,)> =
-            self.session.first(&self.session.statements.any_link, ()).await?;
+        let link: Option<(String,)> = self.session.statements.any_link.first(()).await?;
         Ok(link.is_some() || !self.keys.stored().await?.is_empty())
     }
 
@@ -71,7 +70,7 @@ impl Moving {
         let (outcome, attempt) = (text(&stored.outcome)?, &stored.attempt);
         let (id, print) = (&attempt.id[..], &attempt.fingerprint[..]);
         let values = (id, print, milliseconds(attempt.at), plan, outcome);
-        self.session.transact(&self.session.statements.put_outcome, values).await?;
+        self.session.statements.put_outcome.transact(values).await?;
         Ok(())
     }
 }
@@ -97,7 +96,7 @@ impl Destination for Moving {
         let record = serde_json::to_vec(record).map_err(Error::internal)?;
         patiently(|| async {
             let values = (RECORD, &record[..]);
-            self.session.transact(&self.session.statements.add_setting, values).await?;
+            self.session.statements.add_setting.transact(values).await?;
             Ok(())
         })
         .await
@@ -111,7 +110,7 @@ impl Destination for Moving {
                 return Ok(());
             }
             let values = (&is[..], RECORD, was);
-            if self.session.transact(&self.session.statements.change_setting, values).await? {
+            if self.session.statements.change_setting.transact(values).await? {
                 return Ok(());
             }
             Err(Error::unavailable("the record of the move was changed meanwhile"))
@@ -145,7 +144,7 @@ impl ReadBack for Moving {
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Link>> {
-        patiently(|| async { self.links.kept(short).await }).await
+        patiently(|| async { Ok(self.links.kept(short).await?) }).await
     }
 
     async fn clicks(&self, link: LinkId) -> Result<Clicks> {
@@ -154,9 +153,7 @@ impl ReadBack for Moving {
 
     async fn clicks_total(&self) -> Result<u64> {
         patiently(|| async {
-            let statements = &self.session.statements;
-            let days = self.session.rows(&statements.all_days, ()).await?;
-            let days = days.rows_stream::<(i64,)>().map_err(Error::internal)?;
+            let days = self.session.statements.all_days.rows(()).await?;
             let add =
                 |sum: u64, (clicks,): (i64,)| std::future::ready(Ok(sum + clicks.cast_unsigned()));
             Ok(days.map_err(Failure::from).try_fold(0, add).await?)

@@ -27,11 +27,6 @@ fn strangers_root() -> String {
     fs::read_to_string(stranger.root()).unwrap()
 }
 
-/// TLS with servers that have a certificate by this authority.
-fn trusting(authority_pem: String) -> Option<Tls> {
-    Some(Tls::trusting(Some(authority_pem)))
-}
-
 /// That it could not be used, and that the password is not told on the way.
 fn refused<T: std::fmt::Debug>(probed: &Result<T>, what: &str) {
     let Err(Error::Unavailable { cause, .. }) = probed else { panic!("{what}: {probed:?}") };
@@ -46,12 +41,13 @@ async fn redis_is_reached_over_tls_with_the_password_alone() {
     let right = redis.options("tls");
     within(Duration::from_secs(10), async || Redis::probe(right.clone()).await.is_ok()).await;
     let wrong = Login { password: Some("wrong-password-of-mine".into()), ..right.login.clone() };
+    let stranger = Tls::trusting(Some(strangers_root()));
     for (what, options) in [
         ("a wrong password", Options { login: wrong.clone(), ..right.clone() }),
         ("no password", Options { login: Login::default(), ..right.clone() }),
         ("a wrong password for the sentinel", Options { sentinel_login: wrong, ..right.clone() }),
         ("no TLS", Options { tls: None, ..right.clone() }),
-        ("another authority", Options { tls: trusting(strangers_root()), ..right.clone() }),
+        ("another authority", Options { tls: Some(stranger), ..right.clone() }),
     ] {
         refused(&Redis::probe(options).await, what);
     }
@@ -65,17 +61,15 @@ async fn rabbitmq_is_reached_over_tls_with_the_password_alone() {
     let nodes: Vec<String> =
         Member::of(Kind::Rabbitmq).map(|member| layout.tls_address(member).to_string()).collect();
     let root = fs::read_to_string(layout.authority().root()).unwrap();
-    let right = rabbitmq::Options { nodes, tls: trusting(root), ..plain.clone() };
+    let tls = |authorities_pem| Some(Tls::trusting(Some(authorities_pem)));
+    let right = rabbitmq::Options { nodes, tls: tls(root), ..plain.clone() };
     rabbitmq::probe(&right).await.unwrap();
     let wrong = || "wrong-password-of-mine".into();
     for (what, options) in [
         ("a wrong password", rabbitmq::Options { password: wrong(), ..right.clone() }),
         ("a wrong password, plain", rabbitmq::Options { password: wrong(), ..plain.clone() }),
         ("no TLS", rabbitmq::Options { tls: None, ..right.clone() }),
-        (
-            "another authority",
-            rabbitmq::Options { tls: trusting(strangers_root()), ..right.clone() },
-        ),
+        ("another authority", rabbitmq::Options { tls: tls(strangers_root()), ..right.clone() }),
     ] {
         refused(&rabbitmq::probe(&options).await, what);
     }
@@ -86,14 +80,15 @@ async fn rabbitmq_is_reached_over_tls_with_the_password_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cassandra_is_reached_over_tls_by_whoever_trusts_its_authority() {
     let layout = layout(&[Kind::Cassandra]);
+    let tls = |authorities_pem| Some(Tls::trusting(Some(authorities_pem)));
     let root = fs::read_to_string(layout.authority().root()).unwrap();
     let password = "password-of-mine".into();
     let login = Some(cassandra::Login { username: "lodge".to_owned(), password });
-    let right = cassandra::Options { tls: trusting(root), login, ..options("tls") };
+    let right = cassandra::Options { tls: tls(root), login, ..options("tls") };
     assert_eq!(Cassandra::probe(&right).await.unwrap(), 3);
     assert!(!format!("{right:?}").contains("password-of"));
     for authorities in [strangers_root(), "-----BEGIN CERTIFICATE-----\nx".to_owned()] {
-        let wrong = cassandra::Options { tls: trusting(authorities), ..right.clone() };
+        let wrong = cassandra::Options { tls: tls(authorities), ..right.clone() };
         refused(&Cassandra::probe(&wrong).await, "another authority");
     }
 }
