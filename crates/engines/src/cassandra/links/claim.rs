@@ -28,7 +28,7 @@ impl CassandraLinks {
     async fn claim_one(&self, candidate: Candidate, reserved: SignedDuration) -> Result<Claim> {
         let mut holder = None;
         let is_replaceable = is_replaceable(&candidate.link);
-        for short in std::iter::once(&candidate.link.short).chain(&candidate.spares) {
+        for short in candidate.shorts() {
             let mut link = Link { short: short.clone(), ..candidate.link.clone() };
             if is_replaceable {
                 link.id = LinkId::of(short);
