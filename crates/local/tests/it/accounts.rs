@@ -105,7 +105,7 @@ impl Fixture {
         cache
     }
 
-    /// A session of an account that nobody else has.
+    /// A session of a new account.
     async fn session(&self) -> SessionDigest {
         begun(&self.stores, &self.stores.sign_up().await).await.digest
     }
