@@ -72,21 +72,23 @@ impl Process {
 /// Redis with keys of that prefix.
 pub(crate) fn redis(prefix: &str) -> Redis {
     let layout = layout(&[Kind::Redis, Kind::Sentinel]);
-    let login = || Login {
-        username: String::new(),
-        password: Some(layout.secret(Kind::Redis).unwrap().into()),
-    };
-    Redis::new(Options {
-        sentinels: nodes(Kind::Sentinel),
+    let password = layout.secret(Kind::Redis).unwrap();
+    Redis::new(options(nodes(Kind::Sentinel), &password, prefix)).unwrap()
+}
+
+/// How the master `lodge` is reached that these sentinels watch.
+pub(crate) fn options(sentinels: Vec<String>, password: &str, prefix: &str) -> Options {
+    let login = Login { username: String::new(), password: Some(password.into()) };
+    Options {
+        sentinels,
         masters: vec!["lodge".to_owned()],
-        login: login(),
-        sentinel_login: login(),
+        login: login.clone(),
+        sentinel_login: login,
         tls: None,
         deadline: Duration::from_millis(50),
         writers: 2,
         prefix: format!("{prefix}:"),
-    })
-    .unwrap()
+    }
 }
 
 async fn stores() -> Fixture {
