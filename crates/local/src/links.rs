@@ -149,13 +149,7 @@ impl LinkStore for CachedLinks {
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {
-        let wanted = |candidate: &Candidate| {
-            std::iter::once(&candidate.link.short)
-                .chain(&candidate.spares)
-                .cloned()
-                .collect::<Vec<_>>()
-        };
-        let shorts = candidates.iter().flatten().flat_map(wanted).collect();
+        let shorts = candidates.iter().flatten().flat_map(Candidate::shorts).cloned().collect();
         let write = move |store: Arc<dyn LinkStore>| async move {
             store.claim(candidates, reserved, attempt).await
         };

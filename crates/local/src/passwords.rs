@@ -28,32 +28,14 @@ const NICENESS: i32 = 10;
 
 /// Hashes passwords on a bounded number of threads. They end when it is dropped.
 pub struct Argon2Pool {
-    queue: SyncSender<Asked>,
+    queue: SyncSender<Work>,
     /// Held by each thread for as long as it lives.
     #[cfg(test)]
-    threads: std::sync::Weak<Mutex<Receiver<Asked>>>,
+    threads: std::sync::Weak<Mutex<Receiver<Work>>>,
 }
 
-/// What is asked of a thread, and when it was.
-struct Asked {
-    at: Instant,
-    work: Work,
-}
-
-enum Work {
-    Hash(Password, oneshot::Sender<Result<PasswordHash>>),
-    Verify(Password, PasswordHash, oneshot::Sender<Result<bool>>),
-}
-
-impl Work {
-    /// Whether whoever asked has gone.
-    fn is_abandoned(&self) -> bool {
-        match self {
-            Self::Hash(_, reply) => reply.is_closed(),
-            Self::Verify(_, _, reply) => reply.is_closed(),
-        }
-    }
-}
+/// What a thread does, with the memory that it keeps.
+type Work = Box<dyn FnOnce(&mut Hasher) + Send>;
 
 impl Argon2Pool {
     /// Starts `threads` threads (1 or more); `queue` requests may wait for them, further ones are
@@ -82,26 +64,42 @@ impl Argon2Pool {
         })
     }
 
-    fn push(&self, work: Work) -> Result<()> {
-        self.queue.try_send(Asked { at: Instant::now(), work }).map_err(|refused| match refused {
+    /// Has a thread do some work, unless the caller has gone by then.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Hasher) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let asked = Instant::now();
+        let work: Work = Box::new(move |hasher| {
+            if reply.is_closed() {
+                return;
+            }
+            metrics::histogram!("lodge_passwords_wait_seconds").record(asked.elapsed());
+            let began = Instant::now();
+            // A defect of a library in one password must not end the thread.
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(hasher)))
+                .unwrap_or_else(|_| Err(Error::internal("hashing a password panicked")));
+            // The caller may have gone meanwhile.
+            drop(reply.send(outcome));
+            metrics::histogram!("lodge_passwords_work_seconds").record(began.elapsed());
+        });
+        self.queue.try_send(work).map_err(|refused| match refused {
             TrySendError::Full(_) => Error::unavailable("too many passwords wait for their hashes"),
             TrySendError::Disconnected(_) => ended(),
-        })
+        })?;
+        answer.await.unwrap_or_else(|_| Err(ended()))
     }
 }
 
 #[async_trait]
 impl Passwords for Argon2Pool {
     async fn hash(&self, password: Password) -> Result<PasswordHash> {
-        let (reply, answer) = oneshot::channel();
-        self.push(Work::Hash(password, reply))?;
-        answer.await.unwrap_or_else(|_| Err(ended()))
+        self.run(move |hasher| hash(hasher, &password)).await
     }
 
     async fn verify(&self, password: Password, hash: PasswordHash) -> Result<bool> {
-        let (reply, answer) = oneshot::channel();
-        self.push(Work::Verify(password, hash, reply))?;
-        answer.await.unwrap_or_else(|_| Err(ended()))
+        self.run(move |hasher| verify(hasher, &password, &hash)).await
     }
 }
 
@@ -109,36 +107,17 @@ fn ended() -> Error {
     Error::unavailable("the threads that hash passwords have ended")
 }
 
-fn run(queue: &Mutex<Receiver<Asked>>, mut hasher: Hasher) {
+fn run(queue: &Mutex<Receiver<Work>>, mut hasher: Hasher) {
     // On Linux this is the thread's priority alone. Where it is refused, hashing matters as much as
     // the rest.
     if let Err(error) = rustix::process::nice(NICENESS) {
         tracing::warn!(%error, "password hashing runs at normal priority");
     }
     loop {
-        let asked = queue.lock().recv();
-        let Ok(Asked { at, work }) = asked else { return };
-        if work.is_abandoned() {
-            continue;
-        }
-        metrics::histogram!("lodge_passwords_wait_seconds").record(at.elapsed());
-        let began = Instant::now();
-        match work {
-            Work::Hash(password, reply) => answer(reply, || hash(&mut hasher, &password)),
-            Work::Verify(password, hash, reply) => {
-                answer(reply, || verify(&mut hasher, &password, &hash));
-            }
-        }
-        metrics::histogram!("lodge_passwords_work_seconds").record(began.elapsed());
+        let work = queue.lock().recv();
+        let Ok(work) = work else { return };
+        work(&mut hasher);
     }
-}
-
-fn answer<T>(reply: oneshot::Sender<Result<T>>, work: impl FnOnce() -> Result<T>) {
-    // A defect of a library in one password must not end the thread.
-    let outcome = catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Error::internal("hashing a password panicked")));
-    // Whoever asked may have gone meanwhile.
-    drop(reply.send(outcome));
 }
 
 fn hash(hasher: &mut Hasher, password: &Password) -> Result<PasswordHash> {

@@ -22,6 +22,13 @@ pub struct Candidate {
     pub spares: Vec<Short>,
 }
 
+impl Candidate {
+    /// Every short that the link would take, the one that it wants most first.
+    pub fn shorts(&self) -> impl Iterator<Item = &Short> {
+        std::iter::once(&self.link.short).chain(&self.spares)
+    }
+}
+
 /// Why a link that is wished for cannot be, whatever the store holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {

@@ -1,18 +1,15 @@
 //! Storing what was acknowledged.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
-use lodge_domain::{
-    Clock, Error, Result,
-    links::{Link, LinkStore},
-};
+use lodge_domain::{Error, Result, links::Link};
 use parking_lot::Mutex;
 use tokio::time::{Instant, interval, sleep, timeout};
 use uuid::Uuid;
 
-use super::{Batch, HeldLinks, InHand, LinkQueue, Received};
+use super::{Batch, InHand, Received, WriteBehind};
 
 /// Pauses between two tries, doubled up to the longest.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -37,10 +34,7 @@ const OVERDUE_AT_MOST: Duration = Duration::from_secs(5);
 
 /// A worker: takes links off the queue into the store.
 pub struct Drain {
-    queue: Arc<dyn LinkQueue>,
-    held: Arc<dyn HeldLinks>,
-    store: Arc<dyn LinkStore>,
-    clock: Arc<dyn Clock>,
+    behind: WriteBehind,
     id: Uuid,
     at_once: usize,
     progress: Mutex<Progress>,
@@ -56,17 +50,10 @@ struct Progress {
 
 impl Drain {
     /// A worker with a name of its own, `id`, that stores `at_once` links at once, at least one.
-    pub fn new(
-        queue: Arc<dyn LinkQueue>,
-        held: Arc<dyn HeldLinks>,
-        store: Arc<dyn LinkStore>,
-        clock: Arc<dyn Clock>,
-        id: Uuid,
-        at_once: u8,
-    ) -> Self {
+    pub fn new(behind: WriteBehind, id: Uuid, at_once: u8) -> Self {
         let at_once = usize::from(at_once);
         let progress = Progress { in_hand: InHand::default(), reached: Timestamp::UNIX_EPOCH };
-        Self { queue, held, store, clock, id, at_once, progress: Mutex::new(progress) }
+        Self { behind, id, at_once, progress: Mutex::new(progress) }
     }
 
     /// Works for as long as it is polled. A link that is in hand when that ends comes again to somebody.
@@ -89,11 +76,11 @@ impl Drain {
     }
 
     async fn store_next(&self) -> Result<()> {
-        let batch = self.queue.receive().await?;
+        let batch = self.behind.queue.receive().await?;
         self.progress.lock().receive(&batch);
         self.first_then_all(&batch.0, |received| self.store_or_bury(received)).await;
         metrics::counter!("lodge_links_drained_total").increment(batch.0.len() as u64);
-        let taken = self.queue.stored(batch).await;
+        let taken = self.behind.queue.stored(batch).await;
         self.progress.lock().in_hand = InHand::default();
         taken
     }
@@ -115,7 +102,7 @@ impl Drain {
         let Err(error) = self.store_one(received.link.clone()).await else { return };
         tracing::error!(short = received.link.short.as_str(), %error, "a link that cannot be stored goes to the dead");
         metrics::counter!("lodge_links_dead_letters_total").increment(1);
-        if let Err(error) = self.queue.bury(received.receipt).await {
+        if let Err(error) = self.behind.queue.bury(received.receipt).await {
             // The connection is lost, and the link comes again.
             tracing::warn!(%error, "it could not be buried");
         }
@@ -136,10 +123,10 @@ impl Drain {
     }
 
     async fn store_once(&self, link: &Link) -> Result<()> {
-        let done = self.store.replace(link.clone(), None).await?;
-        let lag = self.clock.now().duration_since(link.changed_at);
+        let done = self.behind.store.replace(link.clone(), None).await?;
+        let lag = self.behind.clock.now().duration_since(link.changed_at);
         metrics::histogram!("lodge_links_drain_lag_seconds").record(lag.as_secs_f64());
-        if let Err(error) = self.held.release(&done.outcome.link).await {
+        if let Err(error) = self.behind.held.release(&done.outcome.link).await {
             // It is overdue later.
             tracing::debug!(%error, "what is stored is still held");
         }
@@ -155,7 +142,7 @@ impl Drain {
                 }
                 Err(error) => {
                     tracing::error!(short = link.short.as_str(), %error, "a link that cannot be stored is let go of");
-                    let _ = self.held.release(link).await;
+                    let _ = self.behind.held.release(link).await;
                 }
                 Ok(()) => {}
             }
@@ -178,16 +165,16 @@ impl Drain {
 
     async fn look(&self, quiet_since: &mut Option<Instant>) -> Result<()> {
         let Progress { in_hand, reached } = *self.progress.lock();
-        let in_hands = self.held.attend(self.id, in_hand).await?;
-        let waiting = self.queue.waiting().await?;
+        let in_hands = self.behind.held.attend(self.id, in_hand).await?;
+        let waiting = self.behind.queue.waiting().await?;
         #[expect(clippy::cast_precision_loss, reason = "a metric")]
         metrics::gauge!("lodge_links_waiting").set((waiting + in_hands.count) as f64);
-        let stored_until = stored_until(waiting, in_hands, reached, self.clock.now());
+        let stored_until = stored_until(waiting, in_hands, reached, self.behind.clock.now());
         // What was put later may be waiting its turn.
-        let overdue = self.held.overdue(stored_until - OVERDUE).await?;
+        let overdue = self.behind.held.overdue(stored_until - OVERDUE).await?;
         let has_overdue = !overdue.is_empty();
         self.store_overdue(overdue).await;
-        let lost_since = self.held.lost_since().await?;
+        let lost_since = self.behind.held.lost_since().await?;
         if has_overdue || lost_since.is_none_or(|lost| stored_until < lost + LATE) {
             *quiet_since = None;
             return Ok(());
@@ -195,7 +182,7 @@ impl Drain {
         let since = *quiet_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= QUIET {
             tracing::info!("everything is stored that may have been lost from sight");
-            self.held.vouch().await?;
+            self.behind.held.vouch().await?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 mod drain;
 mod write;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -19,9 +19,6 @@ use lodge_domain::{
 use uuid::Uuid;
 
 pub use self::{drain::Drain, write::WriteBehind};
-
-/// How soon it is tried again whether a queue is new.
-const SOON: Duration = Duration::from_millis(200);
 
 /// What is held of one short.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,24 +123,4 @@ pub struct Receipt {
     pub connection: Uuid,
     /// The number; it rises.
     pub number: u64,
-}
-
-async fn vouch(held: &dyn HeldLinks) -> Result<()> {
-    held.lost_since().await?;
-    held.vouch().await
-}
-
-/// Keeps the queue's connection, for as long as it is polled. If the queue was made by this process,
-/// nothing can be missing from what is held.
-pub async fn keep(queue: &dyn LinkQueue, held: &dyn HeldLinks) {
-    let vouch_if_new = async {
-        loop {
-            match queue.is_new().await {
-                Ok(true) if vouch(held).await.is_ok() => return,
-                Ok(false) => return,
-                _ => tokio::time::sleep(SOON).await,
-            }
-        }
-    };
-    tokio::join!(queue.keep(), vouch_if_new);
 }

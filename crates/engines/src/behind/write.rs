@@ -27,11 +27,15 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// for longer may have been stored, and another over it, while the holder could not be told.
 const SOON: SignedDuration = SignedDuration::from_millis(900);
 
+/// How soon it is tried again whether a queue is new.
+const AGAIN: Duration = Duration::from_millis(200);
+
 const MAYBE_QUEUED: &str =
     "what was acknowledged may be waiting to be stored, and cannot be seen here at the moment";
 
 /// A store whose replacements are stored later; the version that one is answered with is a guess until
 /// then. Where the queue or the holder cannot take one, it is stored at once.
+#[derive(Clone)]
 pub struct WriteBehind {
     /// Where everything ends up.
     pub store: Arc<dyn LinkStore>,
@@ -49,6 +53,26 @@ fn order(link: &Link) -> (Timestamp, &str) {
 }
 
 impl WriteBehind {
+    /// Keeps the queue's connection, for as long as it is polled. If the queue was made by this process,
+    /// nothing can be missing from what is held.
+    pub async fn keep(&self) {
+        let vouch_if_new = async {
+            loop {
+                match self.queue.is_new().await {
+                    Ok(true) if self.vouch().await.is_ok() => return,
+                    Ok(false) => return,
+                    _ => sleep(AGAIN).await,
+                }
+            }
+        };
+        tokio::join!(self.queue.keep(), vouch_if_new);
+    }
+
+    async fn vouch(&self) -> Result<()> {
+        self.held.lost_since().await?;
+        self.held.vouch().await
+    }
+
     /// Has the queue and the holder take a link, which they may do twice; a newer one comes back that was
     /// there.
     async fn take(&self, link: &Link) -> Result<Option<Link>> {

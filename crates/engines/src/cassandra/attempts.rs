@@ -112,12 +112,12 @@ impl CassandraLinks {
     }
 
     async fn propose(&self, attempt: &Attempt, plan: &str) -> Result<Standing> {
-        let statements = &self.session().statements;
+        let statements = &self.session.statements;
         let (id, print, at) = (&attempt.id[..], &attempt.fingerprint[..], milliseconds(attempt.at));
         for _ in 0..TRIES {
             let values = (id, print, at, plan);
             // An unknown outcome is settled by what is there.
-            match self.session().transact(&statements.propose, values).await {
+            match statements.propose.transact(values).await {
                 Ok(true) => return Ok(Standing::Ours),
                 Ok(false) | Err(Failure::Unknown(_)) => {}
                 Err(failure) => return Err(failure.into()),
@@ -132,7 +132,7 @@ impl CassandraLinks {
                 return Ok(Standing::Theirs { plan: was, outcome: row.outcome });
             }
             let values = (print, at, plan, id, was);
-            let anew = self.session().transact(&statements.propose_anew, values).await;
+            let anew = statements.propose_anew.transact(values).await;
             if matches!(anew, Ok(true)) {
                 return Ok(Standing::Ours);
             }
@@ -142,12 +142,10 @@ impl CassandraLinks {
 
     /// Keeps what came of a plan, or withdraws it if nothing did.
     async fn keep(&self, attempt: &Attempt, plan: &str, outcome: Option<&Outcome>) -> Result<()> {
-        let (statements, id) = (&self.session().statements, &attempt.id[..]);
+        let (statements, id) = (&self.session.statements, &attempt.id[..]);
         let kept = match outcome.map(serde_json::to_string).transpose().map_err(Error::internal)? {
-            Some(outcome) => {
-                self.session().transact(&statements.keep_outcome, (outcome, id, plan)).await
-            }
-            None => self.session().transact(&statements.withdraw, (id, plan)).await,
+            Some(outcome) => statements.keep_outcome.transact((outcome, id, plan)).await,
+            None => statements.withdraw.transact((id, plan)).await,
         };
         // Without it a repetition carries out the plan, and finds all of it done.
         if let Err(error) = kept {
@@ -157,7 +155,7 @@ impl CassandraLinks {
     }
 
     async fn standing(&self, attempt: &Attempt) -> Result<Option<AttemptRow>> {
-        Ok(self.session().first(&self.session().statements.recall, (&attempt.id[..],)).await?)
+        Ok(self.session.statements.recall.first((&attempt.id[..],)).await?)
     }
 }
 

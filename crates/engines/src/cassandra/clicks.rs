@@ -69,8 +69,7 @@ impl CassandraClicks {
 
     /// Clicks for ever by day and device.
     async fn days(&self, link: LinkId) -> Result<Vec<(i64, Device, u64)>, Failure> {
-        let rows: Vec<(i64, String, i64)> =
-            self.session.all(&self.session.statements.days, (link.0,)).await?;
+        let rows: Vec<(i64, String, i64)> = self.session.statements.days.all((link.0,)).await?;
         Ok(rows.into_iter().map(told).collect())
     }
 }
@@ -99,14 +98,13 @@ impl ClickStore for CassandraClicks {
     }
 
     async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport> {
-        let days = self.days(link).await?;
+        let (statements, days) = (&self.session.statements, self.days(link).await?);
         let (total, bots) = sum(&days);
         let seconds = since.as_second();
         let lines = match by {
             Grouping::Hour => {
-                let values = (link.0, seconds.div_euclid(HOUR_SECONDS));
-                let hours: Vec<(i64, String, i64)> =
-                    self.session.all(&self.session.statements.hours, values).await?;
+                let first = seconds.div_euclid(HOUR_SECONDS);
+                let hours: Vec<(i64, String, i64)> = statements.hours.all((link.0, first)).await?;
                 by_time(hours.into_iter().map(told), HOUR_SECONDS, seconds, |at| at.to_string())
             }
             Grouping::Day => by_time(days.into_iter(), DAY_SECONDS, seconds, |at| {
@@ -116,8 +114,7 @@ impl ClickStore for CassandraClicks {
                 days.into_iter().map(|(_, device, clicks)| (device.name().to_owned(), clicks)),
             ),
             Grouping::Referrer => {
-                let hosts: Vec<(String, i64)> =
-                    self.session.all(&self.session.statements.referrers, (link.0,)).await?;
+                let hosts: Vec<(String, i64)> = statements.referrers.all((link.0,)).await?;
                 most_first(hosts.into_iter().map(|(host, clicks)| (host, clicks.cast_unsigned())))
             }
         };

@@ -81,7 +81,7 @@ impl Feed {
         let since = since.max(now - KEPT_MS) - BACK_MS;
         let read = |bucket| async move {
             let values = (bucket, CqlTimestamp(since));
-            self.session.all(&self.session.statements.changes, values).await
+            self.session.statements.changes.all(values).await
         };
         let buckets = bucket_of(since)..=bucket_of(now + AHEAD_MS);
         let rows = stream::iter(buckets).map(read).buffered(BUCKETS_AT_ONCE);

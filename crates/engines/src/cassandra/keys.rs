@@ -38,10 +38,9 @@ impl KeyStore for CassandraKeys {
         let statements = &self.0.statements;
         // Not negative, and spread: no counter is shared.
         let id = (Uuid::new_v4().as_u64_pair().0 >> 1).cast_signed();
-        self.0.run(&statements.index_digest, (&digest[..], name)).await?;
-        self.0.run(&statements.index_id, (id, name)).await?;
-        let added =
-            self.0.transact(&statements.add_key, (name, id, &digest[..], milliseconds(at))).await;
+        statements.index_digest.run((&digest[..], name)).await?;
+        statements.index_id.run((id, name)).await?;
+        let added = statements.add_key.transact((name, id, &digest[..], milliseconds(at))).await;
         match self.row(name).await? {
             Some(row) if row.digest == digest => row.key(),
             Some(_) => Err(Error::conflict("there is an API key of that name")),
@@ -50,17 +49,17 @@ impl KeyStore for CassandraKeys {
     }
 
     async fn find(&self, digest: [u8; 32]) -> Result<Option<ApiKey>> {
-        let name = self.0.first(&self.0.statements.name_by_digest, (&digest[..],)).await?;
+        let name = self.0.statements.name_by_digest.first((&digest[..],)).await?;
         self.named(name, |row| row.digest == digest).await
     }
 
     async fn get(&self, id: KeyId) -> Result<Option<ApiKey>> {
-        let name = self.0.first(&self.0.statements.name_by_id, (id.0,)).await?;
+        let name = self.0.statements.name_by_id.first((id.0,)).await?;
         self.named(name, |row| row.id == id.0).await
     }
 
     async fn list(&self) -> Result<Vec<ApiKey>> {
-        let rows: Vec<KeyRow> = self.0.all(&self.0.statements.keys, ()).await?;
+        let rows: Vec<KeyRow> = self.0.statements.keys.all(()).await?;
         let mut keys = rows.into_iter().map(KeyRow::key).collect::<Result<Vec<_>>>()?;
         keys.sort_by(|one, other| {
             (one.created_at, &one.name).cmp(&(other.created_at, &other.name))
@@ -71,7 +70,7 @@ impl KeyStore for CassandraKeys {
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<ApiKey>> {
         let Some(row) = self.row(name).await? else { return Ok(None) };
         let values = (milliseconds(at), name, row.id);
-        let revoked = self.0.transact(&self.0.statements.revoke_key, values).await;
+        let revoked = self.0.statements.revoke_key.transact(values).await;
         let row = self.row(name).await?;
         match row {
             Some(row) if row.revoked_at.is_none() => Err(revoked
@@ -84,7 +83,7 @@ impl KeyStore for CassandraKeys {
 
 impl CassandraKeys {
     async fn row(&self, name: &str) -> Result<Option<KeyRow>, Failure> {
-        self.0.first(&self.0.statements.key_by_name, (name,)).await
+        self.0.statements.key_by_name.first((name,)).await
     }
 
     async fn named(

@@ -15,6 +15,7 @@ mod keys;
 mod links;
 mod moving;
 mod options;
+mod prepared;
 mod row;
 mod schema;
 mod session;

@@ -3,7 +3,7 @@
 //! as the counts of one more process. So it does not matter whether servers run meanwhile, or come
 //! upon a transaction that a killed move has left half-done.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
@@ -56,12 +56,11 @@ impl Moving {
     }
 
     async fn record(&self) -> Result<Option<Vec<u8>>> {
-        patiently(|| async { Ok(self.session.setting(RECORD).await?) }).await
+        patiently(|| self.session.setting(RECORD)).await
     }
 
     async fn is_used(&self) -> Result<bool> {
-        let link: Option<(String,)> =
-            self.session.first(&self.session.statements.any_link, ()).await?;
+        let link: Option<(String,)> = self.session.statements.any_link.first(()).await?;
         Ok(link.is_some() || !self.keys.stored().await?.is_empty())
     }
 
@@ -71,7 +70,7 @@ impl Moving {
         let (outcome, attempt) = (text(&stored.outcome)?, &stored.attempt);
         let (id, print) = (&attempt.id[..], &attempt.fingerprint[..]);
         let values = (id, print, milliseconds(attempt.at), plan, outcome);
-        self.session.transact(&self.session.statements.put_outcome, values).await?;
+        self.session.statements.put_outcome.transact(values).await?;
         Ok(())
     }
 }
@@ -79,28 +78,24 @@ impl Moving {
 #[async_trait]
 impl Destination for Moving {
     async fn standing(&self) -> Result<Standing> {
-        let secret = patiently(|| async { Ok(self.session.setting(SECRET).await?) }).await?;
+        let secret = patiently(|| self.session.setting(SECRET)).await?;
         let secret = secret.map(|secret| <[u8; 32]>::try_from(secret).map(InstallationSecret::new));
         let secret =
             secret.transpose().map_err(|_| Error::internal("a secret of another length"))?;
         let record = self.record().await?;
         let record = record.map(|record| serde_json::from_slice(&record)).transpose();
-        let is_used = patiently(|| async { self.is_used().await }).await?;
+        let is_used = patiently(|| self.is_used()).await?;
         Ok(Standing { secret, record: record.map_err(Error::internal)?, is_used })
     }
 
     async fn begin(&self, secret: &InstallationSecret, record: &Record) -> Result<()> {
-        let kept = patiently(|| async { self.session.secret(*secret.reveal()).await }).await?;
+        let kept = patiently(|| self.session.secret(*secret.reveal())).await?;
         if kept != *secret.reveal() {
             return Err(Error::conflict(BELONGS_TO_ANOTHER));
         }
         let record = serde_json::to_vec(record).map_err(Error::internal)?;
-        patiently(|| async {
-            let values = (RECORD, &record[..]);
-            self.session.transact(&self.session.statements.add_setting, values).await?;
-            Ok(())
-        })
-        .await
+        let add = &self.session.statements.add_setting;
+        patiently(|| add.transact((RECORD, &record[..]))).await.map(drop)
     }
 
     async fn note(&self, record: &Record) -> Result<()> {
@@ -111,7 +106,7 @@ impl Destination for Moving {
                 return Ok(());
             }
             let values = (&is[..], RECORD, was);
-            if self.session.transact(&self.session.statements.change_setting, values).await? {
+            if self.session.statements.change_setting.transact(values).await? {
                 return Ok(());
             }
             Err(Error::unavailable("the record of the move was changed meanwhile"))
@@ -120,46 +115,43 @@ impl Destination for Moving {
     }
 
     async fn put_key(&self, key: &StoredKey) -> Result<()> {
-        patiently(|| async { Ok(self.keys.put(key).await?) }).await
+        patiently(|| self.keys.put(key)).await
     }
 
     async fn put_link(&self, moving: &MovingLink, incarnation: Uuid) -> Result<()> {
-        patiently(|| async { self.links.put_as_is(&moving.link, self.mode).await }).await?;
+        patiently(|| self.links.put_as_is(&moving.link, self.mode)).await?;
         let (link, clicks) = (moving.link.id, &moving.clicks);
-        patiently(|| async { Ok(self.clicks.put(link, clicks, incarnation).await?) }).await
+        patiently(|| self.clicks.put(link, clicks, incarnation)).await
     }
 
     async fn put_outcome(&self, outcome: &StoredOutcome) -> Result<()> {
-        patiently(|| async { self.add_outcome(outcome).await }).await
+        patiently(|| self.add_outcome(outcome)).await
     }
 }
 
 #[async_trait]
 impl ReadBack for Moving {
     async fn keys(&self) -> Result<Vec<StoredKey>> {
-        patiently(|| async { self.keys.reachable().await }).await
+        patiently(|| self.keys.reachable()).await
     }
 
     async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<Link>> {
-        patiently(|| async { self.links.walk(after.as_ref(), limit, |_| true).await }).await
+        patiently(|| self.links.walk(after.as_ref(), limit, |_| true)).await
     }
 
     async fn find(&self, short: &Short) -> Result<Option<Link>> {
-        patiently(|| async { self.links.kept(short).await }).await
+        patiently(|| self.links.kept(short)).await
     }
 
     async fn clicks(&self, link: LinkId) -> Result<Clicks> {
-        patiently(|| async { Ok(self.clicks.of(link).await?) }).await
+        patiently(|| self.clicks.of(link)).await
     }
 
     async fn clicks_total(&self) -> Result<u64> {
         patiently(|| async {
-            let statements = &self.session.statements;
-            let days = self.session.rows(&statements.all_days, ()).await?;
-            let days = days.rows_stream::<(i64,)>().map_err(Error::internal)?;
-            let add =
-                |sum: u64, (clicks,): (i64,)| std::future::ready(Ok(sum + clicks.cast_unsigned()));
-            Ok(days.map_err(Failure::from).try_fold(0, add).await?)
+            let days = self.session.statements.all_days.rows(()).await?;
+            let add = |sum: u64, (clicks,): (i64,)| future::ready(Ok(sum + clicks.cast_unsigned()));
+            days.map_err(Failure::from).try_fold(0, add).await
         })
         .await
     }
@@ -180,19 +172,20 @@ fn text(value: &impl serde::Serialize) -> Result<String> {
 }
 
 /// Tries again what cannot be done at the moment, a while later each time.
-async fn patiently<T, F>(mut attempt: impl FnMut() -> F) -> Result<T>
+async fn patiently<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T>
 where
-    F: Future<Output = Result<T>>,
+    F: Future<Output = Result<T, E>>,
+    E: Into<Error>,
 {
     let mut pause = FIRST_PAUSE;
     for _ in 1..TRIES {
-        match attempt().await {
+        match attempt().await.map_err(Into::into) {
             Err(Error::Unavailable { .. }) => tokio::time::sleep(pause).await,
             done => return done,
         }
         pause = LONGEST_PAUSE.min(2 * pause);
     }
-    attempt().await
+    attempt().await.map_err(Into::into)
 }
 
 #[cfg(test)]
@@ -200,13 +193,12 @@ mod tests {
     use super::*;
 
     async fn failing(times: u32, error: impl Fn() -> Error) -> (Result<()>, u32) {
-        let tried = std::sync::atomic::AtomicU32::new(0);
-        let done = patiently(|| async {
-            let before = tried.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if before < times { Err(error()) } else { Ok(()) }
-        })
-        .await;
-        (done, tried.into_inner())
+        let mut tried = 0;
+        let done = patiently(|| {
+            tried += 1;
+            future::ready(if tried <= times { Err(error()) } else { Ok(()) })
+        });
+        (done.await, tried)
     }
 
     #[tokio::test]

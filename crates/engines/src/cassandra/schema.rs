@@ -10,7 +10,7 @@ use scylla::{
 };
 use uuid::Uuid;
 
-use super::{failure::Failure, options::Options, statements::is_applied};
+use super::{failure::Failure, options::Options, prepared::is_applied};
 
 /// The tables that bring a keyspace from each version to the next. In a statement `@` stands before
 /// every table, for the keyspace.

@@ -1,19 +1,14 @@
-//! The connection to the cluster, and how statements are run on it.
+//! The connection to the cluster.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use futures_util::TryStreamExt as _;
 use lodge_domain::{Error, Result};
 use scylla::{
     client::{execution_profile::ExecutionProfile, session, session_builder::SessionBuilder},
-    deserialize::row::DeserializeRow,
     policies::speculative_execution::SimpleSpeculativeExecutionPolicy,
-    response::query_result::QueryResult,
-    serialize::row::SerializeRow,
-    statement::{batch::BatchStatement, prepared::PreparedStatement},
 };
 use secrecy::ExposeSecret as _;
 use uuid::Uuid;
@@ -21,8 +16,9 @@ use uuid::Uuid;
 use super::{
     failure::Failure,
     options::{Login, Options},
+    prepared::Bound,
     schema,
-    statements::{Statements, batch_of_writes, is_applied},
+    statements::{Statements, batch_of_writes},
 };
 use crate::Tls;
 
@@ -50,23 +46,8 @@ pub(crate) const ACCOUNTS: &str = "accounts";
 
 /// A connection with its statements.
 pub(crate) struct Session {
-    session: session::Session,
+    session: Arc<session::Session>,
     pub(crate) statements: Statements,
-}
-
-/// A statement with what is bound to it.
-pub(crate) struct Bound<'a> {
-    statement: &'a PreparedStatement,
-    values: Box<dyn SerializeRow + Send + Sync>,
-}
-
-impl<'a> Bound<'a> {
-    pub(crate) fn new(
-        statement: &'a PreparedStatement,
-        values: impl SerializeRow + Send + Sync + 'static,
-    ) -> Self {
-        Self { statement, values: Box::new(values) }
-    }
 }
 
 impl Session {
@@ -86,80 +67,23 @@ impl Session {
     }
 
     async fn try_connect(options: &Options, holder: Uuid) -> Result<Self> {
-        let session = open(options).await?;
+        let session = Arc::new(open(options).await?);
         schema::migrate(&session, options, holder).await?;
         let statements = Statements::prepare(&session, &options.keyspace).await?;
         Ok(Self { session, statements })
     }
 
-    /// The first row of what a statement reads.
-    pub(crate) async fn first<R>(
-        &self,
-        statement: &PreparedStatement,
-        values: impl SerializeRow,
-    ) -> Result<Option<R>, Failure>
-    where
-        R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata>,
-    {
-        let rows = self.run(statement, values).await?.into_rows_result()?;
-        Ok(rows.maybe_first_row::<R>()?)
-    }
-
-    /// All rows of what a statement reads.
-    pub(crate) async fn all<R>(
-        &self,
-        statement: &PreparedStatement,
-        values: impl SerializeRow,
-    ) -> Result<Vec<R>, Failure>
-    where
-        R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata> + 'static,
-    {
-        let rows = self.rows(statement, values).await?;
-        let rows = rows.rows_stream::<R>().map_err(Error::internal)?;
-        Ok(rows.try_collect().await?)
-    }
-
-    /// The same, page by page.
-    pub(crate) async fn rows(
-        &self,
-        statement: &PreparedStatement,
-        values: impl SerializeRow,
-    ) -> Result<scylla::client::pager::QueryPager, Failure> {
-        Ok(self.session.execute_iter(statement.clone(), values).await?)
-    }
-
-    /// Runs a statement whose answer is of no interest.
-    pub(crate) async fn run(
-        &self,
-        statement: &PreparedStatement,
-        values: impl SerializeRow,
-    ) -> Result<QueryResult, Failure> {
-        Ok(self.session.execute_unpaged(statement, values).await?)
-    }
-
     /// Runs plain writes with one partition key as one write: a node has to do with them once, and not
     /// once for each.
-    pub(crate) async fn batch(&self, writes: Vec<Bound<'_>>) -> Result<(), Failure> {
-        let (statements, values): (Vec<_>, Vec<_>) = writes
-            .into_iter()
-            .map(|write| (BatchStatement::from(write.statement.clone()), write.values))
-            .unzip();
+    pub(crate) async fn batch(&self, writes: Vec<Bound>) -> Result<(), Failure> {
+        let (statements, values): (Vec<_>, Vec<_>) = writes.into_iter().unzip();
         self.session.batch(&batch_of_writes(statements), values).await?;
         Ok(())
     }
 
-    /// Runs a lightweight transaction; whether its condition held.
-    pub(crate) async fn transact(
-        &self,
-        statement: &PreparedStatement,
-        values: impl SerializeRow,
-    ) -> Result<bool, Failure> {
-        is_applied(self.run(statement, values).await?)
-    }
-
     /// What is kept under a name for the whole installation.
     pub(crate) async fn setting(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
-        let row: Option<(Vec<u8>,)> = self.first(&self.statements.setting, (name,)).await?;
+        let row: Option<(Vec<u8>,)> = self.statements.setting.first((name,)).await?;
         Ok(row.map(|(value,)| value))
     }
 
@@ -172,7 +96,7 @@ impl Session {
     /// Keeps a value under a name for the whole installation, unless one is kept; the one that is.
     pub(crate) async fn keep_first(&self, name: &str, value: &[u8]) -> Result<Vec<u8>> {
         // Whether it was done is read from what is there.
-        let kept = self.transact(&self.statements.add_setting, (name, value)).await;
+        let kept = self.statements.add_setting.transact((name, value)).await;
         match self.setting(name).await? {
             Some(value) => Ok(value),
             None => Err(kept.err().map_or_else(|| Error::internal("not kept"), Error::from)),

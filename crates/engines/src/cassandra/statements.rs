@@ -1,20 +1,17 @@
 //! The statements, prepared once.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use lodge_domain::{Error, Result};
 use scylla::{
     client::session::Session,
-    response::query_result::QueryResult,
     statement::{
         Consistency, SerialConsistency,
         batch::{Batch, BatchStatement, BatchType},
-        prepared::PreparedStatement,
     },
-    value::{CqlValue, Row},
 };
 
-use super::{failure::Failure, row::COLUMNS};
+use super::{prepared::Prepared, row::COLUMNS};
 
 /// How long a read may take.
 const READ: Duration = Duration::from_secs(2);
@@ -44,12 +41,12 @@ macro_rules! statements {
     ($($name:ident: $kind:ident $text:expr;)+) => {
         /// Every statement.
         pub(crate) struct Statements {
-            $(pub(crate) $name: PreparedStatement,)+
+            $(pub(crate) $name: Prepared,)+
         }
 
         impl Statements {
             /// Has the cluster prepare them; `@` stands before every table.
-            pub(crate) async fn prepare(session: &Session, keyspace: &str) -> Result<Self> {
+            pub(crate) async fn prepare(session: &Arc<Session>, keyspace: &str) -> Result<Self> {
                 let whole = |text: &str| text.replace('@', &format!("\"{keyspace}\"."));
                 Ok(Self { $($name: prepare(session, Kind::$kind, &whole(&$text)).await?,)+ })
             }
@@ -148,7 +145,7 @@ impl Kind {
     }
 }
 
-async fn prepare(session: &Session, kind: Kind, text: &str) -> Result<PreparedStatement> {
+async fn prepare(session: &Arc<Session>, kind: Kind, text: &str) -> Result<Prepared> {
     let mut statement = session.prepare(text).await.map_err(Error::unavailable)?;
     statement.set_page_size(PAGE);
     let (consistency, deadline, repeatable) = kind.terms();
@@ -157,7 +154,7 @@ async fn prepare(session: &Session, kind: Kind, text: &str) -> Result<PreparedSt
     statement.set_request_timeout(Some(deadline));
     // Only what may be sent twice without harm does the driver send again elsewhere.
     statement.set_is_idempotent(repeatable);
-    Ok(statement)
+    Ok(Prepared::new(Arc::clone(session), statement))
 }
 
 /// Writes that are sent as one, on the terms of each. What a batch is sent on is set on the batch: the
@@ -182,13 +179,4 @@ fn marks(columns: &str) -> String {
 fn assignments(columns: &str) -> String {
     let columns = columns.split(',').map(str::trim).filter(|column| *column != "short");
     columns.map(|column| format!("{column} = ?")).collect::<Vec<_>>().join(", ")
-}
-
-/// What a lightweight transaction answers: `[applied]` comes first, and where it is false, what stood
-/// against it.
-pub(crate) fn is_applied(result: QueryResult) -> Result<bool, Failure> {
-    let rows = result.into_rows_result()?;
-    let row = rows.maybe_first_row::<Row>()?;
-    let applied = row.as_ref().and_then(|row| row.columns.first()?.as_ref());
-    Ok(matches!(applied, Some(CqlValue::Boolean(true))))
 }

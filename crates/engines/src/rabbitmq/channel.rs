@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::TryFutureExt as _;
 use lapin::{
     BasicProperties, Channel, Confirmation, Connection, ConnectionProperties, Consumer,
     options::{
@@ -28,6 +29,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// How long a confirm may stay away. A node that hangs is known to after twice the heartbeat.
 const CONFIRM: Duration = Duration::from_secs(3);
 
+const LATE: &str = "RabbitMQ does not answer in time";
+
 /// Messages that may be with a worker at once.
 const PREFETCH: u16 = 1_024;
 
@@ -50,9 +53,7 @@ pub(super) struct Link {
 impl Link {
     /// Connects to one node.
     pub(super) async fn open(options: &Options, node: &str) -> Result<Self> {
-        timeout(CONNECT, Self::try_open(options, node))
-            .await
-            .map_err(|_| Error::unavailable("RabbitMQ does not answer in time"))?
+        in_time(Self::try_open(options, node)).await
     }
 
     async fn try_open(options: &Options, node: &str) -> Result<Self> {
@@ -116,7 +117,7 @@ impl Link {
         let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::durable() };
         let declared =
             self.looker.queue_declare(self.queue.clone(), options, FieldTable::default());
-        let queue = self.answered(declared, "RabbitMQ does not answer in time").await?;
+        let queue = self.answered(declared, LATE).await?;
         Ok(u64::from(queue.message_count()))
     }
 
@@ -131,24 +132,25 @@ impl Link {
                 channel.basic_consume(queue, tag, options, FieldTable::default()).await?;
             lapin::Result::Ok((channel, consumer))
         };
-        timeout(CONNECT, consume)
-            .await
-            .map_err(|_| Error::unavailable("RabbitMQ does not answer in time"))?
-            .map_err(Error::unavailable)
+        in_time(consume.map_err(Error::unavailable)).await
     }
+}
+
+/// Fails if connecting takes longer than it may.
+async fn in_time<T>(connecting: impl Future<Output = Result<T>>) -> Result<T> {
+    timeout(CONNECT, connecting).await.unwrap_or_else(|_| Err(Error::unavailable(LATE)))
 }
 
 /// Connects to one of the nodes and lets go again; which one.
 pub(super) async fn probe(options: &Options) -> Result<String> {
     let mut last = Error::unavailable("no node is named");
     for node in &options.nodes {
-        match timeout(CONNECT, connect(options, node)).await {
-            Ok(Ok(connection)) => {
+        match in_time(connect(options, node)).await {
+            Ok(connection) => {
                 let _ = connection.close(200, "probed".into()).await;
                 return Ok(node.clone());
             }
-            Ok(Err(error)) => last = error,
-            Err(_) => last = Error::unavailable("RabbitMQ does not answer in time"),
+            Err(error) => last = error,
         }
     }
     Err(last)

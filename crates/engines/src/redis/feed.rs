@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use lodge_domain::{
     Result,
@@ -33,12 +34,13 @@ impl ChangeFeed for RedisFeed {
 
     async fn nudged(&self) {
         tokio::select! {
-            () = self.shards.nudged() => {}
+            () = self.shards.nudge.notified() => {}
             () = self.feed.nudged() => {}
         }
     }
 
     async fn keep(&self) {
-        tokio::join!(self.feed.keep(), self.shards.keep(&*self.feed));
+        let shards = self.shards.shards.iter().map(|shard| shard.keep(&*self.feed));
+        tokio::join!(self.feed.keep(), join_all(shards));
     }
 }

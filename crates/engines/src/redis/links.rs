@@ -39,11 +39,7 @@ impl LinkStore for RedisLinks {
         reserved: SignedDuration,
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>> {
-        let shorts = candidates
-            .iter()
-            .flatten()
-            .flat_map(|candidate| std::iter::once(&candidate.link.short).chain(&candidate.spares));
-        let shorts = shorts.cloned().collect();
+        let shorts = candidates.iter().flatten().flat_map(Candidate::shorts).cloned().collect();
         let claimed = self.store.claim(candidates, reserved, attempt).await;
         self.shards.forget(shorts, false).await;
         claimed

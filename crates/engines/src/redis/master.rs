@@ -1,6 +1,7 @@
 //! A master, and what it must be told before it is believed.
 
 use std::{
+    mem,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
     time::Duration,
 };
@@ -76,26 +77,22 @@ impl Master {
     }
 
     pub(super) fn debt(&self) -> Debt<'_> {
-        Debt { master: Some(self) }
+        Debt(self)
     }
 }
 
 /// Something that the master must be told. Dropped unpaid, for whatever reason, the master is not
 /// believed until it has caught up.
-pub(super) struct Debt<'a> {
-    master: Option<&'a Master>,
-}
+pub(super) struct Debt<'a>(&'a Master);
 
 impl Debt<'_> {
-    pub(super) fn pay(mut self) {
-        self.master = None;
+    pub(super) fn pay(self) {
+        mem::forget(self);
     }
 }
 
 impl Drop for Debt<'_> {
     fn drop(&mut self) {
-        if let Some(master) = self.master {
-            master.owed.fetch_add(1, Ordering::AcqRel);
-        }
+        self.0.owed.fetch_add(1, Ordering::AcqRel);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use lodge_domain::links::{ChangeFeed, Short};
+use lodge_domain::links::Short;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
@@ -61,13 +61,5 @@ impl Shards {
         let shares = self.shards.iter().zip(asked).zip(self.split(changed.iter().cloned()));
         join_all(shares.map(async |((shard, asked), share)| shard.hear(*asked, &share).await))
             .await;
-    }
-
-    pub(super) async fn nudged(&self) {
-        self.nudge.notified().await;
-    }
-
-    pub(super) async fn keep(&self, feed: &dyn ChangeFeed) {
-        join_all(self.shards.iter().map(|shard| shard.keep(feed))).await;
     }
 }

@@ -17,29 +17,26 @@ use lodge_domain::{
     links::{Link, LinkStore, Short},
 };
 use lodge_engines::{
-    behind::{self, Drain, Held, HeldLinks, LinkQueue, WriteBehind},
+    behind::{Drain, Held, WriteBehind},
     rabbitmq,
 };
 use lodge_testbed::Kind;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::{
-    cassandra::connect,
+    cassandra::{connect, fixture},
     muffled::Muffled,
     redis::{redis, within, within_a_second},
-    testbed::{flush, layout},
+    testbed::{flush, layout, nodes},
 };
 
 const KEYSPACE: &str = "lodge_contract_behind";
 
 /// One process that writes behind, and its parts.
 struct Process {
-    links: Arc<dyn LinkStore>,
-    store: Arc<dyn LinkStore>,
-    held: Arc<dyn HeldLinks>,
-    queue: Arc<dyn LinkQueue>,
-    tasks: Vec<JoinHandle<()>>,
+    links: WriteBehind,
+    tasks: JoinSet<()>,
 }
 
 impl Process {
@@ -53,46 +50,31 @@ impl Process {
         let redis = redis(name);
         let (store, feed) = redis.before((store, feed));
         let (held, queue) = (redis.held(), rabbitmq::queue(rabbit));
-        let links = WriteBehind {
-            store: Arc::clone(&store),
-            held: Arc::clone(&held),
-            queue: Arc::clone(&queue),
-            clock: Arc::new(SystemClock),
-        };
-        let (kept_queue, kept_held) = (Arc::clone(&queue), Arc::clone(&held));
-        let tasks = vec![
-            tokio::spawn(async move { feed.keep().await }),
-            tokio::spawn(async move { behind::keep(&*kept_queue, &*kept_held).await }),
-        ];
-        let process = Self { links: Arc::new(links), store, held, queue, tasks };
-        let is_whole = async || matches!(process.held.lost_since().await, Ok(None));
+        let links = WriteBehind { store, held, queue, clock: Arc::new(SystemClock) };
+        let (mut tasks, kept) = (JoinSet::new(), links.clone());
+        tasks.spawn(async move { feed.keep().await });
+        tasks.spawn(async move { kept.keep().await });
+        let process = Self { links, tasks };
+        let is_whole = async || matches!(process.links.held.lost_since().await, Ok(None));
         within(Duration::from_secs(30), is_whole).await;
         process
     }
 
     /// Begins to drain.
     fn drain(&mut self) {
-        self.drain_into(Arc::clone(&self.store));
+        self.drain_into(Arc::clone(&self.links.store));
     }
 
     fn drain_into(&mut self, store: Arc<dyn LinkStore>) {
-        let (queue, held) = (Arc::clone(&self.queue), Arc::clone(&self.held));
-        let drain = Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4(), 16);
-        self.tasks.push(tokio::spawn(async move { drain.run().await }));
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        let drain = Drain::new(WriteBehind { store, ..self.links.clone() }, Uuid::new_v4(), 16);
+        self.tasks.spawn(async move { drain.run().await });
     }
 }
 
 pub(crate) fn rabbit_options(name: &str) -> rabbitmq::Options {
     let layout = layout(&[Kind::Rabbitmq]);
-    let nodes = layout.addresses(Kind::Rabbitmq);
     rabbitmq::Options {
-        nodes: nodes.iter().map(ToString::to_string).collect(),
+        nodes: nodes(Kind::Rabbitmq),
         vhost: "/".to_owned(),
         username: "lodge".to_owned(),
         password: layout.secret(Kind::Rabbitmq).unwrap().into(),
@@ -110,15 +92,9 @@ fn fresh_name() -> String {
 async fn stores() -> (Fixture, Process) {
     let mut process = Process::start(KEYSPACE).await;
     process.drain();
-    let engine = connect(KEYSPACE).await;
-    let fixture = Fixture {
-        links: Arc::clone(&process.links),
-        clicks: engine.clicks(),
-        keys: engine.keys(),
-        can_search: false,
-        stores_later: true,
-    };
-    (fixture, process)
+    let links = Arc::new(process.links.clone());
+    let fixture = fixture(&connect(KEYSPACE).await, links);
+    (Fixture { stores_later: true, ..fixture }, process)
 }
 
 mod contract {
@@ -126,12 +102,12 @@ mod contract {
 }
 
 async fn stored(process: &Process, link: &Link) -> bool {
-    let found = process.store.find(&link.short).await.unwrap();
+    let found = process.links.store.find(&link.short).await.unwrap();
     found.is_some_and(|found| found.target == link.target)
 }
 
 async fn is_let_go_of(process: &Process, short: &Short) -> bool {
-    matches!(process.held.find(short).await.unwrap(), Held::Stored(_))
+    matches!(process.links.held.find(short).await.unwrap(), Held::Stored(_))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -142,7 +118,7 @@ async fn a_link_that_waits_to_be_stored_is_found() {
     assert!(!stored(&process, &link).await, "it was stored at once");
     let found = process.links.find(&link.short).await.unwrap().unwrap();
     assert_eq!((&found.target, found.id), (&link.target, link.id));
-    assert_eq!(process.queue.waiting().await.unwrap(), 1);
+    assert_eq!(process.links.queue.waiting().await.unwrap(), 1);
     process.drain();
     within_a_second(async || stored(&process, &link).await).await;
     within_a_second(async || is_let_go_of(&process, &link.short).await).await;
@@ -172,10 +148,10 @@ async fn the_newest_of_those_that_wait_is_found_and_stored() {
 async fn what_is_held_still_does_not_hide_what_was_stored_over_it() {
     let process = Process::start(&fresh_name()).await;
     let old = Link { changed_at: at(10), ..link(&fresh("hidden")) };
-    process.held.hold(&old).await.unwrap();
+    process.links.held.hold(&old).await.unwrap();
     assert_eq!(process.links.find(&old.short).await.unwrap().unwrap().target, old.target);
     let new = Link { changed_at: at(20), target: target("https://new.example/"), ..old.clone() };
-    process.store.replace(new.clone(), None).await.unwrap();
+    process.links.store.replace(new.clone(), None).await.unwrap();
     assert_eq!(process.links.find(&old.short).await.unwrap().unwrap().target, new.target);
 }
 
@@ -200,14 +176,14 @@ async fn what_was_lost_from_sight_is_vouched_for_once_it_is_stored_though_more_i
     flush(&name);
     assert!(!is_absent(&process).await);
     process.drain();
-    let links = Arc::clone(&process.links);
-    process.tasks.push(tokio::spawn(async move {
+    let links = process.links.clone();
+    process.tasks.spawn(async move {
         loop {
             let now = Timestamp::now();
             let link = Link { created_at: now, changed_at: now, ..link(&fresh("more")) };
             links.replace(link, None).await.unwrap();
         }
-    }));
+    });
     within(Duration::from_secs(90), async || is_absent(&process).await).await;
 }
 
@@ -228,7 +204,7 @@ async fn a_link_that_the_queue_does_not_confirm_is_stored_before_it_is_acknowled
 async fn what_a_worker_had_in_hand_when_it_ended_another_stores() {
     let name = fresh_name();
     let (mut first, mut second) = (Process::start(&name).await, Process::start(&name).await);
-    let watched = Watched::new(Arc::clone(&first.store));
+    let watched = Watched::new(Arc::clone(&first.links.store));
     let _never = watched.hold_next_replacement();
     first.drain_into(Arc::clone(&watched) as Arc<dyn LinkStore>);
     let link = link(&fresh("in-hand"));
@@ -248,7 +224,7 @@ async fn past_the_queues_bound_links_are_stored_at_once() {
     for link in &links {
         process.links.replace(link.clone(), None).await.unwrap();
     }
-    let waiting = process.queue.waiting().await.unwrap();
+    let waiting = process.links.queue.waiting().await.unwrap();
     assert!(waiting < 8, "{waiting} wait");
     assert!(stored(&process, &links[7]).await, "it was acknowledged, and is nowhere");
 }

@@ -10,7 +10,7 @@ use lodge_contract::{
 use lodge_domain::{
     Error,
     links::{
-        ChangeFeed, Claim, ClickBatch, Device, Grouping, Link, LinkId, LinkQuery, Short,
+        ChangeFeed, Claim, ClickBatch, Device, Grouping, Link, LinkId, LinkQuery, LinkStore, Short,
         clicks::ClickCell,
     },
 };
@@ -18,7 +18,7 @@ use lodge_engines::cassandra::{Cassandra, Options};
 use lodge_testbed::Kind;
 use uuid::Uuid;
 
-use crate::testbed::layout;
+use crate::testbed::nodes;
 
 /// A connection to a keyspace of the tests' own.
 pub(crate) async fn connect(keyspace: &str) -> Cassandra {
@@ -27,9 +27,8 @@ pub(crate) async fn connect(keyspace: &str) -> Cassandra {
 
 /// How a keyspace of the tests' own is reached.
 pub(crate) fn options(keyspace: &str) -> Options {
-    let nodes = layout(&[Kind::Cassandra]).addresses(Kind::Cassandra);
-    let nodes = nodes.iter().map(ToString::to_string).collect();
-    Options { nodes, keyspace: keyspace.to_owned(), copies: 3, login: None, tls: None }
+    let (nodes, keyspace) = (nodes(Kind::Cassandra), keyspace.to_owned());
+    Options { nodes, keyspace, copies: 3, login: None, tls: None }
 }
 
 /// What a feed tells. Asking it ends early, because it is asked all the time: on a machine that is busy
@@ -47,8 +46,13 @@ async fn heard(feed: &dyn ChangeFeed) -> Vec<Short> {
 
 async fn stores() -> (Fixture, Cassandra) {
     let engine = connect("lodge_contract").await;
-    let ((links, _), clicks, keys) = (engine.links(), engine.clicks(), engine.keys());
-    (Fixture { links, clicks, keys, can_search: false, stores_later: false }, engine)
+    (fixture(&engine, engine.links().0), engine)
+}
+
+/// Stores of which the links are asked for in another way.
+pub(crate) fn fixture(engine: &Cassandra, links: Arc<dyn LinkStore>) -> Fixture {
+    let (clicks, keys) = (engine.clicks(), engine.keys());
+    Fixture { links, clicks, keys, can_search: false, stores_later: false }
 }
 
 lodge_contract::promises!(stores);

@@ -9,12 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lodge_engines::{
-    Tls,
-    redis::{Login, Options},
-};
+use lodge_engines::{Tls, redis::Options};
 use lodge_testbed::Authority;
 use tempfile::TempDir;
+
+use crate::redis::options;
 
 /// Of the servers and the sentinel.
 pub(crate) const PASSWORD: &str = "wz9-right-password";
@@ -79,17 +78,13 @@ impl OwnRedis {
 
     /// How it is reached.
     pub(crate) fn options(&self, prefix: &str) -> Options {
-        let login = Login { username: String::new(), password: Some(PASSWORD.into()) };
         let authorities_pem = Some(fs::read_to_string(self.authority.root()).unwrap());
         Options {
-            sentinels: vec![self.sentinel.to_string()],
             masters: self.masters.clone(),
-            login: login.clone(),
-            sentinel_login: login,
             tls: self.tls.then(|| Tls::trusting(authorities_pem)),
             deadline: Duration::from_millis(500),
             writers: 0,
-            prefix: format!("{prefix}:"),
+            ..options(vec![self.sentinel.to_string()], PASSWORD, prefix)
         }
     }
 

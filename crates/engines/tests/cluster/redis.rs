@@ -16,9 +16,9 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::{
-    cassandra::connect,
+    cassandra::{connect, fixture},
     own_redis::OwnRedis,
-    testbed::{flush, layout},
+    testbed::{flush, layout, nodes},
 };
 
 const KEYSPACE: &str = "lodge_contract_redis";
@@ -60,40 +60,41 @@ impl Process {
     fn lookups(&self) -> usize {
         self.store.lookups()
     }
+
+    /// Finds a link; whether the store was asked for it.
+    async fn asks_the_store_for(&self, short: &Short) -> bool {
+        let before = self.lookups();
+        assert!(self.links.find(short).await.unwrap().is_some(), "{short}");
+        self.lookups() > before
+    }
 }
 
 /// Redis with keys of that prefix.
 pub(crate) fn redis(prefix: &str) -> Redis {
     let layout = layout(&[Kind::Redis, Kind::Sentinel]);
-    let login = || Login {
-        username: String::new(),
-        password: Some(layout.secret(Kind::Redis).unwrap().into()),
-    };
-    let sentinels = layout.addresses(Kind::Sentinel);
-    Redis::new(Options {
-        sentinels: sentinels.iter().map(ToString::to_string).collect(),
+    let password = layout.secret(Kind::Redis).unwrap();
+    Redis::new(options(nodes(Kind::Sentinel), &password, prefix)).unwrap()
+}
+
+/// How the master `lodge` is reached that these sentinels watch.
+pub(crate) fn options(sentinels: Vec<String>, password: &str, prefix: &str) -> Options {
+    let login = Login { username: String::new(), password: Some(password.into()) };
+    Options {
+        sentinels,
         masters: vec!["lodge".to_owned()],
-        login: login(),
-        sentinel_login: login(),
+        login: login.clone(),
+        sentinel_login: login,
         tls: None,
         deadline: Duration::from_millis(50),
         writers: 2,
         prefix: format!("{prefix}:"),
-    })
-    .unwrap()
+    }
 }
 
 async fn stores() -> (Fixture, Process) {
     let process = Process::start().await;
-    let engine = connect(KEYSPACE).await;
-    let fixture = Fixture {
-        links: Arc::clone(&process.links),
-        clicks: engine.clicks(),
-        keys: engine.keys(),
-        can_search: false,
-        stores_later: false,
-    };
-    (fixture, process)
+    let links = Arc::clone(&process.links);
+    (fixture(&connect(KEYSPACE).await, links), process)
 }
 
 mod contract {
@@ -120,15 +121,7 @@ async fn target_at(process: &Process, short: &Short) -> String {
 
 /// Until finding it costs the store nothing.
 async fn wait_for_copy(process: &Process, short: &Short) {
-    let began = Instant::now();
-    loop {
-        let before = process.lookups();
-        process.links.find(short).await.unwrap();
-        if process.lookups() == before {
-            return;
-        }
-        assert!(began.elapsed() < Duration::from_secs(10), "no copy is kept");
-    }
+    within(Duration::from_secs(10), async || !process.asks_the_store_for(short).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -149,12 +142,7 @@ async fn after_a_flush_a_copy_is_kept_again_within_a_second() {
     flush(&prefix);
     // Whoever is first brings a copy that cannot be kept yet.
     process.links.find(&link.short).await.unwrap();
-    let costs_nothing = async || {
-        let before = process.lookups();
-        process.links.find(&link.short).await.unwrap();
-        process.lookups() == before
-    };
-    within_a_second(costs_nothing).await;
+    within_a_second(async || !process.asks_the_store_for(&link.short).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -245,15 +233,8 @@ async fn a_process_that_hears_nothing_asks_the_store() {
     let link = create(&*one.links, link(&fresh("deaf"))).await;
     wait_for_copy(&deaf, &link.short).await;
     deaf.followers.abort_all();
-    let before = deaf.lookups();
-    within_a_second(async || {
-        deaf.links.find(&link.short).await.unwrap();
-        deaf.lookups() > before
-    })
-    .await;
-    let before = deaf.lookups();
-    deaf.links.find(&link.short).await.unwrap();
-    assert_eq!(deaf.lookups(), before + 1, "a copy was believed");
+    within_a_second(async || deaf.asks_the_store_for(&link.short).await).await;
+    assert!(deaf.asks_the_store_for(&link.short).await, "a copy was believed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -267,11 +248,9 @@ async fn links_with_a_password_or_a_limit_stay_in_the_store() {
     };
     let limited = Link { click_limit: ClickLimit::new(3).ok(), ..link(&fresh("limited")) };
     for link in [create(&*process.links, secret).await, create(&*process.links, limited).await] {
-        let before = process.lookups();
         for _ in 0..5 {
-            process.links.find(&link.short).await.unwrap();
+            assert!(process.asks_the_store_for(&link.short).await, "{link:?}");
         }
-        assert_eq!(process.lookups(), before + 5, "{link:?}");
     }
 }
 
@@ -291,9 +270,7 @@ async fn a_master_that_is_lost_takes_its_own_links_copies_and_no_others() {
     let asked_of_the_store = async || {
         let mut asked = Vec::new();
         for short in &shorts {
-            let before = process.lookups();
-            assert!(process.links.find(short).await.unwrap().is_some(), "{short}");
-            if process.lookups() > before {
+            if process.asks_the_store_for(short).await {
                 asked.push(short);
             }
         }

@@ -12,6 +12,11 @@ pub(crate) fn layout(needed: &[Kind]) -> Layout {
     cluster(needed).layout().clone()
 }
 
+/// Where all servers of a kind are, as `host:port`.
+pub(crate) fn nodes(kind: Kind) -> Vec<String> {
+    layout(&[kind]).addresses(kind).iter().map(ToString::to_string).collect()
+}
+
 /// Where everything is, and the Redis master.
 fn master() -> (Layout, Member) {
     let cluster = cluster(&[Kind::Redis, Kind::Sentinel]);

@@ -10,15 +10,16 @@ use std::{
 
 use async_trait::async_trait;
 use lodge_contract::{
+    AccountsFixture,
     accounts::{event, fresh_name, made},
+    samples::at,
     sessions::begun,
 };
 use lodge_domain::{
-    Error, OsRandom, Result,
+    Error, Result,
     accounts::{
-        AccountChange, Accounts, AccountsPorts, AccountsSettings, Actor, Backend, Call, Ending,
-        EventKind, Failures as _, NewPassword, NoProviders, Own, PictureId, Reply, Role,
-        SessionDigest, SignIn,
+        AccountChange, Accounts, Actor, Backend, Call, Ending, EventKind, Failures as _,
+        NewPassword, Own, PictureId, Reply, Role, SessionDigest, SignIn,
     },
     clock::ManualClock,
     passwords::Password,
@@ -28,7 +29,7 @@ use lodge_sqlite::Sqlite;
 use parking_lot::RwLock;
 use tempfile::TempDir;
 
-use crate::support::{account_stores, open, until};
+use crate::support::{account_stores, accounts, open, until};
 
 /// Counts the questions who is signed in and what has changed, can be cut off, and can be given another
 /// database.
@@ -56,31 +57,16 @@ impl Backend for Counted {
     }
 }
 
-/// The service on an engine.
 fn service(
     engine: &Sqlite,
     clock: &Arc<ManualClock>,
     failures: &Arc<CountedFailures>,
 ) -> Arc<Accounts> {
-    Arc::new(Accounts::new(AccountsPorts {
-        store: engine.accounts(),
-        sessions: engine.sessions(),
-        failures: Arc::clone(failures) as Arc<_>,
-        passwords: Arc::new(Argon2Pool::new(1, 100).unwrap()),
-        clock: Arc::clone(clock) as Arc<_>,
-        random: Arc::new(OsRandom),
-        identities: engine.identities(),
-        providers: Arc::new(NoProviders),
-        secret: engine.secret(),
-        settings: AccountsSettings {
-            session_lifetime: jiff::SignedDuration::from_hours(1),
-            open_sign_up: true,
-        },
-    }))
+    Arc::new(accounts(engine, Arc::new(Argon2Pool::new(1, 100).unwrap()), clock, failures))
 }
 
 struct Fixture {
-    stores: lodge_contract::AccountsFixture,
+    stores: AccountsFixture,
     backend: Arc<Counted>,
     clock: Arc<ManualClock>,
     failures: Arc<CountedFailures>,
@@ -91,7 +77,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let (engine, folder) = open();
-        let clock = Arc::new(ManualClock::at(lodge_contract::samples::at(10)));
+        let clock = Arc::new(ManualClock::at(at(10)));
         let failures = Arc::default();
         let accounts = RwLock::new(service(&engine, &clock, &failures));
         let stores = account_stores(&engine);
@@ -101,11 +87,18 @@ impl Fixture {
     }
 
     /// A cache that hears of changes, as another process has it.
-    async fn cache(&self) -> Arc<CachedAccounts> {
+    fn following(&self, kept: Duration) -> Arc<CachedAccounts> {
         let backend = Arc::clone(&self.backend) as Arc<dyn Backend>;
-        let cache = Arc::new(CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>));
+        let cache = CachedAccounts::new(backend, Arc::clone(&self.clock) as Arc<_>);
+        let cache = Arc::new(cache.keeping(kept));
         let following = Arc::clone(&cache);
         tokio::spawn(async move { following.follow().await });
+        cache
+    }
+
+    /// The same, when it has begun to remember.
+    async fn cache(&self) -> Arc<CachedAccounts> {
+        let cache = self.following(Duration::from_mins(1));
         let session = self.session().await;
         until("it remembers", async || {
             let before = self.asked();
@@ -155,8 +148,8 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
                 store.change(change, event(account.id, kind, 1)).await.unwrap();
             }
             EventKind::SignedOut => {
-                let at = lodge_contract::samples::at(1);
-                fixture.stores.sessions.end(account.id, session.session.id, at).await.unwrap();
+                let id = session.session.id;
+                fixture.stores.sessions.end(account.id, id, at(1)).await.unwrap();
             }
             _ => drop(store.remove(event(account.id, kind, 1)).await.unwrap().unwrap()),
         }
@@ -167,11 +160,7 @@ async fn a_session_is_asked_for_once_and_forgotten_when_it_ends_elsewhere() {
 #[tokio::test]
 async fn where_nothing_is_to_be_remembered_the_backend_is_asked_each_time() {
     let fixture = Fixture::new();
-    let backend = Arc::clone(&fixture.backend) as Arc<dyn Backend>;
-    let cache = CachedAccounts::new(backend, Arc::clone(&fixture.clock) as Arc<_>);
-    let cache = Arc::new(cache.keeping(Duration::ZERO));
-    let following = Arc::clone(&cache);
-    tokio::spawn(async move { following.follow().await });
+    let cache = fixture.following(Duration::ZERO);
     let session = fixture.session().await;
     let heard = fixture.heard();
     until("the feed is heard, as where it is trusted", async || fixture.heard() > heard + 1).await;
@@ -286,8 +275,7 @@ async fn a_code_is_good_while_its_name_is_locked() {
     let account = fixture.stores.sign_up().await;
     let code = accounts.issue_reset(&account, Actor::Operator).await.unwrap();
     let name = account.username;
-    let now = lodge_contract::samples::at(10);
-    while fixture.failures.count(name.as_str(), None, now).await.is_ok() {}
+    while fixture.failures.count(name.as_str(), None, at(10)).await.is_ok() {}
     let locked = accounts.sign_in(guess(name.as_str())).await;
     assert!(matches!(locked, Err(Error::TooMany { .. })), "{locked:?}");
     let new = || NewPassword::parse("new", "another in the fog".into(), &name).unwrap();

@@ -12,17 +12,17 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lodge_contract::{
     Watched,
-    samples::{at, change, changed, chosen, create, fresh, link, target},
+    samples::{at, attempt, change, changed, chosen, create, fresh, link, target},
 };
 use lodge_domain::{
-    Error, Result,
+    Done, Error, Result,
     keys::{ApiKey, KeyId, KeyStore},
     links::{ClickLimit, Link, LinkCopies as _, LinkStore as _, Short, TakenClick},
 };
 use lodge_local::{CachedKeys, CachedLinks};
 use parking_lot::Mutex;
 use tempfile::TempDir;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use crate::support::{open, until};
 
@@ -59,12 +59,15 @@ async fn evict(cached: &CachedLinks, short: &Short) {
     .await;
 }
 
-fn spawn_find(
-    cached: &Arc<CachedLinks>,
-    short: &Short,
-) -> tokio::task::JoinHandle<Option<Arc<Link>>> {
+fn spawn_find(cached: &Arc<CachedLinks>, short: &Short) -> JoinHandle<Option<Arc<Link>>> {
     let (cached, short) = (Arc::clone(cached), short.clone());
     tokio::spawn(async move { cached.find(&short).await.unwrap() })
+}
+
+/// Stores a change in a task of its own.
+fn spawn_change(cached: &Arc<CachedLinks>, link: &Link) -> JoinHandle<Result<Option<Done<Link>>>> {
+    let (cached, link) = (Arc::clone(cached), link.clone());
+    tokio::spawn(async move { cached.change(link, None).await })
 }
 
 #[tokio::test]
@@ -102,10 +105,7 @@ async fn of_two_writes_answered_in_the_wrong_order_the_newer_stays() {
     let first = create(&*cached, link(&fresh("order"))).await;
     let second = changed(&first, |link| link.key_version = 2);
     let release = slow.hold_next_answer();
-    let late = tokio::spawn({
-        let (cached, second) = (Arc::clone(&cached), second.clone());
-        async move { cached.change(second, None).await.unwrap() }
-    });
+    let late = spawn_change(&cached, &second);
     until("the second version is stored", async || {
         slow.store().find(&first.short).await.unwrap().as_deref() == Some(&second)
     })
@@ -114,7 +114,7 @@ async fn of_two_writes_answered_in_the_wrong_order_the_newer_stays() {
     // From here on each click counts, so that the link may not be cached.
     let third = change(&*cached, &second, |link| link.click_limit = ClickLimit::new(5).ok()).await;
     release.send(()).unwrap();
-    late.await.unwrap();
+    late.await.unwrap().unwrap();
     assert_eq!(cached.find_cached(first.short.as_str()), None);
     assert_eq!(cached.find(&first.short).await.unwrap().as_deref(), Some(&third));
 }
@@ -148,10 +148,7 @@ async fn a_write_whose_caller_has_gone_still_reaches_the_cache() {
     let first = create(&*cached, link(&fresh("gone"))).await;
     let release = slow.hold_next_answer();
     let second = changed(&first, |link| link.key_version = 2);
-    let asked = tokio::spawn({
-        let (cached, second) = (Arc::clone(&cached), second.clone());
-        async move { cached.change(second, None).await }
-    });
+    let asked = spawn_change(&cached, &second);
     until("the change is stored", async || {
         slow.store().find(&first.short).await.unwrap().as_deref() == Some(&second)
     })
@@ -244,7 +241,7 @@ async fn a_limited_link_is_never_cached() {
 #[tokio::test]
 async fn a_repeated_write_does_not_bring_back_its_outcome() {
     let Stores { cached, _folder, .. } = stores(SMALL);
-    let attempt = lodge_contract::samples::attempt(&fresh("key"), "", 0);
+    let attempt = attempt(&fresh("key"), "", 0);
     let wanted = link(&fresh("repeated"));
     let again =
         || cached.claim(vec![chosen(wanted.clone())], SignedDuration::ZERO, Some(attempt.clone()));
@@ -257,7 +254,7 @@ async fn a_repeated_write_does_not_bring_back_its_outcome() {
 #[tokio::test]
 async fn what_is_remembered_does_not_hide_what_a_repetition_finds_done() {
     let Stores { cached, slow, _folder } = stores(SMALL);
-    let attempt = lodge_contract::samples::attempt(&fresh("key"), "", 0);
+    let attempt = attempt(&fresh("key"), "", 0);
     let first = create(&*cached, link(&fresh("done"))).await;
     let second = changed(&first, |link| link.key_version = 2);
     // As another process does that carries on where this one broke off.

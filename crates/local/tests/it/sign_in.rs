@@ -6,25 +6,23 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use lodge_contract::{
     accounts::{changed, new},
     samples::at,
 };
 use lodge_domain::{
-    Error, OsRandom, Result,
+    Error, Result,
     accounts::{
-        AccountChange, AccountStore, Accounts, AccountsPorts, AccountsSettings, EventKind,
-        FreshSession, NewAccount, NewPassword, NoProviders, SignIn, SignedIn, Username,
+        AccountChange, AccountStore, Accounts, EventKind, FreshSession, NewAccount, NewPassword,
+        SignIn, SignedIn, Username,
     },
     clock::ManualClock,
     passwords::{Password, PasswordHash, Passwords},
 };
-use lodge_local::CountedFailures;
 use lodge_sqlite::Sqlite;
 use parking_lot::Mutex;
 
-use crate::support::open;
+use crate::support::{accounts, open};
 
 const PASSWORD: &str = "a lift in the fog";
 /// An outdated hash.
@@ -84,21 +82,8 @@ async fn known(store: &dyn AccountStore, name: &str, has_password: bool, banned:
 }
 
 fn service<P: Passwords + 'static>(engine: &Sqlite, passwords: &Arc<P>) -> Accounts {
-    Accounts::new(AccountsPorts {
-        store: engine.accounts(),
-        sessions: engine.sessions(),
-        identities: engine.identities(),
-        providers: Arc::new(NoProviders),
-        secret: engine.secret(),
-        failures: Arc::new(CountedFailures::default()),
-        passwords: Arc::clone(passwords) as Arc<dyn Passwords>,
-        clock: Arc::new(ManualClock::at(at(2))),
-        random: Arc::new(OsRandom),
-        settings: AccountsSettings {
-            session_lifetime: SignedDuration::from_hours(1),
-            open_sign_up: true,
-        },
-    })
+    let clock = Arc::new(ManualClock::at(at(2)));
+    accounts(engine, Arc::clone(passwords) as Arc<dyn Passwords>, &clock, &Arc::default())
 }
 
 async fn signed_in(accounts: &Accounts, username: &str, password: &str) -> Result<FreshSession> {

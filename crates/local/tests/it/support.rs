@@ -1,8 +1,19 @@
 //! What the tests share.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use jiff::SignedDuration;
 use lodge_contract::AccountsFixture;
+use lodge_domain::{
+    OsRandom,
+    accounts::{Accounts, AccountsPorts, AccountsSettings, NoProviders},
+    clock::ManualClock,
+    passwords::Passwords,
+};
+use lodge_local::CountedFailures;
 use lodge_sqlite::{Options, Sqlite};
 use tempfile::TempDir;
 
@@ -20,6 +31,30 @@ pub(crate) fn account_stores(engine: &Sqlite) -> AccountsFixture {
         sessions: engine.sessions(),
         identities: engine.identities(),
     }
+}
+
+/// The service on an engine.
+pub(crate) fn accounts(
+    engine: &Sqlite,
+    passwords: Arc<dyn Passwords>,
+    clock: &Arc<ManualClock>,
+    failures: &Arc<CountedFailures>,
+) -> Accounts {
+    Accounts::new(AccountsPorts {
+        store: engine.accounts(),
+        sessions: engine.sessions(),
+        identities: engine.identities(),
+        providers: Arc::new(NoProviders),
+        secret: engine.secret(),
+        failures: Arc::clone(failures) as Arc<_>,
+        passwords,
+        clock: Arc::clone(clock) as Arc<_>,
+        random: Arc::new(OsRandom),
+        settings: AccountsSettings {
+            session_lifetime: SignedDuration::from_hours(1),
+            open_sign_up: true,
+        },
+    })
 }
 
 /// Waits for something that must come true within ten seconds.

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, OptionFuture};
 use lodge_domain::{
     Error, OsRandom, Random, SystemClock,
     links::{
@@ -13,7 +13,7 @@ use lodge_domain::{
 };
 use lodge_engines::{
     Tls,
-    behind::{self, Drain, HeldLinks, LinkQueue, WriteBehind},
+    behind::{Drain, LinkQueue, WriteBehind},
     cassandra::{Cassandra, Login as CassandraLogin, Options as CassandraOptions},
     rabbitmq,
     redis::{Login, Options as RedisOptions, Redis},
@@ -57,9 +57,12 @@ pub(super) async fn links(
         Some(redis) => redis.before(cluster.links()),
         None => cluster.links(),
     };
-    let behind = redis.zip(queue).map(|(redis, queue)| Behind::new(redis.held(), queue, &store));
-    let (links, kept) = match &behind {
-        Some(behind) => (behind.links(), SEEN_WITHIN),
+    let behind = redis.zip(queue).map(|(redis, queue)| {
+        let (store, held) = (Arc::clone(&store), redis.held());
+        WriteBehind { store, held, queue, clock: Arc::new(SystemClock) }
+    });
+    let (links, kept): (Arc<dyn links::LinkStore>, _) = match &behind {
+        Some(behind) => (Arc::new(behind.clone()), SEEN_WITHIN),
         None => (store, CachedLinks::KEPT),
     };
     let mut fresh = [0; 32];
@@ -70,7 +73,7 @@ pub(super) async fn links(
         clicks: cluster.clicks(),
         keys: Arc::new(CachedKeys::new(cluster.keys())),
         secret: cluster.secret(fresh).await.map_err(|error| explained("Cassandra", error))?,
-        behind: behind.map(|behind| behind.running(config)),
+        behind: behind.map(|behind| running(behind, config)),
     })
 }
 
@@ -86,47 +89,15 @@ impl Engine for CassandraEngine {
 /// How long a link is remembered where writes are stored later: the feed tells only of what is stored.
 const SEEN_WITHIN: Duration = Duration::from_millis(800);
 
-/// The parts of writing behind.
-struct Behind {
-    held: Arc<dyn HeldLinks>,
-    queue: Arc<dyn LinkQueue>,
-    store: Arc<dyn links::LinkStore>,
-}
-
-impl Behind {
-    fn new(
-        held: Arc<dyn HeldLinks>,
-        queue: Arc<dyn LinkQueue>,
-        store: &Arc<dyn links::LinkStore>,
-    ) -> Self {
-        Self { held, queue, store: Arc::clone(store) }
-    }
-
-    /// The store as it is seen with what is not stored yet.
-    fn links(&self) -> Arc<dyn links::LinkStore> {
-        let (store, held, queue) =
-            (Arc::clone(&self.store), Arc::clone(&self.held), Arc::clone(&self.queue));
-        Arc::new(WriteBehind { store, held, queue, clock: Arc::new(SystemClock) })
-    }
-
-    /// What goes on beside the requests.
-    fn running(self, config: &Config) -> BoxFuture<'static, ()> {
-        let Self { held, queue, store } = self;
-        let at_once = config.rabbitmq.store_at_once;
-        let works = config.roles.contains(&Role::Worker);
-        let drain = works.then(|| {
-            let (queue, held) = (Arc::clone(&queue), Arc::clone(&held));
-            Drain::new(queue, held, store, Arc::new(SystemClock), Uuid::new_v4(), at_once)
-        });
-        Box::pin(async move {
-            let drained = async {
-                if let Some(drain) = &drain {
-                    drain.run().await;
-                }
-            };
-            tokio::join!(behind::keep(&*queue, &*held), drained);
-        })
-    }
+/// What goes on beside the requests where writes are stored later.
+fn running(behind: WriteBehind, config: &Config) -> BoxFuture<'static, ()> {
+    let works = config.roles.contains(&Role::Worker);
+    let at_once = config.rabbitmq.store_at_once;
+    let drain = works.then(|| Drain::new(behind.clone(), Uuid::new_v4(), at_once));
+    Box::pin(async move {
+        let drained = OptionFuture::from(drain.as_ref().map(Drain::run));
+        tokio::join!(behind.keep(), drained);
+    })
 }
 
 /// Says in plain words whether each server that the configuration names can be reached; nothing is

@@ -126,16 +126,13 @@ impl Connection {
             waiting.insert(id, reply);
         }
         // From here on it is told when nobody waits any more, however that comes about.
-        let mut given_up = GivenUp { connection: self, id, answered: false };
+        let _given_up = GivenUp { connection: self, id };
         if self.frames.try_send(frame).is_err() {
-            given_up.answered = true;
             self.waiting.lock().remove(&id);
             return None;
         }
-        let answer = timeout_at(deadline, answer).await;
-        given_up.answered = answer.is_ok();
         let failed = |why| Answered::now(Err(Error::unavailable(why)));
-        Some(match answer {
+        Some(match timeout_at(deadline, answer).await {
             Ok(Ok(answered)) => answered,
             Ok(Err(_)) => failed("the connection to the accounts tier broke"),
             Err(_) => failed("the accounts tier did not answer in time"),
@@ -149,16 +146,16 @@ impl Connection {
     }
 }
 
-/// Tells the server that nobody waits for an answer, unless it has come.
+/// Tells the server that an answer is not waited for any more, unless it has come: then the call is not
+/// among those that wait.
 struct GivenUp<'a> {
     connection: &'a Connection,
     id: u64,
-    answered: bool,
 }
 
 impl Drop for GivenUp<'_> {
     fn drop(&mut self) {
-        if !self.answered && self.connection.waiting.lock().remove(&self.id).is_some() {
+        if self.connection.waiting.lock().remove(&self.id).is_some() {
             // Where there is no room the server finds out by its deadline.
             let _ = self.connection.frames.try_send(written(&FromClient::Cancel { id: self.id }));
         }

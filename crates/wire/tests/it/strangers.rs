@@ -56,6 +56,15 @@ async fn connect_from(from: Ipv4Addr, server: SocketAddr) -> TcpStream {
     socket.connect(server).await.unwrap()
 }
 
+/// What comes of doing this so many times, one after the other.
+async fn times<T>(count: usize, one: impl AsyncFn() -> T) -> Vec<T> {
+    let mut all = Vec::new();
+    for _ in 0..count {
+        all.push(one().await);
+    }
+    all
+}
+
 /// The next frame.
 async fn heard(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let frame = async {
@@ -99,20 +108,13 @@ async fn is_closed(stream: &mut TcpStream) -> bool {
 #[tokio::test]
 async fn strangers_take_no_place_from_who_has_the_key() {
     let server = Server::start(patient());
-    let mut strangers = Vec::new();
-    for _ in 0..100 {
-        strangers.push(silent(&server).await);
-    }
+    let _strangers = times(100, async || silent(&server).await).await;
     let redial = (Duration::from_millis(10), Duration::from_millis(50));
-    let options = PoolOptions { redial, ..server.pool_options(4) };
-    let pool = Pool::start(options);
+    let pool = Pool::start(PoolOptions { redial, ..server.pool_options(4) });
     until("who has the key has all places", || pool.connected() == 4).await;
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
-    let mut refused = Vec::new();
-    for _ in 0..100 {
-        // With all places taken, they are told so and closed.
-        refused.push(TcpStream::connect(server.address).await.unwrap());
-    }
+    // With all places taken, they are told so and closed.
+    let _refused = times(100, async || TcpStream::connect(server.address).await.unwrap()).await;
     assert_eq!(ask(&pool, "ada").await.unwrap(), "ada");
     assert_eq!(pool.connected(), 4);
 }
@@ -120,10 +122,8 @@ async fn strangers_take_no_place_from_who_has_the_key() {
 #[tokio::test]
 async fn of_too_many_strangers_the_oldest_goes() {
     let server = Server::start(ServerOptions { connections_max: STRANGERS, ..patient() });
-    let mut strangers = VecDeque::new();
-    for _ in 0..STRANGERS {
-        strangers.push_back(silent(&server).await);
-    }
+    let strangers = times(STRANGERS, async || silent(&server).await).await;
+    let mut strangers = VecDeque::from(strangers);
     for number in 0..STRANGERS {
         strangers.push_back(silent(&server).await);
         let mut oldest = strangers.pop_front().unwrap();
@@ -141,10 +141,7 @@ const FLOOD: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 async fn a_flood_from_one_address_keeps_nobody_else_out() {
     let server = Server::start(patient());
     let mut slow = silent(&server).await;
-    let mut flood = Vec::new();
-    for _ in 0..10 * STRANGERS {
-        flood.push(silent_from(FLOOD, &server).await);
-    }
+    let _flood = times(10 * STRANGERS, async || silent_from(FLOOD, &server).await).await;
     assert!(is_welcome(&mut slow).await, "who was slow is there still");
     drop(slow);
     // All places of strangers are the flood's, and it goes on, as fast as it is greeted.
@@ -175,13 +172,10 @@ async fn the_refused_have_no_more_places_than_strangers() {
     let pool =
         Pool::start(PoolOptions { tls: Some(authority.client(None)), ..server.pool_options(1) });
     until("the only place is taken", || pool.connected() == 1).await;
-    let mut refused = Vec::new();
-    for _ in 0..STRANGERS {
-        refused.push(TcpStream::connect(server.address).await.unwrap());
-    }
+    let connect = async || TcpStream::connect(server.address).await.unwrap();
+    let refused = times(STRANGERS, connect).await;
     for _ in 0..100 {
-        let mut past_those = TcpStream::connect(server.address).await.unwrap();
-        assert!(is_closed(&mut past_those).await);
+        assert!(is_closed(&mut connect().await).await);
     }
     for mut stream in refused {
         stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();

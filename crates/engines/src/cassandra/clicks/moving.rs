@@ -27,9 +27,8 @@ impl CassandraClicks {
 
     /// The clicks of a link, whoever has counted them.
     pub(in crate::cassandra) async fn of(&self, link: LinkId) -> Result<Clicks, Failure> {
-        let (session, mut clicks) = (&self.session, Clicks::default());
-        let hours: Vec<(i64, String, i64)> =
-            session.all(&session.statements.hours, (link.0, i64::MIN)).await?;
+        let (statements, mut clicks) = (&self.session.statements, Clicks::default());
+        let hours: Vec<(i64, String, i64)> = statements.hours.all((link.0, i64::MIN)).await?;
         for (hour, device, count) in hours.into_iter().map(told) {
             *clicks.hours.entry((hour, device)).or_default() += count;
         }
@@ -37,8 +36,7 @@ impl CassandraClicks {
         for (day, device, count) in days {
             *clicks.days.entry((day, device)).or_default() += count;
         }
-        let hosts: Vec<(String, i64)> =
-            session.all(&session.statements.referrers, (link.0,)).await?;
+        let hosts: Vec<(String, i64)> = statements.referrers.all((link.0,)).await?;
         for (host, count) in hosts {
             *clicks.referrers.entry(host).or_default() += count.cast_unsigned();
         }

@@ -7,7 +7,7 @@ use super::{
     CassandraClicks, DAY_SECONDS, HOUR_SECONDS,
     counted::{Cell, Count},
 };
-use crate::cassandra::{failure::Failure, session::Bound, statements::Statements};
+use crate::cassandra::{failure::Failure, prepared::Bound, statements::Statements};
 
 /// How long hours are kept, from their beginning.
 const HOURS_KEPT_SECONDS: i64 = 32 * DAY_SECONDS;
@@ -18,16 +18,13 @@ impl CassandraClicks {
         let statements = &self.session.statements;
         let row: Option<(i64, i64)> = match cell {
             Cell::Hour(link, hour, device) => {
-                let values = (link.0, hour, device.name(), incarnation);
-                self.session.first(&statements.hour_cell, values).await?
+                statements.hour_cell.first((link.0, hour, device.name(), incarnation)).await?
             }
             Cell::Day(link, day, device) => {
-                let values = (link.0, day, device.name(), incarnation);
-                self.session.first(&statements.day_cell, values).await?
+                statements.day_cell.first((link.0, day, device.name(), incarnation)).await?
             }
             Cell::Host(link, host) => {
-                let values = (link.0, &**host, incarnation);
-                self.session.first(&statements.referrer_cell, values).await?
+                statements.referrer_cell.first((link.0, &**host, incarnation)).await?
             }
         };
         Ok(row.map_or_else(Count::default, |(number, clicks)| Count { number, clicks }))
@@ -50,26 +47,21 @@ impl CassandraClicks {
 }
 
 /// The write of one count. Its batch's number is also its time.
-fn write<'a>(
-    statements: &'a Statements,
-    incarnation: Uuid,
-    cell: &Cell,
-    count: Count,
-) -> Bound<'a> {
+fn write(statements: &Statements, incarnation: Uuid, cell: &Cell, count: Count) -> Bound {
     let Count { number, clicks } = count;
     match cell {
         Cell::Hour(link, hour, device) => {
             let (device, left) = (device.name(), seconds_left(*hour));
             let values = (link.0, *hour, device, incarnation, number, clicks, number, left);
-            Bound::new(&statements.add_hour, values)
+            statements.add_hour.bind(values)
         }
         Cell::Day(link, day, device) => {
             let values = (link.0, *day, device.name(), incarnation, number, clicks, number);
-            Bound::new(&statements.add_day, values)
+            statements.add_day.bind(values)
         }
         Cell::Host(link, host) => {
             let values = (link.0, host.clone(), incarnation, number, clicks, number);
-            Bound::new(&statements.add_referrer, values)
+            statements.add_referrer.bind(values)
         }
     }
 }

@@ -80,6 +80,6 @@ async fn write(session: &Session, tellings: &[Telling]) -> Result<(), Failure> {
     let now = Timestamp::now().as_millisecond();
     let shorts: Vec<&str> = tellings.iter().map(|telling| &*telling.short).collect();
     let values = (bucket_of(now), CqlTimestamp(now), Uuid::new_v4(), shorts);
-    session.run(&session.statements.tell_change, values).await?;
+    session.statements.tell_change.run(values).await?;
     Ok(())
 }

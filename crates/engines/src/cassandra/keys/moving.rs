@@ -14,18 +14,18 @@ impl CassandraKeys {
     pub(in crate::cassandra) async fn put(&self, stored: &StoredKey) -> Result<(), Failure> {
         let (statements, key, digest) = (&self.0.statements, &stored.key, &stored.digest[..]);
         let name = key.name.as_str();
-        self.0.run(&statements.index_digest, (digest, name)).await?;
-        self.0.run(&statements.index_id, (key.id.0, name)).await?;
+        statements.index_digest.run((digest, name)).await?;
+        statements.index_id.run((key.id.0, name)).await?;
         let (created_at, revoked_at) =
             (milliseconds(key.created_at), key.revoked_at.map(milliseconds));
         let values = (name, key.id.0, digest, created_at, revoked_at);
-        self.0.transact(&statements.put_key, values).await?;
+        statements.put_key.transact(values).await?;
         Ok(())
     }
 
     /// Every key.
     pub(in crate::cassandra) async fn stored(&self) -> Result<Vec<StoredKey>> {
-        let rows: Vec<KeyRow> = self.0.all(&self.0.statements.keys, ()).await?;
+        let rows: Vec<KeyRow> = self.0.statements.keys.all(()).await?;
         rows.into_iter().map(KeyRow::stored).collect()
     }
 
@@ -34,9 +34,8 @@ impl CassandraKeys {
         let looked = self.stored().await?.into_iter().map(async |stored: StoredKey| {
             let statements = &self.0.statements;
             let by_digest: Option<(String,)> =
-                self.0.first(&statements.name_by_digest, (&stored.digest[..],)).await?;
-            let by_id: Option<(String,)> =
-                self.0.first(&statements.name_by_id, (stored.key.id.0,)).await?;
+                statements.name_by_digest.first((&stored.digest[..],)).await?;
+            let by_id: Option<(String,)> = statements.name_by_id.first((stored.key.id.0,)).await?;
             let name = Some((stored.key.name.clone(),));
             Ok((by_digest == name && by_id == name).then_some(stored))
         });

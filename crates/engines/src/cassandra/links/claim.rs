@@ -1,7 +1,5 @@
 //! Claiming shorts.
 
-use std::sync::Arc;
-
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::SignedDuration;
 use lodge_domain::{
@@ -30,7 +28,7 @@ impl CassandraLinks {
     async fn claim_one(&self, candidate: Candidate, reserved: SignedDuration) -> Result<Claim> {
         let mut holder = None;
         let is_replaceable = is_replaceable(&candidate.link);
-        for short in std::iter::once(&candidate.link.short).chain(&candidate.spares) {
+        for short in candidate.shorts() {
             let mut link = Link { short: short.clone(), ..candidate.link.clone() };
             if is_replaceable {
                 link.id = LinkId::of(short);
@@ -64,7 +62,7 @@ impl CassandraLinks {
     /// times, and never by transaction.
     async fn claim_plainly(&self, link: &Link, reserved: SignedDuration) -> Result<Claim> {
         let created = || Claim::Created(link.clone());
-        if let Some(holder) = self.read(&self.session.statements.find, &link.short).await? {
+        if let Some(holder) = self.kept(&link.short).await? {
             let is_repeated = holder.created_at == link.created_at
                 && (holder.target == link.target || holder.version > link.version);
             if is_repeated {
@@ -72,7 +70,7 @@ impl CassandraLinks {
                 return Ok(created());
             }
             if !holder.is_forgotten(link.created_at, reserved) {
-                return Ok(Claim::Exists(Arc::unwrap_or_clone(holder)));
+                return Ok(Claim::Exists(holder));
             }
         }
         self.write_plainly(link).await?;
@@ -115,7 +113,7 @@ impl CassandraLinks {
         for forget in
             [&statements.forget_hours, &statements.forget_days, &statements.forget_referrers]
         {
-            self.session.run(forget, (link.0,)).await?;
+            forget.run((link.0,)).await?;
         }
         Ok(())
     }

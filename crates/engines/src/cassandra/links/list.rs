@@ -1,13 +1,14 @@
 //! Lists. Their rows only lead to links, which are read and checked: a row that leads nowhere is passed
 //! over, so that a list need not change in one step with its link.
 
-use std::{pin::pin, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, future};
 use lodge_domain::{
     Error, Result,
     links::{Link, LinkQuery, Owner, Short, Tags},
 };
+use scylla::client::pager::TypedRowStream;
 use uuid::Uuid;
 
 use super::{AT_ONCE, CassandraLinks, LinkRow};
@@ -19,14 +20,12 @@ impl CassandraLinks {
         if query.search.as_ref().is_some_and(|words| !words.trim().is_empty()) {
             return Err(Error::invalid("search", "needs the embedded engine; use tag or prefix"));
         }
-        let statements = &self.session.statements;
-        let owner = query.owner.to_number();
+        let (statements, owner) = (&self.session.statements, query.owner.to_number());
         let below = query.after.map_or(Uuid::max(), |id| id.0);
-        let rows = match &query.tag {
-            Some(tag) => self.session.rows(&statements.tagged, (owner, tag, below)).await?,
-            None => self.session.rows(&statements.owned, (owner, below)).await?,
+        let rows: TypedRowStream<(Uuid, String)> = match &query.tag {
+            Some(tag) => statements.tagged.rows((owner, tag, below)).await?,
+            None => statements.owned.rows((owner, below)).await?,
         };
-        let rows = rows.rows_stream::<(Uuid, String)>().map_err(Error::internal)?;
         let prefix = query.prefix.clone().unwrap_or_default();
         let links = rows
             .map_err(|error| Error::from(Failure::from(error)))
@@ -53,11 +52,10 @@ impl CassandraLinks {
         is_wanted: impl Fn(&Link) -> bool,
     ) -> Result<Vec<Link>> {
         let statements = &self.session.statements;
-        let rows = match after {
-            Some(short) => self.session.rows(&statements.page, (short.as_str(),)).await?,
-            None => self.session.rows(&statements.first_page, ()).await?,
+        let rows: TypedRowStream<LinkRow> = match after {
+            Some(short) => statements.page.rows((short.as_str(),)).await?,
+            None => statements.first_page.rows(()).await?,
         };
-        let rows = pin!(rows.rows_stream::<LinkRow>().map_err(Error::internal)?);
         let links = rows
             .map_err(Failure::from)
             .and_then(|row| future::ready(row.link()))
@@ -73,9 +71,9 @@ impl CassandraLinks {
             return Ok(());
         };
         let (statements, id, short) = (&self.session.statements, link.id.0, link.short.as_str());
-        self.session.run(&statements.own, (owner, id, short)).await?;
+        statements.own.run((owner, id, short)).await?;
         for tag in link.tags.as_slice() {
-            self.session.run(&statements.tag, (owner, tag, id, short)).await?;
+            statements.tag.run((owner, tag, id, short)).await?;
         }
         Ok(())
     }
@@ -83,7 +81,7 @@ impl CassandraLinks {
     /// Takes the link off the owner's lists. What stays behind because of a failure is passed over.
     pub(super) async fn unindex(&self, link: &Link) {
         let Some(owner) = link.owner.map(Owner::to_number) else { return };
-        let disowned = self.session.run(&self.session.statements.disown, (owner, link.id.0)).await;
+        let disowned = self.session.statements.disown.run((owner, link.id.0)).await;
         if let Err(error) = disowned {
             tracing::debug!(%error, "a list's row stays behind");
         }
@@ -103,7 +101,7 @@ impl CassandraLinks {
         let Some(owner) = link.owner.map(Owner::to_number) else { return };
         for tag in link.tags.as_slice().iter().filter(|tag| !but.as_slice().contains(tag)) {
             let values = (owner, tag, link.id.0);
-            if let Err(error) = self.session.run(&self.session.statements.untag, values).await {
+            if let Err(error) = self.session.statements.untag.run(values).await {
                 tracing::debug!(%error, "a list's row stays behind");
             }
         }

@@ -17,12 +17,12 @@ use lodge_domain::{
         Replaced, Short, TakenClick,
     },
 };
-use scylla::{SerializeRow, statement::prepared::PreparedStatement};
+use scylla::SerializeRow;
 use uuid::Uuid;
 
 use super::{
-    attempts::Plan, breaker::Breaker, failure::Failure, feed::Feed, row::LinkRow, session::Session,
-    turns::Turns,
+    attempts::Plan, breaker::Breaker, failure::Failure, feed::Feed, prepared::Prepared,
+    row::LinkRow, session::Session, turns::Turns,
 };
 
 /// How often a transaction is begun again when others write the same row, or its outcome was unknown
@@ -39,7 +39,7 @@ const AT_ONCE: usize = 16;
 
 /// Links in the cluster.
 pub(crate) struct CassandraLinks {
-    session: Arc<Session>,
+    pub(super) session: Arc<Session>,
     feed: Arc<Feed>,
     silence: Breaker,
     rows: Turns,
@@ -67,28 +67,25 @@ impl CassandraLinks {
         }
     }
 
-    pub(super) fn session(&self) -> &Session {
-        &self.session
+    async fn read(&self, statement: &Prepared, short: &Short) -> Result<Option<Link>, Failure> {
+        let row: Option<LinkRow> = statement.first((short.as_str(),)).await?;
+        row.map(LinkRow::link).transpose()
     }
 
-    async fn read(
-        &self,
-        statement: &PreparedStatement,
-        short: &Short,
-    ) -> Result<Option<Arc<Link>>, Failure> {
-        let row: Option<LinkRow> = self.session.first(statement, (short.as_str(),)).await?;
-        Ok(row.map(LinkRow::link).transpose()?.map(Arc::new))
+    /// The link of that short.
+    pub(super) async fn kept(&self, short: &Short) -> Result<Option<Link>, Failure> {
+        self.read(&self.session.statements.find, short).await
     }
 
     /// The row as the last transaction left it.
     async fn current(&self, short: &Short) -> Result<Option<LinkRow>, Failure> {
-        self.session.first(&self.session.statements.find_serial, (short.as_str(),)).await
+        self.session.statements.find_serial.first((short.as_str(),)).await
     }
 
     /// Adds a row where none is, nor was: rows are written over and never deleted, so that nothing shows
     /// through what this one leaves out. An unknown outcome is settled by what is there then.
     async fn insert(&self, row: &LinkRow) -> Result<bool, Failure> {
-        let inserted = self.session.transact(&self.session.statements.insert, row.fresh()).await;
+        let inserted = self.session.statements.insert.transact(row.fresh()).await;
         self.settle(row, inserted).await
     }
 
@@ -96,7 +93,7 @@ impl CassandraLinks {
     async fn rewrite(&self, was: &LinkRow, row: &LinkRow) -> Result<bool, Failure> {
         let (was_id, was_version, was_used) = (was.id, was.version, was.clicks_used);
         let values = Rewrite { row, was_id, was_version, was_used };
-        let written = self.session.transact(&self.session.statements.rewrite, values).await;
+        let written = self.session.statements.rewrite.transact(values).await;
         self.settle(row, written).await
     }
 
@@ -148,9 +145,9 @@ impl LinkStore for CassandraLinks {
 
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         let trial = self.silence.trial().ok_or_else(|| Error::unavailable(SILENT))?;
-        let found = self.read(&self.session.statements.find, short).await;
+        let found = self.kept(short).await;
         trial.ended(!matches!(found, Err(Failure::Unknown(_))));
-        Ok(found?)
+        Ok(found?.map(Arc::new))
     }
 
     fn copies(&self) -> Option<&dyn LinkCopies> {
@@ -185,7 +182,7 @@ impl LinkCopies for CassandraLinks {
             match self.read(&self.session.statements.find_anywhere, short).await {
                 // The server asked may itself ask one that has just ended, until it notices.
                 Err(Failure::Unknown(_)) if tries < ANYWHERE => tries += 1,
-                found => return Ok(found?),
+                found => return Ok(found?.map(Arc::new)),
             }
         }
     }

@@ -1,7 +1,5 @@
 //! Links that are put as they are.
 
-use std::sync::Arc;
-
 use lodge_domain::{
     Result,
     links::{Link, Mode, Short},
@@ -30,7 +28,7 @@ impl CassandraLinks {
             Mode::Replace => {
                 let (row, at) = (LinkRow::of(link), link.changed_at.as_microsecond());
                 let values = Put { row: &row, at };
-                self.session.run(&self.session.statements.put, values).await?;
+                self.session.statements.put.run(values).await?;
                 Ok(())
             }
         }
@@ -41,11 +39,5 @@ impl CassandraLinks {
             return Ok(Some(()));
         }
         Ok(self.current(&Short::stored(row.short.clone())).await?.map(drop))
-    }
-
-    /// The link of that short.
-    pub(in crate::cassandra) async fn kept(&self, short: &Short) -> Result<Option<Link>> {
-        let found = self.read(&self.session.statements.find, short).await?;
-        Ok(found.map(Arc::unwrap_or_clone))
     }
 }

@@ -23,11 +23,9 @@ impl CassandraLinks {
     pub(super) async fn put(&self, link: Link) -> Result<Replaced> {
         // A POST that has found the short free must not write over what is put meanwhile.
         let _turn = self.rows.of(link.short.as_str().as_bytes()).await?;
-        let statements = &self.session.statements;
-        let was: Option<LinkRow> =
-            self.session.first(&statements.find, (link.short.as_str(),)).await?;
+        let was = self.kept(&link.short).await?;
         let (target, at) = (link.target.clone(), link.changed_at);
-        match link.replacing(was.map(LinkRow::link).transpose()?) {
+        match link.replacing(was) {
             Replacement::Stays(is) => {
                 if is.link.changed_at == at && is.link.target == target {
                     // A repetition of this very write, of which nobody may have been told.
@@ -46,7 +44,7 @@ impl CassandraLinks {
     pub(super) async fn write_plainly(&self, link: &Link) -> Result<()> {
         let row = LinkRow::of(link);
         let at = link.changed_at.as_microsecond();
-        self.session.run(&self.session.statements.put, Put { row: &row, at }).await?;
+        self.session.statements.put.run(Put { row: &row, at }).await?;
         // Even if nothing was there: somebody else may have put, and remembered, the same.
         Ok(self.feed.tell(&row.short).await?)
     }

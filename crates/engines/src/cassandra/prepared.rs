@@ -1,0 +1,84 @@
+//! A statement that the cluster has prepared, and how it is run.
+
+use std::sync::Arc;
+
+use futures_util::TryStreamExt as _;
+use lodge_domain::Error;
+use scylla::{
+    client::{pager::TypedRowStream, session::Session},
+    deserialize::row::DeserializeRow,
+    response::query_result::QueryResult,
+    serialize::row::SerializeRow,
+    statement::{batch::BatchStatement, prepared::PreparedStatement},
+    value::{CqlValue, Row},
+};
+
+use super::failure::Failure;
+
+/// A prepared statement, with the connection that it is run on.
+pub(crate) struct Prepared {
+    session: Arc<Session>,
+    statement: PreparedStatement,
+}
+
+/// A statement of a batch with what is bound to it.
+pub(crate) type Bound = (BatchStatement, Box<dyn SerializeRow + Send + Sync>);
+
+impl Prepared {
+    pub(crate) fn new(session: Arc<Session>, statement: PreparedStatement) -> Self {
+        Self { session, statement }
+    }
+
+    /// Returns the first row of what it reads.
+    pub(crate) async fn first<R>(&self, values: impl SerializeRow) -> Result<Option<R>, Failure>
+    where
+        R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata>,
+    {
+        let rows = self.run(values).await?.into_rows_result()?;
+        Ok(rows.maybe_first_row::<R>()?)
+    }
+
+    /// Returns all rows of what it reads.
+    pub(crate) async fn all<R>(&self, values: impl SerializeRow) -> Result<Vec<R>, Failure>
+    where
+        R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata> + 'static,
+    {
+        Ok(self.rows(values).await?.try_collect().await?)
+    }
+
+    /// Returns the rows of what it reads, which are fetched page by page.
+    pub(crate) async fn rows<R>(
+        &self,
+        values: impl SerializeRow,
+    ) -> Result<TypedRowStream<R>, Failure>
+    where
+        R: for<'frame, 'metadata> DeserializeRow<'frame, 'metadata> + 'static,
+    {
+        let pages = self.session.execute_iter(self.statement.clone(), values).await?;
+        Ok(pages.rows_stream().map_err(Error::internal)?)
+    }
+
+    /// Runs it, if its answer is of no interest.
+    pub(crate) async fn run(&self, values: impl SerializeRow) -> Result<QueryResult, Failure> {
+        Ok(self.session.execute_unpaged(&self.statement, values).await?)
+    }
+
+    /// Runs it as a lightweight transaction; whether its condition held.
+    pub(crate) async fn transact(&self, values: impl SerializeRow) -> Result<bool, Failure> {
+        is_applied(self.run(values).await?)
+    }
+
+    /// Binds values to it, for a batch.
+    pub(crate) fn bind(&self, values: impl SerializeRow + Send + Sync + 'static) -> Bound {
+        (self.statement.clone().into(), Box::new(values))
+    }
+}
+
+/// What a lightweight transaction answers: `[applied]` comes first, and where it is false, what stood
+/// against it.
+pub(crate) fn is_applied(result: QueryResult) -> Result<bool, Failure> {
+    let rows = result.into_rows_result()?;
+    let row = rows.maybe_first_row::<Row>()?;
+    let applied = row.as_ref().and_then(|row| row.columns.first()?.as_ref());
+    Ok(matches!(applied, Some(CqlValue::Boolean(true))))
+}
