@@ -163,6 +163,7 @@ macro_rules! pictures_promises {
 #[macro_export]
 macro_rules! rides_promises {
     ($make:path) => {
+        $crate::passes_promises!($make);
         $crate::tests! { $make;
             rides::an_event_is_stored_once,
             rides::a_repetition_is_known_though_the_lift_has_changed,
@@ -180,23 +181,14 @@ macro_rules! rides_promises {
             ride_searches::a_season_is_exported_whole_in_pages,
             ride_searches::events_are_found_by_their_day_and_by_their_id,
             rides::a_rebuild_finds_nothing_to_put_right,
-            gates::a_gate_is_found_by_its_token,
-            gates::a_gates_name_is_given_once,
-            gates::a_revoked_gate_stays_revoked,
-            gates::a_renewed_gate_is_found_by_its_new_token_alone,
-            passes::a_pass_belongs_to_who_claimed_it_last,
-            passes::an_account_has_ten_passes_at_most,
-            passes::an_account_gives_up_all_of_its_passes,
-            passes::all_who_have_passes_are_told,
-            passes::a_renewed_code_is_void,
             passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
             passes::a_leaderboard_is_full_though_many_are_hidden,
         }
     };
 }
 
-/// The same of the promises of gates and passes, which are among those of [`rides_promises!`] too, but for
-/// those that need rides; `$make` makes a [`PassesFixture`].
+/// The same of the promises of gates and passes that need no rides, which are among those of [`rides_promises!`]
+/// too; `$make` makes a [`PassesFixture`].
 #[macro_export]
 macro_rules! passes_promises {
     ($make:path) => {

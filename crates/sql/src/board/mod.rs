@@ -1,7 +1,7 @@
 //! The board's stores: a log of events, and what is made of them.
 //!
 //! Events are only added to the log; of a deleted message its texts are erased. Everything else about messages (whether each can be read, which event has its text, its
-//! words, mentions and reactions, and so what is unread) is a projection, which [`record`] brings up to date in the
+//! words, mentions and reactions, and so what is unread) is a projection, which [`record()`] brings up to date in the
 //! transaction that stores an event, whatever the order in which events of several origins arrive.
 
 mod amend;
