@@ -22,7 +22,7 @@ fn what_is_good_is_said_line_by_line() {
     let ran = lodge.run(&["check", "--listen", &public, "--ops-listen", &ops]);
     ran.says(0, &["a server runs on it", "is taken, by the server"]);
     server.stop();
-    lodge.run(&FREE).prints("format 18");
+    lodge.run(&FREE).prints("format 19");
 }
 
 #[test]

@@ -119,7 +119,8 @@ pub(super) fn project(
     let mut state = before;
     state.apply((event.at, event.id), event.what);
     write(tx, event, found.is_some())?;
-    if state != before || matches!(event.what, What::Message { .. }) {
+    // A deleted message erases what arrives late, which changes no state.
+    if state != before || state.is_deleted || matches!(event.what, What::Message { .. }) {
         change(tx, words, (channel, id), found.as_ref(), state)?;
     }
     if let What::Reaction { reaction, is_removed, .. } = event.what

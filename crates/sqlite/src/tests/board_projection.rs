@@ -200,3 +200,23 @@ async fn of_two_messages_with_one_client_id_the_earlier_stays_whichever_arrives_
         assert!(matches!(&posted, Posted::Before(event) if event.id == earlier.place.0));
     }
 }
+
+#[tokio::test]
+async fn an_edit_that_arrives_after_the_deletion_and_a_later_edit_leaves_no_text() {
+    let (reader, by) = (somebody(Role::Moderator), somebody(Role::Member));
+    let id = |number, seq| EventId { origin: Origin::new(number).unwrap(), seq };
+    let target = id(1, 1);
+    let edit = |text: &str| What::Edit { target, body: Some(Body::parse(text).unwrap()) };
+    let event = |place: (EventId, i64), what: What| {
+        let sent = matches!(what, What::Message { .. }).then(|| ClientId::parse("one").unwrap());
+        Written { place: (place.0, Stamp::stored(place.1)), what, sent, by: by.clone() }
+    };
+    let events = vec![
+        event((target, 1), written("word")),
+        event((id(1, 2), 9), edit("anew later")),
+        event((id(1, 3), 10), What::Delete { target }),
+        event((id(2, 1), 5), edit("anew")),
+    ];
+    let (seen, ..) = seen_after(events, &reader).await;
+    assert_eq!((seen.left, seen.found.len()), (0, 0));
+}
