@@ -59,7 +59,7 @@ pub async fn nobody_waits_in_slow_mode_for_the_clock_of_another(fixture: &BoardF
     post(fixture, &message(&channel, "2"), &by, at(30)).await;
 }
 
-/// How many messages of a channel somebody has not read, and how many of them name the reader.
+/// How many messages of a channel a reader has not read, and how many of them name the reader.
 async fn unread(fixture: &BoardFixture, channel: &Slug, reader: &Profile) -> (u32, u32) {
     let unread = fixture.positions.unread(reader.clone()).await.unwrap();
     let here = unread.into_iter().find(|unread| unread.channel == *channel);

@@ -154,7 +154,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A plain link of nobody's.
+    /// A plain link without an owner.
     pub fn new(id: LinkId, short: Short, target: Target, created_at: Timestamp) -> Self {
         Self {
             id,
