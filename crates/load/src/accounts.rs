@@ -102,7 +102,7 @@ impl Tokens {
 
     fn get(&self, index: u64) -> Option<&[u8]> {
         let from = usize::try_from(index).ok()?.checked_mul(self.line_bytes)?;
-        self.lines.get(from..from + self.line_bytes - 1)
+        self.lines.get(from..from + self.line_bytes - 1).filter(|token| !token.is_empty())
     }
 }
 
@@ -220,6 +220,8 @@ mod tests {
         assert_eq!((people.count, people.signed_in_count(), who.as_slice()), (10, 2, &b"bb"[..]));
         people.write(2, &mut who);
         assert_eq!(who, seeded_name(2).as_bytes());
+        People { tokens: Tokens::none(), count: 10 }.write(0, &mut who);
+        assert_eq!(who, seeded_name(0).as_bytes());
     }
 
     #[test]
