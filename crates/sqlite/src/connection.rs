@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use rusqlite::{Connection, OpenFlags, Result};
+use rusqlite::{Connection, OpenFlags, Result, config::DbConfig};
 
 /// How long a connection waits for another one's lock. Only checkpoints take locks that the writer
 /// needs, and only while it waits for them.
@@ -46,6 +46,9 @@ fn open(path: &Path, access: OpenFlags, page_cache_bytes: usize) -> Result<Conne
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(LOCK_WAIT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // Without it SQLite plans a kept statement again whenever a value that its plan could depend on is bound. No plan
+    // does: there are no statistics.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // Negative: KiB, not pages.
     let page_cache_kib = i64::try_from(page_cache_bytes / 1024).unwrap_or(i64::MAX).max(64);
     connection.pragma_update(None, "cache_size", -page_cache_kib)?;

@@ -118,7 +118,10 @@ pub(super) fn project(
     let before = found.as_ref().map_or_else(MessageState::default, |found| found.state);
     let mut state = before;
     state.apply((event.at, event.id), event.what);
-    write(tx, event, found.is_some())?;
+    let written = write(tx, event, found.is_some())?;
+    if let Some(row) = written {
+        return show(tx, words, row, event);
+    }
     // A deleted message erases what arrives late, which changes no state.
     if state != before || state.is_deleted || matches!(event.what, What::Message { .. }) {
         change(tx, words, (channel, id), found.as_ref(), state)?;
@@ -128,20 +131,18 @@ pub(super) fn project(
     {
         react(tx, event, id, *reaction, *is_removed)?;
     }
-    if let What::Message { .. } = event.what {
-        delete_repetitions(tx, words, event)?;
-    }
     Ok(())
 }
 
-/// Writes what only the message itself says, or a row for what came before it.
-fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<(), Failure> {
+/// Writes the columns that only the message itself has, or a row for an event that came before its message. Returns
+/// the row of a message of which nothing was known.
+fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<Option<i64>, Failure> {
     let [channel, origin, seq] = name(event.channel, event.message());
     let What::Message { reply_to, picture, .. } = event.what else {
         if !is_there {
             tx.execute(&ADD, values![channel, origin, seq, origin, seq])?;
         }
-        return Ok(());
+        return Ok(None);
     };
     let (at, author) = (event.at.microseconds(), event.author.number());
     let client_id = event.client_id.map(ClientId::as_str);
@@ -150,7 +151,7 @@ fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<(), Fa
     if is_there {
         let values =
             values![at, author, client_id, reply_origin, reply_seq, picture, channel, origin, seq];
-        return tx.execute(&FILL, values).map(drop);
+        return tx.execute(&FILL, values).map(|_| None);
     }
     let values = values![
         channel,
@@ -165,7 +166,20 @@ fn write(tx: &mut dyn Tx, event: &Recorded<'_>, is_there: bool) -> Result<(), Fa
         reply_seq,
         picture
     ];
-    tx.execute(&ADD_WRITTEN, values).map(drop)
+    let row = tx.insert(&ADD_WRITTEN, values)?;
+    row.map(Some).ok_or_else(|| Error::internal("a message has two rows").into())
+}
+
+/// Adds the words and mentions of a message that no event changes yet.
+fn show(
+    tx: &mut dyn Tx,
+    words: &dyn WordIndex,
+    row: i64,
+    event: &Recorded<'_>,
+) -> Result<(), Failure> {
+    let What::Message { body: Some(body), .. } = event.what else { return Ok(()) };
+    words.add(tx, row, event.channel, body)?;
+    mention(tx, &ADD_MENTION, event.channel, event.id, body)
 }
 
 /// Gives a message its new state, and has its words and mentions be those that can be read in that.
@@ -262,7 +276,7 @@ fn react(
 
 /// Of the messages that an author has sent under one client id, all but the first are as if they were deleted. In one
 /// database there is only one; two that do not know of each other may each take one.
-fn delete_repetitions(
+pub(super) fn delete_repetitions(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
     event: &Recorded<'_>,

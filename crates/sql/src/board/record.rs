@@ -53,21 +53,24 @@ pub fn record(
     words: &dyn WordIndex,
     event: &Recorded<'_>,
 ) -> Result<bool, Failure> {
-    let is_new = append(tx, event)?;
-    if is_new {
-        projection::project(tx, words, event)?;
+    if !append(tx, event)? {
+        return Ok(false);
     }
-    Ok(is_new)
+    projection::project(tx, words, event)?;
+    if let What::Message { .. } = event.what {
+        projection::delete_repetitions(tx, words, event)?;
+    }
+    Ok(true)
 }
 
-/// Records an event that this process has just numbered.
+/// Records an event that this process has just numbered; a message only if no message has its client id.
 pub(super) fn record_new(
     tx: &mut dyn Tx,
     words: &dyn WordIndex,
     event: &Recorded<'_>,
 ) -> Result<(), Failure> {
-    if record(tx, words, event)? {
-        return Ok(());
+    if append(tx, event)? {
+        return projection::project(tx, words, event);
     }
     Err(Error::internal(format!("the log has an event {} already", event.id)).into())
 }

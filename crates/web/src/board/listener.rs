@@ -174,8 +174,8 @@ impl Listener {
     async fn hear(&mut self, heard: Result<Frame, RecvError>) {
         match heard {
             Ok(Frame::Event(told)) => {
-                let had = self.reader.cursor().clone();
-                if self.reader.hear(told.event().id) != Heard::Next {
+                let id = told.event().id;
+                if self.reader.hear(id) != Heard::Next {
                     return;
                 }
                 match self.frames(&told).await {
@@ -183,7 +183,11 @@ impl Listener {
                         self.waiting.push_back(first);
                         self.waiting.extend(rest);
                     }
-                    Err(error) => self.go_back(had, &error),
+                    Err(error) => {
+                        let mut had = self.reader.cursor().clone();
+                        had.before(id);
+                        self.go_back(had, &error);
+                    }
                 }
             }
             Ok(Frame::Look) => self.reader.look_again(),
