@@ -96,7 +96,7 @@ impl Accounts {
             return if age > FRESH { Err(NOT_FRESH) } else { Ok(()) };
         }
         let Some(current) = current else {
-            return Err(Error::invalid("current", "must be your current password"));
+            return Err(Error::invalid("current", "is required"));
         };
         let (name, now) = (account.username.as_str(), self.ports.clock.now());
         let counted = Counted::one(&*self.ports.failures, name, from, now).await?;

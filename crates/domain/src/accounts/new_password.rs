@@ -28,7 +28,7 @@ impl NewPassword {
             return Err(Error::invalid(field, "must not be the username"));
         }
         if length <= COMMON_CHARS_MAX && is_common(&typed) {
-            return Err(Error::invalid(field, "is a common password; choose another one"));
+            return Err(Error::invalid(field, "is too common; choose another one"));
         }
         Ok(Self(Password::parse(field, typed)?))
     }
