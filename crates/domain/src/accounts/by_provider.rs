@@ -1,4 +1,4 @@
-//! Sign-up and sign-in with a provider (OpenID Connect).
+//! Sign-up and sign-in with a provider (`OpenID` Connect).
 
 use std::net::IpAddr;
 

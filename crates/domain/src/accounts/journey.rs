@@ -1,4 +1,4 @@
-//! The OpenID Connect state that the browser keeps, signed, while the user is at a provider.
+//! The `OpenID` Connect state that the browser keeps, signed, while the user is at a provider.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! Identity providers (OpenID Connect).
+//! Identity providers (`OpenID` Connect).
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

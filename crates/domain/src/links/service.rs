@@ -134,7 +134,7 @@ impl Links {
         self.ports.click_store.totals(links.iter().map(|link| link.id).collect()).await
     }
 
-    /// Follows a link if this process's memory suffices; `None` is no proof of absence.
+    /// Follows a link if this process's memory suffices; if `None`, [`Self::follow`] decides.
     pub fn follow_at_once(&self, short: &str, visit: &Visit<'_>) -> Option<Arc<Link>> {
         let link = self.ports.store.find_cached(short)?;
         let now = self.ports.clock.now();
