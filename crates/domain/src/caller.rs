@@ -1,23 +1,23 @@
-//! Who asks, and in whose name.
+//! Callers of the links API, and owners of links.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{accounts::AccountId, keys::KeyId};
 
-/// Who asks for something.
+/// The party that a request comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Caller {
-    /// Somebody of whom we know nothing.
+    /// A client without a credential.
     #[default]
     Anonymous,
-    /// The holder of an API key, or somebody who is signed in.
+    /// The holder of an API key, or a signed-in account.
     Owner(Owner),
-    /// Somebody who carries what may be a link's manage key.
+    /// A client with what may be a link's manage key, unverified.
     ManageKey(String),
 }
 
 impl Caller {
-    /// The caller as one of the parts that an Idempotency-Key is bound to.
+    /// Returns the caller's part of the scope of an `Idempotency-Key`.
     pub fn scope(&self) -> String {
         match self {
             Self::Anonymous => "anonymous".to_owned(),
@@ -27,7 +27,7 @@ impl Caller {
         }
     }
 
-    /// Whose a new link of this caller's is.
+    /// Returns the owner of links that this caller creates.
     pub fn owner(&self) -> Option<Owner> {
         match self {
             Self::Owner(owner) => Some(*owner),
@@ -36,18 +36,18 @@ impl Caller {
     }
 }
 
-/// Whose a link is, beside whoever holds its manage key.
+/// The owner of a link; the holder of its manage key can change it as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
     /// The holder of an API key.
     Key(KeyId),
-    /// Somebody who has an account.
+    /// An account.
     Account(AccountId),
 }
 
 impl Owner {
-    /// How stores keep it: a key's number as it is, an account's negated. Both begin at 1.
+    /// Returns the number that stores keep: a key's number unchanged, an account's negated. Both begin at 1.
     pub fn to_number(self) -> i64 {
         match self {
             Self::Key(KeyId(id)) => id,
@@ -55,7 +55,7 @@ impl Owner {
         }
     }
 
-    /// The owner of that number.
+    /// Returns the owner with this stored number.
     pub fn of_number(number: i64) -> Self {
         if number < 0 {
             Self::Account(AccountId(number.saturating_neg()))

@@ -1,13 +1,13 @@
-//! The time, passed in, so that a rule about time can be tested without waiting.
+//! The clock, passed in so that time-dependent rules can be tested without waiting.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 
-/// Says what time it is.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// The present, in whole milliseconds: what the stores keep.
+    /// Returns the current time in whole milliseconds, the precision that the stores keep.
     fn now(&self) -> Timestamp;
 }
 
@@ -23,17 +23,17 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told to move; for tests.
+/// A clock that moves only when advanced; for tests.
 #[derive(Debug)]
 pub struct ManualClock(Mutex<Timestamp>);
 
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// Creates a clock that shows `now`.
     pub fn at(now: Timestamp) -> Self {
         Self(Mutex::new(Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)))
     }
 
-    /// Moves the clock on by `seconds`.
+    /// Advances the clock by `seconds`.
     pub fn advance_seconds(&self, seconds: i64) {
         *self.0.lock() += SignedDuration::from_secs(seconds);
     }

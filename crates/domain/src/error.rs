@@ -1,68 +1,68 @@
-//! The one error type of rules and ports. What a caller may read is in the variant; what only an
-//! operator may read is the source. The web maps each variant to a status once.
+//! The error type of all rules and ports. The variant holds what the client may read; the source is for the log
+//! only. The web crate maps each variant to an HTTP status in one place.
 
 use std::{borrow::Cow, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// The result of anything that a rule or a port may refuse.
+/// The result of a rule or a port.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong on the other side of a port.
+/// The underlying error of an engine, behind a port.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why something was not done. `Display` is what a caller may read. Another process gets it without its causes, which
-/// are for the log here.
+/// Why an operation failed. `Display` is the text for the client. When sent to another process it carries no cause,
+/// which is logged here.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Error {
-    /// A value that cannot be taken; `field` names it as the caller does.
+    /// An invalid value; `field` is its name in the request.
     #[error("{field}: {reason}")]
     Invalid {
         /// The name of the field, parameter or header.
         field: Cow<'static, str>,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with the value, and what would be right.
         reason: Cow<'static, str>,
     },
-    /// No key was given where one is needed, or it is not known.
+    /// The request carries no credential, or an unknown one.
     #[error("{0}")]
     Unauthenticated(Cow<'static, str>),
-    /// The caller is known, but this is not theirs.
+    /// The caller is authenticated but not allowed to do this.
     #[error("{0}")]
     Forbidden(Cow<'static, str>),
-    /// There is no such thing.
+    /// The resource does not exist.
     #[error("{0}")]
     NotFound(Cow<'static, str>),
-    /// It was here, and is not any more.
+    /// The resource existed and has ended or been deleted.
     #[error("{0}")]
     Gone(Cow<'static, str>),
-    /// Somebody else has it.
+    /// The request conflicts with the current state, such as a name that is taken.
     #[error("{0}")]
     Conflict(Cow<'static, str>),
-    /// It changed since the caller read it.
-    #[error("it was changed by somebody else in the meantime; read it again and repeat")]
+    /// The resource has changed since the client read it.
+    #[error("it has changed since you read it; read it again and retry")]
     Stale,
-    /// An Idempotency-Key came back with another request.
+    /// An `Idempotency-Key` was used again with another request.
     #[error("this Idempotency-Key was used for another request; use a new key for a new request")]
     KeyReused,
-    /// The caller does this too often.
+    /// The caller exceeds a rate limit.
     #[error("too many requests; try again in {} s", retry_after.as_secs().max(1))]
     TooMany {
-        /// How long to wait.
+        /// How long the client should wait before it retries.
         retry_after: Duration,
     },
-    /// It cannot be done now; the outcome is unknown or nothing was done, and a repetition with the
-    /// same Idempotency-Key is safe.
+    /// A temporary failure: nothing was done, or the outcome is unknown. A retry with the same `Idempotency-Key` is
+    /// safe.
     #[error("the service cannot do this right now; try again shortly")]
     Unavailable {
-        /// How long to wait.
+        /// How long the client should wait before it retries.
         retry_after: Duration,
-        /// For the log alone.
+        /// The cause, for the log only.
         #[serde(skip, default = "logged_elsewhere")]
         #[source]
         cause: Cause,
     },
-    /// A defect of ours.
+    /// A bug in Lodge.
     #[error("something went wrong on our side")]
     Internal(
         #[serde(skip, default = "logged_elsewhere")]
@@ -71,13 +71,13 @@ pub enum Error {
     ),
 }
 
-/// The cause of an error that came from another process.
+/// Returns the cause to show for an error received from another process.
 fn logged_elsewhere() -> Cause {
-    "the process that this came from has logged the cause".into()
+    "the cause is in the log of the process that sent this error".into()
 }
 
 impl Error {
-    /// A value that cannot be taken.
+    /// Creates [`Error::Invalid`].
     pub fn invalid(
         field: impl Into<Cow<'static, str>>,
         reason: impl Into<Cow<'static, str>>,
@@ -85,37 +85,37 @@ impl Error {
         Self::Invalid { field: field.into(), reason: reason.into() }
     }
 
-    /// No key was given where one is needed, or it is not known.
+    /// Creates [`Error::Unauthenticated`].
     pub const fn unauthenticated(why: &'static str) -> Self {
         Self::Unauthenticated(Cow::Borrowed(why))
     }
 
-    /// The caller is known, but this is not theirs.
+    /// Creates [`Error::Forbidden`].
     pub const fn forbidden(why: &'static str) -> Self {
         Self::Forbidden(Cow::Borrowed(why))
     }
 
-    /// There is no such thing.
+    /// Creates [`Error::NotFound`].
     pub const fn not_found(why: &'static str) -> Self {
         Self::NotFound(Cow::Borrowed(why))
     }
 
-    /// It was here, and is not any more.
+    /// Creates [`Error::Gone`].
     pub const fn gone(why: &'static str) -> Self {
         Self::Gone(Cow::Borrowed(why))
     }
 
-    /// Somebody else has it.
+    /// Creates [`Error::Conflict`].
     pub const fn conflict(why: &'static str) -> Self {
         Self::Conflict(Cow::Borrowed(why))
     }
 
-    /// Something that a repetition in a second may find working.
+    /// Creates [`Error::Unavailable`] with a retry after one second.
     pub fn unavailable(cause: impl Into<Cause>) -> Self {
         Self::Unavailable { retry_after: Duration::from_secs(1), cause: cause.into() }
     }
 
-    /// A defect of ours.
+    /// Creates [`Error::Internal`].
     pub fn internal(cause: impl Into<Cause>) -> Self {
         Self::Internal(cause.into())
     }

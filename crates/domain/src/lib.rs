@@ -1,6 +1,6 @@
-//! What Lodge knows: the apps' types, their rules, their services, and the ports through which they
-//! reach the world. Nothing here reads a file, opens a socket or asks the operating system the time:
-//! the engines do, behind the ports, and the binary's wiring chooses them.
+//! The rules of the four apps: their types, services, and the ports through which they use stores and the network.
+//! Nothing here reads a file, opens a socket or reads the system clock: the engines do, behind the ports, and the
+//! binary's wiring chooses them.
 
 pub mod accounts;
 pub mod board;

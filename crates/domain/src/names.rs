@@ -1,20 +1,20 @@
-//! Values that settings, stores and answers call by name.
+//! Names of enum values in settings, stores and responses.
 
-/// Lists all values of an enum with their names, the ones that serde gives them where it does.
+/// Defines `ALL`, `name` and `named` for an enum. The names must equal those of serde where the enum has both.
 macro_rules! names {
     ($type:ident { $($value:ident = $name:literal),+ $(,)? }) => {
         impl $type {
-            /// All of them.
+            /// All values.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
 
-            /// Its name in settings, stores and answers.
+            /// Returns the name in settings, stores and responses.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$value => $name),+
                 }
             }
 
-            /// The one of that name.
+            /// Returns the value with this name, if there is one.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.name() == name)
             }

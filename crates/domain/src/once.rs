@@ -1,6 +1,5 @@
-//! Doing a thing once, however often it is asked for. An [`Attempt`] goes with a write to the store,
-//! which keeps the write's outcome beside the write, in the same transaction: a repetition finds the
-//! outcome instead of writing again.
+//! Idempotent writes. An [`Attempt`] is passed to the store with a write; the store keeps the write's outcome in
+//! the same transaction, and a repeated request returns that outcome instead of writing again.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,24 +7,24 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, Result, text::is_key};
 
-/// How long an outcome is kept for repetitions, in seconds.
+/// How long an outcome is kept for repeated requests, in seconds.
 pub const KEPT_SECONDS: i64 = 24 * 60 * 60;
 
-/// The `Idempotency-Key` of one request, bound to who sent it and where to.
+/// The `Idempotency-Key` of one request, bound to its caller and route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// A digest of caller, method, route and key.
+    /// SHA-256 of caller, method, route and key.
     pub id: [u8; 32],
-    /// A digest of the key and of what was asked for. The same key with another one is refused. It is fast,
-    /// and kept: whoever makes it leaves passwords out, or signs what was asked for beforehand.
+    /// SHA-256 of the key and the request body; the same key with another fingerprint is refused. It is a fast hash
+    /// and is stored: callers must leave passwords out of the body, or replace them by an HMAC.
     pub fingerprint: [u8; 32],
-    /// When the request came in.
+    /// The time at which the request arrived.
     pub at: Timestamp,
 }
 
 impl Attempt {
-    /// Binds `key` (1 to 128 printable ASCII characters) to its `scope` (caller, method, route) and
-    /// to what the request says.
+    /// Binds `key` (1 to 128 printable ASCII characters) to its `scope` (caller, method, route) and to the request
+    /// `body`.
     pub fn new(scope: &[&str], key: &str, body: &[u8], at: Timestamp) -> Result<Self> {
         if !is_key(key) {
             return Err(Error::invalid(
@@ -43,22 +42,22 @@ impl Attempt {
     }
 }
 
-/// What a write came to, and whether it came to that earlier.
+/// The outcome of a write, and whether an earlier request produced it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done<T> {
-    /// The outcome; of the first attempt, if this is a repetition.
+    /// The outcome; for a repeated request, that of the first one.
     pub outcome: T,
-    /// True when nothing was written because an earlier attempt had done it.
+    /// Whether an earlier request with the same key did the write, so that this one wrote nothing.
     pub replayed: bool,
 }
 
 impl<T> Done<T> {
-    /// An outcome of this very attempt.
+    /// Wraps an outcome of this request.
     pub fn now(outcome: T) -> Self {
         Self { outcome, replayed: false }
     }
 
-    /// The same with another outcome.
+    /// Applies `change` to the outcome.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Done<U> {
         Done { outcome: change(self.outcome), replayed: self.replayed }
     }

@@ -1,4 +1,4 @@
-//! Passwords: what may be one, and the port to whoever hashes them.
+//! Password rules, password hashes, and the port that hashes them.
 
 use std::ops::RangeInclusive;
 
@@ -13,24 +13,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What a new hash costs: 19 MiB, two passes, one lane (OWASP's first choice of argon2id).
+/// The cost of a new hash: 19 MiB, two passes, one lane (OWASP's first choice of argon2id).
 pub const MEMORY_KIB: u32 = 19 * 1024;
 /// See [`MEMORY_KIB`].
 pub const PASSES: u32 = 2;
 /// See [`MEMORY_KIB`].
 pub const LANES: u32 = 1;
 
-/// The most memory of a hash from elsewhere, in KiB.
+/// The maximum memory of an imported hash, in KiB.
 pub const ELSEWHERE_MEMORY_KIB_MAX: u32 = 65_536;
-/// The most lanes of one; they are filled one after the other.
+/// The maximum lanes of an imported hash; they are filled one after the other.
 pub const ELSEWHERE_LANES_MAX: u32 = 4;
-/// How many times what a new hash costs, memory times passes, one from elsewhere may cost.
+/// The maximum cost of an imported hash, memory times passes, as a multiple of a new hash's.
 pub const ELSEWHERE_TIMES_MAX: u64 = 8;
 
-/// How much of a password bcrypt looks at.
+/// The bytes of a password that bcrypt reads.
 const BCRYPT_BYTES: usize = 72;
 
-/// A password as typed: 1 to 128 characters. It is never printed.
+/// A password as typed, 1 to 128 characters. `Debug` does not print it.
 #[derive(derive_more::Debug, derive_more::Into, Clone, Serialize, Deserialize)]
 #[debug("Password(…)")]
 #[serde(try_from = "String", into = "String")]
@@ -44,7 +44,7 @@ impl TryFrom<String> for Password {
 }
 
 impl Password {
-    /// Takes any 1 to 128 characters.
+    /// Accepts any 1 to 128 characters.
     pub fn parse(field: &'static str, typed: String) -> Result<Self> {
         match typed.chars().count() {
             1..=128 => Ok(Self(typed)),
@@ -52,22 +52,22 @@ impl Password {
         }
     }
 
-    /// The bytes to hash.
+    /// Returns the bytes to hash.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }
 
-/// A password's hash as a PHC string, salt and parameters included.
+/// A password hash as a PHC string, with salt and parameters.
 #[derive(derive_more::Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[debug("PasswordHash(…)")]
 pub struct PasswordHash(pub String);
 
 impl PasswordHash {
-    /// Takes a hash from elsewhere, by argon2id or bcrypt, if it can be verified, and that costs no more than
-    /// [`ELSEWHERE_MEMORY_KIB_MAX`], [`ELSEWHERE_LANES_MAX`] and [`ELSEWHERE_TIMES_MAX`] times what a new one
-    /// does, or 2¹² rounds of bcrypt, which are some twenty times as much: whoever wrote it decides what every
-    /// visitor costs, and its time tells it from others until its owner signs in.
+    /// Accepts an imported argon2id or bcrypt hash that can be verified within [`ELSEWHERE_MEMORY_KIB_MAX`],
+    /// [`ELSEWHERE_LANES_MAX`] and [`ELSEWHERE_TIMES_MAX`], or 2¹² rounds of bcrypt, which cost some twenty times a
+    /// new hash. The import decides what each verification costs, and its time reveals an imported hash until its
+    /// owner signs in.
     pub fn parse(field: &'static str, text: &str) -> Result<Self> {
         if is_argon2(text) || is_bcrypt(text) {
             return Ok(Self(text.to_owned()));
@@ -79,19 +79,19 @@ impl PasswordHash {
         ))
     }
 
-    /// Whether a new hash of the same password would be another kind of hash.
+    /// Whether the hash has another algorithm or other parameters than a new one.
     pub fn is_outdated(&self) -> bool {
         !self.0.starts_with(&format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}$"))
     }
 
-    /// Whether a new hash of `password`, which fits this one, is to take its place. What bcrypt did not look
-    /// at may be mistyped, and would have to be mistyped from then on.
+    /// Whether to replace this hash by a new one of `password`, which matches it. Bytes beyond bcrypt's limit may
+    /// be mistyped, and a new hash would require them from then on.
     pub fn is_to_renew(&self, password: &Password) -> bool {
         let is_seen_whole = !is_bcrypt(&self.0) || password.as_bytes().len() < BCRYPT_BYTES;
         self.is_outdated() && is_seen_whole
     }
 
-    /// A hash that no password has, and that costs as much to verify as a new one: for whoever has none.
+    /// Returns a hash that matches no password and costs as much to verify as a new one.
     pub fn of_nothing() -> Self {
         let (salt, hash) = ("A".repeat(22), "A".repeat(43));
         Self(format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}"))
@@ -110,7 +110,7 @@ fn is_argon2(text: &str) -> bool {
     };
     let most = ELSEWHERE_TIMES_MAX * u64::from(MEMORY_KIB) * u64::from(PASSES);
     (1..=ELSEWHERE_LANES_MAX).contains(&lanes)
-        // Two blocks for each of the four slices of a lane, or it is none.
+        // argon2 needs two blocks for each of the four slices of a lane.
         && (8 * lanes..=ELSEWHERE_MEMORY_KIB_MAX).contains(&memory_kib)
         && passes >= 1
         && u64::from(memory_kib) * u64::from(passes) <= most
@@ -118,18 +118,18 @@ fn is_argon2(text: &str) -> bool {
         && has_bytes(&STANDARD_NO_PAD, hash, 10..=64)
 }
 
-/// A number as it is written in a hash: after its name, without a sign, and without zeros before it.
+/// Parses a number in a hash: `name` and digits, without a plus sign or leading zeros.
 fn number(name: &str, text: &str) -> Option<u32> {
     let text = text.strip_prefix(name)?;
     text.parse().ok().filter(|number: &u32| number.to_string() == text)
 }
 
-/// Whether it is the text of so many bytes, and no other text of them.
+/// Whether the text decodes to a number of bytes in the range, in canonical base64.
 fn has_bytes(base64: &GeneralPurpose, text: &str, bytes: RangeInclusive<usize>) -> bool {
     base64.decode(text).is_ok_and(|decoded| bytes.contains(&decoded.len()))
 }
 
-/// `$2b$10$`, 22 characters of salt and 31 of hash.
+/// Whether the text is a bcrypt hash: `$2b$10$`, 22 characters of salt and 31 of hash.
 fn is_bcrypt(text: &str) -> bool {
     const BASE64: GeneralPurpose = GeneralPurpose::new(&alphabet::BCRYPT, NO_PAD);
     let parts: Vec<&str> = text.split('$').collect();
@@ -141,13 +141,13 @@ fn is_bcrypt(text: &str) -> bool {
         && has_bytes(&BASE64, hash, 23..=23)
 }
 
-/// Hashes passwords on a bounded pool of its own. A full pool refuses at once
-/// ([`Error::Unavailable`]): hashing must not slow anything else.
+/// Hashes passwords on a bounded pool of their own. A full pool refuses at once with [`Error::Unavailable`], so
+/// that hashing never slows other work.
 #[async_trait::async_trait]
 pub trait Passwords: Send + Sync {
-    /// Hashes with a new salt.
+    /// Hashes `password` with a new salt.
     async fn hash(&self, password: Password) -> Result<PasswordHash>;
-    /// Whether `password` is the one behind `hash`.
+    /// Whether `password` matches `hash`.
     async fn verify(&self, password: Password, hash: PasswordHash) -> Result<bool>;
 }
 
@@ -205,7 +205,7 @@ mod tests {
             assert!(argon2(cost).is_err(), "{cost}");
         }
         for text in [
-            // A salt that is too short, a hash that is, and text of no bytes.
+            // A salt that is too short, a hash that is too short, and base64 that is not canonical.
             "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaGhhc2hoYXNo",
             "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaA",
             "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHR$aGFzaGhhc2hoYXNo",

@@ -1,9 +1,8 @@
-//! What is to change, as JSON merge patches say it (RFC 7396): absent stays, null goes, a value takes its
-//! place.
+//! Fields of a JSON merge patch (RFC 7396): absent leaves the value, null removes it, any other value replaces it.
 
 use serde::{Deserialize, Deserializer};
 
-/// Reads a field that is there, so that null is told from absent; for `deserialize_with` beside `default`.
+/// Deserializes a field that is present, to tell null from absent; for `deserialize_with` beside `default`.
 pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     field: D,
 ) -> Result<Option<Option<T>>, D::Error> {

@@ -1,15 +1,15 @@
-//! Randomness, passed in, so that a test can repeat itself.
+//! The random number generator, passed in so that tests are reproducible.
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// A source of random bytes, fit for secrets where it is the system's.
+/// A source of random bytes; the system's is fit for secrets.
 pub trait Random: Send + Sync {
-    /// Fills `bytes`.
+    /// Fills `bytes` with random bytes.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The thread's generator, seeded and reseeded by the operating system (`ChaCha12`).
+/// The thread-local generator, seeded and reseeded by the operating system (`ChaCha12`).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OsRandom;
 
@@ -19,7 +19,7 @@ impl Random for OsRandom {
     }
 }
 
-/// Draws one byte for ever.
+/// A generator that returns one byte for ever.
 #[cfg(test)]
 pub(crate) struct OneByte(pub(crate) u8);
 
@@ -30,7 +30,7 @@ impl Random for OneByte {
     }
 }
 
-/// An id that sorts by the time it was made (RFC 9562, version 7).
+/// Creates an id that sorts by its creation time (RFC 9562, version 7).
 pub(crate) fn time_ordered_id(random: &dyn Random, at: Timestamp) -> Uuid {
     let mut bytes = [0; 10];
     random.fill(&mut bytes);

@@ -1,4 +1,4 @@
-//! Work that comes to its end, whether or not whoever asked for it waits.
+//! Work that runs to completion even if its caller is dropped.
 
 use std::{
     future::Future,
@@ -9,21 +9,21 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 
-/// Goes on with what has to come to its end, whether or not whoever asked for it waits.
+/// Runs work to completion in the background, independent of the caller.
 pub trait Tasks: Send + Sync {
-    /// Begins one.
+    /// Starts `task` in the background.
     fn spawn(&self, task: BoxFuture<'static, ()>);
 }
 
-/// Work that is done where it is asked for, and handed to [`Tasks`] only if it is let go of before its end:
-/// nothing moves between threads while whoever asked stays.
+/// A future that is polled by its caller and passed to [`Tasks`] only if it is dropped before it completes: no work
+/// moves between threads while the caller waits.
 pub struct Finish<T: Send + 'static> {
     work: Option<BoxFuture<'static, T>>,
     tasks: Arc<dyn Tasks>,
 }
 
 impl<T: Send + 'static> Finish<T> {
-    /// Brings `work` to its end.
+    /// Wraps `work`; `tasks` completes it if this future is dropped.
     pub fn new(tasks: Arc<dyn Tasks>, work: impl Future<Output = T> + Send + 'static) -> Self {
         Self { work: Some(work.boxed()), tasks }
     }

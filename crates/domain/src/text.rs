@@ -1,7 +1,7 @@
-//! Texts that were parsed once, and characters that nobody sees.
+//! Newtypes over parsed text, and classes of control and invisible characters.
 
-/// Defines types that hold a text which their `parse` took. Serialised they are that text, and what is read is parsed
-/// again.
+/// Defines newtypes over a text that their `parse` accepted. They serialize as that text, and deserializing parses
+/// it again.
 macro_rules! parsed_text {
     ($($(#[$attribute:meta])* $visibility:vis struct $name:ident(Box<str>);)+) => {$(
         $(#[$attribute])*
@@ -12,12 +12,12 @@ macro_rules! parsed_text {
         $visibility struct $name(Box<str>);
 
         impl $name {
-            /// One that a store has kept. It was parsed when it came in, by the rules and the Unicode of then.
+            /// Creates a value from a store, parsed at the time by the rules and Unicode version of then.
             pub fn stored(text: String) -> Self {
                 Self(text.into())
             }
 
-            /// As text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -32,7 +32,7 @@ macro_rules! parsed_text {
     )+};
 }
 
-/// Shows a type that holds a text as the text that it is.
+/// Implements `Display` and `Debug` of a text newtype as those of its text.
 macro_rules! display_text {
     ($name:ident) => {
         impl std::fmt::Display for $name {
@@ -51,22 +51,22 @@ macro_rules! display_text {
 
 pub(crate) use {display_text, parsed_text};
 
-/// Whether a text is 1 to 128 printable ASCII characters, as an Idempotency-Key and the id of an event of rides are.
+/// Whether a text is 1 to 128 printable ASCII characters, as an `Idempotency-Key` or the id of a ride event.
 pub(crate) fn is_key(text: &str) -> bool {
     (1..=128).contains(&text.len()) && text.bytes().all(|b| (0x20..0x7f).contains(&b))
 }
 
-/// Those that Unicode calls controls, and the separators of lines and paragraphs.
+/// Whether a character is a Unicode control, or a line or paragraph separator.
 pub(crate) fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether anything of a text can be seen.
+/// Whether a text contains at least one visible character.
 pub(crate) fn shows_something(text: &str) -> bool {
     !text.chars().all(|c| c.is_whitespace() || is_unseen(c))
 }
 
-/// Whether nobody sees a character, nor room where it stands.
+/// Whether a character is invisible and takes no space.
 pub(crate) fn is_unseen(c: char) -> bool {
     is_control(c) || turns_direction(c) || is_blank(c)
 }
@@ -76,8 +76,8 @@ pub(crate) fn turns_direction(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Those of Unicode's property `Default_Ignorable_Code_Point` that are no controls of direction, and the
-/// blank pattern of Braille: nobody sees them.
+/// Whether a character is invisible: Unicode's property `Default_Ignorable_Code_Point` without the direction
+/// controls, and the blank Braille pattern.
 fn is_blank(c: char) -> bool {
     matches!(
         c,

@@ -1,4 +1,4 @@
-//! An account and its parts.
+//! An account, its credential, and changes to them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,78 +6,78 @@ use serde::{Deserialize, Serialize};
 use super::{Email, Ending, Nickname, PictureId, SessionId, Username};
 use crate::{Error, Result, names::names, passwords::PasswordHash};
 
-/// An account's number, given by the store and never given again.
+/// An account's number, assigned by the store and never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AccountId(pub i64);
 
-/// What somebody may do beside what is theirs; each may what those before it may.
+/// The role of an account; each includes the rights of those before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Nothing.
+    /// No rights over others.
     #[default]
     Member,
-    /// Keep order among members.
+    /// Moderates members.
     Moderator,
-    /// Anything.
+    /// All rights.
     Admin,
 }
 
 names!(Role { Member = "member", Moderator = "moderator", Admin = "admin" });
 
 impl Role {
-    /// The role of that name, or what there are.
+    /// Parses a role's name.
     pub fn parse(name: &str) -> Result<Self> {
         let refused = || Error::invalid("role", "must be member, moderator or admin");
         Self::named(name).ok_or_else(refused)
     }
 }
 
-/// An account, without what proves whose it is.
+/// An account without its credential.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// Its number.
+    /// The number.
     pub id: AccountId,
-    /// Its name.
+    /// The username.
     pub username: Username,
-    /// What others see.
+    /// The display name.
     pub nickname: Nickname,
-    /// Where its owner may be written to.
+    /// The e-mail address; unverified.
     pub email: Option<Email>,
-    /// What its owner may do.
+    /// The role.
     pub role: Role,
-    /// Whether one can sign in to it with a password.
+    /// Whether the account has a password to sign in with.
     pub has_password: bool,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it was banned; nobody signs in to it from then on.
+    /// The time of the ban; a banned account cannot sign in.
     pub banned_at: Option<Timestamp>,
-    /// Rises whenever all its sessions end; a session of an earlier one opens nothing.
+    /// Incremented whenever all sessions, or all but one, end; sessions of an earlier epoch are invalid.
     pub epoch: u32,
-    /// Its picture. One that was written down before there were any has none.
+    /// The picture; `None` also in data from before pictures existed.
     #[serde(default)]
     pub picture: Option<PictureId>,
 }
 
 impl Account {
-    /// [`Error::Forbidden`] if its role is below `least`.
+    /// Returns [`Error::Forbidden`] if the role is below `least`.
     pub fn check_role(&self, least: Role) -> Result<()> {
         if self.role < least {
-            return Err(Error::forbidden("this is for staff"));
+            return Err(Error::forbidden("your role does not allow this"));
         }
         Ok(())
     }
 }
 
-/// What proves whose an account is.
+/// The credential of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Credential {
-    /// What its password becomes; without one it is opened by a provider alone.
+    /// The password's hash; `None` if the account signs in only with a provider.
     pub password: Option<PasswordHash>,
-    /// The code that opens it once, if one was given out.
+    /// The one-time code for a new password, if one was issued.
     pub reset: Option<Reset>,
 }
 
@@ -86,40 +86,40 @@ pub struct Credential {
 pub struct Reset {
     /// The code's SHA-256.
     pub digest: [u8; 32],
-    /// From when on it opens nothing.
+    /// The expiry.
     pub expires_at: Timestamp,
 }
 
-/// Which accounts, in the order of their names.
+/// A page of accounts, ordered by username.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AccountQuery {
-    /// Only those whose name starts so.
+    /// Only accounts whose username starts with this prefix.
     pub prefix: String,
-    /// Only those after this name (keyset paging).
+    /// Only accounts after this username (keyset paging).
     pub after: Option<Username>,
-    /// At most so many, 1 to 1,000.
+    /// The maximum number of accounts, 1 to 1,000.
     pub limit: usize,
 }
 
-/// An account to be made.
+/// An account to create.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
-    /// Its name.
+    /// The username.
     pub username: Username,
-    /// What others see.
+    /// The display name.
     pub nickname: Nickname,
-    /// Where its owner may be written to.
+    /// The e-mail address; unverified.
     pub email: Option<Email>,
-    /// What its owner may do.
+    /// The role.
     pub role: Role,
-    /// What its password becomes; without one it is opened by a provider alone.
+    /// The password's hash; `None` if the account signs in only with a provider.
     pub password: Option<PasswordHash>,
-    /// When it is made.
+    /// The time of creation.
     pub created_at: Timestamp,
 }
 
 impl NewAccount {
-    /// A member's account that is called by its name, and has no address.
+    /// A member's account whose nickname is its username, without an e-mail address.
     pub fn new(username: Username, password: Option<PasswordHash>, created_at: Timestamp) -> Self {
         Self {
             nickname: Nickname::from(&username),
@@ -132,33 +132,33 @@ impl NewAccount {
     }
 }
 
-/// What is to change about an account; what is absent stays.
+/// A change to an account; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default)]
 pub struct AccountChange {
-    /// What others see.
+    /// The display name.
     pub nickname: Option<Nickname>,
-    /// Where its owner may be written to.
+    /// The e-mail address; unverified.
     pub email: Option<Option<Email>>,
-    /// What its owner may do.
+    /// The role.
     pub role: Option<Role>,
-    /// When it was banned.
+    /// The time of the ban; `Some(None)` lifts it.
     pub banned_at: Option<Option<Timestamp>>,
-    /// What its password becomes.
+    /// The new password's hash.
     pub password: Option<PasswordHash>,
-    /// The code that opens it once.
+    /// The one-time code for a new password; `Some(None)` removes it.
     pub reset: Option<Option<Reset>>,
-    /// Which of its sessions end with the change, in the same transaction.
+    /// The sessions that end in the same transaction.
     pub ending: Option<Ending>,
-    /// Whether no provider opens it any more, from the same transaction on.
+    /// Whether to unlink all provider identities in the same transaction.
     pub unlinks_all: bool,
-    /// Only if the account is at this epoch: what the change rests on was read then.
+    /// Condition: the account is at this epoch, the one that the change was decided at.
     pub at_epoch: Option<u32>,
-    /// Only if this session of the account opens something when the change happens.
+    /// Condition: this session of the account is valid when the change is committed.
     pub by_session: Option<SessionId>,
-    /// Only if this is its owner's role: on it rests who has a say over them.
+    /// Condition: the account has this role, which decided that the caller may change it.
     pub had_role: Option<Role>,
-    /// Its picture.
+    /// The picture; `Some(None)` removes it.
     pub picture: Option<Option<PictureId>>,
-    /// Only if this is its picture: then it is known which one is nobody's any more.
+    /// Condition: the account has this picture, so that the caller knows which one is now unused.
     pub had_picture: Option<Option<PictureId>>,
 }

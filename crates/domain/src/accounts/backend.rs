@@ -1,5 +1,5 @@
-//! The seam between the web tier and the accounts tier: what the one may ask of the other, as data, so
-//! that it can be asked in this process or over the network.
+//! The interface between the web tier and the accounts tier: calls as data, so that they run in this process or
+//! over the network.
 
 use std::net::IpAddr;
 
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{Attempt, Done, Result, passwords::Password, secret::Hidden};
 
-/// Whoever answers calls: the service itself, or the way to another process that has it.
+/// A handler of calls: the service itself, or a connection to a process that runs it.
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// Answers one call.
+    /// Handles one call.
     async fn call(&self, call: Call) -> Result<Reply>;
 }
 
@@ -31,14 +31,14 @@ calls! {
     client() ask;
     server(accounts);
 
-    /// The calls. A call about the caller's own account carries the proof of who calls: the web tier is
-    /// not believed to know who is signed in.
+    /// A call. A call on the caller's own account carries its session: the accounts tier does not trust the web
+    /// tier to know who is signed in.
     pub enum Call {
-        /// Makes an account; `None` if the name is taken.
+        /// Creates an account; `None` if the name is taken.
         pub fn sign_up = SignUp {
-            /// Which.
+            /// The account to create.
             wish: SignUp,
-            /// Of the request.
+            /// The request's idempotency key.
             attempt: Option<Attempt>,
         } -> Done<Option<Account>> {
             accounts.sign_up(wish, attempt).await?
@@ -49,7 +49,7 @@ calls! {
 
         /// Sets a new password with a one-time code.
         pub fn reset_password = ResetPassword {
-            /// Whose.
+            /// The account's username.
             username: Username,
             /// The code as typed.
             code: Hidden,
@@ -59,67 +59,67 @@ calls! {
             accounts.reset_password(&username, code.reveal(), new).await?;
         }
 
-        /// Who is signed in by this token?
+        /// Returns the session of a token and its account.
         pub fn who = Who(session: SessionDigest) -> SignedIn { accounts.who(session).await? }
 
-        /// The account of that name.
+        /// Returns the account with this username.
         pub fn user = User(username: Username) -> Account { accounts.user(&username).await? }
 
-        /// The accounts to which something has happened since.
+        /// Returns the accounts that changed since `place`.
         pub fn changed_since = ChangedSince(place: Option<FeedPlace>) -> Changed {
             accounts.ports.sessions.changed_since(place).await?
         }
 
-        /// Something of one's own.
+        /// Makes a call on the caller's own account.
         pub(super) fn own = Own {
-            /// The session that proves it.
+            /// The caller's session.
             session: SessionDigest,
-            /// What.
+            /// The call.
             wish: Own,
         } -> Reply {
             wish.answered_by(accounts, &accounts.who(session).await?).await?
         }
 
-        /// The providers that one can sign in by, in the order in which they are shown.
+        /// Returns the configured providers in display order.
         pub fn providers = Providers -> Vec<Provider> { accounts.providers() }
 
-        /// Begins a sign-in at a provider.
+        /// Begins a sign-in with a provider.
         pub fn depart = Depart {
-            /// To which.
+            /// The provider.
             provider: ProviderName,
-            /// Where they are to come back to.
+            /// The redirect URI.
             redirect_uri: String,
-            /// Where they go on afterwards; nothing if they did not say.
+            /// The path to continue at; may be empty.
             #[serde(default)]
             next: String,
         } -> Departure {
             accounts.depart(provider, redirect_uri, next).await?
         }
 
-        /// Completes a sign-in at a provider.
+        /// Completes a sign-in with a provider.
         pub fn arrive = Arrive {
-            /// With what.
+            /// The provider's callback.
             arrival: Arrival,
-            /// What their device says that it is.
+            /// The `User-Agent`.
             agent: String,
-            /// The session that their browser has.
+            /// The session of the browser, if any.
             session: Option<SessionDigest>,
         } -> Welcome {
             accounts.arrive(arrival, &agent, session).await?
         }
 
-        /// Makes an account for a new identity of a provider, and signs in to it.
+        /// Creates an account for a provider's identity that has none, and signs in to it.
         pub fn make_from_provider = MakeFromProvider(newcomer: Newcomer) -> FreshSession {
             accounts.make_from_provider(newcomer).await?
         }
 
-        /// Those of these pictures that an account names; at most
-        /// [`PICTURES_ASKED`](crate::pictures::PICTURES_ASKED) of them.
+        /// Returns those of `pictures` that an account has; at most
+        /// [`PICTURES_ASKED`](crate::pictures::PICTURES_ASKED) per call.
         pub fn pictured = Pictured(pictures: Vec<PictureId>) -> Vec<PictureId> {
             accounts.pictured(pictures).await?
         }
 
-        /// Those of these accounts that are there; at most [`ACCOUNTS_ASKED`](super::ACCOUNTS_ASKED) of them.
+        /// Returns those of the accounts that exist; at most [`ACCOUNTS_ASKED`](super::ACCOUNTS_ASKED) per call.
         pub fn existing = Existing(some: Vec<AccountId>) -> Vec<AccountId> {
             accounts.existing(some).await?
         }
@@ -130,70 +130,70 @@ calls! {
     client(session: SessionDigest) own;
     server(accounts, me: &SignedIn);
 
-    /// The calls of a signed-in account.
+    /// A call of a signed-in account on itself.
     pub enum Own {
-        /// Changes one's nickname or address.
+        /// Changes the nickname or the e-mail address.
         pub fn edit = Edit(edit: Edit) -> Account { accounts.edit(me, edit).await? }
 
-        /// Changes one's password, which ends all other sessions.
+        /// Changes the password and ends all other sessions.
         pub fn change_password = ChangePassword {
-            /// The one of now, where there is one.
+            /// The current password, if the account has one.
             current: Option<Password>,
-            /// The new one.
+            /// The new password.
             new: NewPassword,
-            /// Where they are, as far as limits are concerned.
+            /// The client's address, for rate limits.
             #[serde(default)]
             from: Option<IpAddr>,
         } -> Account {
             accounts.change_password(me, current, new, from).await?
         }
 
-        /// Where one is signed in, newest first.
+        /// Returns the sessions, newest first.
         pub fn sessions = Sessions -> Vec<Session> { accounts.sessions(me).await? }
 
-        /// Ends one of one's sessions; the one that asks, if none is named.
+        /// Ends one session; without an id the current one.
         pub fn sign_out = SignOut(which: Option<SessionId>) -> () {
             accounts.sign_out(me, which.unwrap_or(me.session.id)).await?;
         }
 
-        /// Ends all of one's sessions.
+        /// Ends all sessions.
         pub fn sign_out_everywhere = SignOutEverywhere -> () {
             accounts.sign_out_everywhere(me).await?;
         }
 
-        /// Deletes one's account, and says which picture it had; who has a password must say it.
+        /// Deletes the account and returns its picture; requires the password, if the account has one.
         pub fn delete = Delete {
-            /// The password, where there is one.
+            /// The password, if the account has one.
             #[serde(default)]
             current: Option<Password>,
-            /// Where they are, as far as limits are concerned.
+            /// The client's address, for rate limits.
             #[serde(default)]
             from: Option<IpAddr>,
         } -> Option<PictureId> {
             accounts.delete(me, current, from).await?
         }
 
-        /// All that is kept about oneself.
+        /// Returns all data stored about the account.
         pub fn export = Export -> Box<Export> { Box::new(accounts.export(me).await?) }
 
-        /// Keeps order among others.
+        /// Runs a moderation command.
         pub(super) fn keep_order = KeepOrder(order: Order) -> Reply {
             order.answered_by(accounts, me).await?
         }
 
-        /// By whom one's account is opened whom a provider knows.
+        /// Returns the linked identities.
         pub fn identities = Identities -> Vec<LinkedIdentity> { accounts.identities(me).await? }
 
-        /// Sends one to a provider, to sign in by it from then on; who has a password must say it.
+        /// Begins linking an identity of a provider; requires the password, if the account has one.
         pub fn depart_to_link = Depart {
-            /// To which.
+            /// The provider.
             provider: ProviderName,
-            /// Where to come back to.
+            /// The redirect URI.
             redirect_uri: String,
-            /// The password, where there is one.
+            /// The password, if the account has one.
             #[serde(default)]
             current: Option<Password>,
-            /// Where they are, as far as limits are concerned.
+            /// The client's address, for rate limits.
             #[serde(default)]
             from: Option<IpAddr>,
         } -> Departure {
@@ -203,7 +203,7 @@ calls! {
         /// Unlinks the identity of an issuer, and ends all other sessions.
         pub fn unlink = Unlink(issuer: String) -> () { accounts.unlink(me, issuer).await? }
 
-        /// Sets one's picture, which is kept already, or takes it away; also says which it was before.
+        /// Sets the picture, which is already stored, or removes it; also returns the previous one.
         pub fn set_picture = SetPicture(picture: Option<PictureId>) -> (Account, Option<PictureId>) {
             accounts.set_picture(me, picture).await?
         }
@@ -211,7 +211,7 @@ calls! {
 }
 
 impl Call {
-    /// Whether an account may have lost its picture when the call is answered.
+    /// Whether the call may leave a picture without an account.
     pub(super) fn may_take_a_picture(&self) -> bool {
         let Self::Own { wish, .. } = self else { return false };
         matches!(

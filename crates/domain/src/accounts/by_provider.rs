@@ -1,4 +1,4 @@
-//! Proving who one is by a provider.
+//! Sign-up and sign-in with a provider (`OpenID` Connect).
 
 use std::net::IpAddr;
 
@@ -13,56 +13,56 @@ use super::{
 };
 use crate::{Error, Result, passwords::Password, secret};
 
-/// How long a newcomer may take to choose a name.
+/// How long a ticket for a provider sign-up is valid.
 pub const TICKET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 
-/// What tickets start with.
+/// The prefix of every ticket.
 const TICKET_PREFIX: &str = "ticket_";
 
-/// How somebody is received who comes back from a provider.
+/// The result of a sign-in with a provider.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Welcome {
-    /// They have an account, and are let in.
+    /// The identity has an account, which is signed in.
     SignedIn {
-        /// With this session.
+        /// The new session.
         fresh: FreshSession,
-        /// Where they wanted to go on when they left; nothing if they did not say.
+        /// The path to continue at, as given when the sign-in began; may be empty.
         #[debug(skip)]
         next: String,
     },
-    /// They have none, and may make one.
+    /// The identity has no account; the user may create one.
     #[debug("Newcomer(…)")]
     Newcomer {
-        /// With this, for 15 minutes.
+        /// The ticket to create it with, valid for 15 minutes.
         ticket: String,
-        /// A name that may suit them, and is free.
+        /// A free username like the user's name at the provider.
         suggested: Option<Username>,
-        /// As of those who have an account.
+        /// See [`Welcome::SignedIn`].
         next: String,
     },
-    /// They were signed in, and it opens their account from now on.
+    /// The identity is now linked to the signed-in account.
     Linked,
 }
 
-/// An account that a newcomer wants.
+/// A sign-up by a provider: an identity without an account, and the account to create for it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Newcomer {
-    /// What proves that a provider knows them.
+    /// The digest of the ticket, which proves the identity.
     pub ticket: TicketDigest,
-    /// The account's name.
+    /// The username of the new account.
     pub username: Username,
-    /// What their device says that it is.
+    /// The `User-Agent`.
     pub agent: String,
 }
 
 impl Accounts {
-    /// The providers that one can sign in by.
+    /// Returns the configured providers.
     pub fn providers(&self) -> Vec<Provider> {
         self.ports.providers.list().to_vec()
     }
 
-    /// Sends somebody to a provider, to come back to `redirect_uri`, sign in, and go on to `next`.
+    /// Begins a sign-in with `provider`, which redirects back to `redirect_uri`; the user then continues at `next`.
     pub async fn depart(
         &self,
         provider: ProviderName,
@@ -72,8 +72,8 @@ impl Accounts {
         self.set_out(provider, redirect_uri, None, next).await
     }
 
-    /// The same for somebody who is signed in, to sign in by it from then on. They say their password again,
-    /// and who has none has begun the session just now.
+    /// Begins linking an identity of `provider` to the signed-in account, after reauthentication: the current
+    /// password, or for an account without one a session that has just begun.
     pub async fn depart_to_link(
         &self,
         me: &SignedIn,
@@ -100,8 +100,8 @@ impl Accounts {
         Ok(Departure { url, kept })
     }
 
-    /// Receives somebody who comes back from a provider, with the session that their browser has. Whose an
-    /// address of theirs is here is not asked: it is no identity.
+    /// Completes a sign-in with the provider's callback and the session of the browser. An e-mail address never
+    /// selects the account: it is not an identity.
     pub async fn arrive(
         &self,
         arrival: Arrival,
@@ -133,7 +133,7 @@ impl Accounts {
         }
     }
 
-    /// Whoever is signed in by the session, if it is the one in which they asked.
+    /// Returns the account signed in by `session`, if it is the session that began linking.
     async fn still_signed_in(
         &self,
         session: Option<SessionDigest>,
@@ -144,7 +144,7 @@ impl Accounts {
         me.filter(|me| me.session.id == asked_in).ok_or(ANOTHER_SESSION)
     }
 
-    /// Gives somebody a ticket whom a provider knows, and nobody here.
+    /// Issues a ticket for an identity without an account.
     async fn invite(
         &self,
         identity: Identity,
@@ -159,7 +159,7 @@ impl Accounts {
         Ok(Welcome::Newcomer { ticket, suggested, next })
     }
 
-    /// Makes an account without a password for somebody with a ticket, and lets them in.
+    /// Creates an account without a password for the holder of a ticket, and signs it in.
     pub async fn make_from_provider(&self, newcomer: Newcomer) -> Result<FreshSession> {
         self.is_open()?;
         let Newcomer { ticket, username, agent } = newcomer;
@@ -170,28 +170,32 @@ impl Accounts {
                 fresh.ok_or(CHANGED)
             }
             Redeemed::Taken => Err(Error::conflict("this name is taken")),
-            Redeemed::Known => Err(Error::gone("you have an account already; sign in again")),
+            Redeemed::Known => {
+                Err(Error::gone("this identity already has an account; sign in again"))
+            }
             Redeemed::NoTicket => {
-                Err(Error::gone("your sign-in by the provider was too long ago; begin again"))
+                Err(Error::gone("your sign-in with the provider has expired; start again"))
             }
         }
     }
 
-    /// Lets an identity open one's account from now on.
+    /// Links an identity to the signed-in account.
     async fn link(&self, me: &SignedIn, identity: Identity) -> Result<()> {
         let event = self.by_owner(me.account.id, EventKind::Linked);
         match self.ports.identities.link(identity, me.session.id, event).await? {
             Linked::Done => Ok(()),
-            Linked::Elsewhere => Err(Error::conflict("this opens another account already")),
-            Linked::Another => {
-                Err(Error::conflict("somebody else of this provider opens your account already"))
+            Linked::Elsewhere => {
+                Err(Error::conflict("this identity is already linked to another account"))
             }
+            Linked::Another => Err(Error::conflict(
+                "another identity of this provider is already linked to your account",
+            )),
             Linked::NoSession => Err(ANOTHER_SESSION),
         }
     }
 
-    /// Lets nobody of an issuer open one's account any more, and ends all other sessions: they may have begun
-    /// by it. It need be no provider's that is set up now.
+    /// Unlinks the identity of an issuer and ends all other sessions, which may have been begun by it. The issuer's
+    /// provider may be unconfigured by now.
     pub async fn unlink(&self, me: &SignedIn, issuer: String) -> Result<()> {
         let set_up = self.ports.providers.list().iter();
         let unlink = Unlink {
@@ -203,20 +207,20 @@ impl Accounts {
         match self.ports.identities.unlink(unlink, event).await? {
             Unlinked::Done => Ok(()),
             Unlinked::NotLinked => {
-                Err(Error::not_found("this provider does not open your account"))
+                Err(Error::not_found("this provider is not linked to your account"))
             }
             Unlinked::OnlyWay => Err(Error::conflict(
-                "nothing else opens your account; set a password first, or link another provider",
+                "this is the only way to sign in to your account; set a password or link another provider first",
             )),
         }
     }
 
-    /// The identities that open one's account.
+    /// Returns the identities linked to the signed-in account.
     pub async fn identities(&self, me: &SignedIn) -> Result<Vec<LinkedIdentity>> {
         self.ports.identities.list(me.account.id).await
     }
 
-    /// A free name like the one that somebody has elsewhere; of an address, what stands before the @.
+    /// Returns a free username like the name at the provider; for an e-mail address, its local part.
     async fn suggested(&self, called: Option<String>) -> Result<Option<Username>> {
         let called = called.unwrap_or_default();
         let plain = called.split('@').next().unwrap_or_default();
@@ -225,22 +229,24 @@ impl Accounts {
     }
 }
 
-/// What a provider's refusal means (RFC 6749, section 4.1.2.1). Its own words are nobody's to trust.
+/// Maps a provider's error code (RFC 6749, section 4.1.2.1). The provider's text is untrusted and not shown.
 fn declined(error: &str) -> Error {
     match error {
-        "access_denied" => Error::forbidden("you did not let the provider say who you are"),
-        "temporarily_unavailable" | "server_error" => {
-            Error::unavailable("the provider says that it cannot do it now")
+        "access_denied" => {
+            Error::forbidden("the provider denied access, or you cancelled the sign-in")
         }
-        _ => Error::forbidden("the provider did not say who you are"),
+        "temporarily_unavailable" | "server_error" => {
+            Error::unavailable("the provider reports that it is temporarily unavailable")
+        }
+        _ => Error::forbidden("the provider refused the sign-in"),
     }
 }
 
 const NOT_ASKED: Error = Error::forbidden(
-    "this is no answer to what this browser asked in the last ten minutes; begin again",
+    "this sign-in was not started in this browser within the last ten minutes; start again",
 );
 const ANOTHER_SESSION: Error =
-    Error::forbidden("you are not signed in any more as when you began; begin again");
+    Error::forbidden("the session that started this has ended; sign in and start again");
 
-/// What was read of the account was no longer so when something was to rest on it.
+/// The account has changed between reading it and acting on what was read.
 pub(super) const CHANGED: Error = Error::forbidden("this account has just changed; sign in again");

@@ -1,16 +1,16 @@
-//! What the web tier asks of the accounts tier, as functions.
+//! The web tier's client of the accounts tier.
 
 use std::sync::Arc;
 
 use super::{Backend, Call, Reply};
 use crate::{Error, Result};
 
-/// Asks a [`Backend`]. Clones ask the same.
+/// A typed client of a [`Backend`]. Clones share it.
 #[derive(Clone)]
 pub struct AccountsClient(Arc<dyn Backend>);
 
 impl AccountsClient {
-    /// Asks `backend`.
+    /// Creates a client of `backend`.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self(backend)
     }
@@ -20,17 +20,17 @@ impl AccountsClient {
     }
 }
 
-/// A reply to another call than was made.
+/// The error for a reply of another type than the call's.
 pub(super) fn mixed_up() -> Error {
-    Error::internal("the accounts tier answered something else than was asked")
+    Error::internal("the accounts tier sent a reply that does not match the call")
 }
 
-/// Defines an enum of calls, and for each of them the method of [`AccountsClient`] that makes it and how the service
-/// answers it.
+/// Defines an enum of calls, for each call the method of [`AccountsClient`] that sends it, and the service's
+/// handler.
 ///
-/// `client(session: …) own` are the further arguments of the methods, and by which method they ask.
-/// `server(accounts, me: …)` names the service and what else the answers need. Then each call: its method, its variant
-/// with the method's arguments, the type of the answer, a variant of [`Reply`], and the answer itself.
+/// `client(session: …) own` lists further arguments of the methods, and the method that sends the call.
+/// `server(accounts, me: …)` names the service and further inputs of the handlers. Then each call: its method, its
+/// variant with the method's arguments, the type of the reply, a variant of [`Reply`], and the handler.
 macro_rules! calls {
     (
         client $client:tt $ask:ident;
@@ -60,7 +60,7 @@ macro_rules! calls {
         )+}
 
         impl $calls {
-            /// Has the service answer.
+            /// Runs the handler of this call.
             pub(super) async fn answered_by(
                 self,
                 $accounts: &$crate::accounts::Accounts,

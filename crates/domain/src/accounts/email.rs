@@ -1,17 +1,16 @@
-//! Where somebody may be written to, if they like; never who they are.
+//! E-mail addresses: optional, and never an identity.
 
 use crate::{Error, Result, text::parsed_text};
 use email_address::{EmailAddress, Options};
 
 parsed_text! {
-    /// An address of electronic mail (RFC 5321 and 5322), without a name beside it. Nobody has shown that it
-    /// is theirs.
+    /// An e-mail address (RFC 5321 and 5322) without a display name; its ownership is not verified.
     #[derive(Debug)]
     pub struct Email(Box<str>);
 }
 
 impl Email {
-    /// Takes an address as somebody typed it.
+    /// Parses an address as typed.
     pub fn parse(typed: &str) -> Result<Self> {
         let typed = typed.trim();
         match EmailAddress::parse_with_options(typed, Options::default().without_display_text()) {
@@ -26,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_alone_is_taken() {
+    fn only_a_bare_address_is_accepted() {
         for text in ["ada@example.org", "a.b+c@mail.example.co.uk", "ü@exämple.de", " a@b.c "] {
             assert!(Email::parse(text).is_ok(), "{text:?}");
         }

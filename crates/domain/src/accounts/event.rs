@@ -1,4 +1,4 @@
-//! What happened to an account, for its owner and for staff.
+//! The history of an account, for its owner and for staff.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use super::AccountId;
 use crate::names::names;
 
-/// What happened.
+/// The kind of an account event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// The account was made.
+    /// The account was created.
     SignedUp,
     /// A session began.
     SignedIn,
-    /// A session was ended before its time.
+    /// A session was ended before it expired.
     SignedOut,
     /// All sessions were ended.
     SignedOutEverywhere,
-    /// The password was changed by who knew it.
+    /// The password was changed with the current one.
     PasswordChanged,
-    /// The password is kept in another form since it was said.
+    /// The password was rehashed with the current algorithm at a sign-in.
     PasswordRenewed,
-    /// The nickname or the address was changed.
+    /// The nickname or the e-mail address was changed.
     Edited,
     /// The role was changed.
     RoleChanged,
@@ -30,19 +30,19 @@ pub enum EventKind {
     Banned,
     /// The ban was lifted.
     Unbanned,
-    /// A one-time code was given out.
+    /// A one-time code for a new password was issued.
     ResetIssued,
     /// The password was set with a one-time code.
     PasswordReset,
     /// The account was deleted by its owner.
     Deleted,
-    /// A session began by a provider.
+    /// A session began with a provider.
     SignedInByProvider,
-    /// A provider opens the account from now on.
+    /// A provider's identity was linked.
     Linked,
-    /// A provider opens it no more.
+    /// A provider's identity was unlinked.
     Unlinked,
-    /// The picture was set or taken away.
+    /// The picture was set or removed.
     PictureChanged,
 }
 
@@ -66,27 +66,27 @@ names!(EventKind {
     PictureChanged = "picture_changed",
 });
 
-/// Who does something to an account.
+/// The party that changed an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
-    /// Its owner.
+    /// The account's owner.
     Owner,
-    /// Somebody of the staff, by their account.
+    /// A moderator or admin, by account.
     Staff(AccountId),
-    /// Whoever runs the server, by its command line.
+    /// The operator, with the command line.
     Operator,
 }
 
-/// Something that happened to an account. It is stored in the transaction that made it happen.
+/// An event in an account's history, stored in the transaction that caused it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// To which.
+    /// The account.
     pub account: AccountId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What.
+    /// The kind.
     pub kind: EventKind,
-    /// Who did it.
+    /// The party that caused it.
     pub by: Actor,
 }

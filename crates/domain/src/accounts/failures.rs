@@ -1,4 +1,4 @@
-//! How often somebody may be wrong about a password.
+//! Limits on wrong passwords.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -7,38 +7,36 @@ use jiff::Timestamp;
 
 use crate::Result;
 
-/// For how long failures count, from the first of them on.
+/// How long failures count, from the first of them on.
 pub const WINDOW: Duration = Duration::from_mins(15);
 
-/// Failures for one name from one address within [`WINDOW`].
+/// The maximum failures for one name from one address within [`WINDOW`].
 pub const PER_ADDRESS_MAX: u32 = 10;
 
-/// Failures for one name from anywhere within [`WINDOW`].
+/// The maximum failures for one name from all addresses within [`WINDOW`].
 pub const PER_NAME_MAX: u32 = 100;
 
-/// Counts failures to sign in. They need not survive a restart: what they guard costs a hash each time.
+/// Counters of failed sign-ins. They need not survive a restart, because each guess costs a hash.
 #[async_trait]
 pub trait Failures: Send + Sync {
-    /// Counts one for `name` (as typed, any length), before it is known whether it is one, so that many
-    /// at once are no way around; [`crate::Error::TooMany`] if there have been too many, and then none is
-    /// counted. Without an address only the name's own limit holds.
+    /// Counts a failure for `name` (as typed, any length) before the password is verified, so that concurrent
+    /// guesses cannot exceed the limit. Past the limit it returns [`crate::Error::TooMany`] and counts nothing.
+    /// Without an address only the limit per name applies.
     async fn count(&self, name: &str, from: Option<IpAddr>, at: Timestamp) -> Result<()>;
 
-    /// Nobody was told whether it was one: takes back what was counted. Does not wait, for it is what becomes
-    /// of a request whose caller has gone.
+    /// Reverts one count, because the client got no answer. Does not wait: it is called when a request is dropped.
     fn take_back(&self, name: &str, from: Option<IpAddr>);
 
-    /// It was none: takes back what was counted, and with it all others of this name from this address.
+    /// The password was right: reverts the count and resets all failures of this name from this address.
     async fn forgive(&self, name: &str, from: Option<IpAddr>);
 }
 
-/// A failure that was counted before it is known whether it is one. Unless it is settled, it is taken back
-/// when this goes, however that comes about: nobody could look at the password, or whoever asked did not stay
-/// for the answer.
+/// A failure that is counted before the password is verified. Unless it is settled, it is reverted on drop: the
+/// password could not be verified, or the client disconnected before the answer.
 ///
-/// Who goes while the hash is under way has had it for nothing, but has learnt nothing from it: neither an
-/// answer nor a count. What it costs is bounded by the queue of hashes and by the attempts of an address. Were
-/// it counted, ten reloads on a slow day would lock somebody out whose password was right each time.
+/// A client that disconnects during the hash costs a hash but learns nothing: neither an answer nor a count. The
+/// cost is bounded by the queue of hashes and by the rate limit per address. If it were counted, ten reloads on a
+/// slow day would lock out a user whose password was right each time.
 pub(super) struct Counted<'a> {
     failures: &'a dyn Failures,
     name: &'a str,
@@ -47,7 +45,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl<'a> Counted<'a> {
-    /// Counts one; see [`Failures::count`].
+    /// Counts a failure; see [`Failures::count`].
     pub(super) async fn one(
         failures: &'a dyn Failures,
         name: &'a str,
@@ -58,7 +56,7 @@ impl<'a> Counted<'a> {
         Ok(Self { failures, name, from, settled: false })
     }
 
-    /// Settles it by whether the password is right, if that is known: it was no failure, or stays counted.
+    /// Keeps the count for a wrong password, and resets it for a right one; an error leaves it to be reverted.
     pub(super) async fn settle(mut self, is_right: &Result<bool>) {
         self.settled = is_right.is_ok();
         if matches!(is_right, Ok(true)) {

@@ -1,4 +1,4 @@
-//! By whom accounts are opened whom a provider knows.
+//! Identities at providers, linked to accounts, and tickets for provider sign-ups.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -7,132 +7,131 @@ use serde::{Deserialize, Serialize};
 use super::{Account, AccountId, Event, NewAccount, SessionId};
 use crate::{Error, Result, secret};
 
-/// The longest subject, in characters (`OpenID` Connect Core, section 2).
+/// The maximum length of a subject, in characters (`OpenID` Connect Core, section 2).
 const SUBJECT_MAX: usize = 255;
 
-/// Who somebody is to a provider. An address or a name may become another's; this may not.
+/// A user's identity at a provider. Unlike an e-mail address or a name it is never reassigned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
-    /// The provider, by its issuer.
+    /// The provider's issuer.
     pub issuer: String,
-    /// What it calls them, of 1 to 255 characters.
+    /// The provider's id of the user (`sub`), 1 to 255 characters.
     pub subject: String,
 }
 
 impl Identity {
-    /// Somebody whom `issuer` calls `subject`.
+    /// Creates the identity of `subject` at `issuer`.
     pub fn new(issuer: String, subject: String) -> Result<Self> {
         let is_sound = (1..=SUBJECT_MAX).contains(&subject.chars().count())
             && !subject.chars().any(char::is_control);
         if !is_sound {
-            return Err(Error::forbidden("the provider does not say who you are"));
+            return Err(Error::forbidden("the provider sent no valid user id"));
         }
         Ok(Self { issuer, subject })
     }
 }
 
-/// An identity that opens an account.
+/// An identity linked to an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkedIdentity {
-    /// Which.
+    /// The identity.
     pub identity: Identity,
-    /// Since when.
+    /// The time of linking.
     pub linked_at: Timestamp,
 }
 
-/// What is kept of a ticket, and sent from tier to tier: its SHA-256.
+/// The SHA-256 of a ticket, the form in which it is stored and sent between tiers.
 #[derive(derive_more::Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[debug("TicketDigest(…)")]
 #[serde(transparent)]
 pub struct TicketDigest(pub [u8; 32]);
 
 impl TicketDigest {
-    /// Of a ticket as its holder carries it.
+    /// Returns the digest of a ticket.
     pub fn of(ticket: &str) -> Self {
         Self(secret::token_digest(ticket))
     }
 }
 
-/// With it somebody whom a provider knows, and nobody here, makes an account, once.
+/// A ticket with which a user whose identity has no account creates one, once.
 #[derive(Debug, Clone)]
 pub struct NewTicket {
-    /// What it is known by.
+    /// The digest of the ticket.
     pub digest: TicketDigest,
-    /// Who they are.
+    /// The identity.
     pub identity: Identity,
-    /// From when on it is of no use.
+    /// The expiry.
     pub expires_at: Timestamp,
 }
 
-/// What came of redeeming a ticket.
+/// The outcome of redeeming a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Redeemed {
-    /// The account is made, and opened by the identity; the ticket is used up.
+    /// The account was created and linked to the identity; the ticket is used up.
     Made(Account),
-    /// The name is taken; the ticket stays.
+    /// The name is taken; the ticket stays valid.
     Taken,
-    /// The identity opens an account already.
+    /// The identity is already linked to an account.
     Known,
-    /// There is no such ticket, or it was used, or its time is over.
+    /// The ticket is unknown, used or expired.
     NoTicket,
 }
 
-/// What came of linking.
+/// The outcome of linking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linked {
-    /// The identity opens the account, perhaps for some time already.
+    /// The identity is linked to the account; it may have been before.
     Done,
-    /// It opens another one.
+    /// The identity is linked to another account.
     Elsewhere,
-    /// The account is opened by another identity of the same issuer.
+    /// Another identity of the same issuer is linked to the account.
     Another,
-    /// The session that asks has ended.
+    /// The caller's session has ended.
     NoSession,
 }
 
-/// What is to be unlinked.
+/// A request to unlink an identity.
 #[derive(Debug, Clone)]
 pub struct Unlink {
-    /// The issuer of the identity; an account has one of each at most.
+    /// The issuer of the identity; an account has at most one identity of each.
     pub issuer: String,
-    /// The session that stays; all others end.
+    /// The session that stays valid; all others end.
     pub kept: SessionId,
-    /// Who asks for it: by one of these issuers, or a password, the account must still be opened.
+    /// The issuers of the configured providers: the account must keep a password or an identity of one of these.
     pub issuers: Vec<String>,
 }
 
-/// What came of unlinking.
+/// The outcome of unlinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unlinked {
-    /// The identity opens nothing any more.
+    /// The identity was unlinked.
     Done,
-    /// The account had none of that issuer.
+    /// The account has no identity of that issuer.
     NotLinked,
-    /// Nothing else would open the account.
+    /// It is the only way to sign in to the account.
     OnlyWay,
 }
 
-/// Keeps which identities open which accounts, and tickets, beside the accounts themselves. An account that
-/// is removed takes its identities with it.
+/// A store of linked identities and tickets, in the same database as the accounts. Removing an account removes its
+/// identities.
 #[async_trait]
 pub trait IdentityStore: Send + Sync {
-    /// The account that an identity opens.
+    /// Returns the account linked to an identity.
     async fn find(&self, identity: &Identity) -> Result<Option<Account>>;
 
-    /// The identities that open an account, in the order of their issuers.
+    /// Returns an account's identities, ordered by issuer.
     async fn list(&self, account: AccountId) -> Result<Vec<LinkedIdentity>>;
 
-    /// Lets an identity open the event's account, if `session` is one of its sessions still, and notes the
-    /// event.
+    /// Links an identity to the event's account if `session` is still one of its sessions, and records the event.
     async fn link(&self, identity: Identity, session: SessionId, event: Event) -> Result<Linked>;
 
-    /// Takes an identity from the event's account, ends its other sessions, and notes the event.
+    /// Unlinks an identity from the event's account, ends its other sessions, and records the event.
     async fn unlink(&self, unlink: Unlink, event: Event) -> Result<Unlinked>;
 
-    /// Keeps a ticket; an earlier one of the same identity is of no use any more. Of all tickets those of
-    /// the last 10,000 arrivals are kept.
+    /// Stores a ticket, which invalidates an earlier one of the same identity. Only the newest 10,000 tickets are
+    /// kept.
     async fn issue(&self, ticket: NewTicket) -> Result<()>;
 
-    /// Makes an account with a ticket, at the account's time.
+    /// Creates an account with a ticket; the account's `created_at` is the time of redemption.
     async fn redeem(&self, ticket: TicketDigest, account: NewAccount) -> Result<Redeemed>;
 }

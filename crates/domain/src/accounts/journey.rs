@@ -1,4 +1,4 @@
-//! Somebody is at a provider: what their browser keeps meanwhile, and cannot change.
+//! The `OpenID` Connect state that the browser keeps, signed, while the user is at a provider.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
@@ -8,29 +8,29 @@ use subtle::ConstantTimeEq;
 use super::{Flow, ProviderName, SessionId};
 use crate::{Error, Result, secret::InstallationSecret};
 
-/// How long somebody may stay there.
+/// The lifetime of an authorization state.
 pub const JOURNEY_LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// What it is signed for.
+/// The purpose of the HMAC.
 const PURPOSE: &str = "at a provider";
 
-/// Ties the way back to the way there.
+/// The state of a sign-in between its begin and its completion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Journey {
-    /// Where they went.
+    /// The provider.
     pub(super) provider: ProviderName,
-    /// Where they come back to.
+    /// The redirect URI.
     pub(super) redirect_uri: String,
-    /// What the answer is known by.
+    /// The secrets of the authorization request.
     pub(super) flow: Flow,
-    /// The session in which they asked to link; none, if they went there to sign in.
+    /// The session that links an identity; `None` for a sign-in.
     pub(super) linking: Option<SessionId>,
-    /// Where they go on afterwards; nothing if they did not say.
+    /// The path to continue at; may be empty.
     pub(super) next: String,
 }
 
 impl Journey {
-    /// It and its expiry as `JSON.HMAC`, both in base64, which a cookie can carry.
+    /// Returns the state and its expiry as `JSON.HMAC`, both in base64, which a cookie can carry.
     pub(super) fn seal(&self, secret: &InstallationSecret, now: Timestamp) -> Result<String> {
         let expires_at = now.saturating_add(JOURNEY_LIFETIME).unwrap_or(Timestamp::MAX).as_second();
         let said = serde_json::to_vec(&(self, expires_at)).map_err(Error::internal)?;
@@ -39,7 +39,7 @@ impl Journey {
         Ok(format!("{said}.{mac}"))
     }
 
-    /// What was sealed, if it is genuine and its time is not over.
+    /// Returns the state, if the HMAC is valid and the state has not expired.
     pub(super) fn open(secret: &InstallationSecret, sealed: &str, now: Timestamp) -> Option<Self> {
         let (said, signed) = sealed.rsplit_once('.')?;
         if !bool::from(mac(secret, said).as_bytes().ct_eq(signed.as_bytes())) {
@@ -50,7 +50,7 @@ impl Journey {
         (now.as_second() < expires_at).then_some(journey)
     }
 
-    /// Whether what was brought back from this provider answers the question.
+    /// Whether a callback with this provider and `state` belongs to this request.
     pub(super) fn is_answered_by(&self, provider: &ProviderName, state: &str) -> bool {
         let is_state: bool = self.flow.state.as_bytes().ct_eq(state.as_bytes()).into();
         self.provider == *provider && is_state
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_in_time_goes_on_where_they_were() {
+    fn an_authorization_state_opens_until_it_expires() {
         for linking in [None, Some(SessionId(Uuid::from_u128(7)))] {
             let journey = journey(linking);
             let sealed = journey.seal(&secret(1), at(1_000)).unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_changed_opens_nothing() {
+    fn a_modified_authorization_state_is_refused() {
         let (one, other) = (journey(None), journey(None));
         let [one, other] = [one, other].map(|journey| journey.seal(&secret(1), at(1_000)).unwrap());
         let (parts, others): (Vec<_>, Vec<_>) =
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_to_one_question_of_one_provider() {
+    fn a_callback_must_match_the_provider_and_the_state() {
         let journey = journey(None);
         let acme = ProviderName::parse("acme").unwrap();
         assert!(journey.is_answered_by(&acme, &journey.flow.state));

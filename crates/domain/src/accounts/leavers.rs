@@ -1,4 +1,4 @@
-//! Accounts that are changed or deleted, for the other apps: what belongs to an account goes with it.
+//! Deletion of accounts in the other apps: data owned by a deleted account is deleted with it.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,28 +8,26 @@ use jiff::{SignedDuration, Timestamp};
 use super::{ACCOUNTS_ASKED, AccountId, AccountsClient, FeedPlace};
 use crate::Result;
 
-/// How often all owners are looked at, whatever the feed says: somebody whose session was remembered a
-/// moment longer than their account was there may have taken something meanwhile.
+/// The interval of full scans of all owners, independent of the feed: a session that was cached slightly longer
+/// than its account existed may have created data in between.
 const ALL_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
-/// What another app keeps that belongs to accounts.
+/// The data that another app stores for accounts.
 #[async_trait]
 pub trait Belongings: Send + Sync {
-    /// Accounts to which something belongs, by number, those after `after`, at most `limit`.
+    /// Returns accounts that own data, ordered by number, after `after`, at most `limit`.
     async fn owners(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
 
-    /// Lets go of what belongs to an account that is deleted; the same again changes nothing.
+    /// Deletes or releases the data of a deleted account. Idempotent.
     async fn let_go(&self, former: AccountId) -> Result<()>;
 
-    /// Takes note of an account to which something has happened, and which is there; the same again changes
-    /// nothing. What was not heard of is not told later.
+    /// Handles a change of an existing account. Idempotent; a change that is missed is not reported later.
     async fn note(&self, _changed: AccountId) -> Result<()> {
         Ok(())
     }
 }
 
-/// Hears which accounts are deleted, wherever accounts are kept: from the feed, and by looking at all owners
-/// where the feed may have told somebody else.
+/// Finds deleted accounts in the change feed, and by a scan of all owners where the feed may have gaps.
 pub struct Leavers {
     accounts: AccountsClient,
     place: Option<FeedPlace>,
@@ -37,13 +35,13 @@ pub struct Leavers {
 }
 
 impl Leavers {
-    /// Those of these accounts; nothing is heard yet.
+    /// Creates a reader of these accounts' feed, with no position yet.
     pub fn new(accounts: AccountsClient) -> Self {
         Self { accounts, place: None, all_at: None }
     }
 
-    /// Lets go of what belongs to accounts that were deleted since the last time. What failed is done the
-    /// next time.
+    /// Deletes the data of accounts that were deleted since the last run. A failed deletion is retried in the next
+    /// run.
     pub async fn see_off(&mut self, belongings: &dyn Belongings, now: Timestamp) -> Result<()> {
         loop {
             let changed = self.accounts.changed_since(self.place).await?;
@@ -76,7 +74,7 @@ impl Leavers {
         }
     }
 
-    /// Lets go of what belongs to those of these that are deleted; the others.
+    /// Deletes the data of those of `accounts` that are deleted; returns the existing ones.
     async fn look_at(
         &self,
         belongings: &dyn Belongings,
@@ -108,7 +106,7 @@ mod tests {
         accounts::{Backend, Call, Changed, Reply},
     };
 
-    /// Accounts that are there, and a feed that tells of the others when it is asked for the second time.
+    /// An accounts tier whose feed reports only changes after its first read.
     #[derive(Default)]
     struct Tier {
         feed: Mutex<Uuid>,
@@ -128,7 +126,7 @@ mod tests {
                     let (feed, told) = (*self.feed.lock(), self.told.lock());
                     let known = asked.filter(|place| place.feed == feed);
                     let from = known.map_or(told.len(), |place| usize::try_from(place.at).unwrap());
-                    // One at a time.
+                    // One change per call.
                     let to = told.len().min(from + 1);
                     Reply::Changed(Changed {
                         accounts: told[from..to].to_vec(),
@@ -147,13 +145,13 @@ mod tests {
     }
 
     impl Tier {
-        /// All of these, and nobody else.
+        /// Sets the existing accounts.
         fn has(&self, accounts: &[i64]) {
             *self.existing.lock() = accounts.iter().copied().map(AccountId).collect();
         }
     }
 
-    /// What belongs to whom.
+    /// The number of items of each owner, and the changed accounts that were reported.
     #[derive(Default)]
     struct Things(Mutex<BTreeMap<AccountId, u32>>, Mutex<BTreeSet<AccountId>>);
 
@@ -194,7 +192,7 @@ mod tests {
     const BEGIN: Timestamp = Timestamp::UNIX_EPOCH;
 
     #[tokio::test]
-    async fn what_belongs_to_a_deleted_account_goes_with_it() {
+    async fn data_of_a_deleted_account_is_deleted_with_it() {
         let (tier, things, mut leavers) = scene();
         tier.has(&[1, 2, 3]);
         things.give([1, 2, 3]);
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_has_changed_and_is_there_is_noted() {
+    async fn a_change_of_an_existing_account_is_reported() {
         let (tier, things, mut leavers) = scene();
         tier.has(&[1, 2, 3]);
         things.give([1, 2, 3]);
@@ -220,19 +218,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_left_while_nobody_listened_has_left() {
+    async fn a_deletion_that_the_feed_missed_is_found_by_a_full_scan() {
         let (tier, things, mut leavers) = scene();
-        // More than are asked for at once, before the first time.
+        // More than one request holds, before the first run.
         things.give(1..=1_200);
         tier.has(&[7, 1_100]);
         leavers.see_off(&things, BEGIN).await.unwrap();
         assert_eq!(things.owners(), [7, 1_100]);
-        // The accounts are those of another feed.
+        // The feed is another one.
         *tier.feed.lock() = Uuid::max();
         tier.has(&[7]);
         leavers.see_off(&things, BEGIN).await.unwrap();
         assert_eq!(things.owners(), [7]);
-        // Taken by somebody who was gone already.
+        // Created by an account that was already deleted.
         things.give([8]);
         leavers.see_off(&things, BEGIN).await.unwrap();
         assert_eq!(things.owners(), [7, 8]);
@@ -241,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_done_is_done_the_next_time() {
+    async fn a_failed_deletion_is_retried_in_the_next_run() {
         let (tier, things, mut leavers) = scene();
         things.give([1, 2]);
         tier.has(&[1, 2]);

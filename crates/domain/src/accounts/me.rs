@@ -1,4 +1,4 @@
-//! What somebody who is signed in can do with their own account.
+//! Calls of a signed-in account on itself.
 
 use std::net::IpAddr;
 
@@ -12,47 +12,47 @@ use super::{
 };
 use crate::{Error, Result, passwords::Password, patch, pictures::PICTURES_ASKED};
 
-/// How old a session may be in which somebody without a password does what others say theirs for.
+/// The maximum age of a session that counts as reauthentication for an account without a password.
 const FRESH: SignedDuration = SignedDuration::from_mins(10);
 
-/// Sessions that are listed.
+/// The maximum sessions in a list.
 const SESSIONS_LISTED: usize = 100;
 
-/// Events that an export holds.
+/// The maximum events in an export.
 const EVENTS_EXPORTED: usize = 10_000;
 
-/// Accounts that can be asked for at once, whether they are there.
+/// The maximum accounts in one call that asks which of them exist.
 pub const ACCOUNTS_ASKED: usize = 500;
 
-/// Tries to set a picture while it is being changed elsewhere.
+/// The attempts to set a picture that other requests change at the same time.
 const PICTURE_TRIES: usize = 5;
 
-/// What to change about oneself; what is absent stays.
+/// A change to the caller's profile; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Edit {
-    /// What others see.
+    /// The display name.
     pub nickname: Option<Nickname>,
-    /// Where one may be written to.
+    /// The e-mail address; `Some(None)` removes it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "patch::present")]
     pub email: Option<Option<Email>>,
 }
 
-/// All that is kept about somebody.
+/// All data stored about an account.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Export {
-    /// Their account.
+    /// The account.
     pub account: Account,
-    /// Where they are signed in.
+    /// The sessions, newest first.
     pub sessions: Vec<Session>,
-    /// What happened to the account, newest first.
+    /// The account's events, newest first.
     pub events: Vec<Event>,
-    /// By whom the account is opened whom a provider knows.
+    /// The linked identities.
     #[serde(default)]
     pub identities: Vec<LinkedIdentity>,
 }
 
 impl Accounts {
-    /// Changes one's nickname or address.
+    /// Changes the nickname or the e-mail address.
     pub async fn edit(&self, me: &SignedIn, edit: Edit) -> Result<Account> {
         let Edit { nickname, email } = edit;
         if nickname.is_none() && email.is_none() {
@@ -62,8 +62,7 @@ impl Accounts {
         self.change_own(me, change, EventKind::Edited).await?.ok_or(NO_ACCOUNT)
     }
 
-    /// Changes one's password, which ends all other sessions. Who has a password must say it; who has none must
-    /// have signed in just now.
+    /// Changes the password and ends all other sessions. Requires reauthentication.
     pub async fn change_password(
         &self,
         me: &SignedIn,
@@ -82,9 +81,9 @@ impl Accounts {
         self.change_own(me, change, EventKind::PasswordChanged).await?.ok_or(CHANGED)
     }
 
-    /// Refused unless somebody has said their password once more; who has none must have begun the session
-    /// just now. A session alone does not do, or whoever has found one would have a way in that stays, or
-    /// could destroy what is not theirs.
+    /// Reauthenticates the caller: requires the current password, or for an account without one a session that has
+    /// just begun. A session alone is not enough: a stolen one would give permanent access, or could destroy the
+    /// account's data.
     pub(super) async fn said_again(
         &self,
         me: &SignedIn,
@@ -97,7 +96,7 @@ impl Accounts {
             return if age > FRESH { Err(NOT_FRESH) } else { Ok(()) };
         }
         let Some(current) = current else {
-            return Err(Error::invalid("current", "must be your current password"));
+            return Err(Error::invalid("current", "is required"));
         };
         let (name, now) = (account.username.as_str(), self.ports.clock.now());
         let counted = Counted::one(&*self.ports.failures, name, from, now).await?;
@@ -106,26 +105,26 @@ impl Accounts {
         if is_right? { Ok(()) } else { Err(NOT_IT) }
     }
 
-    /// Where one is signed in, newest first.
+    /// Returns the caller's sessions, newest first.
     pub async fn sessions(&self, me: &SignedIn) -> Result<Vec<Session>> {
         self.ports.sessions.list(me.account.id, self.ports.clock.now(), SESSIONS_LISTED).await
     }
 
-    /// Ends one of one's own sessions, this one perhaps.
+    /// Ends one of the caller's sessions, which may be the current one.
     pub async fn sign_out(&self, me: &SignedIn, session: SessionId) -> Result<()> {
         let ended = self.ports.sessions.end(me.account.id, session, self.ports.clock.now()).await?;
         if ended { Ok(()) } else { Err(Error::not_found("there is no such session")) }
     }
 
-    /// Ends all of one's sessions, this one too.
+    /// Ends all of the caller's sessions, including the current one.
     pub async fn sign_out_everywhere(&self, me: &SignedIn) -> Result<()> {
         let change = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
         let changed = self.change_own(me, change, EventKind::SignedOutEverywhere).await?;
         changed.map(drop).ok_or(NO_ACCOUNT)
     }
 
-    /// Deletes one's account; the picture that it had. Its name is nobody's for a while. Who has a password
-    /// must say it; who has none must have signed in just now.
+    /// Deletes the caller's account and returns its picture. The username stays reserved for a while. Requires
+    /// reauthentication.
     pub async fn delete(
         &self,
         me: &SignedIn,
@@ -137,7 +136,7 @@ impl Accounts {
         self.ports.store.remove(event).await?.map(|account| account.picture).ok_or(NO_ACCOUNT)
     }
 
-    /// Sets one's picture, or takes it away; the account, and the picture that it had before.
+    /// Sets or removes the caller's picture; returns the account and the previous picture.
     pub async fn set_picture(
         &self,
         me: &SignedIn,
@@ -146,7 +145,7 @@ impl Accounts {
         self.replace_picture(me.account.id, picture, None, Actor::Owner).await
     }
 
-    /// The same by whoever may, if the account's role is `had_role`.
+    /// The same on behalf of `by`, if the account's role is `had_role`.
     pub(super) async fn replace_picture(
         &self,
         id: AccountId,
@@ -171,21 +170,21 @@ impl Accounts {
                 return Ok((account, former));
             }
         }
-        Err(Error::conflict("the picture is being changed elsewhere at the same time"))
+        Err(Error::conflict("the picture is being changed by another request; try again"))
     }
 
-    /// Those of these pictures that are somebody's.
+    /// Returns those of `pictures` that an account has.
     pub(super) async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>> {
         if pictures.len() > PICTURES_ASKED {
-            return Err(Error::invalid("pictures", "are more than are asked for at once"));
+            return Err(Error::invalid("pictures", format!("must be at most {PICTURES_ASKED}")));
         }
         self.ports.store.pictured(pictures).await
     }
 
-    /// Those of these accounts that are there.
+    /// Returns those of `accounts` that exist.
     pub(super) async fn existing(&self, accounts: Vec<AccountId>) -> Result<Vec<AccountId>> {
         if accounts.len() > ACCOUNTS_ASKED {
-            return Err(Error::invalid("accounts", "are more than are asked for at once"));
+            return Err(Error::invalid("accounts", format!("must be at most {ACCOUNTS_ASKED}")));
         }
         let mut existing = Vec::new();
         for id in accounts {
@@ -196,7 +195,7 @@ impl Accounts {
         Ok(existing)
     }
 
-    /// All that is kept about oneself.
+    /// Returns all data stored about the caller.
     pub async fn export(&self, me: &SignedIn) -> Result<Export> {
         Ok(Export {
             account: self.account(me.account.id).await?,
@@ -216,5 +215,5 @@ impl Accounts {
     }
 }
 
-const NOT_FRESH: Error = Error::forbidden("sign in again by your provider first");
+const NOT_FRESH: Error = Error::forbidden("sign in again with your provider first");
 const NOT_IT: Error = Error::forbidden("this is not your current password");

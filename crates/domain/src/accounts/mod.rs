@@ -1,4 +1,4 @@
-//! Accounts: who people are here, how they prove it, and what they may do.
+//! Accounts: sign-up, sign-in, sessions, roles, and the port to the accounts tier.
 
 mod account;
 mod backend;

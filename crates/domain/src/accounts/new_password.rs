@@ -1,4 +1,4 @@
-//! What may become an account's password.
+//! Rules for a new password of an account.
 
 use serde::{Deserialize, Serialize};
 use zxcvbn::{matching::patterns::MatchPattern, zxcvbn};
@@ -6,48 +6,47 @@ use zxcvbn::{matching::patterns::MatchPattern, zxcvbn};
 use super::Username;
 use crate::{Error, Result, passwords::Password};
 
-/// The fewest characters.
+/// The minimum length, in characters.
 const LENGTH_MIN: usize = 8;
 
-/// Longer ones are not on the list of common passwords, and are not looked for.
+/// Longer passwords are not in the list of common ones and are not looked up.
 const COMMON_CHARS_MAX: usize = 32;
 
-/// A password that somebody wants for an account: 8 to 128 characters of any kind, neither the account's
-/// name nor one of those that are tried first.
+/// A new password of an account: 8 to 128 characters of any kind, not the username and not a common password.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NewPassword(Password);
 
 impl NewPassword {
-    /// Takes a password as typed, for the account of that name.
+    /// Parses a password as typed, for the account `username`.
     pub fn parse(field: &'static str, typed: String, username: &Username) -> Result<Self> {
         let length = typed.chars().count();
         if length < LENGTH_MIN {
             return Err(Error::invalid(field, "must be at least 8 characters"));
         }
         if typed.to_lowercase() == username.as_str() {
-            return Err(Error::invalid(field, "must not be the name"));
+            return Err(Error::invalid(field, "must not be the username"));
         }
         if length <= COMMON_CHARS_MAX && is_common(&typed) {
-            return Err(Error::invalid(field, "is one of the passwords that are tried first"));
+            return Err(Error::invalid(field, "is too common; choose another one"));
         }
         Ok(Self(Password::parse(field, typed)?))
     }
 
-    /// As it is hashed.
+    /// Returns the password to hash.
     pub fn into_password(self) -> Password {
         self.0
     }
 }
 
-/// Whether the whole of it is on the list of the 30,000 most common passwords, as it is there, or with
-/// capitals or digits in the place of letters, or backwards.
+/// Whether the whole text is one of the 30,000 most common passwords, also with capitals, with digits in place of
+/// letters, or reversed.
 fn is_common(typed: &str) -> bool {
     let estimate = zxcvbn(typed, &[]);
     match estimate.sequence() {
         [whole] => match &whole.pattern {
             MatchPattern::Dictionary(_) | MatchPattern::Sequence(_) => true,
-            // The same again and again.
+            // Repetitions of one or two characters.
             MatchPattern::Repeat(repeated) => repeated.base_token.chars().count() <= 2,
             _ => false,
         },
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn any_characters_are_taken_from_8_to_128() {
+    fn passwords_of_8_to_128_characters_of_any_kind_are_accepted() {
         for typed in
             ["correct horse", "пароль-и-ещё", "🐢🐇🦊🐻🐼🐨🐯🦁", "a b\tc\u{0}d\ne", "T4!kq0zv"]
         {

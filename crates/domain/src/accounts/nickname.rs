@@ -1,4 +1,4 @@
-//! What others see of a name.
+//! Nicknames, the display names of accounts.
 
 use super::Username;
 use crate::{
@@ -6,18 +6,18 @@ use crate::{
     text::{display_text, is_control, parsed_text, shows_something, turns_direction},
 };
 
-/// The longest nickname, in characters.
+/// The maximum length of a nickname, in characters.
 const LENGTH_MAX: usize = 30;
 
 parsed_text! {
-    /// 1 to 30 characters of any script, spaces among them; none that controls a device or turns the
-    /// direction of what stands around it, and at least one that can be seen.
+    /// 1 to 30 characters of any script and spaces; no control characters, no direction controls, and at least one
+    /// visible character.
     pub struct Nickname(Box<str>);
 }
 display_text!(Nickname);
 
 impl Nickname {
-    /// Takes a nickname as somebody typed it; spaces around it go.
+    /// Parses a nickname as typed, without surrounding spaces.
     pub fn parse(typed: &str) -> Result<Self> {
         let refuse = |why: &'static str| Err(Error::invalid("nickname", why));
         let typed = typed.trim();
@@ -25,17 +25,19 @@ impl Nickname {
             return refuse("must be 1 to 30 characters");
         }
         if typed.chars().any(|c| is_control(c) || turns_direction(c)) {
-            return refuse("may not hold control characters, or any that turn a text's direction");
+            return refuse(
+                "must not contain control characters or characters that change the text direction",
+            );
         }
         if !shows_something(typed) {
-            return refuse("must hold something that can be seen");
+            return refuse("must contain at least one visible character");
         }
         Ok(Self(typed.into()))
     }
 }
 
 impl From<&Username> for Nickname {
-    /// What an account is called that has chosen nothing else.
+    /// The default nickname of an account.
     fn from(name: &Username) -> Self {
         Self(name.as_str().into())
     }
@@ -48,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_script_is_taken() {
+    fn nicknames_of_any_script_are_accepted() {
         for text in ["Ada Lovelace", "김철수", "عمر خيام", "Ωmega ♥", "👩‍💻 Ada", "O'Brien-Łęcki"]
         {
             assert_eq!(Nickname::parse(text).unwrap().as_str(), text);
@@ -58,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_controls_or_hides_is_refused() {
+    fn control_and_invisible_characters_are_refused() {
         for text in [
             "",
             "  ",
@@ -81,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_nickname_is_its_own_nickname(text in "\\PC{0,40}") {
+        fn parsing_a_nickname_again_does_not_change_it(text in "\\PC{0,40}") {
             if let Ok(name) = Nickname::parse(&text) {
                 prop_assert_eq!(Nickname::parse(name.as_str()).ok(), Some(name));
             }

@@ -1,4 +1,4 @@
-//! What staff may do to whom.
+//! Commands of moderators and admins on other accounts.
 
 use super::{
     Account, AccountQuery, Accounts, Actor, PictureId, Role, SessionDigest, SignedIn, Username,
@@ -6,23 +6,23 @@ use super::{
 };
 use crate::{Error, Result, secret::Hidden};
 
-/// Accounts that are told at once.
+/// The maximum accounts in one reply.
 const LISTED_MAX: usize = 100;
 
 calls! {
     client(session: SessionDigest) keep_order;
     server(accounts, me: &SignedIn);
 
-    /// What staff can ask for.
+    /// A moderation command on accounts.
     pub enum Order {
-        /// Accounts in the order of their names.
+        /// Lists accounts, ordered by username.
         pub fn list = List(query: AccountQuery) -> Vec<Account> {
             me.account.check_role(Role::Moderator)?;
             let limit = query.limit.min(LISTED_MAX);
             accounts.list(AccountQuery { limit, ..query }).await?
         }
 
-        /// Lets somebody in no more.
+        /// Bans an account.
         pub fn ban = Ban(name: Username) -> Account {
             let account = accounts.lower(me, Role::Moderator, &name).await?;
             accounts.ban(&account, by(me)).await?
@@ -34,20 +34,20 @@ calls! {
             accounts.unban(&account, by(me)).await?
         }
 
-        /// Gives somebody a role.
+        /// Changes an account's role.
         pub fn set_role = SetRole(name: Username, role: Role) -> Account {
             me.account.check_role(Role::Admin)?;
             not_oneself(me, &name)?;
             accounts.set_role(&accounts.user(&name).await?, role, by(me)).await?
         }
 
-        /// Gives out a one-time code with which somebody can set a new password.
+        /// Issues a one-time code with which the account's owner can set a new password.
         pub fn issue_reset = IssueReset(name: Username) -> Hidden {
             let account = accounts.lower(me, Role::Admin, &name).await?;
             accounts.issue_reset(&account, by(me)).await?
         }
 
-        /// Takes somebody's picture away, and says which it was.
+        /// Removes an account's picture, and returns the account and the picture's id.
         pub fn take_picture = TakePicture(name: Username) -> (Account, Option<PictureId>) {
             let account = accounts.lower(me, Role::Moderator, &name).await?;
             accounts.take_picture(&account, by(me)).await?
@@ -56,15 +56,15 @@ calls! {
 }
 
 impl Accounts {
-    /// Somebody over whom one has a say: staff do not turn on each other, an admin first takes the role
-    /// away.
+    /// Returns the account if its role is below the caller's: staff cannot act on their equals; an admin first
+    /// takes the other's role away.
     async fn lower(&self, me: &SignedIn, least: Role, name: &Username) -> Result<Account> {
         me.account.check_role(least)?;
         let account = self.user(name).await?;
         if account.role < me.account.role {
             Ok(account)
         } else {
-            Err(Error::forbidden("this account's role is not below yours"))
+            Err(Error::forbidden("you can only do this to accounts with a lower role than yours"))
         }
     }
 }
@@ -73,10 +73,10 @@ fn by(me: &SignedIn) -> Actor {
     Actor::Staff(me.account.id)
 }
 
-/// So that there is an admin left.
+/// Refuses a change of the caller's own role, so that an admin is always left.
 fn not_oneself(me: &SignedIn, name: &Username) -> Result<()> {
     if me.account.username == *name {
-        return Err(Error::forbidden("nobody changes their own role"));
+        return Err(Error::forbidden("you cannot change your own role"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Pictures of accounts.
+//! x
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Pictures of accounts. Clones share it.
+/// The service of profile pictures. Clones share it.
 #[derive(Clone)]
 pub struct Pictures {
     accounts: AccountsClient,
@@ -23,17 +23,17 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// Of these accounts, made and kept by `keeper`.
+    /// Creates the service for `accounts`; `keeper` decodes and stores the pictures.
     pub fn new(accounts: AccountsClient, keeper: PictureKeeper) -> Self {
         Self { accounts, keeper }
     }
 
-    /// Makes a picture of somebody of what they sent, which is let go of then.
+    /// Decodes an uploaded profile picture; the upload is freed afterwards.
     pub async fn decoded(&self, upload: Bytes) -> Result<Picture> {
         self.keeper.decoded(upload, Shape::Square).await
     }
 
-    /// Sets the picture of somebody who is signed in by `session`.
+    /// Stores `picture` and sets it as that of the account signed in by `session`.
     pub async fn set(
         &self,
         session: SessionDigest,
@@ -45,17 +45,18 @@ impl Pictures {
         Ok(self.keeper.keep(me.account.id.0, picture, name).await?.0)
     }
 
-    /// Takes somebody's picture away.
+    /// Removes the picture of the account signed in by `session`.
     pub async fn take_away(&self, session: SessionDigest) -> Result<Account> {
         Ok(self.accounts.set_picture(session, None).await?.0)
     }
 
-    /// A picture in one size, if there is such a one.
+    /// Returns a picture in one size, if it exists.
     pub async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
         self.keeper.get(id, size).await
     }
 
-    /// Removes what no account has, and none will have at `now`; how many pictures that were.
+    /// Deletes stored pictures that no account has, if at `now` they are too old to be assigned still; returns
+    /// their number.
     pub async fn sweep(&self, now: Timestamp) -> Result<usize> {
         self.keeper.sweep(&self.accounts, now).await
     }
@@ -68,14 +69,14 @@ impl Pictured for AccountsClient {
     }
 }
 
-/// A [`Backend`] beside which pictures are kept: what an account has no more, because it has another one or
-/// is deleted, is removed when that is acknowledged.
+/// A [`Backend`] with a picture store: a picture that a call replaces or removes, or whose account it deletes, is
+/// deleted before the call is acknowledged.
 pub struct WithPictures {
-    /// The backend.
+    /// The inner backend.
     pub backend: Arc<dyn Backend>,
-    /// Keeps the pictures.
+    /// The picture store.
     pub store: Arc<dyn PictureStore>,
-    /// What goes on when whoever has called goes away.
+    /// Completes calls whose callers disconnect.
     pub tasks: Arc<dyn Tasks>,
 }
 
@@ -97,7 +98,7 @@ impl Backend for WithPictures {
     }
 }
 
-/// The picture that is nobody's any more.
+/// Returns the picture that no account has after the call.
 fn gone(reply: &Reply) -> Option<PictureId> {
     match reply {
         Reply::PictureSet { account, former } => {

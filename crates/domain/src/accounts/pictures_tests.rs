@@ -1,4 +1,4 @@
-//! Whatever goes on at once and whoever goes away, what is named is there, and what is not is gone.
+//! Under concurrent changes and disconnects, the picture in use is stored and no other one is.
 
 use std::{collections::HashMap, pin::pin};
 
@@ -14,7 +14,7 @@ use crate::{
     pictures::{PICTURES_ASKED, PictureDecoder},
 };
 
-/// Pictures that are what came.
+/// A decoder that returns the upload.
 struct Copies;
 
 #[async_trait]
@@ -24,7 +24,7 @@ impl PictureDecoder for Copies {
     }
 }
 
-/// Pictures in memory. What is removed waits for leave.
+/// A picture store in memory, whose removals wait for permits.
 struct Kept {
     pictures: Mutex<HashMap<PictureId, Picture>>,
     leave_to_remove: Semaphore,
@@ -53,7 +53,7 @@ impl PictureStore for Kept {
     }
 }
 
-/// One account, whose picture is set if nothing is wrong, when there is leave to.
+/// One account. Setting its picture waits for a permit, and fails with the queued errors.
 struct One {
     account: Mutex<Account>,
     refusals: Mutex<Vec<Error>>,
@@ -82,7 +82,7 @@ impl Backend for One {
     }
 }
 
-/// Tasks of this test's runtime.
+/// Tasks on the test's runtime.
 struct Spawned;
 
 impl Tasks for Spawned {
@@ -100,7 +100,7 @@ struct Scene {
 
 const SESSION: SessionDigest = SessionDigest([0; 32]);
 
-/// A scene with so much leave to set and to remove.
+/// Creates a scene with these numbers of permits.
 fn scene(sets: usize, removals: usize) -> Scene {
     let username = Username::parse("ada").unwrap();
     let account = Account {
@@ -146,7 +146,7 @@ impl Scene {
         self.pictures.set(SESSION, &self.me, picture).await
     }
 
-    /// Whether the account's picture is this one, and is there, and no other is.
+    /// Whether the account's picture is this one, is stored, and is the only one stored.
     fn shows(&self, upload: &str) -> bool {
         let named = self.one.account.lock().picture;
         let kept = self.kept.pictures.lock();
@@ -156,7 +156,7 @@ impl Scene {
         is_there && kept.len() == 1
     }
 
-    /// Until everything that goes on has come as far as it can.
+    /// Waits until all running tasks are blocked.
     async fn settled(&self) {
         for _ in 0..100 {
             tokio::task::yield_now().await;
@@ -168,7 +168,7 @@ impl Scene {
 async fn a_picture_that_was_set_again_survives_the_late_removal_of_its_first_setting() {
     let scene = scene(9, 0);
     scene.set("x").await.unwrap();
-    // The removal of what was there before waits, of x and then of y, while x is set again.
+    // The removals of the previous pictures, x and then y, wait while x is set again.
     let mut y = pin!(scene.set("y"));
     assert!((&mut y).now_or_never().is_none());
     scene.settled().await;
@@ -183,7 +183,7 @@ async fn a_picture_that_was_set_again_survives_the_late_removal_of_its_first_set
 }
 
 #[tokio::test]
-async fn one_of_two_settings_of_the_same_file_fails_alone() {
+async fn of_two_uploads_of_one_file_the_failure_of_one_leaves_the_other() {
     for fails_first in [true, false] {
         let scene = scene(0, 9);
         let (mut first, mut second) = (pin!(scene.set("x")), pin!(scene.set("x")));
@@ -203,13 +203,13 @@ async fn one_of_two_settings_of_the_same_file_fails_alone() {
 }
 
 #[tokio::test]
-async fn what_was_begun_comes_to_its_end_without_whoever_asked() {
+async fn a_picture_change_completes_after_its_caller_disconnects() {
     let scene = scene(0, 0);
     assert!(scene.set("x").now_or_never().is_none());
     scene.one.leave_to_set.add_permits(1);
     scene.settled().await;
     assert!(scene.shows("x"));
-    // Whoever asks goes away before the account is told.
+    // The caller disconnects before the account is changed.
     assert!(scene.set("y").now_or_never().is_none());
     scene.settled().await;
     assert_eq!(scene.kept.pictures.lock().len(), 2);
@@ -218,7 +218,7 @@ async fn what_was_begun_comes_to_its_end_without_whoever_asked() {
     scene.kept.leave_to_remove.add_permits(1);
     scene.settled().await;
     assert!(scene.shows("y"));
-    // And of one that is refused nothing stays.
+    // A refused picture is removed.
     assert!(scene.set("z").now_or_never().is_none());
     scene.one.refusals.lock().push(Error::conflict("changed elsewhere"));
     scene.one.leave_to_set.add_permits(1);
@@ -228,7 +228,7 @@ async fn what_was_begun_comes_to_its_end_without_whoever_asked() {
 }
 
 #[tokio::test]
-async fn a_picture_stays_whose_setting_nobody_knows_the_end_of() {
+async fn a_picture_stays_stored_while_the_outcome_of_setting_it_is_unknown() {
     let scene = scene(9, 9);
     scene.one.refusals.lock().push(Error::unavailable("gone"));
     assert!(scene.set("x").await.is_err());
@@ -238,11 +238,11 @@ async fn a_picture_stays_whose_setting_nobody_knows_the_end_of() {
 }
 
 #[tokio::test]
-async fn what_is_named_is_not_swept_up() {
+async fn a_sweep_keeps_the_picture_in_use() {
     let scene = scene(9, 9_999);
     scene.set("x").await.unwrap();
     for _ in 0..3 * PICTURES_ASKED {
-        let picture = scene.pictures.decoded(Bytes::from_static(b"nobody's")).await.unwrap();
+        let picture = scene.pictures.decoded(Bytes::from_static(b"unused")).await.unwrap();
         let id = PictureId::draw(2, &picture, &OsRandom);
         scene.kept.put(id, picture).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! Providers: services elsewhere that say who somebody is.
+//! Identity providers (`OpenID` Connect).
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::{
     text::{display_text, parsed_text},
 };
 
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 const NAME_MAX: usize = 32;
 
 parsed_text! {
@@ -19,7 +19,7 @@ parsed_text! {
 display_text!(ProviderName);
 
 impl ProviderName {
-    /// Takes a name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self> {
         let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         if !(1..=NAME_MAX).contains(&text.len()) || !text.bytes().all(is_plain) {
@@ -32,103 +32,101 @@ impl ProviderName {
     }
 }
 
-/// A provider, as people see it.
+/// A provider, as shown on the sign-in page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provider {
-    /// Its name.
+    /// The name.
     pub name: ProviderName,
-    /// What it is called on pages.
+    /// The display name.
     pub title: String,
-    /// What its identities are kept under.
+    /// The issuer, under which its identities are stored.
     pub issuer: String,
 }
 
-/// What ties a provider's answer to one question, each part of 256 random bits.
+/// The secrets that tie a provider's response to one request, 256 random bits each.
 #[derive(derive_more::Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[debug("Flow(…)")]
 pub struct Flow {
-    /// Comes back with the answer: it is to the question of this very browser.
+    /// The `state` parameter: returned in the callback, it ties the response to this browser's request.
     pub state: String,
-    /// Comes back inside what the provider signs: it signed it for this question.
+    /// The `nonce`: returned in the signed ID token, it ties the token to this request.
     pub nonce: String,
-    /// Proves that whoever asks for the answer has asked the question (RFC 7636).
+    /// The PKCE code verifier (RFC 7636): the token request comes from the sender of this request.
     pub verifier: String,
 }
 
 impl Flow {
-    /// A new one.
+    /// Draws new secrets.
     pub fn new(random: &dyn Random) -> Self {
         let [state, nonce, verifier] = [(); 3].map(|()| secret::random_token("", random));
         Self { state, nonce, verifier }
     }
 }
 
-/// Somebody is sent to a provider.
+/// The begin of a sign-in: the browser is redirected to the provider.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 #[debug("Departure(…)")]
 pub struct Departure {
-    /// Where they go.
+    /// The provider's authorization URL.
     pub url: String,
-    /// What their browser keeps meanwhile, for ten minutes; it means nothing to anybody but the accounts
-    /// tier.
+    /// The signed authorization state, kept by the browser for ten minutes; opaque to all but the accounts tier.
     pub kept: String,
 }
 
-/// Somebody comes back from a provider.
+/// The callback from a provider.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 pub struct Arrival {
-    /// From which, as it seems.
+    /// The provider of the callback's path, unverified.
     pub provider: ProviderName,
-    /// What their browser kept.
+    /// The signed authorization state from the browser.
     #[debug(skip)]
     pub kept: String,
-    /// To which question they bring an answer.
+    /// The `state` parameter.
     #[debug(skip)]
     pub state: String,
-    /// The answer: it can be changed for who they are, once.
+    /// The authorization code, to be exchanged once for the identity.
     #[debug(skip)]
     pub code: Option<String>,
-    /// Why there is none.
+    /// The error code, if the provider sent no authorization code.
     #[debug(skip)]
     pub error: Option<String>,
-    /// Who the provider says that it is, if it does (RFC 9207).
+    /// The `iss` parameter, if the provider sent it (RFC 9207).
     #[debug(skip)]
     pub issuer: Option<String>,
 }
 
-/// A code is to be changed for who somebody is.
+/// An authorization code to exchange for an identity.
 #[derive(Clone)]
 pub struct Exchange {
-    /// Of which provider it is.
+    /// The provider.
     pub provider: ProviderName,
-    /// The code.
+    /// The authorization code.
     pub code: String,
-    /// Who the provider said that it is, if it did.
+    /// The `iss` parameter, if the provider sent it.
     pub issuer: Option<String>,
-    /// Where they came back to, as it was said when they left.
+    /// The redirect URI of the authorization request.
     pub redirect_uri: String,
-    /// What the answer is known by.
+    /// The secrets of the authorization request.
     pub flow: Flow,
 }
 
-/// Who somebody is, as a provider says.
+/// A user as identified by a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identified {
-    /// By this they are known for ever.
+    /// The permanent identity.
     pub identity: Identity,
-    /// What they are called there, if it says so; it proves nothing.
+    /// The user's name at the provider, if sent; it proves nothing.
     pub called: Option<String>,
 }
 
-/// Asks the providers that are set up. Each question has a deadline of some seconds, and how many are asked
-/// at once is bounded; a provider that cannot be reached, or past the bound: [`Error::Unavailable`].
+/// A client of the configured providers. Each request has a deadline of some seconds, and the number of concurrent
+/// requests is bounded; an unreachable provider, or a request past the bound, is [`Error::Unavailable`].
 #[async_trait]
 pub trait Providers: Send + Sync {
-    /// Those that there are, in the order in which they are shown.
+    /// Returns the providers in display order.
     fn list(&self) -> &[Provider];
 
-    /// Where to send somebody who is to come back to `redirect_uri`; [`Error::NotFound`] if there is no
-    /// such provider.
+    /// Returns the URL of the authorization request; [`Error::NotFound`] for an unknown provider.
     async fn authorization_url(
         &self,
         provider: &ProviderName,
@@ -136,11 +134,11 @@ pub trait Providers: Send + Sync {
         flow: &Flow,
     ) -> Result<String>;
 
-    /// Who somebody is who came back; [`Error::Forbidden`] if what they brought proves nothing.
+    /// Exchanges the code for the identity; [`Error::Forbidden`] if the response proves none.
     async fn identify(&self, exchange: &Exchange) -> Result<Identified>;
 }
 
-/// None are set up.
+/// The implementation without any provider.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProviders;
 
@@ -159,8 +157,8 @@ impl Providers for NoProviders {
     }
 }
 
-/// There is no provider of that name.
-pub const NO_PROVIDER: Error = Error::not_found("there is no such provider here");
+/// The error for an unknown provider.
+pub const NO_PROVIDER: Error = Error::not_found("this sign-in provider is not configured");
 
 #[cfg(test)]
 mod tests {
@@ -178,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sign_in_rests_on_is_not_shown() {
+    fn debug_output_contains_no_sign_in_secrets() {
         let flow = Flow::new(&OsRandom);
         assert_eq!([&flow.state, &flow.nonce, &flow.verifier].map(String::len), [43; 3]);
         let departure = Departure { url: "there".to_owned(), kept: "kept".to_owned() };

@@ -1,4 +1,4 @@
-//! What is answered to a call.
+//! Replies to calls of the accounts tier.
 
 use derive_more::{From, TryInto};
 use serde::{Deserialize, Serialize};
@@ -9,54 +9,54 @@ use super::{
 };
 use crate::{Done, secret::Hidden};
 
-/// What came of a call that was not refused. Each variant is made of, and becomes, what it holds: several fields are a
-/// tuple, and none is ().
+/// The successful reply to a call. Each variant converts from and to its content: several fields are a tuple, no
+/// field is `()`.
 #[derive(Debug, Clone, Serialize, Deserialize, From, TryInto)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// It is done.
+    /// Success without content.
     Done,
-    /// The account that was made; none if the name is taken.
+    /// The account that was created; `None` if the name is taken.
     SignedUp(Done<Option<Account>>),
-    /// The session that began.
+    /// The new session.
     SignedIn(FreshSession),
-    /// Who is signed in.
+    /// The session and its account.
     Who(SignedIn),
     /// The account.
     Account(Account),
     /// The sessions, newest first.
     Sessions(Vec<Session>),
-    /// What has changed.
+    /// The changes in the feed.
     Changed(Changed),
-    /// All that is kept.
+    /// All data about the account.
     Export(Box<Export>),
-    /// The accounts, in the order of their names.
+    /// The accounts, ordered by username.
     Accounts(Vec<Account>),
     /// The one-time code.
     Code(Hidden),
-    /// The providers, in the order in which they are shown.
+    /// The providers, in display order.
     Providers(Vec<Provider>),
-    /// Where somebody goes.
+    /// The begin of a sign-in with a provider.
     Departed(Departure),
-    /// How somebody is received.
+    /// The result of a sign-in with a provider.
     Arrived(Welcome),
-    /// The identities that open the account.
+    /// The identities linked to the account.
     Identities(Vec<LinkedIdentity>),
-    /// The account with its new picture.
+    /// The account with its new picture, or without one.
     PictureSet {
         /// The account.
         account: Account,
-        /// The picture that it had before.
+        /// The previous picture.
         former: Option<PictureId>,
     },
-    /// The pictures that are somebody's.
+    /// The pictures that an account has.
     Pictured(Vec<PictureId>),
-    /// The account is deleted.
+    /// The account was deleted.
     Deleted {
-        /// The picture that it had.
+        /// The account's picture.
         picture: Option<PictureId>,
     },
-    /// The accounts that are there.
+    /// The accounts that exist.
     Existing(Vec<AccountId>),
 }
 

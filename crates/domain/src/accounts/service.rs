@@ -1,4 +1,4 @@
-//! What can be done with accounts, and under which rules.
+//! The accounts service and its ports.
 
 use std::sync::Arc;
 
@@ -17,115 +17,117 @@ use crate::{
     secret::{self, InstallationSecret},
 };
 
-/// What a deployment decides about its accounts.
+/// The settings of the accounts app.
 #[derive(Debug, Clone)]
 pub struct AccountsSettings {
-    /// How long a session lasts from its sign-in on.
+    /// The lifetime of a session from its sign-in on.
     pub session_lifetime: SignedDuration,
-    /// Whether anybody may make an account.
+    /// Whether visitors may create accounts.
     pub open_sign_up: bool,
 }
 
-/// The service.
+/// The accounts service.
 pub struct Accounts {
     pub(super) ports: AccountsPorts,
 }
 
-/// What the service is made of.
+/// The ports and settings of the service.
 pub struct AccountsPorts {
-    /// Keeps the accounts.
+    /// The account store.
     pub store: Arc<dyn AccountStore>,
-    /// Keeps their sessions.
+    /// The session store.
     pub sessions: Arc<dyn SessionStore>,
-    /// Counts failures to sign in.
+    /// Counters of failed sign-ins.
     pub failures: Arc<dyn Failures>,
-    /// Hashes passwords.
+    /// The password hasher.
     pub passwords: Arc<dyn Passwords>,
-    /// Says what time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Makes tokens.
+    /// The source of random ids and tokens.
     pub random: Arc<dyn Random>,
-    /// Keeps which identities open which accounts.
+    /// The store of linked identities.
     pub identities: Arc<dyn IdentityStore>,
-    /// Says who somebody is elsewhere.
+    /// The client of the identity providers.
     pub providers: Arc<dyn Providers>,
-    /// Signs what browsers keep for us.
+    /// The secret that signs authorization states.
     pub secret: InstallationSecret,
-    /// What the deployment decided.
+    /// The settings.
     pub settings: AccountsSettings,
 }
 
-/// A session that has just begun, with its token, the only time that it can be had.
+/// A new session with its token, which cannot be retrieved later.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 pub struct FreshSession {
-    /// What its holder carries.
+    /// The session token.
     #[debug(skip)]
     pub token: String,
-    /// Who is signed in by it.
+    /// The session and its account.
     pub signed_in: SignedIn,
 }
 
 impl Accounts {
-    /// The service over these.
+    /// Creates the service.
     pub fn new(ports: AccountsPorts) -> Self {
         Self { ports }
     }
 
-    /// Who is signed in by a token.
+    /// Returns the session with this token digest and its account.
     pub async fn who(&self, digest: SessionDigest) -> Result<SignedIn> {
         self.ports
             .sessions
             .find(digest, self.ports.clock.now())
             .await?
-            .ok_or(Error::unauthenticated("this session is not known, or has ended"))
+            .ok_or(Error::unauthenticated("this session is unknown or has ended"))
     }
 
-    /// The account of that name.
+    /// Returns the account with this username.
     pub async fn user(&self, name: &Username) -> Result<Account> {
         let found = self.ports.store.find(name).await?;
         found.map(|(account, _)| account).ok_or(NO_ACCOUNT)
     }
 
-    /// Hashes a password that many accounts are to have.
+    /// Hashes a password that many accounts are to share.
     pub async fn hash(&self, password: Password) -> Result<PasswordHash> {
         self.ports.passwords.hash(password).await
     }
 
-    /// Adds accounts as they are; of each, whether it was not there.
+    /// Adds accounts unchanged; returns for each whether its name was free.
     pub async fn add_many(&self, new: Vec<NewAccount>) -> Result<Vec<bool>> {
         self.ports.store.add_many(new).await
     }
 
-    /// Refused where only administrators make accounts.
+    /// Returns [`Error::Forbidden`] where sign-up is closed.
     pub(super) fn is_open(&self) -> Result<()> {
         if self.ports.settings.open_sign_up {
             return Ok(());
         }
-        Err(Error::forbidden("accounts are made by the administrators here"))
+        Err(Error::forbidden(
+            "sign-up is closed on this server; ask an administrator for an account",
+        ))
     }
 
-    /// What the owner of an account does to it now.
+    /// Creates an event caused by the account's owner now.
     pub(super) fn by_owner(&self, account: AccountId, kind: EventKind) -> Event {
         self.event(account, kind, Actor::Owner)
     }
 
-    /// The account of that number.
+    /// Returns the account with this number.
     pub(super) async fn account(&self, id: AccountId) -> Result<Account> {
         let found = self.ports.store.get(id).await?;
         found.map(|(account, _)| account).ok_or(NO_ACCOUNT)
     }
 
-    /// The time at which something made now expires.
+    /// Returns the expiry of something created now.
     pub(super) fn expiry(&self, lifetime: SignedDuration) -> Timestamp {
         self.ports.clock.now().saturating_add(lifetime).unwrap_or(Timestamp::MAX)
     }
 
-    /// What happens to an account now.
+    /// Creates an event at the current time.
     pub(super) fn event(&self, account: AccountId, kind: EventKind, by: Actor) -> Event {
         Event { account, at: self.ports.clock.now(), kind, by }
     }
 
-    /// Begins a session of somebody who has proved who they are; `None` if that has changed meanwhile.
+    /// Begins a session of an authenticated account; `None` if the account has changed since.
     pub async fn begin(
         &self,
         account: Account,

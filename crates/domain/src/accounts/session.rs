@@ -1,4 +1,4 @@
-//! Sessions: that somebody is signed in, on one device.
+//! Sessions: sign-ins of an account, one per device.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,83 +7,83 @@ use uuid::Uuid;
 use super::{Account, AccountId, EventKind};
 use crate::secret;
 
-/// What a session's token starts with.
+/// The prefix of every session token.
 pub const TOKEN_PREFIX: &str = "session_";
 
-/// The longest description of a device that is kept, in characters.
+/// The maximum length of a stored `User-Agent`, in characters.
 const AGENT_CHARS_MAX: usize = 200;
 
-/// A session's name among its account's, which opens nothing. Sorts by time (UUID v7).
+/// A session's public id, which authenticates nothing. Sorts by time (UUID v7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(pub Uuid);
 
-/// What is kept of a session's token, and sent from tier to tier: its SHA-256.
+/// The SHA-256 of a session token, the form in which it is stored and sent between tiers.
 #[derive(derive_more::Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[debug("SessionDigest(…)")]
 #[serde(transparent)]
 pub struct SessionDigest(pub [u8; 32]);
 
 impl SessionDigest {
-    /// Of a token as its holder carries it.
+    /// Returns the digest of a token.
     pub fn of(token: &str) -> Self {
         Self(secret::token_digest(token))
     }
 
-    /// The same, if it looks like the token of a session.
+    /// Returns the digest of a text with the prefix of session tokens, else `None`.
     pub fn of_token(text: &str) -> Option<Self> {
         text.starts_with(TOKEN_PREFIX).then(|| Self::of(text))
     }
 }
 
-/// A session, without its token.
+/// A session without its token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its name.
+    /// The public id.
     pub id: SessionId,
-    /// Whose it is.
+    /// The account.
     pub account: AccountId,
-    /// When it began.
+    /// The time of the sign-in.
     pub created_at: Timestamp,
-    /// From when on it opens nothing.
+    /// The expiry.
     pub expires_at: Timestamp,
-    /// What the device said that it is, as far as it is kept.
+    /// The `User-Agent`, shortened.
     pub agent: String,
 }
 
-/// A session to begin.
+/// A session to store.
 #[derive(Debug, Clone)]
 pub struct NewSession {
     /// The session.
     pub session: Session,
-    /// What its token is known by.
+    /// The digest of the token.
     pub digest: SessionDigest,
-    /// The account's epoch when its owner proved who they are.
+    /// The account's epoch at authentication.
     pub epoch: u32,
-    /// What is noted: by what they proved it.
+    /// The event to record, which names the way of authentication.
     pub kind: EventKind,
 }
 
-/// Somebody who is signed in.
+/// A signed-in account and its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedIn {
-    /// By which session.
+    /// The session.
     pub session: Session,
-    /// Who.
+    /// The account.
     pub account: Account,
 }
 
-/// Which of an account's sessions end.
+/// The sessions of an account to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// All.
+    /// All sessions.
     All,
-    /// All but this one.
+    /// All but this session.
     AllBut(SessionId),
 }
 
-/// A device's description as it is kept: without controls, and not too long.
+/// Returns a `User-Agent` without control characters, cut to its maximum length.
 pub(super) fn described(agent: &str) -> String {
     agent.chars().filter(|c| !c.is_control()).take(AGENT_CHARS_MAX).collect()
 }

@@ -1,4 +1,4 @@
-//! Proving who one is by a password.
+//! Sign-in with a password.
 
 use std::net::IpAddr;
 
@@ -12,29 +12,29 @@ use crate::{
     passwords::{Password, PasswordHash},
 };
 
-/// Somebody who wants to be let in.
+/// A request to sign in.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SignIn {
-    /// The name, as typed.
+    /// The username as typed.
     pub username: String,
-    /// The password, as typed.
+    /// The password as typed.
     pub password: Password,
-    /// Where they are, as far as limits are concerned.
+    /// The client's address, for rate limits; without one only the limit per name applies.
     pub from: Option<IpAddr>,
-    /// What their device says that it is.
+    /// The `User-Agent`.
     pub agent: String,
 }
 
-const WRONG: Error = Error::unauthenticated("the name or the password is wrong");
+const WRONG: Error = Error::unauthenticated("wrong username or password");
 pub(super) const BANNED: Error = Error::forbidden("this account is banned");
 
 impl Accounts {
-    /// Lets somebody in. Whether there is an account of that name, whether it has a password, and whether
-    /// it is banned shows neither in the answer nor in its time to anybody who does not know the password.
+    /// Signs in with a username and a password. Without the right password, neither the response nor its time
+    /// reveals whether the account exists, has a password or is banned.
     pub async fn sign_in(&self, wish: SignIn) -> Result<FreshSession> {
         let SignIn { username: typed, password, from, agent } = wish;
         let name = Username::parse(&typed).ok();
-        // However it is typed, it counts for one name.
+        // All spellings of one name share a counter.
         let counted = name.as_ref().map_or(typed.as_str(), Username::as_str);
         let counted =
             Counted::one(&*self.ports.failures, counted, from, self.ports.clock.now()).await?;
@@ -54,14 +54,14 @@ impl Accounts {
             return Err(BANNED);
         }
         if is_to_renew {
-            // Whoever was right is not kept out for want of a better hash: the next sign-in makes it.
+            // A failed rehash does not fail the sign-in: the next sign-in tries again.
             drop(self.renew(&account, password).await);
         }
-        // If its password was changed meanwhile, this one is wrong by now.
+        // `None` means that the password was changed meanwhile, so this one is now wrong.
         self.begin(account, EventKind::SignedIn, &agent).await?.ok_or(WRONG)
     }
 
-    /// Hashes a password as new ones are, now that it is known.
+    /// Replaces the hash by one with the current algorithm and parameters.
     async fn renew(&self, account: &Account, password: Password) -> Result<()> {
         let change = AccountChange {
             password: Some(self.ports.passwords.hash(password).await?),
@@ -72,7 +72,7 @@ impl Accounts {
         self.ports.store.change(change, event).await.map(drop)
     }
 
-    /// Whether the password is the one behind the hash. Where there is none, the same work is done.
+    /// Whether the password matches the hash; without a hash the same work is done.
     pub(super) async fn verified(
         &self,
         password: Password,

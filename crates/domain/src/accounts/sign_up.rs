@@ -1,26 +1,25 @@
-//! Making an account.
+//! Sign-up with a password.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Account, Accounts, Email, NewAccount, NewPassword, Nickname, Outcome, Username};
 use crate::{Attempt, Done, Result};
 
-/// An account that somebody wants.
+/// A request to create an account.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SignUp {
-    /// Its name.
+    /// The username.
     pub username: Username,
-    /// Its password.
+    /// The password.
     pub password: NewPassword,
-    /// What others are to see; the name, if there is none.
+    /// The display name; defaults to the username.
     pub nickname: Option<Nickname>,
-    /// Where its owner may be written to.
+    /// The e-mail address; unverified.
     pub email: Option<Email>,
 }
 
 impl Accounts {
-    /// Makes an account; `None` if the name is taken. That is an outcome, too, and a repetition is told
-    /// it.
+    /// Creates an account; `None` if the name is taken, an outcome that is stored for repeated requests as well.
     pub async fn sign_up(
         &self,
         wish: SignUp,
@@ -30,9 +29,9 @@ impl Accounts {
             return Ok(earlier);
         }
         self.is_open()?;
-        // A hash costs much, and names are no secret.
+        // Checked before hashing, which is costly; usernames are public, so nothing is revealed.
         if self.ports.store.find(&wish.username).await?.is_some() {
-            // By a twin of this request, perhaps.
+            // Perhaps a concurrent copy of this request created it.
             let earlier = self.earlier(attempt.as_ref()).await?;
             return Ok(earlier.unwrap_or(Done::now(None)));
         }

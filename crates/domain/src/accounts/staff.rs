@@ -1,4 +1,4 @@
-//! What those who keep order, and those who run the server, can do with others' accounts.
+//! Calls of staff and of the operator on other accounts.
 
 use std::collections::HashMap;
 
@@ -16,36 +16,36 @@ use crate::{
     secret::{self, Hidden},
 };
 
-/// How long a one-time code opens something.
+/// The lifetime of a one-time code.
 const RESET_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 
-/// What one-time codes start with.
+/// The prefix of every one-time code.
 const RESET_PREFIX: &str = "reset_";
 
-/// Events that are told at once, the newest.
+/// The maximum events in one reply, the newest.
 const EVENTS_TOLD: usize = 1_000;
 
-/// An account from elsewhere, as a line of CSV.
+/// An account to import, as a line of CSV.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ImportAccount {
-    /// Its name.
+    /// The username.
     pub username: String,
-    /// What others see; the name if empty.
+    /// The display name; the username if empty.
     #[serde(default)]
     pub nickname: String,
-    /// Where its owner may be written to.
+    /// The e-mail address; may be empty.
     #[serde(default)]
     pub email: String,
-    /// What its password becomes, by argon2 or bcrypt; empty: none.
+    /// The argon2id or bcrypt hash of the password; empty for an account without one.
     #[serde(default)]
     pub password_hash: Hidden,
-    /// member (also if empty), moderator or admin.
+    /// `member` (the default if empty), `moderator` or `admin`.
     #[serde(default)]
     pub role: String,
 }
 
 impl ImportAccount {
-    /// The account that the line describes, as made at `now`.
+    /// Returns the account that the line describes, created at `now`.
     pub fn parse(&self, now: Timestamp) -> Result<NewAccount> {
         let username = Username::parse(&self.username)?;
         let nickname = given(&self.nickname).map(Nickname::parse).transpose()?;
@@ -61,22 +61,22 @@ impl ImportAccount {
     }
 }
 
-/// What a field of a line holds, unless it is empty.
+/// Returns the trimmed field, unless it is empty.
 fn given(field: &str) -> Option<&str> {
     Some(field.trim()).filter(|text| !text.is_empty())
 }
 
-/// Something that happened to somebody's account.
+/// An event of an account with the name of the staff member.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ToldEvent {
-    /// What, when, and by whom.
+    /// The event.
     pub event: Event,
-    /// Who of the staff it was, if it was one of them who is still there.
+    /// The staff member who caused it, if one did whose account still exists.
     pub staff: Option<Username>,
 }
 
 impl Accounts {
-    /// Makes an account of that role; one that is closed to the public makes them so.
+    /// Creates an account with a role; also where sign-up is closed.
     pub async fn create(
         &self,
         username: Username,
@@ -90,7 +90,7 @@ impl Accounts {
         made.ok_or(Error::conflict("this name is taken"))
     }
 
-    /// Makes accounts from elsewhere; what came of each line: whether its name was free.
+    /// Imports accounts; returns for each line whether its name was free, or its error.
     pub async fn import(&self, lines: &[ImportAccount]) -> Result<Vec<Result<bool>>> {
         let now = self.ports.clock.now();
         let mut outcomes: Vec<_> = lines.iter().map(|line| line.parse(now)).collect();
@@ -100,12 +100,12 @@ impl Accounts {
         Ok(told.collect())
     }
 
-    /// Accounts in the order of their names.
+    /// Returns a page of accounts, ordered by username.
     pub async fn list(&self, query: AccountQuery) -> Result<Vec<Account>> {
         self.ports.store.list(query).await
     }
 
-    /// What happened to somebody's account, newest first.
+    /// Returns an account's events, newest first.
     pub async fn events(&self, name: &Username) -> Result<Vec<ToldEvent>> {
         let account = self.user(name).await?;
         let events = self.ports.store.events(account.id, EVENTS_TOLD).await?;
@@ -125,13 +125,13 @@ impl Accounts {
         Ok(events.into_iter().map(|event| ToldEvent { staff: staff(&event), event }).collect())
     }
 
-    /// Gives somebody a role.
+    /// Changes an account's role.
     pub async fn set_role(&self, account: &Account, role: Role, by: Actor) -> Result<Account> {
         let change = AccountChange { role: Some(role), ..AccountChange::default() };
         self.change_others(account, change, EventKind::RoleChanged, by).await
     }
 
-    /// Bans somebody, which ends all their sessions.
+    /// Bans an account and ends all its sessions.
     pub async fn ban(&self, account: &Account, by: Actor) -> Result<Account> {
         let change = AccountChange {
             banned_at: Some(Some(self.ports.clock.now())),
@@ -147,7 +147,7 @@ impl Accounts {
         self.change_others(account, change, EventKind::Unbanned, by).await
     }
 
-    /// Takes somebody's picture away; the account, and the picture that it had.
+    /// Removes an account's picture; returns the account and the previous picture.
     pub async fn take_picture(
         &self,
         account: &Account,
@@ -156,8 +156,8 @@ impl Accounts {
         self.replace_picture(account.id, None, Some(account.role), by).await
     }
 
-    /// Gives out a code with which its owner can set a new password, once; the account's sessions end at
-    /// once. The code cannot be had again.
+    /// Issues a code with which the owner can set a new password, once, and ends all sessions of the account. The
+    /// code cannot be retrieved later.
     pub async fn issue_reset(&self, account: &Account, by: Actor) -> Result<Hidden> {
         let code = secret::random_token(RESET_PREFIX, &*self.ports.random);
         let (digest, expires_at) = (secret::token_digest(&code), self.expiry(RESET_LIFETIME));
@@ -170,9 +170,9 @@ impl Accounts {
         Ok(code.into())
     }
 
-    /// Sets a new password with a code; all sessions end, and no provider opens the account any more: whoever
-    /// had it before may have linked one of theirs. Nobody guesses a code of 256 bits, so none is counted: else
-    /// whoever keeps a name locked by guessing its password would keep its owner from it.
+    /// Sets a new password with a code, ends all sessions, and unlinks all providers: a previous intruder may have
+    /// linked an identity. Wrong codes are not counted: a code of 256 bits cannot be guessed, and a counter would
+    /// let an attacker lock the owner out by guessing.
     pub async fn reset_password(
         &self,
         name: &Username,
@@ -189,18 +189,18 @@ impl Accounts {
         let event = self.by_owner(account.id, EventKind::PasswordReset);
         let change = AccountChange {
             password: Some(self.ports.passwords.hash(new.into_password()).await?),
-            // By this change alone: whoever else knows the password must not take the code from its owner.
+            // Only this change clears the code: another holder of the password must not take it from the owner.
             reset: Some(None),
             ending: Some(Ending::All),
             unlinks_all: true,
             at_epoch: Some(account.epoch),
             ..AccountChange::default()
         };
-        // At another epoch, the code was used, or another one given out.
+        // At another epoch the code was used or replaced.
         self.ports.store.change(change, event).await?.map(drop).ok_or(NO_CODE)
     }
 
-    /// Changes an account, if its role is still the one with which it was read.
+    /// Changes an account, if its role is the one that was read.
     async fn change_others(
         &self,
         account: &Account,
@@ -214,6 +214,6 @@ impl Accounts {
 }
 
 const CHANGED: Error =
-    Error::conflict("this account has just been changed by somebody else; look at it again");
+    Error::conflict("this account has been changed by another request; read it again and retry");
 const NO_CODE: Error =
-    Error::forbidden("this code does not fit the name, or opens nothing any more");
+    Error::forbidden("this code does not match the username, or it was used or has expired");

@@ -1,4 +1,4 @@
-//! The name by which an account is known.
+//! Usernames.
 
 use crate::{
     Error, Result,
@@ -6,40 +6,40 @@ use crate::{
 };
 use precis_profiles::{UsernameCaseMapped, precis_core::profile::PrecisFastInvocation};
 
-/// The longest name, in characters.
+/// The maximum length of a username, in characters.
 const LENGTH_MAX: usize = 30;
 
-/// How often the profile's rules are applied until they change nothing any more (RFC 8264, section 7).
+/// The maximum passes of the profile's rules, which are applied until the text is stable (RFC 8264, section 7).
 const ROUNDS_MAX: usize = 4;
 
 parsed_text! {
-    /// 1 to 30 characters as the profile `UsernameCaseMapped` of RFC 8265 makes them: lower case, full-width
-    /// letters made narrow, normalised, no spaces. Two names are the same if they are the same then.
+    /// 1 to 30 characters in the form of the profile `UsernameCaseMapped` of RFC 8265: lower case, full-width
+    /// letters made narrow, normalised, no spaces. Two names are equal if these forms are.
     pub struct Username(Box<str>);
 }
 display_text!(Username);
 
 impl Username {
-    /// Takes a name as somebody typed it.
+    /// Parses a username as typed.
     pub fn parse(typed: &str) -> Result<Self> {
         let refuse = |why: &'static str| Err(Error::invalid("username", why));
         let typed = typed.trim();
         if typed.is_empty() {
             return refuse("is empty; it must be 1 to 30 characters");
         }
-        // Normalising makes one character of three at most, so this only bounds the work.
+        // Normalisation makes one character of three at most, so this only bounds the work.
         if typed.chars().count() > 4 * LENGTH_MAX {
             return refuse("is too long; it must be 1 to 30 characters");
         }
         let Some(name) = enforced(typed) else {
             return refuse(
-                "may hold letters and digits of any script and ASCII signs, but no spaces, \
-                 and no letters that are read in two directions",
+                "may contain letters and digits of any script and ASCII symbols, but no spaces, \
+                 and no mix of left-to-right and right-to-left letters",
             );
         };
-        // As a part of a URL's path these mean something else.
+        // As path segments of a URL these have another meaning.
         if matches!(&*name, "." | "..") {
-            return refuse("must be more than dots");
+            return refuse("must not be \".\" or \"..\"");
         }
         if name.chars().count() > LENGTH_MAX {
             return refuse("is too long; it must be 1 to 30 characters");
@@ -47,14 +47,14 @@ impl Username {
         Ok(Self(name.into()))
     }
 
-    /// What names begin with that begin as somebody typed it. What can begin none stays as it is.
+    /// Returns the normalised form of a typed prefix; a text that no username can begin with is returned unchanged.
     pub fn prefix(typed: &str) -> String {
         let typed = typed.trim();
         enforced(typed).unwrap_or_else(|| typed.to_owned())
     }
 }
 
-/// What the profile makes of a text; nothing of one that cannot be a name.
+/// Applies the profile; `None` if the text is no valid username.
 fn enforced(typed: &str) -> Option<String> {
     let mut name = typed.to_owned();
     for _ in 0..ROUNDS_MAX {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_differ_in_case_width_or_composition_alone_are_one() {
+    fn names_that_differ_only_in_case_width_or_composition_are_equal() {
         for (one, other) in [
             ("Ada", "ada"),
             ("ＡＤＡ", "ada"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_name_is_refused() {
+    fn invalid_usernames_are_refused() {
         let long = "a".repeat(31);
         for text in ["", " ", ".", "..", "a b", "a\tb", "a\0b", "a\u{202e}b", "a\u{200b}b", &long] {
             assert!(Username::parse(text).is_err(), "{text:?}");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_many_scripts_are_taken() {
+    fn usernames_of_many_scripts_are_accepted() {
         for text in ["o'brien", "a.b-c_d", "juliet@example.com", "김철수", "Ωmega", "אבג", "山田"]
         {
             assert!(Username::parse(text).is_ok(), "{text:?}");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_read_as_names_are() {
+    fn a_prefix_is_normalised_like_a_username() {
         for (typed, prefix) in [
             ("", ""),
             (" Ad ", "ad"),
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_is_its_own_name(text in "\\PC{0,70}") {
+        fn parsing_a_username_again_does_not_change_it(text in "\\PC{0,70}") {
             if let Ok(name) = Username::parse(&text) {
                 prop_assert!((1..=LENGTH_MAX).contains(&name.as_str().chars().count()));
                 prop_assert_eq!(Username::parse(name.as_str()).ok(), Some(name));

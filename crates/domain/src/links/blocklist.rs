@@ -1,4 +1,4 @@
-//! Hosts to which no link may lead.
+//! The blocklist of target hosts.
 
 use std::{
     collections::HashSet,
@@ -13,26 +13,26 @@ use parking_lot::RwLock;
 
 use super::target::Target;
 
-/// A set of hosts; each stands for its subdomains too. It can be replaced while it is in use.
+/// A set of blocked hosts and their subdomains. It can be replaced while in use.
 #[derive(Debug, Default)]
 pub struct Blocklist {
     hosts: RwLock<Arc<HashSet<Box<str>>>>,
-    /// Whether there is any, so that where there is none no redirect takes the lock.
+    /// Whether any host is blocked; if not, redirects need no lock.
     in_use: AtomicBool,
 }
 
-/// What became of the entries of a list.
+/// The result of loading a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
-    /// Different hosts that are blocked now.
+    /// Distinct hosts that are now blocked.
     pub hosts: usize,
-    /// Entries that name no host; nothing is blocked by them.
+    /// Entries that are no host names and block nothing.
     pub unreadable: usize,
 }
 
 impl Blocklist {
-    /// Replaces the list by what `text` says: a host a line, `#` starts a comment; lines in the form
-    /// of a hosts file (`0.0.0.0 host other-host`) are taken too.
+    /// Replaces the list by `text`: one host per line, `#` starts a comment; lines of a hosts file (`0.0.0.0 host
+    /// other-host`) are accepted too.
     pub fn replace(&self, text: &str) -> Listed {
         let (mut hosts, mut unreadable) = (HashSet::new(), 0);
         for name in text.lines().flat_map(names_of_line) {
@@ -49,7 +49,7 @@ impl Blocklist {
         listed
     }
 
-    /// Whether the target's host, or a domain above it, is listed.
+    /// Whether the target's host or a parent domain is listed.
     pub fn blocks(&self, target: &Target) -> bool {
         if !self.in_use.load(Ordering::Acquire) {
             return false;
@@ -61,7 +61,7 @@ impl Blocklist {
     }
 }
 
-/// The names in a line, without the comment behind them and the address that may stand in front.
+/// Returns the host names in a line, without a comment and without a leading address.
 fn names_of_line(line: &str) -> impl Iterator<Item = &str> {
     let line = line.split_once('#').map_or(line, |(before, _)| before).trim();
     let names = match line.split_once(char::is_whitespace) {
@@ -72,17 +72,17 @@ fn names_of_line(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_address(word: &str) -> bool {
-    // A hosts file may say by which interface: `fe80::1%lo0`.
+    // A hosts file may contain a zone id: `fe80::1%lo0`.
     let address = word.split_once('%').map_or(word, |(address, _)| address);
     address.parse::<IpAddr>().is_ok()
 }
 
 fn host_of_name(name: &str) -> Option<Box<str>> {
-    // The URL parser lets it through, but it would match no host.
+    // The URL parser accepts it, but it would match no host.
     if name.contains('*') {
         return None;
     }
-    // Through the URL parser, so that an internationalised name is in the form that targets have.
+    // The URL parser converts an internationalised name to the form of targets.
     Target::parse(&format!("http://{name}/")).ok().map(|target| target.host().into())
 }
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_host_blocks_itself_and_what_is_under_it() {
+    fn a_listed_host_blocks_itself_and_its_subdomains() {
         let list = Blocklist::default();
         let text = "# a comment\nevil.example\n0.0.0.0 bücher.example # why\n\n";
         assert_eq!(list.replace(text), listed(2, 0));

@@ -10,33 +10,34 @@ use crate::{
     passwords::{Password, PasswordHash},
 };
 
-/// How often a change is tried again when others change the same link meanwhile.
+/// The maximum attempts of a change while other requests change the same link.
 const CHANGE_TRIES: usize = 5;
 
-const ONLY_PUT: Error =
-    Error::forbidden("this deployment's links are changed by PUT alone (links.mode = \"replace\")");
+const ONLY_PUT: Error = Error::forbidden(
+    "links on this server can only be changed with PUT (links.mode = \"replace\")",
+);
 
-/// What is to change about a link; `None` leaves it, `Some(None)` takes it away.
+/// A change to a link; `None` leaves a field as it is, `Some(None)` removes the value.
 #[derive(Debug, Clone, Default)]
 pub struct Edit {
-    /// Where it leads.
+    /// The target.
     pub target: Option<Target>,
     /// The status of its redirects.
     pub redirect: Option<RedirectCode>,
-    /// From when on it leads nowhere.
+    /// The expiry.
     pub expires_at: Option<Option<Timestamp>>,
-    /// How often it may be followed in all, the clicks so far among them.
+    /// The maximum number of clicks, including those so far.
     pub click_limit: Option<Option<ClickLimit>>,
-    /// What a visitor must know.
+    /// The password that visitors must enter.
     pub password: Option<Option<Password>>,
-    /// What its owner sorts it by.
+    /// The owner's tags.
     pub tags: Option<Tags>,
-    /// Whether its manage key is replaced, so that the old one opens nothing.
+    /// Whether to replace the manage key, which invalidates the old one.
     pub new_manage_key: bool,
 }
 
 impl Links {
-    /// Changes a link; `expected` is the version that the caller read, if they insist on it.
+    /// Changes a link; `expected` is the version that the client read, if it sent one.
     pub async fn edit(
         &self,
         short: &Short,
@@ -77,7 +78,7 @@ impl Links {
             self.check_target(target, here)?;
         }
         self.check_expiry(edit.expires_at.flatten())?;
-        // Before the hash, which is costly.
+        // Before hashing, which is costly.
         self.managed(short, caller).await?;
         let new_hash = match &edit.password {
             Some(Some(password)) => Some(Some(self.ports.passwords.hash(password.clone()).await?)),
@@ -88,7 +89,7 @@ impl Links {
         self.change(short, caller, expected, attempt, edit).await
     }
 
-    /// Makes a change, unless this attempt has made it before.
+    /// Runs `change`, unless its idempotency key has a stored outcome.
     async fn once(
         &self,
         attempt: Option<&Attempt>,
@@ -99,16 +100,16 @@ impl Links {
         }
         match change.await {
             Ok(done) => Ok(done),
-            // What was refused may have been done by the same attempt, sent twice at once.
+            // A refused change may have been made by a concurrent copy of the request.
             Err(error) => self.recall_change(attempt).await?.ok_or(error),
         }
     }
 
-    /// What came of an earlier change with this attempt.
+    /// Returns the stored outcome of an earlier change with this idempotency key.
     ///
     /// # Errors
     ///
-    /// [`Error::KeyReused`] if the attempt was made at something else.
+    /// [`Error::KeyReused`] if the key was used for another kind of write.
     pub async fn recall_change(&self, attempt: Option<&Attempt>) -> Result<Option<Done<Link>>> {
         let outcome = self.recall(attempt).await?.map(Outcome::changed).transpose()?;
         Ok(outcome.map(|outcome| Done { outcome, replayed: true }))
@@ -152,7 +153,7 @@ fn apply(link: &mut Link, edit: &Edit, new_hash: Option<&Option<PasswordHash>>) 
         link.expires_at = expires_at;
     }
     if let Some(limit) = edit.click_limit {
-        // The clicks so far stay used; the store, which knows them, sees to it.
+        // The store keeps the used clicks, which only it knows.
         link.click_limit = limit;
     }
     if let Some(hash) = new_hash {

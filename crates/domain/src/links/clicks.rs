@@ -1,5 +1,5 @@
-//! Clicks: counted in memory, so that no redirect waits for its count, and stored in numbered batches,
-//! so that none counts twice.
+//! Clicks, counted in memory so that no redirect waits for its count, and stored in numbered batches so that none
+//! counts twice.
 
 use std::{
     cell::Cell,
@@ -23,17 +23,17 @@ use super::{
 };
 use crate::{Error, Random, Result, names::names, random::time_ordered_id};
 
-/// Under what referrers are kept once a link has too many of them.
+/// The name under which referrers are stored once a link has too many of them.
 pub const OTHER_REFERRERS: &str = "(other)";
 
-/// Tallies, so that threads seldom meet at one lock.
+/// The number of tallies, so that threads rarely contend for a lock.
 const SHARDS: usize = 8;
 
-/// Entries a shard holds before clicks on further links are dropped and counted as lost: with a store
-/// that takes batches, tens of times what one second brings.
+/// The maximum entries of a shard; past it, clicks on further links are dropped and counted as lost. With a
+/// responsive store it is tens of times the clicks of one second.
 const ENTRIES_MAX: usize = 1 << 16;
 
-/// Clicks on one link in one hour with one kind of device.
+/// The key of one count: a link, an hour and a kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClickCell {
     /// The link.
@@ -44,20 +44,20 @@ pub struct ClickCell {
     pub device: Device,
 }
 
-/// What was counted since the last batch.
+/// The clicks that were counted since the last batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClickBatch {
-    /// Of the process that counted.
+    /// The id of the counting process, drawn at its start.
     pub incarnation: Uuid,
-    /// 1, 2, 3, … within the incarnation.
+    /// The number of the batch: 1, 2, 3, … within the incarnation.
     pub number: u64,
-    /// Clicks, sorted, so that a store that keeps them by link goes through its pages once.
+    /// Click counts, sorted so that a store that orders them by link visits each page once.
     pub clicks: Vec<(ClickCell, u64)>,
-    /// Clicks that came from another site, by its host; sorted too.
+    /// Counts of clicks from other sites, by their host; sorted too.
     pub referrers: Vec<((LinkId, Box<str>), u64)>,
 }
 
-/// By what clicks are told apart.
+/// The grouping of a click report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grouping {
@@ -71,36 +71,36 @@ pub enum Grouping {
     Device,
 }
 
-/// One line of a report.
+/// One line of a click report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClickLine {
     /// `2026-01-31`, `2026-01-31T07:00:00Z`, a host, or a kind of device.
     pub key: String,
-    /// Clicks, those of known bots left out (but in a report by device or referrer, all).
+    /// The clicks without those of known bots; in a report by device or referrer, all clicks.
     pub clicks: u64,
 }
 
-/// How often a link was followed.
+/// The clicks on a link.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClickReport {
-    /// All clicks for ever, those of known bots left out.
+    /// All clicks so far, without those of known bots.
     pub total: u64,
-    /// The clicks of known bots for ever.
+    /// All clicks of known bots so far.
     pub bots: u64,
-    /// The lines, those without a click left out.
+    /// The lines with at least one click.
     pub lines: Vec<ClickLine>,
 }
 
-/// Keeps clicks, rolled up, so that neither their cost nor their size grows with their number.
+/// A store of clicks, rolled up so that cost and size do not grow with their number.
 #[async_trait]
 pub trait ClickStore: Send + Sync {
-    /// Adds a batch. Batches of an incarnation come in order; one that was added before changes
-    /// nothing. Clicks on links that are gone may be dropped.
+    /// Adds a batch. Batches of an incarnation arrive in order; a repeated batch changes nothing. Clicks on links
+    /// that no longer exist may be dropped.
     async fn add(&self, batch: Arc<ClickBatch>) -> Result<()>;
-    /// How often a link was followed; hours and days only from `since` on, at most 1,000 lines. Hours
-    /// are kept for 31 days; days for ever.
+    /// Returns the clicks on a link; hours and days only from `since` on, at most 1,000 lines. Hours are kept for
+    /// 31 days, days for ever.
     async fn report(&self, link: LinkId, by: Grouping, since: Timestamp) -> Result<ClickReport>;
-    /// All clicks for ever, those of known bots left out, of each of `links`, in their order.
+    /// Returns all clicks on each of `links`, without those of known bots, in the order of `links`.
     async fn totals(&self, links: Vec<LinkId>) -> Result<Vec<u64>>;
 }
 
@@ -120,7 +120,7 @@ struct Tally {
 }
 
 impl ClickCounter {
-    /// An empty counter of a new incarnation.
+    /// Creates an empty counter with a new incarnation.
     pub fn new(random: &dyn Random, now: Timestamp) -> Self {
         Self {
             shards: Default::default(),
@@ -146,7 +146,7 @@ impl ClickCounter {
         *tally.referrers.entry((link, host)).or_default() += 1;
     }
 
-    /// Takes what was counted since the last call; `None` if nothing was.
+    /// Returns and resets the counts since the last call; `None` if there are none.
     pub fn drain(&self) -> Option<ClickBatch> {
         let mut sum = Tally::default();
         for shard in &self.shards {
@@ -173,7 +173,7 @@ impl ClickCounter {
         Some(ClickBatch { incarnation: self.incarnation, number, clicks, referrers })
     }
 
-    /// Clicks that were dropped because the store took no batch for too long.
+    /// Returns the number of clicks that were dropped because the store accepted no batch for too long.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Making links.
+//! Creation of links.
 
 use std::sync::Arc;
 
@@ -10,38 +10,38 @@ use super::{
 };
 use crate::{Attempt, Done, Error, Result, passwords::Password, random::time_ordered_id};
 
-/// How many shorts a link without a chosen one may try: with 10⁹ links in use one try fails in 2,000.
+/// The spare shorts of a link without a chosen one: with 10⁹ links in use one try fails in 2,000.
 const SPARES: usize = 3;
 
-/// Most links in one bulk request.
+/// The maximum links in one bulk request.
 pub const BULK_MAX: usize = 1_000;
 
-/// Most links with a password in one bulk request: each costs a hash.
+/// The maximum links with a password in one bulk request: each costs a hash.
 const BULK_PASSWORDS_MAX: usize = 20;
 
 const TAKEN: Error = Error::conflict("this short is taken");
 
-/// A link that somebody wants.
+/// A link to create.
 #[derive(Debug, Clone)]
 pub struct NewLink {
-    /// Where it leads.
+    /// The target.
     pub target: Target,
-    /// Its short; one is made up if there is none.
+    /// The short; generated if `None`.
     pub short: Option<Short>,
     /// The status of its redirects.
     pub redirect: RedirectCode,
-    /// From when on it leads nowhere.
+    /// The expiry.
     pub expires_at: Option<Timestamp>,
-    /// How often it may be followed.
+    /// The click limit.
     pub click_limit: Option<ClickLimit>,
-    /// What a visitor must know.
+    /// The password that visitors must enter.
     pub password: Option<Password>,
-    /// What its owner sorts it by.
+    /// The owner's tags.
     pub tags: Tags,
 }
 
 impl NewLink {
-    /// A link to `target` with nothing else asked for.
+    /// Creates a link to `target` with default values.
     pub fn to(target: Target) -> Self {
         Self {
             target,
@@ -55,18 +55,18 @@ impl NewLink {
     }
 }
 
-/// What came of `PUT /`.
+/// The outcome of `PUT /`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// The short leads there from now on.
+    /// The short now leads to the target.
     Created,
-    /// It did already.
+    /// The short already led to the target.
     Already,
 }
 
 impl Links {
-    /// Creates a link. `here` are the origins that the request came in by. A refusal is an outcome, too,
-    /// and the same for a repetition.
+    /// Creates a link. `here` are the origins by which the request arrived. A refusal is stored as an outcome, too,
+    /// and returned to repeated requests.
     pub async fn create(
         &self,
         new: NewLink,
@@ -87,7 +87,7 @@ impl Links {
         Ok(done.map(|claims| created(claims.into_iter().next())))
     }
 
-    /// Creates many links, each on its own: one that cannot be leaves the others as they are.
+    /// Creates many links independently: a refused link does not affect the others.
     pub async fn create_many(
         &self,
         wishes: Vec<Result<NewLink>>,
@@ -109,7 +109,7 @@ impl Links {
         Ok(done.map(|claims| claims.into_iter().map(|claim| created(Some(claim))).collect()))
     }
 
-    /// An error is one of the whole request: what cannot be known now may be known when it is repeated.
+    /// Turns an invalid link into a refusal. Any other error fails the whole request, because a retry may succeed.
     async fn candidate_or_refusal(
         &self,
         wish: Result<NewLink>,
@@ -127,8 +127,8 @@ impl Links {
         }
     }
 
-    /// `PUT /?short=&long=`: as [`Self::create`], but a short that leads there already is no error,
-    /// and in replace mode the newest wins.
+    /// `PUT /?short=&long=`: like [`Self::create`], but a short that already leads to the target is no error, and
+    /// in replace mode the newest request wins.
     pub async fn put(
         &self,
         new: NewLink,
@@ -142,12 +142,12 @@ impl Links {
             None => self.put_anew(new, caller, here, attempt).await?,
         };
         Ok(done.map(|outcome| match outcome {
-            // One that a newer PUT overtook was taken, and then replaced.
+            // A PUT that a newer one overtook was accepted, and then replaced.
             Outcome::Replaced(Replaced { already, .. }) if !already => Ok(Put::Created),
             Outcome::Replaced(_) => Ok(Put::Already),
             Outcome::Changed(_) => Err(Error::KeyReused),
             Outcome::Claims(claims) => match claims.into_iter().next() {
-                // A guess must not find out where a protected link leads.
+                // Guessing must not reveal the target of a protected link.
                 Some(Claim::Exists(link))
                     if link.target == target
                         && link.is_plain()
@@ -160,7 +160,7 @@ impl Links {
         }))
     }
 
-    /// Whether an earlier request with this attempt was carried out, so that this one costs nothing.
+    /// Whether an outcome is stored for this idempotency key, so that the request costs nothing.
     pub async fn knows(&self, attempt: Option<&Attempt>) -> Result<bool> {
         Ok(self.recall(attempt).await?.is_some())
     }
@@ -175,7 +175,7 @@ impl Links {
         self.may_create(caller)?;
         let Candidate { mut link, spares } = self.candidate(new, caller, here).await?;
         if self.ports.settings.mode == Mode::Claim {
-            // Who asks for what is there already changes nothing, so what a reader would see will do.
+            // A PUT of an existing link changes nothing, so the copy that a redirect would use is enough.
             let is = self.ports.store.find_cached(link.short.as_str());
             if let Some(is) = is.filter(|is| attempt.is_none() && is.already_leads(&link)) {
                 let claims = vec![Claim::Exists(Arc::unwrap_or_clone(is))];
@@ -186,14 +186,14 @@ impl Links {
                 self.ports.store.claim(candidates, self.ports.settings.reserved, attempt).await?;
             return Ok(done.map(Outcome::Claims));
         }
-        // Newer than what its sender may have seen, even within a millisecond, or if the clock was
-        // set back.
+        // Newer than any version that the client may have seen, even within a millisecond or if the clock was set
+        // back.
         let was = self.ports.store.find_lately(&link.short).await?;
         if let Some(was) = &was {
             let next = was.changed_at.saturating_add(SignedDuration::from_millis(1));
             link.changed_at = link.changed_at.max(next.unwrap_or(Timestamp::MAX));
         }
-        // A store that stores later may not know.
+        // A write-behind store may not know yet.
         let already = was.is_some_and(|was| was.already_leads(&link));
         link.owner = None;
         let done = self.ports.store.replace(link, attempt).await?;
@@ -204,7 +204,9 @@ impl Links {
         if caller.owner().is_some() || self.ports.settings.anonymous_creation {
             return Ok(());
         }
-        Err(Error::unauthenticated("creating links here needs an API key"))
+        Err(Error::unauthenticated(
+            "creating links on this server requires an API key or a session",
+        ))
     }
 
     async fn candidate(&self, new: NewLink, caller: &Caller, here: &[Origin]) -> Result<Candidate> {
@@ -235,21 +237,21 @@ impl Links {
         Ok(Candidate { link, spares })
     }
 
-    /// Refuses a link with a password or a click limit where it could not keep it.
+    /// Refuses a link with a password or a click limit in replace mode.
     pub(super) fn check_protection(&self, is_protected: bool) -> Result<()> {
         if is_protected && self.ports.settings.mode == Mode::Replace {
-            // The next PUT, anybody's, would take the protection away.
-            let reason = "is replace here, where links have neither passwords nor click limits";
+            // The next PUT, by any caller, would remove the protection.
+            let reason = "is \"replace\", in which links have neither passwords nor click limits";
             return Err(Error::invalid("links.mode", reason));
         }
         Ok(())
     }
 
-    /// The id of a link that is made now.
+    /// Returns the id of a link that is created now.
     pub(super) fn new_id(&self, short: &Short, created_at: Timestamp) -> LinkId {
         match self.ports.settings.mode {
             Mode::Claim => LinkId(time_ordered_id(&*self.ports.random, created_at)),
-            // A row keeps its id, whoever writes it first.
+            // The row of a short keeps its id, whichever process writes it first.
             Mode::Replace => LinkId::of(short),
         }
     }
@@ -260,7 +262,7 @@ fn created(claim: Option<Claim>) -> Result<Link> {
         Some(Claim::Created(link)) => Ok(link),
         Some(Claim::Exists(_)) => Err(TAKEN),
         Some(Claim::Refused(Refusal { field, reason })) => Err(Error::Invalid { field, reason }),
-        None => Err(Error::internal("a claim without an outcome")),
+        None => Err(Error::internal("the store returned no outcome for a claim")),
     }
 }
 
@@ -270,7 +272,7 @@ fn check_bulk(wishes: &[Result<NewLink>]) -> Result<()> {
     }
     let with_password = wishes.iter().flatten().filter(|new| new.password.is_some()).count();
     if with_password > BULK_PASSWORDS_MAX {
-        let reason = format!("may hold at most {BULK_PASSWORDS_MAX} links with a password");
+        let reason = format!("must contain at most {BULK_PASSWORDS_MAX} links with a password");
         return Err(Error::invalid("links", reason));
     }
     Ok(())

@@ -9,20 +9,20 @@ use uuid::Uuid;
 use super::{short::Short, target::Target};
 use crate::{Error, Result, caller::Owner, passwords::PasswordHash};
 
-/// A link's identity: a short that is given away anew gets a new one. Sorts by creation (UUID v7).
+/// A link's identity; a short that is claimed again gets a new one. Sorts by creation (UUID v7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LinkId(pub Uuid);
 
 impl LinkId {
-    /// The id of the row of a short that nobody claims, the same wherever it is made up (UUID v5).
+    /// Returns the id of a short's row in replace mode, the same on every process (UUID v5).
     pub fn of(short: &Short) -> Self {
         const SHORTS: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0003);
         Self(Uuid::new_v5(&SHORTS, short.as_str().as_bytes()))
     }
 }
 
-/// The status with which a link redirects.
+/// The HTTP status of a link's redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "u16", into = "u16")]
 pub enum RedirectCode {
@@ -56,35 +56,37 @@ impl From<RedirectCode> for u16 {
     }
 }
 
-/// How often a link may be followed, and how often it was. Never more than `max`.
+/// A limit on the clicks of a link, and the clicks used; never more than `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClickLimit {
-    /// The number of redirects, 1 to 1,000,000,000.
+    /// The maximum number of redirects, 1 to 1,000,000,000.
     pub max: u64,
-    /// Those that were given, committed before their answer went out.
+    /// The redirects so far, each committed before its response is sent.
     pub used: u64,
-    /// When the last one went.
+    /// When the last click was used.
     pub exhausted_at: Option<Timestamp>,
 }
 
 impl ClickLimit {
-    /// A limit that nobody has used yet.
+    /// Creates a limit of `max` unused clicks.
     pub fn new(max: u64) -> Result<Self> {
         match max {
             1..=1_000_000_000 => Ok(Self { max, used: 0, exhausted_at: None }),
-            _ => Err(Error::invalid("max_clicks", "must be 1 to 1,000,000,000")),
+            _ => Err(Error::invalid(
+                "max_clicks",
+                format!("must be between 1 and 1,000,000,000, not {max}"),
+            )),
         }
     }
 }
 
-/// At most 20 tags, each 1 to 50 characters without control characters or commas, sorted, no two the
-/// same.
+/// At most 20 distinct tags, each 1 to 50 characters without control characters or commas, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tags(Vec<String>);
 
 impl Tags {
-    /// Trims, sorts and checks.
+    /// Trims, sorts, deduplicates and checks tags.
     pub fn parse<T: AsRef<str>>(tags: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut tags: Vec<String> =
             tags.into_iter().map(|tag| tag.as_ref().trim().to_owned()).collect();
@@ -103,12 +105,12 @@ impl Tags {
         Ok(Self(tags))
     }
 
-    /// The tags as a person types them, between commas.
+    /// Parses comma-separated tags.
     pub fn parse_list(text: &str) -> Result<Self> {
         Self::parse(text.split(',').filter(|tag| !tag.trim().is_empty()))
     }
 
-    /// The tags, sorted.
+    /// Returns the tags, sorted.
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }
@@ -120,41 +122,41 @@ impl fmt::Display for Tags {
     }
 }
 
-/// A link, as the store keeps it.
+/// A link as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// Its identity.
+    /// The id.
     pub id: LinkId,
-    /// The path segment.
+    /// The path segment `/{short}`.
     pub short: Short,
-    /// Where it leads.
+    /// The target.
     pub target: Target,
-    /// With which status.
+    /// The status of its redirects.
     pub redirect: RedirectCode,
-    /// 1 at first, one more with every change; a cache never goes back.
+    /// 1 at first, incremented by every change; a cache never replaces a newer version.
     pub version: u64,
-    /// 1 at first, one more when its manage key is replaced.
+    /// 1 at first, incremented when the manage key is replaced.
     pub key_version: u32,
-    /// Whose it is; anonymous links have only their manage key.
+    /// The owner; anonymous links have only a manage key.
     pub owner: Option<Owner>,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed; in replace mode the time minted for the newest `PUT`.
+    /// The time of the last change; in replace mode the time minted for the newest `PUT`.
     pub changed_at: Timestamp,
-    /// When it was deleted.
+    /// The time of deletion.
     pub deleted_at: Option<Timestamp>,
-    /// From when on it leads nowhere.
+    /// The expiry.
     pub expires_at: Option<Timestamp>,
-    /// How often it may be followed.
+    /// The click limit.
     pub click_limit: Option<ClickLimit>,
-    /// What a visitor must know.
+    /// The hash of the password that visitors must enter.
     pub password: Option<PasswordHash>,
-    /// What its owner sorts it by.
+    /// The owner's tags.
     pub tags: Tags,
 }
 
 impl Link {
-    /// A plain link without an owner.
+    /// Creates a link with default values and no owner.
     pub fn new(id: LinkId, short: Short, target: Target, created_at: Timestamp) -> Self {
         Self {
             id,
@@ -175,22 +177,22 @@ impl Link {
     }
 }
 
-/// What a link is at a given time.
+/// The state of a link at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It leads somewhere.
+    /// It redirects.
     Live,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its clicks are used up.
+    /// Its click limit is reached.
     Exhausted,
-    /// Somebody who may deleted it.
+    /// It was deleted by a caller who may manage it.
     Deleted,
 }
 
 impl Link {
-    /// What it is at `now`, and since when it is over.
+    /// Returns the state at `now`, and since when the link is over.
     pub fn state(&self, now: Timestamp) -> (State, Option<Timestamp>) {
         let expired_at = self.expires_at.filter(|at| *at <= now);
         let exhausted_at = self
@@ -208,12 +210,12 @@ impl Link {
         }
     }
 
-    /// Whether its short may be given away at `now`: it has been over for longer than `reserved`.
+    /// Whether its short may be claimed again at `now`: the link has been over for at least `reserved`.
     pub fn is_forgotten(&self, now: Timestamp, reserved: SignedDuration) -> bool {
         self.state(now).1.is_some_and(|over| now.duration_since(over) >= reserved)
     }
 
-    /// Whether a redirect needs nothing but this row: no password to ask for, no click to commit.
+    /// Whether a redirect needs only this row: no password to ask for, no click to commit.
     pub fn is_plain(&self) -> bool {
         self.password.is_none() && self.click_limit.is_none()
     }

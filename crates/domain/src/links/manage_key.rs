@@ -1,4 +1,4 @@
-//! Manage keys: who has one may change its link.
+//! Manage keys: the holder of a link's manage key may change the link.
 
 use subtle::ConstantTimeEq;
 
@@ -8,28 +8,28 @@ use crate::{
     secret::{self, InstallationSecret},
 };
 
-/// What a manage key starts with.
+/// The prefix of every manage key.
 pub const MANAGE_PREFIX: &str = "manage_";
 
-/// Derives manage keys: an HMAC over the link's id and key version, so that nothing is stored and a
-/// repeated request gets the same one.
+/// Derives manage keys: an HMAC over the link's id and key version, so that nothing is stored and a repeated
+/// request returns the same key.
 #[derive(Debug, Clone)]
 pub struct ManageKeys(InstallationSecret);
 
 impl ManageKeys {
-    /// Keys under `secret`.
+    /// Creates keys derived from `secret`.
     pub fn new(secret: InstallationSecret) -> Self {
         Self(secret)
     }
 
-    /// The key to `link`, as its maker is told.
+    /// Returns the manage key of `link`.
     pub fn key(&self, link: &Link) -> String {
         let mac =
             self.0.sign("manage key", &[link.id.0.as_bytes(), &link.key_version.to_be_bytes()]);
         secret::encode_token(MANAGE_PREFIX, &mac)
     }
 
-    /// Whether `caller` may see and change `link`.
+    /// Whether `caller` may read and change `link`.
     pub fn allows(&self, caller: &Caller, link: &Link) -> bool {
         match caller {
             Caller::Anonymous => false,

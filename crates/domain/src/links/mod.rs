@@ -1,4 +1,4 @@
-//! Short links: what one is, who may change it, when it leads where.
+//! Short links: creation, changes, redirects, clicks, import and export.
 
 pub mod blocklist;
 pub mod change;

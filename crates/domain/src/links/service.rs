@@ -1,4 +1,4 @@
-//! What can be done with links, and under which rules.
+//! The links service and its ports.
 
 use std::sync::Arc;
 
@@ -15,126 +15,126 @@ use crate::{
     passwords::{Password, Passwords},
 };
 
-/// Who wins where a short is given twice; a setting of the whole deployment.
+/// What happens to a short that is put twice; a setting of the whole deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Whoever came first keeps it.
+    /// The first link keeps the short.
     #[default]
     Claim,
-    /// The newest `PUT` has it; shorts have no owners.
+    /// The newest `PUT` replaces the link; shorts have no owners.
     Replace,
 }
 
 names!(Mode { Claim = "claim", Replace = "replace" });
 
 impl Mode {
-    /// What an installation says that keeps this mode, and is opened with `wanted`.
+    /// Checks the mode that a store was created with against the configured one, `wanted`.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if they differ: anybody could take over links that have owners, or would own
-    /// what was everybody's.
+    /// [`Error::Conflict`] if they differ: any caller could take over links that have owners, or become the owner
+    /// of links that were shared.
     pub fn check_kept(wanted: Self, kept: &[u8]) -> Result<()> {
         if kept == wanted.name().as_bytes() { Ok(()) } else { Err(OTHER_MODE) }
     }
 }
 
 const OTHER_MODE: Error = Error::conflict(
-    "links.mode is not the one that the links here were made with, which stays; \
-     start with a place of its own, and import an export there",
+    "links.mode differs from the mode that this store was created with, which cannot change; \
+     start with an empty store and import an export of this one",
 );
 
-/// What a deployment decides about its links.
+/// The settings of the links app.
 #[derive(Debug, Clone)]
 pub struct LinksSettings {
-    /// Who wins.
+    /// The mode.
     pub mode: Mode,
-    /// How long a short stays taken after its link is over.
+    /// How long a short stays reserved after its link is over.
     pub reserved: SignedDuration,
-    /// Whether one may create without an API key.
+    /// Whether links can be created without an API key.
     pub anonymous_creation: bool,
-    /// The origins under which this deployment is known, beside what a request's `Host` says.
+    /// The origins of this deployment, in addition to a request's `Host`.
     pub origins: Vec<Origin>,
 }
 
-/// What came of following a link.
+/// The result of following a link.
 #[derive(Debug, Clone)]
 pub enum Follow {
-    /// Go there; the click is counted.
+    /// Redirect; the click is counted.
     To(Arc<Link>),
-    /// Say the password first.
+    /// The link requires a password.
     Password(Arc<Link>),
 }
 
-/// A link, as whoever asks may see it.
+/// A link, as far as the caller may see it.
 #[derive(Debug, Clone)]
 pub enum View {
-    /// All of it, over or not.
+    /// All fields, for a caller who may manage it; the link may be over.
     Managed(Arc<Link>),
-    /// What anybody may see of a live one.
+    /// The public fields of a live link.
     Public(Arc<Link>),
 }
 
-/// The service.
+/// The links service.
 pub struct Links {
     pub(super) ports: LinksPorts,
 }
 
-/// What the service is made of.
+/// The ports and settings of the service.
 pub struct LinksPorts {
-    /// Keeps the links.
+    /// The link store.
     pub store: Arc<dyn LinkStore>,
-    /// Keeps the clicks.
+    /// The click store.
     pub click_store: Arc<dyn ClickStore>,
-    /// Counts the clicks.
+    /// The click counter.
     pub counter: Arc<ClickCounter>,
-    /// Hashes links' passwords.
+    /// The hasher of links' passwords.
     pub passwords: Arc<dyn Passwords>,
-    /// Says where no link may lead.
+    /// The blocked target hosts.
     pub blocklist: Arc<Blocklist>,
-    /// Derives manage keys.
+    /// The manage keys.
     pub manage_keys: ManageKeys,
-    /// Says what time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Makes ids and shorts.
+    /// The source of random ids and shorts.
     pub random: Arc<dyn Random>,
-    /// What the deployment decided.
+    /// The settings.
     pub settings: LinksSettings,
 }
 
 impl Links {
-    /// The service over these.
+    /// Creates the service.
     pub fn new(ports: LinksPorts) -> Self {
         Self { ports }
     }
 
-    /// What the deployment decided.
+    /// Returns the settings.
     pub fn settings(&self) -> &LinksSettings {
         &self.ports.settings
     }
 
-    /// Says where no link may lead.
+    /// Returns the blocklist.
     pub fn blocklist(&self) -> &Arc<Blocklist> {
         &self.ports.blocklist
     }
 
-    /// Counts the clicks.
+    /// Returns the click counter.
     pub fn counter(&self) -> &ClickCounter {
         &self.ports.counter
     }
 
-    /// Stores clicks that were counted.
+    /// Stores a batch of counted clicks.
     pub async fn store_clicks(&self, batch: Arc<ClickBatch>) -> Result<()> {
         self.ports.click_store.add(batch).await
     }
 
-    /// How often each of these links was followed.
+    /// Returns the clicks on each of `links`.
     pub async fn totals(&self, links: &[Arc<Link>]) -> Result<Vec<u64>> {
         self.ports.click_store.totals(links.iter().map(|link| link.id).collect()).await
     }
 
-    /// Follows a link if that takes nothing but this process's memory; `None` says nothing about it.
+    /// Follows a link if this process's memory suffices; if `None`, [`Self::follow`] decides.
     pub fn follow_at_once(&self, short: &str, visit: &Visit<'_>) -> Option<Arc<Link>> {
         let link = self.ports.store.find_cached(short)?;
         let now = self.ports.clock.now();
@@ -148,7 +148,7 @@ impl Links {
         Some(link)
     }
 
-    /// Follows a link; a click of a limited one is committed before the answer.
+    /// Follows a link; a click of a limited link is committed before the response.
     pub async fn follow(&self, short: &Short, visit: &Visit<'_>) -> Result<Follow> {
         let link = self.live(short).await?;
         if link.password.is_some() {
@@ -157,7 +157,7 @@ impl Links {
         self.click(link, visit).await.map(Follow::To)
     }
 
-    /// Follows a link that asks for a password.
+    /// Follows a link that requires a password.
     pub async fn follow_with_password(
         &self,
         short: &Short,
@@ -168,17 +168,17 @@ impl Links {
         if let Some(hash) = &link.password
             && !self.ports.passwords.verify(password, hash.clone()).await?
         {
-            return Err(Error::forbidden("this is not the link's password"));
+            return Err(Error::forbidden("wrong password for this link"));
         }
         self.click(link, visit).await
     }
 
-    /// The link, if it leads somewhere now; nothing is counted.
+    /// Returns the link if it is live, without counting a click.
     pub async fn live(&self, short: &Short) -> Result<Arc<Link>> {
         let link = self.kept(short).await?;
         match link.state(self.ports.clock.now()).0 {
             State::Live if self.ports.blocklist.blocks(&link.target) => {
-                Err(Error::gone("this link leads to a host that is blocked here"))
+                Err(Error::gone("the target of this link is on a blocked host"))
             }
             State::Live => Ok(link),
             State::Expired => Err(Error::gone("this link has expired")),
@@ -187,7 +187,7 @@ impl Links {
         }
     }
 
-    /// The link, as the caller may see it. A manage key that does not fit is told so.
+    /// Returns the link as far as the caller may see it. A wrong manage key is an error.
     pub async fn view(&self, short: &Short, caller: &Caller) -> Result<View> {
         match self.managed(short, caller).await {
             Ok(link) => Ok(View::Managed(link)),
@@ -200,12 +200,12 @@ impl Links {
         }
     }
 
-    /// The key that opens `link`, for its maker; in replace mode there is none.
+    /// Returns the manage key of `link`; in replace mode there is none.
     pub fn manage_key(&self, link: &Link) -> Option<String> {
         (self.ports.settings.mode == Mode::Claim).then(|| self.ports.manage_keys.key(link))
     }
 
-    /// The link for somebody who may manage it, over or not (but not deleted).
+    /// Returns the link to a caller who may manage it; it may be over, but not deleted.
     pub async fn managed(&self, short: &Short, caller: &Caller) -> Result<Arc<Link>> {
         let link = self.kept(short).await?;
         if link.deleted_at.is_some() {
@@ -219,12 +219,12 @@ impl Links {
                 "this needs the link's manage key, or its owner's API key or session",
             ),
             Caller::Owner(_) | Caller::ManageKey(_) => {
-                Error::forbidden("this key does not open this link")
+                Error::forbidden("this key or session does not give access to this link")
             }
         })
     }
 
-    /// Where anybody may replace a link, who made it does not matter.
+    /// In replace mode manage keys are void, because any caller may replace a link.
     fn manages(&self, caller: &Caller, link: &Link) -> bool {
         match caller {
             Caller::ManageKey(_) if self.ports.settings.mode == Mode::Replace => false,
@@ -232,12 +232,12 @@ impl Links {
         }
     }
 
-    /// An owner's links, newest first.
+    /// Returns an owner's links, newest first.
     pub async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>> {
         self.ports.store.list(query).await
     }
 
-    /// How often a link was followed, for somebody who may manage it.
+    /// Returns the clicks on a link to a caller who may manage it.
     pub async fn report(
         &self,
         short: &Short,
@@ -278,7 +278,7 @@ impl Links {
             return Err(Error::invalid("target", "leads back to a short link of this server"));
         }
         if self.ports.blocklist.blocks(target) {
-            return Err(Error::invalid("target", "leads to a host that is blocked here"));
+            return Err(Error::invalid("target", "is on a blocked host"));
         }
         Ok(())
     }
@@ -292,4 +292,4 @@ impl Links {
 }
 
 const UNKNOWN: Error = Error::not_found("there is no such link");
-const EXHAUSTED: Error = Error::gone("this link's clicks are used up");
+const EXHAUSTED: Error = Error::gone("this link has reached its click limit");

@@ -1,4 +1,4 @@
-//! The short: the one path segment by which a link is known.
+//! The short: the path segment that names a link.
 
 use std::borrow::Borrow;
 
@@ -7,7 +7,7 @@ use crate::{
     text::{display_text, parsed_text},
 };
 
-/// The names that routes have or may have one day, whatever apps are on.
+/// The reserved names, used by present or future routes, whichever apps are on.
 pub const RESERVED: [&str; 20] = [
     "api",
     "assets",
@@ -31,25 +31,25 @@ pub const RESERVED: [&str; 20] = [
     ".well-known",
 ];
 
-/// The longest short, in characters.
+/// The maximum length of a short, in characters.
 pub const LENGTH_MAX: usize = 128;
 
-/// How long a generated short is: 57⁷ ≈ 2 × 10¹² of them.
+/// The length of a generated short: there are 57⁷ ≈ 2 × 10¹² of them.
 const GENERATED_LENGTH: usize = 7;
 
-/// What generated shorts are made of: no 0 O 1 I l, which people mistake for one another.
+/// The alphabet of generated shorts, without the easily confused 0 O 1 I l.
 const ALPHABET: &[u8; 57] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 parsed_text! {
     /// 1 to 128 of the characters that a URL's path carries unencoded (`A–Z a–z 0–9 - _ . ~`, RFC 3986
-    /// "unreserved"), upper and lower case apart; neither a dot at an end (`..` is a path of its own, and
-    /// programs that find links in text drop a last dot) nor a reserved name or its look-alike.
+    /// "unreserved"), case-sensitive; no leading or trailing dot (`..` is a path of its own, and programs that find
+    /// links in text drop a last dot), no reserved name or its look-alike.
     pub struct Short(Box<str>);
 }
 display_text!(Short);
 
 impl Short {
-    /// Takes a short as a caller chose it, and says what is wrong with one that cannot be.
+    /// Parses a short as given by a client; the error says what is wrong.
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |why: &'static str| Err(Error::invalid("short", why));
         if text.is_empty() {
@@ -59,7 +59,9 @@ impl Short {
             return refuse("is too long; it must be 1 to 128 characters");
         }
         if !text.bytes().all(is_unreserved) {
-            return refuse("may hold only the letters A–Z and a–z, digits, '-', '_', '.' and '~'");
+            return refuse(
+                "may contain only the letters A–Z and a–z, digits, '-', '_', '.' and '~'",
+            );
         }
         if is_reserved(text) {
             return refuse("is a reserved name, or looks like one");
@@ -70,7 +72,7 @@ impl Short {
         Ok(Self(text.into()))
     }
 
-    /// Makes one up.
+    /// Generates a random short.
     pub fn generate(random: &dyn Random) -> Self {
         loop {
             let text: String =
@@ -82,7 +84,7 @@ impl Short {
     }
 }
 
-/// One letter, each as likely as the other: bytes past the last multiple of 57 are drawn again.
+/// Draws one letter uniformly: bytes past the last multiple of 57 are drawn again.
 fn letter(random: &dyn Random) -> char {
     let mut byte = [0];
     loop {
@@ -97,14 +99,13 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
 }
 
-/// Whether `text` is a reserved name, or a person could read it as one.
+/// Whether `text` is a reserved name, or looks like one.
 fn is_reserved(text: &str) -> bool {
     let seen = skeleton(text);
     RESERVED.iter().any(|name| skeleton(name) == seen)
 }
 
-/// What a name looks like: case folded, and the ASCII pairs of Unicode's confusables (UTS #39) made
-/// one.
+/// Returns the visual form of a name: case folded, and the ASCII pairs of Unicode's confusables (UTS #39) unified.
 fn skeleton(text: &str) -> String {
     let folded: String = text
         .chars()
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_segment_is_refused() {
+    fn texts_that_are_no_path_segment_are_refused() {
         for text in [
             "",
             "a/b",
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seeds_shorts_are_taken() {
+    fn shorts_of_up_to_128_unreserved_characters_are_accepted() {
         for text in ["gg", "asdf", "arnold", "dsh", "a.b", "~x", "A-_9", &"a".repeat(128)] {
             assert!(Short::parse(text).is_ok(), "{text:?}");
         }
@@ -180,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn generated_shorts_are_shorts(_ in 0..200u8) {
+        fn generated_shorts_are_valid(_ in 0..200u8) {
             let short = Short::generate(&OsRandom);
             prop_assert_eq!(Short::parse(short.as_str()).ok(), Some(short));
         }

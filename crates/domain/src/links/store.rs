@@ -1,4 +1,4 @@
-//! The port to whoever keeps the links.
+//! The ports of the link store.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -13,113 +13,113 @@ use super::{
 };
 use crate::{Attempt, Done, Error, Result};
 
-/// A link that wants a short.
+/// A link that claims a short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The link, under the short that it wants most.
+    /// The link, with its preferred short.
     pub link: Link,
-    /// What it would take instead, in this order; empty where the caller chose the short.
+    /// Alternative shorts, in order of preference; empty if the client chose the short.
     pub spares: Vec<Short>,
 }
 
 impl Candidate {
-    /// Every short that the link would take, the one that it wants most first.
+    /// Returns all acceptable shorts, the preferred one first.
     pub fn shorts(&self) -> impl Iterator<Item = &Short> {
         std::iter::once(&self.link.short).chain(&self.spares)
     }
 }
 
-/// Why a link that is wished for cannot be, whatever the store holds.
+/// Why a link is invalid, independent of the store's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The field, as the caller names it.
+    /// The name of the field in the request.
     pub field: Cow<'static, str>,
-    /// What is wrong with it.
+    /// What is wrong with the value.
     pub reason: Cow<'static, str>,
 }
 
-/// What came of claiming a short.
+/// The outcome of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// It was free, and is now this link's.
+    /// The short was free and now belongs to this link.
     Created(Link),
-    /// This link has it, live, over or deleted and still reserved.
+    /// The short belongs to this link, which is live, over, or deleted and still reserved.
     Exists(Link),
-    /// Nothing was claimed.
+    /// The link is invalid; nothing was claimed.
     Refused(Refusal),
 }
 
-/// What came of asking for one of a limited link's clicks.
+/// The outcome of taking one click of a limited link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenClick {
-    /// One was left, and is committed as used.
+    /// A click was left, and is committed as used.
     Yes,
-    /// None was left, or the link was changed or ended meanwhile.
+    /// No click was left, or the link was changed or ended meanwhile.
     No,
 }
 
-/// What came of a `PUT` in replace mode.
+/// The outcome of a `PUT` in replace mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replaced {
-    /// What is there now: this link, or a newer one that stays.
+    /// The current link: the one put, or a newer one that stays.
     pub link: Link,
-    /// Whether the short led there before, live and unprotected.
+    /// Whether the short already led to the target, live and unprotected.
     pub already: bool,
 }
 
-/// What a write came to, as it is kept for repetitions of its attempt.
+/// The stored outcome of a write, for repeated requests with the same idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Of [`LinkStore::claim`].
+    /// The outcome of [`LinkStore::claim`].
     Claims(Vec<Claim>),
-    /// Of [`LinkStore::replace`].
+    /// The outcome of [`LinkStore::replace`].
     Replaced(Replaced),
-    /// Of [`LinkStore::change`].
+    /// The outcome of [`LinkStore::change`].
     Changed(Link),
 }
 
 impl Outcome {
-    /// What came of claims.
+    /// Returns the outcome of claims.
     ///
     /// # Errors
     ///
-    /// [`Error::KeyReused`] if it is of another kind of write; so with the other two.
+    /// [`Error::KeyReused`] for another kind of write; likewise in the next two methods.
     pub fn claims(self) -> Result<Vec<Claim>> {
         if let Self::Claims(claims) = self { Ok(claims) } else { Err(Error::KeyReused) }
     }
 
-    /// What came of a `PUT`.
+    /// Returns the outcome of a `PUT`.
     pub fn replaced(self) -> Result<Replaced> {
         if let Self::Replaced(replaced) = self { Ok(replaced) } else { Err(Error::KeyReused) }
     }
 
-    /// What came of a change.
+    /// Returns the outcome of a change.
     pub fn changed(self) -> Result<Link> {
         if let Self::Changed(link) = self { Ok(link) } else { Err(Error::KeyReused) }
     }
 }
 
-/// Which of an owner's links, newest first.
+/// A page of an owner's links, newest first.
 #[derive(Debug, Clone)]
 pub struct LinkQuery {
-    /// Whose.
+    /// The owner.
     pub owner: Owner,
-    /// Only those older than this one (keyset paging).
+    /// Only links older than this one (keyset paging).
     pub after: Option<LinkId>,
-    /// Only those with this tag.
+    /// Only links with this tag.
     pub tag: Option<String>,
-    /// Only those whose short starts so.
+    /// Only links whose short has this prefix.
     pub prefix: Option<String>,
-    /// Only those whose short or target holds these words, where the store can search.
+    /// Only links whose short or target contains these words, if the store supports search.
     pub search: Option<String>,
-    /// At most so many, 1 to 1,000.
+    /// The maximum number of links, 1 to 1,000.
     pub limit: usize,
 }
 
 impl LinkQuery {
-    /// Whether a link of this owner belongs in the list, as far as its tags and short say.
+    /// Whether a link of this owner matches the tag and the prefix of the query.
     pub fn takes(&self, link: &Link) -> bool {
         let tagged = |tag: &String| link.tags.as_slice().contains(tag);
         self.tag.as_ref().is_none_or(tagged)
@@ -127,43 +127,43 @@ impl LinkQuery {
     }
 }
 
-/// Tells what other processes have changed, so that what this one remembers can be forgotten.
+/// The change feed of links: reports changes by other processes, so that this process can invalidate its caches.
 #[async_trait]
 pub trait ChangeFeed: Send + Sync {
-    /// The shorts whose links other processes have changed since the last call that went well, as far
-    /// as they were acknowledged when this call began; some may come twice.
+    /// Returns the shorts whose links other processes have changed since the last successful call, as far as the
+    /// changes were acknowledged when this call began; possibly with repetitions.
     async fn changed(&self) -> Result<Vec<Short>>;
 
-    /// The shorts whose links any process has changed, as far as it told the feed after `since`, which
-    /// is at most [`FEED_KEPT`] ago; some may come twice, and some that are older.
+    /// Returns the shorts whose links any process has changed since `since`, at most [`FEED_KEPT`] ago; possibly
+    /// with repetitions and with older changes.
     async fn changed_since(&self, since: Timestamp) -> Result<Vec<Short>>;
 
-    /// Returns when something may have changed, so that it is worth asking at once.
+    /// Returns when changes may be available, so that a poll is worthwhile at once.
     async fn nudged(&self) {
         std::future::pending::<()>().await;
     }
 
-    /// Does what the feed needs done beside, for as long as it is polled.
+    /// Runs the feed's background work, for as long as the feed is polled.
     async fn keep(&self) {}
 }
 
-/// How long a change can be read in the feed.
+/// How long a change stays readable in the feed.
 pub const FEED_KEPT: SignedDuration = SignedDuration::from_secs(600);
 
-/// Keeps links. Whatever a method answers with `Ok` survives the loss of the process. Where an
-/// [`Attempt`] comes with a write, its outcome is kept with the write, atomically, for
-/// [`crate::once::KEPT_SECONDS`], as an [`Outcome`]; the same attempt again answers with it, and
-/// another fingerprint is [`crate::Error::KeyReused`]. A refused change, which wrote nothing, is not kept.
+/// The store of links. A change that is answered with `Ok` survives the loss of the process. If an [`Attempt`] is
+/// passed with a write, the write's [`Outcome`] is stored atomically with it for [`crate::once::KEPT_SECONDS`]; the
+/// same key again returns it, and another fingerprint is [`crate::Error::KeyReused`]. A refused change, which wrote
+/// nothing, is not stored.
 #[async_trait]
 pub trait LinkStore: Send + Sync {
-    /// What an earlier write with this attempt came to. A service asks before it applies its rules: a
-    /// repetition is answered as it was, even if the rules or the link have changed since.
+    /// Returns the stored outcome of an earlier write with this idempotency key. A service calls it before it
+    /// applies its rules: a repeated request gets the original answer even if rules or link have changed since.
     async fn recall(&self, attempt: &Attempt) -> Result<Option<Outcome>>;
 
-    /// Claims each candidate's short, or the first free one of its spares; a short is free unless a
-    /// link that is not forgotten (see [`Link::is_forgotten`], at the claiming link's `created_at`)
-    /// has it. A forgotten link goes, with its clicks. Each outcome stands at its candidate's place, and
-    /// a refusal at its own, so that a repetition is told it, too.
+    /// Claims each candidate's short, or the first free one of its spares. A short is free unless a link has it
+    /// that is not forgotten (see [`Link::is_forgotten`], at the claiming link's `created_at`); a forgotten link is
+    /// deleted with its clicks. The outcomes, including the refusals that were passed in, are in the order of the
+    /// candidates, so that a repeated request gets all of them.
     async fn claim(
         &self,
         candidates: Vec<Result<Candidate, Refusal>>,
@@ -171,66 +171,64 @@ pub trait LinkStore: Send + Sync {
         attempt: Option<Attempt>,
     ) -> Result<Done<Vec<Claim>>>;
 
-    /// Puts `link` where its short leads, whoever was there, unless what is there has a newer
-    /// `changed_at`, or the same and a target that sorts after; then what is there stays, and comes
-    /// back. The row keeps its id and `created_at`; its version rises.
+    /// Replaces the link of `link.short`, unless the existing one has a newer `changed_at`, or the same and a
+    /// target that sorts after; then the existing link stays and is returned. The row keeps its id and
+    /// `created_at`; its version rises.
     async fn replace(&self, link: Link, attempt: Option<Attempt>) -> Result<Done<Replaced>>;
 
-    /// The link of that short, over or deleted too, while it is kept.
+    /// Returns the link of a short, also if it is over or deleted, while it is stored.
     async fn find(&self, short: &Short) -> Result<Option<Arc<Link>>>;
 
-    /// What can be answered without asking all of the store, where that is so.
+    /// Returns the interface to copies of the links, if the store has copies.
     fn copies(&self) -> Option<&dyn LinkCopies> {
         None
     }
 
-    /// Stores `link` (all but the clicks used, which stay as they are while `max` stays as it is) in
-    /// place of its own former version, `link.version - 1`; `None` if the link is not at that version
-    /// or not there. Deletion is a change too.
+    /// Stores `link` in place of its previous version, `link.version - 1`; `None` if the link is not at that
+    /// version or does not exist. The used clicks are kept while `max` is unchanged. A deletion is a change too.
     async fn change(&self, link: Link, attempt: Option<Attempt>) -> Result<Option<Done<Link>>>;
 
-    /// Commits one click of a limited link, if at `at` one is left and the link is neither deleted nor
-    /// expired.
+    /// Commits one click of a limited link, if at `at` one is left and the link is neither deleted nor expired.
     async fn take_click(&self, short: &Short, id: LinkId, at: Timestamp) -> Result<TakenClick>;
 
-    /// An owner's links, newest first; deleted ones left out.
+    /// Returns an owner's links, newest first, without deleted ones.
     async fn list(&self, query: LinkQuery) -> Result<Vec<Arc<Link>>>;
 
-    /// Every link that is not deleted, in an order of the store's own that stays the same, those after
-    /// `after`, at most `limit`; for export.
+    /// Returns links that are not deleted, in a stable order of the store's choice, after `after`, at most `limit`;
+    /// for export.
     async fn page(&self, after: Option<Short>, limit: usize) -> Result<Vec<Arc<Link>>>;
 }
 
-/// A store that has copies of its links: in this process's memory, in another service, or on any one of its nodes.
+/// A store with copies of its links: in this process's memory, in another service, or on any one of its nodes.
 #[async_trait]
 pub trait LinkCopies: LinkStore {
-    /// The same as [`LinkStore::find`], if this process's memory has a copy that is known to be current.
+    /// Returns what [`LinkStore::find`] would, if this process's memory has a copy that is known to be current.
     fn find_cached(&self, _short: &str) -> Option<Arc<Link>> {
         None
     }
 
-    /// A copy that is known to be current; the store itself is not asked.
+    /// Returns a copy that is known to be current, without a query to the store.
     async fn find_copy(&self, _short: &Short) -> Result<Option<Arc<Link>>> {
         Ok(None)
     }
 
-    /// The link as it was read or written lately, if that is quicker to know than the truth; else the truth. `None`
-    /// says nothing.
+    /// Returns a recently read or written copy if that is faster, else queries the store. `None` is no proof of
+    /// absence.
     async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         self.find(short).await
     }
 
-    /// A copy, out of date perhaps: for when [`LinkStore::find`] cannot answer. `None` says nothing.
+    /// Returns a possibly stale copy, for when [`LinkStore::find`] fails. `None` is no proof of absence.
     async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>>;
 }
 
 impl dyn LinkStore + '_ {
-    /// [`LinkCopies::find_cached`], where there are copies.
+    /// Calls [`LinkCopies::find_cached`], if the store has copies.
     pub fn find_cached(&self, short: &str) -> Option<Arc<Link>> {
         self.copies()?.find_cached(short)
     }
 
-    /// [`LinkCopies::find_lately`]; the truth, where there are no copies.
+    /// Calls [`LinkCopies::find_lately`], or [`LinkStore::find`] if the store has no copies.
     pub async fn find_lately(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.copies() {
             Some(copies) => copies.find_lately(short).await,
@@ -238,7 +236,7 @@ impl dyn LinkStore + '_ {
         }
     }
 
-    /// [`LinkCopies::find_stale`], where there are copies.
+    /// Calls [`LinkCopies::find_stale`], if the store has copies.
     pub async fn find_stale(&self, short: &Short) -> Result<Option<Arc<Link>>> {
         match self.copies() {
             Some(copies) => copies.find_stale(short).await,

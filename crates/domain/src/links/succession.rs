@@ -1,4 +1,4 @@
-//! What a row becomes when a link is written over it: the same in every store.
+//! How a link replaces or follows another in its row: the same rules in every store.
 
 use jiff::Timestamp;
 
@@ -7,18 +7,18 @@ use super::{
     store::Replaced,
 };
 
-/// What comes of a `PUT` in replace mode.
+/// The result of a `PUT` in replace mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replacement {
-    /// What is there stays: it is newer, or it is so already.
+    /// The existing link stays: it is newer, or equal.
     Stays(Replaced),
-    /// The row becomes this.
+    /// The row is replaced by this link.
     Becomes(Replaced),
 }
 
 impl Link {
-    /// The link with what no store keeps taken off: parts of a millisecond. A limit that came in used
-    /// up gets its time.
+    /// Returns the link at the precision of the stores, whole milliseconds. A limit that arrives used up gets the
+    /// time at which it was.
     #[must_use]
     pub fn storable(mut self) -> Self {
         let whole = |at: Timestamp| Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
@@ -33,8 +33,8 @@ impl Link {
         self
     }
 
-    /// This link with the clicks that its former version `was` has used; `None` if `was` is not its
-    /// former version.
+    /// Returns this link with the used clicks of its previous version `was`; `None` if `was` is not its previous
+    /// version.
     #[must_use]
     pub fn following(mut self, was: &Self) -> Option<Self> {
         if was.id != self.id || was.version + 1 != self.version {
@@ -48,7 +48,7 @@ impl Link {
         Some(self.storable())
     }
 
-    /// Whether putting `link` here changes nothing for those who follow it.
+    /// Whether replacing this link by `link` changes nothing for visitors.
     #[must_use]
     pub fn already_leads(&self, link: &Self) -> bool {
         self.target == link.target
@@ -56,7 +56,7 @@ impl Link {
             && self.state(link.changed_at).0 == State::Live
     }
 
-    /// What comes of putting this link where `was` is.
+    /// Returns the result of replacing `was` by this link.
     #[must_use]
     pub fn replacing(self, was: Option<Self>) -> Replacement {
         let link = self.storable();
@@ -64,7 +64,7 @@ impl Link {
             return Replacement::Becomes(Replaced { link, already: false });
         };
         let already = was.already_leads(&link);
-        // The same time on two machines: any order will do, as long as it is the same everywhere.
+        // Equal times on two machines: any order will do, as long as it is the same everywhere.
         if (was.changed_at, was.target.as_str()) > (link.changed_at, link.target.as_str()) {
             return Replacement::Stays(Replaced { link: was, already });
         }

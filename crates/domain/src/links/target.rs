@@ -1,4 +1,4 @@
-//! The target: where a link leads, as the `Location` header will say it.
+//! The target of a link, as sent in the `Location` header.
 
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use url::Url;
 use super::short::Short;
 use crate::{Error, Result, text::display_text};
 
-/// The longest target, in bytes, as given and as normalised.
+/// The maximum length of a target, in bytes, both as given and as normalised.
 pub const BYTES_MAX: usize = 8 * 1024;
 
-/// An absolute http or https URL in its normalised ASCII form (WHATWG URL Standard), at most 8 KiB,
-/// without control characters, raw or once-decoded, in scheme, host or path.
+/// An absolute http or https URL in its normalised ASCII form (WHATWG URL Standard), at most 8 KiB, without control
+/// characters, raw or once-decoded, in scheme, host or path.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Target(Box<str>);
 display_text!(Target);
 
-/// A host and port that this server answers on.
+/// A host and port that this server is reached by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     host: String,
@@ -25,7 +25,7 @@ pub struct Origin {
 }
 
 impl Target {
-    /// Takes a target as a caller wrote it; one without a scheme gets `https://`.
+    /// Parses a target as given; one without a scheme gets `https://`.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim_matches(' ');
         if text.is_empty() {
@@ -34,9 +34,9 @@ impl Target {
         if text.len() > BYTES_MAX {
             return refuse("is too long; it must be at most 8 KiB");
         }
-        // The URL parser drops tabs and line ends silently, so they are looked for first.
+        // Checked first, because the URL parser drops tabs and line ends silently.
         if text.chars().any(char::is_control) {
-            return refuse("holds a control character");
+            return refuse("contains a control character");
         }
         let url = Url::parse(&with_scheme(text))
             .map_err(|error| Error::invalid("target", format!("is not a URL: {error}")))?;
@@ -45,7 +45,7 @@ impl Target {
         }
         check_host(url.host_str().unwrap_or_default())?;
         if percent_decode_str(url.path()).any(|byte| byte.is_ascii_control()) {
-            return refuse("holds an encoded control character in its path");
+            return refuse("contains an encoded control character in its path");
         }
         if url.as_str().len() > BYTES_MAX {
             return refuse("is too long once normalised; it must be at most 8 KiB");
@@ -53,17 +53,17 @@ impl Target {
         Ok(Self(url.as_str().into()))
     }
 
-    /// A target that the store has kept; it was parsed when it came in.
+    /// Creates a target from a store, which was parsed when it was stored.
     pub fn stored(text: String) -> Self {
         Self(text.into())
     }
 
-    /// The URL, all ASCII.
+    /// Returns the URL, all ASCII.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host, lower-case, without port or last dot; cut out of the normal form, not parsed again.
+    /// Returns the host, lower-case, without port or last dot; sliced from the normal form, not parsed again.
     pub fn host(&self) -> &str {
         let after_scheme = self.0.split_once("://").map_or(&*self.0, |(_, rest)| rest);
         let authority =
@@ -73,7 +73,7 @@ impl Target {
         host_and_port[..port_at.unwrap_or(host_and_port.len())].trim_end_matches('.')
     }
 
-    /// Whether it leads to a short of one of our own `origins`: a redirect that would come back.
+    /// Whether the target is a short of one of this server's `origins`, which would be a redirect loop.
     pub fn loops_to(&self, origins: &[Origin]) -> bool {
         let Ok(url) = Url::parse(&self.0) else { return false };
         let Some(origin) = Origin::of(&url) else { return false };
@@ -85,12 +85,12 @@ impl Target {
 }
 
 impl Origin {
-    /// The origin of a base URL such as `https://go.example.org`.
+    /// Returns the origin of a base URL such as `https://go.example.org`.
     pub fn parse(base: &str) -> Option<Self> {
         Url::parse(base).ok().as_ref().and_then(Self::of)
     }
 
-    /// The origin that a request's `Host` header names; without a port, 80 and 443 both count.
+    /// Returns the origins that a request's `Host` header names; without a port, both 80 and 443.
     pub fn from_host_header(host: &str) -> Vec<Self> {
         ["http", "https"]
             .iter()
@@ -104,15 +104,15 @@ impl Origin {
     }
 }
 
-/// What the URL standard lets through and no name server can answer.
+/// Refuses hosts that the URL standard allows and no name server can resolve.
 fn check_host(host: &str) -> Result<()> {
     let name = host.strip_suffix('.').unwrap_or(host);
     let why = if name.trim_matches('.').is_empty() {
         "has no host"
     } else if name.split('.').any(str::is_empty) {
-        "has a host with two dots in a row, or one in front"
+        "has a host with two dots in a row or a leading dot"
     } else if matches!(name, "http" | "https") {
-        "lacks the colon after its scheme"
+        "has no colon after its scheme"
     } else {
         return Ok(());
     };
@@ -123,8 +123,8 @@ fn refuse(why: &'static str) -> Result<Target> {
     Err(Error::invalid("target", why))
 }
 
-/// Adds `https://` where there is no scheme. A first colon followed only by digits up to `/ ? #` or
-/// the end stands before a port, not behind a scheme.
+/// Adds `https://` if there is no scheme. A first colon followed only by digits up to `/ ? #` or the end separates
+/// host and port, not a scheme.
 fn with_scheme(text: &str) -> String {
     if text.starts_with("//") {
         return format!("https:{text}");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn only_http_and_https_lead_anywhere() {
+    fn only_http_and_https_targets_are_accepted() {
         let bad = [
             "javascript:alert(1)",
             "data:text/html,x",
@@ -212,7 +212,7 @@ mod tests {
         ] {
             assert!(Target::parse(text).is_err(), "{text:?}");
         }
-        assert!(Target::parse("https://a.b/?q=%0a").is_ok(), "in a query it is data");
+        assert!(Target::parse("https://a.b/?q=%0a").is_ok(), "in a query it is allowed");
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_normalised_target_is_its_own_normal_form(text in "\\PC{0,80}") {
+        fn normalising_a_target_again_does_not_change_it(text in "\\PC{0,80}") {
             if let Ok(target) = Target::parse(&text) {
                 prop_assert_eq!(Target::parse(target.as_str()).ok(), Some(target.clone()));
                 prop_assert!(target.as_str().bytes().all(|b| (0x21..0x7f).contains(&b)));

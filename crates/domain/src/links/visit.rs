@@ -1,5 +1,4 @@
-//! What is kept of somebody's following a link: the site they came from and the kind of their
-//! device. No address, no identity.
+//! A visit of a link, of which only the referring site and the kind of device are stored: no address, no identity.
 
 use std::sync::LazyLock;
 
@@ -9,20 +8,20 @@ use url::Url;
 
 use crate::names::names;
 
-/// The longest referrer host that is kept: the longest name of the DNS.
+/// The maximum length of a stored referrer host, in bytes: that of a DNS name.
 const HOST_BYTES_MAX: usize = 253;
 
-/// The longest referrer that is looked at, in bytes.
+/// The maximum length of a `Referer` that is parsed, in bytes.
 const REFERRER_BYTES_MAX: usize = 4 * 1024;
 
-/// What a request says of whoever follows a link.
+/// The headers of a request that follows a link.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Visit<'a> {
     /// The `Referer` header.
     pub referrer: Option<&'a str>,
     /// The `User-Agent` header.
     pub user_agent: Option<&'a str>,
-    /// The `Host` header: coming from our own pages is coming from nowhere else.
+    /// The `Host` header; this server's own pages do not count as referrers.
     pub own_host: Option<&'a str>,
 }
 
@@ -36,13 +35,13 @@ pub enum Device {
     Mobile,
     /// A tablet.
     Tablet,
-    /// A program that says that it is one: a crawler, a preview fetcher.
+    /// A program that identifies itself as one: a crawler, a preview fetcher.
     Bot,
-    /// Anything else, command-line clients among it.
+    /// Any other client, such as a command-line tool.
     Other,
 }
 
-// In the order in which they are shown.
+// In display order.
 names!(Device {
     Desktop = "desktop",
     Mobile = "mobile",
@@ -51,7 +50,7 @@ names!(Device {
     Bot = "bot",
 });
 
-/// Marks in a User-Agent, the telling ones first: what is found of the lowest index decides.
+/// Substrings of a User-Agent, the most specific first: of several matches the lowest index decides.
 const MARKS: [(&str, Device); 30] = [
     ("bot", Device::Bot),
     ("crawl", Device::Bot),
@@ -78,7 +77,7 @@ const MARKS: [(&str, Device); 30] = [
     ("mobile", Device::Mobile),
     ("iphone", Device::Mobile),
     ("ipod", Device::Mobile),
-    ("android", Device::Tablet), // Android without "Mobile" is a tablet, as its makers ask to be read.
+    ("android", Device::Tablet), // Android without "Mobile" is a tablet, as its makers define it.
     ("windows nt", Device::Desktop),
     ("macintosh", Device::Desktop),
     ("x11", Device::Desktop),
@@ -94,7 +93,7 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 });
 
 impl Visit<'_> {
-    /// The kind of device, from the `User-Agent`.
+    /// Returns the kind of device, from the `User-Agent`.
     pub fn device(&self) -> Device {
         let (Some(agent), Some(finder)) = (self.user_agent, FINDER.as_ref()) else {
             return Device::Other;
@@ -105,7 +104,7 @@ impl Visit<'_> {
         found.map_or(Device::Other, |index| MARKS[index].1)
     }
 
-    /// The host that the visitor came from, lower-case and without port.
+    /// Returns the host of the referrer, lower-case and without port.
     pub fn referrer_host(&self) -> Option<Box<str>> {
         let referrer = self.referrer.filter(|referrer| referrer.len() <= REFERRER_BYTES_MAX)?;
         let url = Url::parse(referrer).ok()?;
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_told_apart() {
+    fn devices_are_classified() {
         use Device::{Bot, Desktop, Mobile, Other, Tablet};
         for (known, rest) in [
             (

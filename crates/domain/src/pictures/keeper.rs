@@ -1,5 +1,5 @@
-//! Pictures where the public is answered: decoded and kept there, while whoever has one, as the accounts tier, learns
-//! no more of it than its name.
+//! Pictures in the web tier, which decodes and stores them; the owners' apps, such as the accounts tier, know only
+//! their ids.
 
 use std::{collections::HashSet, future::Future, sync::Arc};
 
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::{Error, Random, Result, Tasks};
 
-/// How old a picture is that nobody has, before it is taken for one that nobody will have. It is kept
-/// before it is named, some seconds at most.
+/// The age at which a picture without an owner counts as abandoned. A picture is stored before it is assigned, by
+/// some seconds at most.
 const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
 
-/// Makes pictures and keeps them. Clones share it.
+/// Decodes, stores and removes pictures. Clones share it.
 #[derive(Clone)]
 pub struct PictureKeeper {
     decoder: Arc<dyn PictureDecoder>,
@@ -27,8 +27,8 @@ pub struct PictureKeeper {
 }
 
 impl PictureKeeper {
-    /// Keeps in `store` what `decoder` makes, under names that `random` makes; `tasks` go on when somebody who has sent
-    /// one goes away.
+    /// Creates a keeper that stores in `store` what `decoder` makes, under ids drawn from `random`; `tasks`
+    /// completes the work of callers that disconnect.
     pub fn new(
         decoder: Arc<dyn PictureDecoder>,
         store: Arc<dyn PictureStore>,
@@ -38,13 +38,13 @@ impl PictureKeeper {
         Self { decoder, store, random, tasks }
     }
 
-    /// Makes a picture of what somebody sent, which is let go of then.
+    /// Decodes an upload, which is freed afterwards.
     pub async fn decoded(&self, upload: Bytes, shape: Shape) -> Result<Picture> {
         self.decoder.decode(upload, shape).await
     }
 
-    /// Keeps a picture of the account, or the bot, of that number, and then has it named: nothing names what is not
-    /// there. What is known not to be named is removed.
+    /// Stores a picture of the account or bot numbered `owner` and then has `name` assign it, so that an assigned
+    /// picture always exists. It is removed if the assignment is known to have failed.
     pub async fn keep<T, F>(
         &self,
         owner: i64,
@@ -68,7 +68,7 @@ impl PictureKeeper {
         to_its_end(&*self.tasks, kept).await
     }
 
-    /// Removes a picture that nothing names any more.
+    /// Removes a picture that is no longer assigned.
     pub async fn remove(&self, id: PictureId) {
         let store = Arc::clone(&self.store);
         let removed = async move {
@@ -78,14 +78,13 @@ impl PictureKeeper {
         drop(to_its_end(&*self.tasks, removed).await);
     }
 
-    /// A picture in one size, if there is such a one.
+    /// Returns a picture in one size, if it exists.
     pub async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>> {
         self.store.get(id, size).await
     }
 
-    /// Removes what none of `owners` has and nobody will have at `now`; how many pictures that were. They are there
-    /// because a process was stopped between keeping one and naming it, or because the store did not
-    /// answer when one was to be removed.
+    /// Removes pictures that `owners` do not have and that are abandoned at `now`; returns their number. They
+    /// remain when a process stops between storing and assigning one, or when the store fails to remove one.
     pub async fn sweep(&self, owners: &dyn Pictured, now: Timestamp) -> Result<usize> {
         let before = now.saturating_sub(UNNAMED).unwrap_or(Timestamp::MIN);
         let old = self.store.put_before(before);
@@ -105,17 +104,17 @@ impl PictureKeeper {
     }
 }
 
-/// Whether it is known that nothing was done; what nobody knows may have been.
+/// Whether the error says that nothing was done; otherwise the outcome is unknown.
 fn was_not_done(error: &Error) -> bool {
     !matches!(error, Error::Unavailable { .. } | Error::Internal(_))
 }
 
-/// Best effort: nothing names it any more, whoever keeps it notes a failure, and what stays is swept up.
+/// Removes an unassigned picture, best effort: the store logs a failure, and a sweep removes the rest.
 pub(crate) async fn remove(store: &dyn PictureStore, id: PictureId) {
     drop(store.remove(id).await);
 }
 
-/// What comes of work that goes on also if nobody waits for it any more.
+/// Runs `work` to completion even if the caller is dropped, and returns its result.
 pub(crate) async fn to_its_end<T: Send + 'static>(
     tasks: &dyn Tasks,
     work: impl Future<Output = Result<T>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Pictures, of somebody or in a message: how they are named, made and kept.
+//! Pictures of accounts, bots and messages: ids, decoding and storage.
 
 mod keeper;
 mod picture;

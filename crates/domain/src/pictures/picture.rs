@@ -1,4 +1,4 @@
-//! What a picture is, of somebody or in a message: files of two sizes, and a name that follows from them.
+//! A picture, of a profile or in a message: two sizes, and an id derived from them.
 
 use std::{fmt, str::FromStr};
 
@@ -11,23 +11,23 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, Random, Result};
 
-/// Pictures that are asked for at once, whether they are somebody's.
+/// The maximum pictures in one call that asks which of them are assigned.
 pub const PICTURES_ASKED: usize = 500;
 
-/// What a picture is made into.
+/// The shape that an upload is converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// A square, cut out of its middle: of somebody.
+    /// A square cut from the middle, for profiles.
     Square,
-    /// All of it, never larger than it was: in a message.
+    /// The whole picture, never enlarged, for messages.
     Whole,
 }
 
 impl Shape {
-    /// All of them.
+    /// All shapes.
     pub const ALL: [Self; 2] = [Self::Square, Self::Whole];
 
-    /// The sizes that it is kept in, the largest first.
+    /// Returns the stored sizes of this shape, the largest first.
     pub const fn sizes(self) -> [PictureSize; 2] {
         match self {
             Self::Square => [PictureSize::Large, PictureSize::Small],
@@ -36,24 +36,24 @@ impl Shape {
     }
 }
 
-/// The sizes that pictures are kept in, each of one shape.
+/// The stored sizes of pictures, each of one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PictureSize {
-    /// A square for a page about somebody.
+    /// A square for a profile page.
     Large,
     /// A square beside a name.
     Small,
-    /// A whole picture, looked at alone.
+    /// A whole picture, viewed alone.
     Full,
     /// A whole picture in its message.
     Preview,
 }
 
 impl PictureSize {
-    /// All of them.
+    /// All sizes.
     pub const ALL: [Self; 4] = [Self::Large, Self::Small, Self::Full, Self::Preview];
 
-    /// The length of a square's side, or of a whole picture's longer one at most, in pixels.
+    /// Returns the side of a square, or the maximum of a whole picture's longer side, in pixels.
     pub const fn px(self) -> u32 {
         match self {
             Self::Large => 256,
@@ -63,29 +63,29 @@ impl PictureSize {
         }
     }
 
-    /// The size of this shape and of so many pixels, as a URL says it.
+    /// Returns the size of `shape` with this number of pixels, as in a URL.
     pub fn parse(shape: Shape, px: &str) -> Option<Self> {
         shape.sizes().into_iter().find(|size| size.px().to_string() == px)
     }
 }
 
-/// A picture as it is kept: JPEG in each size of its shape, with nothing in it but what is to be seen.
+/// A picture as stored: JPEG in each size of its shape, without metadata.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture([(PictureSize, Bytes); 2]);
 
 impl Picture {
-    /// One of these files, as [`Shape::sizes`] has them.
+    /// Creates a picture from files in the order of [`Shape::sizes`].
     pub fn new(shape: Shape, files: [Bytes; 2]) -> Self {
         let ([larger, smaller], [large, small]) = (shape.sizes(), files);
         Self([(larger, large), (smaller, small)])
     }
 
-    /// Its files.
+    /// Returns the files with their sizes.
     pub fn files(&self) -> &[(PictureSize, Bytes); 2] {
         &self.0
     }
 
-    /// The bytes of that size, if it is one of its shape.
+    /// Returns the file of a size, if the picture's shape has it.
     pub fn of(&self, size: PictureSize) -> Option<&Bytes> {
         self.0.iter().find(|(of, _)| *of == size).map(|(_, bytes)| bytes)
     }
@@ -98,9 +98,9 @@ impl fmt::Debug for Picture {
     }
 }
 
-/// A picture's name: SHA-256 of a number drawn for this one upload, whose it is, and its bytes. What has a
-/// name never changes, and what had one never comes back: taking a picture away takes nothing else away, be
-/// it another account's or the same picture, set again.
+/// A picture's id: SHA-256 of a random number drawn for the upload, the owner's number and the files. An id never
+/// changes its content and is never reused: removing a picture affects neither another owner's nor the same picture
+/// uploaded again.
 #[derive(
     derive_more::Debug, Clone, Copy, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr,
 )]
@@ -108,7 +108,7 @@ impl fmt::Debug for Picture {
 pub struct PictureId([u8; 32]);
 
 impl PictureId {
-    /// A new name for a picture of the account, or the bot, of that number.
+    /// Draws an id for a picture of the account or bot numbered `owner`.
     pub fn draw(owner: i64, picture: &Picture, random: &dyn Random) -> Self {
         let mut number = [0; 16];
         random.fill(&mut number);
@@ -122,12 +122,12 @@ impl PictureId {
         Self(hash.finalize().into())
     }
 
-    /// A name that the store has kept.
+    /// Creates an id from its stored bytes.
     pub fn stored(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes, for a store.
+    /// Returns the bytes, for a store.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -136,7 +136,7 @@ impl PictureId {
 impl FromStr for PictureId {
     type Err = Error;
 
-    /// 64 hexadecimal digits, the letters small: one name has one form.
+    /// Parses 64 lower-case hexadecimal digits: one id has one form.
     fn from_str(text: &str) -> Result<Self> {
         let digit = |digit: u8| match digit {
             b'0'..=b'9' => Some(digit - b'0'),
@@ -147,7 +147,9 @@ impl FromStr for PictureId {
         let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
         let bytes = bytes.collect::<Option<Vec<u8>>>().filter(|_| rest.is_empty());
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-        bytes.map(Self).ok_or_else(|| Error::invalid("picture", "is no name of a picture"))
+        bytes.map(Self).ok_or_else(|| {
+            Error::invalid("picture", "must be a picture id of 64 lower-case hexadecimal digits")
+        })
     }
 }
 
@@ -157,35 +159,34 @@ impl fmt::Display for PictureId {
     }
 }
 
-/// Makes pictures of whatever somebody sends.
+/// Decodes untrusted uploads.
 #[async_trait]
 pub trait PictureDecoder: Send + Sync {
-    /// Of a JPEG, PNG, WebP or GIF a picture of that shape; [`Error::Invalid`] if it is none, damaged, or larger
-    /// than can be taken, and [`Error::Unavailable`] at once if too many wait.
+    /// Converts a JPEG, PNG, WebP or GIF to a picture of `shape`; [`Error::Invalid`] if it is of another format,
+    /// damaged or too large, and [`Error::Unavailable`] at once if too many uploads wait.
     async fn decode(&self, upload: Bytes, shape: Shape) -> Result<Picture>;
 }
 
-/// Keeps pictures. Whatever a method answers with `Ok` survives the loss of the process.
+/// A store of pictures. A change that is answered with `Ok` survives the loss of the process.
 #[async_trait]
 pub trait PictureStore: Send + Sync {
-    /// Keeps a picture, in all sizes or, if it fails, in any; the same again changes nothing.
+    /// Stores a picture in all sizes; a failed call may have stored some. Idempotent.
     async fn put(&self, id: PictureId, picture: Picture) -> Result<()>;
 
-    /// A picture in one size, if there is such a one.
+    /// Returns a picture in one size, if it exists.
     async fn get(&self, id: PictureId, size: PictureSize) -> Result<Option<Bytes>>;
 
-    /// Removes a picture, if it is there.
+    /// Removes a picture, if it exists.
     async fn remove(&self, id: PictureId) -> Result<()>;
 
-    /// The pictures of which all that is there was put before `at`, in no order, some of them more than
-    /// once.
+    /// Lists the pictures whose files were all stored before `at`, in no order, possibly with repetitions.
     fn put_before(&self, at: Timestamp) -> BoxStream<'_, Result<PictureId>>;
 }
 
-/// Knows which pictures somebody, or something, has.
+/// Knows which pictures are assigned, to accounts or otherwise.
 #[async_trait]
 pub trait Pictured: Send + Sync {
-    /// Those of these pictures, [`PICTURES_ASKED`] at most, that are had.
+    /// Returns those of `pictures`, at most [`PICTURES_ASKED`], that are assigned.
     async fn pictured(&self, pictures: Vec<PictureId>) -> Result<Vec<PictureId>>;
 }
 
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_accounts_no_two_pictures_and_no_two_uploads_share_a_name() {
+    fn every_owner_picture_and_upload_gets_an_id_of_its_own() {
         let same = OneByte(7);
         let names = [
             PictureId::draw(1, &picture("ab", "c"), &same),
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_one_form() {
+    fn an_id_has_one_form() {
         let id = PictureId::draw(1, &picture("large", "small"), &OsRandom);
         let text = id.to_string();
         assert_eq!(text.parse::<PictureId>().unwrap(), id);
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_named_by_its_pixels_among_those_of_its_shape() {
+    fn a_size_parses_only_for_its_own_shape() {
         for shape in Shape::ALL {
             for size in PictureSize::ALL {
                 let is_its_own = shape.sizes().contains(&size);

@@ -1,4 +1,4 @@
-//! What a gate tells: that somebody rode, or that an earlier telling was wrong.
+//! Events sent by gates: rides, and voids of earlier rides.
 
 use std::{fmt, str::FromStr};
 
@@ -11,33 +11,33 @@ use uuid::Uuid;
 use super::Ride;
 use crate::{Error, Result, text::is_key};
 
-/// What an event is called, by whoever sent it first. Kept for ever, so that it counts once for ever.
+/// The id of an event, chosen by its first sender. Stored for ever, so that the event counts only once.
 #[derive(
     Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr,
 )]
 pub enum EventId {
-    /// A UUID in its usual form, which takes less room; those that sort by time (version 7) are the
-    /// quickest to store.
+    /// A UUID in its usual form, which takes less space; those that sort by time (version 7) are the fastest to
+    /// store.
     Uuid(Uuid),
-    /// Anything else, 1 to 128 printable ASCII characters.
+    /// Any other text of 1 to 128 printable ASCII characters.
     Text(Box<str>),
 }
 
-/// Calls the events of a batch by the key under which it was sent and the numbers of their lines: sent again
-/// under that key, it has the same ones.
+/// The key of a batch, from which the ids of its events derive by line number: the batch sent again under the same
+/// key has the same ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchKey([u8; 16]);
 
 impl BatchKey {
-    /// The id of the event in a line, the first of which is 1. Those of one batch lie side by side, which makes
-    /// them quick to store; no id that somebody makes up is likely to be among them.
+    /// Returns the id of the event in a line; the first line is 1. The ids of one batch are adjacent, which makes
+    /// them fast to store, and are unlikely to collide with a client's own ids.
     pub fn event(self, line: u16) -> EventId {
         let Self(mut bytes) = self;
         bytes[14..].copy_from_slice(&line.to_be_bytes());
         EventId::Uuid(uuid::Builder::from_custom_bytes(bytes).into_uuid())
     }
 
-    /// What a store knows it by.
+    /// Returns the bytes, for a store.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -46,7 +46,7 @@ impl BatchKey {
 impl FromStr for BatchKey {
     type Err = Error;
 
-    /// Of 1 to 128 printable ASCII characters, as an id.
+    /// Parses 1 to 128 printable ASCII characters, as an event id.
     fn from_str(key: &str) -> Result<Self> {
         key.parse::<EventId>()?;
         let digest = Sha256::new().chain_update(b"batch of rides\0").chain_update(key).finalize();
@@ -63,7 +63,7 @@ impl FromStr for EventId {
         if !is_key(text) {
             return Err(Error::invalid("id", "must be 1 to 128 printable ASCII characters"));
         }
-        // Of the forms in which a UUID can be written only the one with hyphens.
+        // Of the forms of a UUID only the one with hyphens is recognised.
         let uuid =
             (text.len() == uuid::fmt::Hyphenated::LENGTH).then(|| Uuid::try_parse(text).ok());
         Ok(uuid.flatten().map_or_else(|| Self::Text(text.into()), Self::Uuid))
@@ -79,52 +79,51 @@ impl fmt::Display for EventId {
     }
 }
 
-/// A batch that was sent under a key, which is its body's for ever: its events are called by their lines, and
-/// in another body the same line would be another event.
+/// A batch with a key. The key is bound to the body for ever: the ids derive from the line numbers, and in another
+/// body the same line would be another event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedBatch {
     /// The key.
     pub key: BatchKey,
-    /// A digest of the body, however it came packed.
+    /// SHA-256 of the decompressed body.
     pub digest: [u8; 32],
 }
 
 impl NamedBatch {
-    /// The batch that this body is.
+    /// Creates a batch of a body.
     pub fn of(key: BatchKey, body: &[u8]) -> Self {
         Self { key, digest: Sha256::digest(body).into() }
     }
 }
 
-/// Who sent an event: a gate that has a key, or, as number 0, anybody without one. Ids of one are none of
-/// another's.
+/// The sender of an event: a gate with a key, or 0 for all senders without one. Event ids are scoped to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GateId(pub i64);
 
 impl GateId {
-    /// Whoever has no key.
+    /// All senders without a key.
     pub const NOBODY: Self = Self(0);
 }
 
-/// What an event says.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
-    /// Somebody rode.
+    /// A ride.
     Ride(Ride),
-    /// The ride of that event, from the same gate, was none.
+    /// A void of an earlier ride of the same gate, by its event id.
     Void(EventId),
 }
 
-/// An event, complete.
+/// A complete event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RideEvent {
-    /// Who sent it.
+    /// The gate that sent it.
     pub gate: GateId,
-    /// What it is called there.
+    /// The event id, scoped to the gate.
     pub id: EventId,
-    /// What it says.
+    /// The content.
     pub what: What,
-    /// When it came in.
+    /// The time of arrival.
     pub at: Timestamp,
 }
 
@@ -133,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_a_batch_is_called_by_its_key_and_number() {
+    fn the_id_of_a_batch_line_derives_from_key_and_line_number() {
         let key = |key: &str| key.parse::<BatchKey>().unwrap();
         let id = |of: &str, line| key(of).event(line);
         assert_eq!(id("day 9", 1), id("day 9", 1));

@@ -1,4 +1,4 @@
-//! Gates: who sends rides, and from where.
+//! Gates, which send rides, and their keys.
 
 use std::sync::Arc;
 
@@ -9,35 +9,35 @@ use serde::{Deserialize, Serialize};
 use super::{GateId, ResortId, What};
 use crate::{Clock, Error, Random, Result, keys, secret};
 
-/// What a gate's token starts with.
+/// The prefix of every gate key.
 pub const GATE_PREFIX: &str = "lodge_gate_";
 
-/// A gate, or whoever runs many of them, without the token.
+/// A gate, or an operator of several, without its token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Its number, from 1 on.
+    /// The number, from 1 on.
     pub id: GateId,
-    /// What it is called, 1 to 64 characters, unique.
+    /// The name, 1 to 64 characters, unique.
     pub name: String,
-    /// The only resort whose rides it may send; without one it may send those of all.
+    /// The only resort whose rides it may send; `None` allows all resorts.
     pub resort: Option<ResortId>,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it was revoked; it sends nothing from then on.
+    /// The time of revocation; from then on the key is refused.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// Whoever sends events.
+/// The sender of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sender {
-    /// Somebody without a key.
+    /// A client without a key.
     Nobody,
-    /// A live gate.
+    /// A gate whose key is valid.
     Gate(Gate),
 }
 
 impl Sender {
-    /// Among whose events theirs are.
+    /// Returns the id to which the sender's event ids are scoped.
     pub fn id(&self) -> GateId {
         match self {
             Self::Nobody => GateId::NOBODY,
@@ -45,19 +45,19 @@ impl Sender {
         }
     }
 
-    /// [`Error::Forbidden`] if they may not tell this. A void is of a ride of their own; nobody's rides are
-    /// anybody's, so none of them is taken back.
+    /// Returns [`Error::Forbidden`] if the sender may not send this event. A gate voids only its own rides; rides
+    /// sent without a key have no owner, so their senders cannot void them.
     pub fn check(&self, what: &What) -> Result<()> {
         match (self, what) {
             (_, What::Ride(ride)) => self.check_resort(ride.on.resort),
             (Self::Nobody, What::Void(_)) => {
-                Err(Error::forbidden("rides are voided by gates with a key alone"))
+                Err(Error::forbidden("only a gate with a key can void rides"))
             }
             (Self::Gate(_), What::Void(_)) => Ok(()),
         }
     }
 
-    /// [`Error::Forbidden`] if they have no say at this resort.
+    /// Returns [`Error::Forbidden`] if the sender's key is for another resort.
     pub fn check_resort(&self, resort: ResortId) -> Result<()> {
         match self {
             Self::Gate(Gate { resort: Some(own), .. }) if resort != *own => {
@@ -68,10 +68,10 @@ impl Sender {
     }
 }
 
-/// Keeps gates; their tokens only as digests.
+/// A store of gates, with only the digests of their tokens.
 #[async_trait]
 pub trait GateStore: Send + Sync {
-    /// Adds a gate; [`Error::Conflict`] if the name is taken. No number is given twice.
+    /// Adds a gate; [`Error::Conflict`] if the name is taken. Numbers are never reused.
     async fn add(
         &self,
         name: &str,
@@ -79,18 +79,18 @@ pub trait GateStore: Send + Sync {
         digest: [u8; 32],
         at: Timestamp,
     ) -> Result<Gate>;
-    /// The gate behind a token's digest, revoked ones too.
+    /// Returns the gate with this token digest, including a revoked one.
     async fn find(&self, digest: [u8; 32]) -> Result<Option<Gate>>;
-    /// Every gate, oldest first.
+    /// Returns all gates, oldest first.
     async fn list(&self) -> Result<Vec<Gate>>;
-    /// Revokes by name; `None` if there is no such gate. Repeating it changes nothing.
+    /// Revokes the gate called `name`; `None` if it does not exist. Idempotent.
     async fn revoke(&self, name: &str, at: Timestamp) -> Result<Option<Gate>>;
-    /// Gives a gate, also one that was revoked, another token, and makes it live; `None` if there is no such
-    /// gate. The older token is not known any more.
+    /// Replaces the token of a gate and re-enables a revoked one; `None` if the gate does not exist. The old token
+    /// becomes unknown.
     async fn renew(&self, name: &str, digest: [u8; 32]) -> Result<Option<Gate>>;
 }
 
-/// Makes, knows and revokes gates.
+/// The service that creates, authenticates and revokes gates.
 #[derive(Clone)]
 pub struct Gates {
     store: Arc<dyn GateStore>,
@@ -100,7 +100,7 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Gates kept in `store`. If keys are required, nobody sends without one.
+    /// Creates the service over `store`. With `keys_required`, events without a key are refused.
     pub fn new(
         store: Arc<dyn GateStore>,
         clock: Arc<dyn Clock>,
@@ -110,12 +110,12 @@ impl Gates {
         Self { store, clock, random, keys_required }
     }
 
-    /// Whether nobody sends without a key.
+    /// Whether events without a key are refused.
     pub fn are_keys_required(&self) -> bool {
         self.keys_required
     }
 
-    /// Makes a gate and returns its token, the only time that it can be had.
+    /// Creates a gate and returns it with its token, which cannot be retrieved later.
     pub async fn create(&self, name: &str, resort: Option<ResortId>) -> Result<(Gate, String)> {
         let name = keys::parse_name(name)?;
         let (token, digest) = self.new_token();
@@ -123,8 +123,8 @@ impl Gates {
         Ok((gate, token))
     }
 
-    /// Gives a gate, also one that was revoked, another token, and returns it, the only time that it can be
-    /// had. The older one opens nothing any more; the gate's rides stay its own.
+    /// Replaces the token of a gate, re-enables a revoked one, and returns the new token, which cannot be retrieved
+    /// later. The old token is invalid; the gate keeps its rides.
     pub async fn renew(&self, name: &str) -> Result<(Gate, String)> {
         let (token, digest) = self.new_token();
         let gate = self.store.renew(name, digest).await?.ok_or_else(no_such_gate)?;
@@ -137,44 +137,43 @@ impl Gates {
         (token, digest)
     }
 
-    /// Who sends with this token, or without one.
+    /// Returns the sender with this token, or the anonymous one.
     pub async fn authenticate(&self, token: Option<&str>) -> Result<Sender> {
         let Some(token) = token else {
             if self.keys_required {
-                return Err(Error::unauthenticated("rides are taken from gates with a key alone"));
+                return Err(Error::unauthenticated("sending rides requires a gate key"));
             }
             return Ok(Sender::Nobody);
         };
-        // What opens something else need not be looked for.
+        // Tokens of other kinds need no query.
         let found = if token.starts_with(GATE_PREFIX) {
             self.store.find(secret::token_digest(token)).await?
         } else {
             None
         };
         let live = found.filter(|gate| gate.revoked_at.is_none());
-        live.map(Sender::Gate)
-            .ok_or(Error::unauthenticated("this gate's key is not known, or was revoked"))
+        live.map(Sender::Gate).ok_or(Error::unauthenticated("this gate key is unknown or revoked"))
     }
 
-    /// Every gate, oldest first.
+    /// Returns all gates, oldest first.
     pub async fn list(&self) -> Result<Vec<Gate>> {
         self.store.list().await
     }
 
-    /// The gate of that name, also if it was revoked; [`Error::NotFound`] if there is none.
+    /// Returns the gate called `name`, including a revoked one; [`Error::NotFound`] if it does not exist.
     pub async fn named(&self, name: &str) -> Result<Gate> {
         let gates = self.list().await?;
         gates.into_iter().find(|gate| gate.name == name).ok_or_else(no_such_gate)
     }
 
-    /// Ends a gate's key; its rides stay.
+    /// Revokes the gate called `name`; its rides stay.
     pub async fn revoke(&self, name: &str) -> Result<Gate> {
         self.store.revoke(name, self.clock.now()).await?.ok_or_else(no_such_gate)
     }
 }
 
 fn no_such_gate() -> Error {
-    Error::not_found("there is no gate of that name")
+    Error::not_found("there is no gate with this name")
 }
 
 #[cfg(test)]
@@ -183,7 +182,7 @@ mod tests {
     use crate::rides::{EventId, mountain};
 
     #[test]
-    fn a_gate_of_a_resort_sends_rides_of_that_resort_alone_and_nobody_sends_voids() {
+    fn a_gate_sends_rides_of_its_resort_only_and_a_void_requires_a_key() {
         let gate = |resort: Option<u16>| {
             Sender::Gate(Gate {
                 id: GateId(7),

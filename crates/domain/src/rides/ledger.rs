@@ -1,4 +1,4 @@
-//! The books: what was accepted is stored, was stored before, or is on its way; the rest was refused.
+//! The ledger of ride events: every accepted event is stored, a duplicate, or in flight; all others were refused.
 
 use std::sync::Arc;
 
@@ -8,50 +8,50 @@ use serde::{Deserialize, Serialize};
 use super::{ForEver, Recorded};
 use crate::{Finish, Result, Tasks};
 
-/// What this process has been sent since it started.
+/// The events that this process has received since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// Accepted, which is for good.
+    /// Accepted, which is final.
     pub accepted: u64,
     /// Stored.
     pub stored: u64,
-    /// Sent again, and the same as before.
+    /// Sent again with the same content.
     pub duplicates: u64,
-    /// Refused, for whatever reason. Where the store did not say whether it has them, they are here too.
+    /// Refused, for any reason, including those of which the store did not say whether it has them.
     pub refused: u64,
-    /// On which the store has not decided: neither accepted nor refused.
+    /// Being written to the store: neither accepted nor refused yet.
     pub undecided: u64,
 }
 
 impl Progress {
-    /// Accepted, and on their way to the store. There are none where nothing is accepted before it is
-    /// stored.
+    /// Returns the events that are accepted but not yet stored; always 0 where events are stored before they are
+    /// accepted.
     pub fn in_flight(&self) -> u64 {
         self.accepted - self.stored - self.duplicates
     }
 }
 
-/// Both.
+/// The counts of this process and of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Of this process.
+    /// The counts of this process.
     pub since_start: Progress,
-    /// Of the store.
+    /// The counts of the store.
     pub for_ever: ForEver,
 }
 
-/// Counts what a process is sent. Clones count together.
+/// The counters of a process. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Books(Arc<Mutex<Entries>>);
 
 #[derive(Debug, Default)]
 struct Entries {
     progress: Progress,
-    /// Refused elsewhere than in the store, and not yet noted there.
+    /// Refused before they reached the store, and not yet recorded there.
     unnoted: u64,
 }
 
-/// Events before the store. If it never says what came of them, they count as refused.
+/// Events being written to the store. On drop without a decision they count as refused.
 #[must_use]
 struct Undecided {
     books: Books,
@@ -59,7 +59,7 @@ struct Undecided {
 }
 
 impl Books {
-    /// Waits until so many events are stored, and counts what came of them even if the caller goes away.
+    /// Waits until `stored` completes, and counts the outcome of `events` events even if the caller is dropped.
     pub(super) fn record(
         &self,
         tasks: Arc<dyn Tasks>,
@@ -81,19 +81,19 @@ impl Books {
         Undecided { books: self.clone(), events }
     }
 
-    /// Counts events that were refused before they came to the store.
+    /// Counts events that were refused before they reached the store.
     pub(super) fn refuse(&self, events: u64) {
         let mut entries = self.0.lock();
         entries.progress.refused += events;
         entries.unnoted += events;
     }
 
-    /// Those of the refused that are to be noted in the store.
+    /// Returns and resets the refused events to record in the store.
     pub(super) fn take_unnoted(&self) -> u64 {
         std::mem::take(&mut self.0.lock().unnoted)
     }
 
-    /// Puts them back: they could not be noted.
+    /// Adds events back that could not be recorded.
     pub(super) fn put_back_unnoted(&self, events: u64) {
         self.0.lock().unnoted += events;
     }
@@ -104,7 +104,7 @@ impl Books {
 }
 
 impl Undecided {
-    /// Counts what came of them.
+    /// Counts the outcomes.
     fn decided(mut self, recorded: &Result<Vec<Recorded>>) {
         let Ok(recorded) = recorded else { return };
         let count = |wanted| recorded.iter().filter(|came| **came == wanted).count() as u64;
@@ -139,7 +139,7 @@ mod tests {
     };
     use crate::Error;
 
-    /// Tasks that wait until somebody does them.
+    /// Tasks that are kept until the test runs them.
     #[derive(Default)]
     struct Kept(Mutex<Vec<BoxFuture<'static, ()>>>);
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_became_of_an_event_is_counted_also_if_its_sender_has_gone() {
+    async fn an_outcome_is_counted_even_if_the_sender_disconnects() {
         let (books, tasks) = (Books::default(), Arc::new(Kept::default()));
         let (decide, decided) = oneshot::channel();
         let stored = async { decided.await.map_err(Error::internal) };
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted_stays_so_and_is_stored_was_stored_before_or_is_in_flight() {
+    fn every_accepted_event_stays_so_and_is_stored_a_duplicate_or_in_flight() {
         let books = Books::default();
         let mut accepted = 0;
         let mut progress = || {
@@ -186,7 +186,7 @@ mod tests {
         books.refuse(3);
         let at_last = Progress { accepted: 3, stored: 2, duplicates: 1, refused: 7, undecided: 0 };
         assert_eq!(progress(), at_last);
-        // The store has counted one of them itself.
+        // The store has counted one of the seven itself.
         assert_eq!((books.take_unnoted(), books.take_unnoted()), (6, 0));
     }
 }

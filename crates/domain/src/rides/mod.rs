@@ -1,4 +1,4 @@
-//! Lift rides: what one is, that it counts once, and what is asked of many.
+//! Lift rides: gates, events that count once, passes, and sums of rides.
 
 mod event;
 mod gate;

@@ -1,4 +1,4 @@
-//! The resorts, their lifts, and the numbers that there are.
+//! The resort catalog: resorts, lifts, and the valid ranges of all numbers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,29 +8,29 @@ use std::{
 use super::{Day, LiftId, Minute, ResortDay, ResortId, Ride, Season, SkierId};
 use crate::{Error, Result};
 
-/// What a lift carries people up by where its resort's table says nothing: its number times this.
+/// The vertical of a lift without a table entry: its number times this.
 const VERTICAL_PER_NUMBER: u32 = 10;
 
 /// A lift.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lift {
-    /// What it is called, if anything.
+    /// The name, if any.
     pub name: Option<String>,
-    /// How far up it goes, in whichever unit all of them are given.
+    /// The vertical of one ride, in the unit of the resort's table.
     pub vertical: u32,
 }
 
 /// A resort.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resort {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Its lifts.
+    /// The lifts by number.
     pub lifts: BTreeMap<LiftId, Lift>,
 }
 
 impl Resort {
-    /// A resort whose lifts have no names, and go as far up as ten times their number.
+    /// Creates a resort whose lifts have no names and a vertical of ten times their number.
     pub fn with_numbered_lifts(name: String, lifts: RangeInclusive<u16>) -> Self {
         let lift = |number: u16| {
             let vertical = u32::from(number) * VERTICAL_PER_NUMBER;
@@ -40,7 +40,7 @@ impl Resort {
     }
 }
 
-/// Which numbers there are, beside those of resorts and lifts.
+/// The valid ranges of numbers other than resorts and lifts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranges {
     /// Seasons, by year.
@@ -53,7 +53,7 @@ pub struct Ranges {
     pub skiers: RangeInclusive<u32>,
 }
 
-/// All of it. What a caller wrote becomes a ride here, or nowhere.
+/// The resort catalog. Only it turns the numbers of a request into a ride.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mountain {
     resorts: BTreeMap<ResortId, Resort>,
@@ -61,74 +61,74 @@ pub struct Mountain {
 }
 
 impl Mountain {
-    /// A mountain of these resorts.
+    /// Creates a catalog of these resorts.
     pub fn new(resorts: BTreeMap<ResortId, Resort>, ranges: Ranges) -> Self {
         Self { resorts, ranges }
     }
 
-    /// Which numbers there are.
+    /// Returns the valid ranges.
     pub fn ranges(&self) -> &Ranges {
         &self.ranges
     }
 
-    /// The resorts, by number.
+    /// Returns the resorts, ordered by number.
     pub fn resorts(&self) -> impl Iterator<Item = (ResortId, &Resort)> {
         self.resorts.iter().map(|(id, resort)| (*id, resort))
     }
 
-    /// The resort of that number.
+    /// Returns the resort with this number.
     pub fn resort(&self, number: u64) -> Result<(ResortId, &Resort)> {
         let found = u16::try_from(number).ok().and_then(|number| {
             self.resorts.get_key_value(&ResortId(number)).map(|(id, resort)| (*id, resort))
         });
         found.ok_or_else(|| {
             let numbers = self.resorts.keys().map(|id| id.0);
-            Error::invalid("resortID", not_among(numbers, "there is no resort of this number"))
+            Error::invalid("resortID", not_among(numbers, "there is no resort with this number"))
         })
     }
 
-    /// What a resort is called.
+    /// Returns a resort's name, or an empty string for an unknown one.
     pub fn resort_name(&self, id: ResortId) -> &str {
         self.resorts.get(&id).map_or("", |resort| &resort.name)
     }
 
-    /// The season of that year.
+    /// Returns the season of a year.
     pub fn season(&self, year: u64) -> Result<Season> {
         within("seasonID", year, &self.ranges.seasons).map(Season)
     }
 
-    /// The day of that number.
+    /// Returns the day with this number.
     pub fn day(&self, number: u64) -> Result<Day> {
         within("dayID", number, &self.ranges.days).map(Day)
     }
 
-    /// The skier of that number.
+    /// Returns the skier with this number.
     pub fn skier(&self, number: u64) -> Result<SkierId> {
         within("skierID", number, &self.ranges.skiers).map(SkierId)
     }
 
-    /// The minute of that number.
+    /// Returns the minute with this number.
     pub fn minute(&self, number: u64) -> Result<Minute> {
         within("time", number, &self.ranges.minutes).map(Minute)
     }
 
-    /// The lift of that number, at whichever resort.
+    /// Returns the lift with this number, which any resort may have.
     pub fn lift(&self, number: u64) -> Result<LiftId> {
         let lifts = || self.resorts.values().flat_map(|resort| resort.lifts.keys());
         let found = lifts().find(|lift| u64::from(lift.0) == number);
         found.copied().ok_or_else(|| {
             let numbers: BTreeSet<_> = lifts().map(|lift| lift.0).collect();
-            Error::invalid("liftID", not_among(numbers, "there is no lift of this number"))
+            Error::invalid("liftID", not_among(numbers, "there is no lift with this number"))
         })
     }
 
-    /// A day at a resort.
+    /// Returns a day at a resort.
     pub fn resort_day(&self, resort: u64, season: u64, day: u64) -> Result<ResortDay> {
         let (resort, _) = self.resort(resort)?;
         Ok(ResortDay { season: self.season(season)?, resort, day: self.day(day)? })
     }
 
-    /// A ride, whose vertical the resort's table says.
+    /// Returns a ride, with the vertical of the resort's table.
     pub fn ride(&self, on: ResortDay, skier: SkierId, time: u64, lift: u64) -> Result<Ride> {
         let minute = self.minute(time)?;
         let (_, resort) = self.resort(on.resort.0.into())?;
@@ -136,7 +136,7 @@ impl Mountain {
         let found = number.and_then(|number| Some((number, resort.lifts.get(&number)?.vertical)));
         let (lift, vertical) = found.ok_or_else(|| {
             let numbers = resort.lifts.keys().map(|lift| lift.0);
-            let reason = not_among(numbers, "there is no lift of this number at this resort");
+            let reason = not_among(numbers, "there is no lift with this number at this resort");
             Error::invalid("liftID", reason)
         })?;
         Ok(Ride { on, skier, minute, lift, vertical })
@@ -151,8 +151,7 @@ where
     found.ok_or_else(|| Error::invalid(field, not_within(*range.start(), *range.end())))
 }
 
-/// Why a number is none of these, which are in order: where none is left out between them, by the first and
-/// the last.
+/// Returns why a number is not in `numbers`, which are sorted: if they have no gaps, with the first and the last.
 fn not_among<I>(numbers: I, otherwise: &str) -> String
 where
     I: IntoIterator<Item = u16, IntoIter: DoubleEndedIterator + ExactSizeIterator>,
@@ -185,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ride_is_made_of_numbers_that_there_are() {
+    fn a_ride_is_made_of_valid_numbers() {
         let mountain = course();
         let on = mountain.resort_day(10, 2025, 366).unwrap();
         let ride = mountain.ride(on, mountain.skier(100_000).unwrap(), 1440, 40).unwrap();
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_there_is_not_is_named_with_those_that_there_are() {
+    fn an_invalid_number_is_refused_with_the_valid_range() {
         let mountain = course();
         let on = mountain.resort_day(1, 2025, 1).unwrap();
         let skier = SkierId(1);
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn where_numbers_are_left_out_no_range_is_named_that_would_hold_them() {
+    fn no_range_is_named_for_numbers_with_gaps() {
         let lifts = |numbers: &[u16]| Resort {
             name: "A".to_owned(),
             lifts: Resort::with_numbered_lifts(String::new(), 1..=77)
@@ -233,13 +232,13 @@ mod tests {
             mountain.ride(on, SkierId(1), 1, lift).map(drop)
         };
         for (refused, text) in [
-            (mountain.resort(4).map(drop), "resortID: there is no resort of this number"),
-            (mountain.resort(12).map(drop), "resortID: there is no resort of this number"),
-            (ride(1, 3), "liftID: there is no lift of this number at this resort"),
-            (ride(1, 78), "liftID: there is no lift of this number at this resort"),
+            (mountain.resort(4).map(drop), "resortID: there is no resort with this number"),
+            (mountain.resort(12).map(drop), "resortID: there is no resort with this number"),
+            (ride(1, 3), "liftID: there is no lift with this number at this resort"),
+            (ride(1, 78), "liftID: there is no lift with this number at this resort"),
             (ride(2, 6), "liftID: must be a whole number from 5 to 5"),
-            (ride(11, 1), "liftID: there is no lift of this number at this resort"),
-            (mountain.lift(3).map(drop), "liftID: there is no lift of this number"),
+            (ride(11, 1), "liftID: there is no lift with this number at this resort"),
+            (mountain.lift(3).map(drop), "liftID: there is no lift with this number"),
         ] {
             assert_eq!(refused.unwrap_err().to_string(), text);
         }

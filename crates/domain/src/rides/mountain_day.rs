@@ -1,43 +1,42 @@
-//! A day on the whole mountain.
+//! A day at all resorts.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Day, DayTally, LiftTally, ResortId, Season};
 
-/// A day at all resorts, as it was at one moment.
+/// A consistent snapshot of a day at all resorts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountainDay {
     /// The season.
     pub season: Season,
     /// The day.
     pub day: Day,
-    /// The newest day on which somebody rode anywhere.
+    /// The newest day with rides at any resort.
     pub newest: (Season, Day),
-    /// The days of the season on which somebody rode, in order.
+    /// The days of the season with rides, in order.
     pub days: Vec<Day>,
-    /// The seasons in which somebody rode at one of the resorts that were asked for, in order.
+    /// The seasons with rides at any of the given resorts, in order.
     pub seasons: Vec<Season>,
-    /// All resorts together. Whoever rode at two of them counts as a skier of each.
+    /// The total of all resorts. A skier at two resorts counts as a skier of each.
     pub total: DayTally,
     /// The resorts, by number.
     pub resorts: Vec<(ResortId, DayTally)>,
-    /// The lifts that were ridden most often, most often first; of two that were as often, the one of the resort
-    /// and then with the number that is lower comes first.
+    /// The lifts with the most rides, in descending order; ties are ordered by resort and then by number.
     pub lifts: Vec<(ResortId, LiftTally)>,
 }
 
 impl MountainDay {
-    /// Whether there is none that is newer.
+    /// Whether no newer day has rides.
     pub fn is_newest(&self) -> bool {
         (self.season, self.day) == self.newest
     }
 
-    /// The last day before this one, in the season, on which somebody rode.
+    /// Returns the last day with rides before this one, in the season.
     pub fn before(&self) -> Option<Day> {
         self.days.iter().rev().find(|day| **day < self.day).copied()
     }
 
-    /// The first after it.
+    /// Returns the first day with rides after this one, in the season.
     pub fn after(&self) -> Option<Day> {
         self.days.iter().find(|day| **day > self.day).copied()
     }

@@ -1,4 +1,4 @@
-//! Passes: whose a skier's number is, by the code that is printed on the pass.
+//! Passes: an account claims a skier's number with the code printed on the pass.
 
 use std::{collections::BTreeMap, fmt, ops::RangeInclusive, str::FromStr, sync::Arc};
 
@@ -14,17 +14,17 @@ use crate::{
     secret::InstallationSecret,
 };
 
-/// How many passes an account can have.
+/// The maximum passes of an account.
 pub const PASSES_MAX: usize = 10;
 
-/// Crockford's base32: no letter in it looks like a digit or like another letter.
+/// Crockford's base32, whose letters look unlike digits and each other.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// Characters of a code, of five bits each. Fifty bits are not to be guessed where tries are limited.
+/// The length of a code in characters of five bits. Fifty bits cannot be guessed where attempts are limited.
 const CODE_LENGTH: usize = 10;
 
-/// A code as it is printed on a pass: two groups of five. Read with or without the hyphen, or with spaces or other
-/// dashes; in capitals or not, the letter O as 0, and I and L as 1.
+/// A code as printed on a pass: two groups of five. Parsed with or without the hyphen, with spaces or other dashes;
+/// in any case, the letter O as 0, and I and L as 1.
 #[derive(derive_more::Debug, Clone, PartialEq, Eq)]
 #[debug("PassCode(…)")]
 pub struct PassCode([u8; CODE_LENGTH]);
@@ -44,15 +44,15 @@ impl FromStr for PassCode {
 
     fn from_str(text: &str) -> Result<Self> {
         let typed = text.chars().filter(|typed| !is_between(*typed)).map(read);
-        // One too many is enough to know that it is none.
+        // One character too many is enough to refuse the code.
         let code: Option<Vec<u8>> = typed.take(CODE_LENGTH + 1).collect();
         code.and_then(|code| code.try_into().ok()).map(Self).ok_or_else(|| {
-            Error::invalid("code", "must be the ten letters and digits that are on the pass")
+            Error::invalid("code", "must be the ten letters and digits printed on the pass")
         })
     }
 }
 
-/// Whether it only keeps the groups apart: a space or a dash, of any length.
+/// Whether the character only separates groups: a space or a dash of any length.
 fn is_between(typed: char) -> bool {
     typed.is_whitespace() || matches!(typed, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
@@ -66,66 +66,65 @@ fn read(typed: char) -> Option<u8> {
     ALPHABET.contains(&meant).then_some(meant)
 }
 
-/// Derives the codes: an HMAC over the skier's number, so that a lost pass can be printed anew; and over how
-/// often the code was renewed, if it was.
+/// Derives the codes: an HMAC over the skier's number, so that a lost pass can be reprinted, and over the number of
+/// renewals, if any.
 #[derive(Debug, Clone)]
 pub struct PassCodes(InstallationSecret);
 
 impl PassCodes {
-    /// Codes under `secret`.
+    /// Creates codes derived from `secret`.
     pub fn new(secret: InstallationSecret) -> Self {
         Self(secret)
     }
 
-    /// The code on a skier's pass after so many renewals.
+    /// Returns the code on a skier's pass after `renewals` renewals.
     pub fn code(&self, skier: SkierId, renewals: u32) -> PassCode {
         let (skier, renewals) = (skier.0.to_be_bytes(), renewals.to_be_bytes());
-        // The first code is over the number alone: it is on passes that were printed before others could be.
+        // The first code covers the number alone: it is on passes that were printed before codes could be renewed.
         let parts: &[&[u8]] = if renewals == [0; 4] { &[&skier] } else { &[&skier, &renewals] };
         let mac = self.0.sign("pass code", parts);
         let mut characters = mac.iter().map(|byte| ALPHABET[usize::from(byte & 31)]);
         PassCode(std::array::from_fn(|_| characters.next().unwrap_or(ALPHABET[0])))
     }
 
-    /// Whether it is this one.
+    /// Whether `code` is the one on this pass.
     fn fits(&self, skier: SkierId, renewals: u32, code: &PassCode) -> bool {
         self.code(skier, renewals).0.ct_eq(&code.0).into()
     }
 }
 
-/// A skier's number that is somebody's.
+/// A skier's number that an account has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
-    /// The number.
+    /// The skier's number.
     pub skier: SkierId,
-    /// Whose it is.
+    /// The account.
     pub account: AccountId,
-    /// Whether leaderboards leave it out.
+    /// Whether leaderboards omit the skier.
     pub hidden: bool,
-    /// Since when it is theirs.
+    /// The time of the claim.
     pub claimed_at: Timestamp,
 }
 
-/// What came of a claim.
+/// The outcome of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimed {
-    /// It is theirs now, and as hidden as it was.
+    /// The account now has the pass; `hidden` is unchanged.
     New(Pass),
-    /// It was theirs before; nothing changed.
+    /// The account already had the pass; nothing changed.
     Already(Pass),
-    /// They have as many as they can have; nothing changed.
+    /// The account has the maximum of passes; nothing changed.
     TooMany,
-    /// Its code was renewed meanwhile; nothing changed.
+    /// The code was renewed meanwhile; nothing changed.
     Renewed,
 }
 
-/// Keeps whose a skier's number is: one account's at most. Whose number is hidden is left out of what
-/// [`RideTallies::leaders`](super::RideTallies::leaders) answers from then on, until somebody whose it is shows it
-/// or gives it back.
+/// A store of passes; a number belongs to one account at most. A hidden number is omitted from
+/// [`RideTallies::leaders`](super::RideTallies::leaders) until an account that has it shows or releases it.
 #[async_trait]
 pub trait PassStore: Send + Sync {
-    /// Gives a number to an account that has fewer than [`PASSES_MAX`], whoever had it before, if its code was
-    /// renewed so often.
+    /// Assigns a number to an account that has fewer than [`PASSES_MAX`], taking it from a previous account, if the
+    /// code was renewed `renewals` times.
     async fn claim(
         &self,
         skier: SkierId,
@@ -134,29 +133,29 @@ pub trait PassStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Claimed>;
 
-    /// An account's passes, by number.
+    /// Returns an account's passes, ordered by number.
     async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>>;
 
-    /// Hides or shows a number, if it is this account's.
+    /// Hides or shows a number, if this account has it.
     async fn hide(&self, skier: SkierId, account: AccountId, hidden: bool) -> Result<Option<Pass>>;
 
-    /// Makes a number nobody's and shows it, if it is this account's; whether it was.
+    /// Releases a number and shows it, if this account has it; returns whether it did.
     async fn release(&self, skier: SkierId, account: AccountId) -> Result<bool>;
 
-    /// Makes nobody's all that is an account's; what is hidden stays so.
+    /// Releases all passes of an account; hidden numbers stay hidden.
     async fn release_all(&self, account: AccountId) -> Result<()>;
 
-    /// Accounts that have passes, by number, those after `after`, at most `limit`.
+    /// Returns accounts that have passes, ordered by number, after `after`, at most `limit`.
     async fn holders(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
 
-    /// How often the codes of these skiers were renewed, where they were, by number.
+    /// Returns the renewals of these skiers' codes, ordered by number, without those never renewed.
     async fn renewals(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, u32)>>;
 
     /// Renews the codes of these skiers.
     async fn renew(&self, skiers: RangeInclusive<SkierId>) -> Result<()>;
 }
 
-/// Claims passes, and gives them back.
+/// The service that claims and releases passes.
 #[derive(Clone)]
 pub struct Passes {
     store: Arc<dyn PassStore>,
@@ -164,16 +163,16 @@ pub struct Passes {
     codes: PassCodes,
 }
 
-const NOT_THEIRS: Error = Error::not_found("you have no pass of that number");
-const NOT_ITS_CODE: Error = Error::forbidden("this is not the code on the pass of that number");
+const NOT_THEIRS: Error = Error::not_found("you have no pass with this number");
+const NOT_ITS_CODE: Error = Error::forbidden("wrong code for the pass with this number");
 
 impl Passes {
-    /// Passes kept in `store`.
+    /// Creates the service over `store`.
     pub fn new(store: Arc<dyn PassStore>, clock: Arc<dyn Clock>, codes: PassCodes) -> Self {
         Self { store, clock, codes }
     }
 
-    /// The codes on the passes of these skiers, for whoever prints passes, by number.
+    /// Returns the codes of these skiers' passes, for printing, ordered by number.
     pub async fn codes(&self, skiers: RangeInclusive<SkierId>) -> Result<Vec<(SkierId, PassCode)>> {
         let renewals: BTreeMap<_, _> =
             self.store.renewals(skiers.clone()).await?.into_iter().collect();
@@ -184,13 +183,13 @@ impl Passes {
         Ok((skiers.start().0..=skiers.end().0).map(SkierId).map(code).collect())
     }
 
-    /// Makes the codes of these skiers void, for others. Whose a number is, it stays, until somebody claims it
-    /// with the new code.
+    /// Renews the codes of these skiers, which invalidates the old ones. A claimed number stays with its account
+    /// until another account claims it with the new code.
     pub async fn renew(&self, skiers: RangeInclusive<SkierId>) -> Result<()> {
         self.store.renew(skiers).await
     }
 
-    /// Gives a number to whoever has its code; and whether it was not theirs before.
+    /// Claims a number with its code; also returns whether the account did not have it before.
     pub async fn claim(
         &self,
         skier: SkierId,
@@ -207,22 +206,22 @@ impl Passes {
             Claimed::New(pass) => Ok((pass, true)),
             Claimed::Already(pass) => Ok((pass, false)),
             Claimed::TooMany => {
-                Err(Error::conflict("you have ten passes, and can have no more; give one back"))
+                Err(Error::conflict("you have ten passes, which is the maximum; release one first"))
             }
         }
     }
 
-    /// An account's passes, by number.
+    /// Returns an account's passes, ordered by number.
     pub async fn of_account(&self, account: AccountId) -> Result<Vec<Pass>> {
         self.store.of_account(account).await
     }
 
-    /// Hides a number from leaderboards, or shows it there.
+    /// Hides a number from leaderboards, or shows it.
     pub async fn hide(&self, skier: SkierId, account: AccountId, hidden: bool) -> Result<Pass> {
         self.store.hide(skier, account, hidden).await?.ok_or(NOT_THEIRS)
     }
 
-    /// Gives a number back; it is nobody's then, and shown.
+    /// Releases a number and shows it.
     pub async fn release(&self, skier: SkierId, account: AccountId) -> Result<()> {
         if self.store.release(skier, account).await? { Ok(()) } else { Err(NOT_THEIRS) }
     }
@@ -244,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_is_the_skiers_and_the_installations_own() {
+    fn a_code_is_specific_to_skier_and_installation() {
         let codes = PassCodes::new(InstallationSecret::new([7; 32]));
         let code = codes.code(SkierId(1), 0);
         assert!(codes.fits(SkierId(1), 0, &code) && !codes.fits(SkierId(2), 0, &code));
@@ -256,7 +255,7 @@ mod tests {
             .map(|(skier, renewals)| codes.code(skier, renewals).to_string())
             .collect();
         assert_eq!(many.len(), 1_000);
-        // What is printed on passes may not change with a version.
+        // Codes on printed passes must not change between versions.
         assert_eq!(code.to_string(), "CA4FT-PA5XM");
     }
 

@@ -1,5 +1,5 @@
-//! A ride, and the numbers that say where, when and whose it was. Which of them there are is for a
-//! [`super::Mountain`] to say: it alone makes them of what a caller wrote.
+//! A ride and the numbers that identify its place, time and skier. Only a [`super::Mountain`] turns the numbers of
+//! a request into these, because it knows which are valid.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ number! {
     Season(u16);
     /// A day of a season, 1 or more.
     Day(u16);
-    /// A skier's number, as on the pass.
+    /// A skier's number, as printed on the pass.
     SkierId(u32);
     /// A minute of a day; 1 is the first.
     Minute(u16);
@@ -36,7 +36,7 @@ number! {
 }
 
 impl Minute {
-    /// The hour that it is in.
+    /// Returns the hour of this minute.
     pub fn hour(self) -> Hour {
         Hour(self.0.saturating_sub(1) / 60)
     }
@@ -60,7 +60,7 @@ pub struct Span {
     pub season: Season,
     /// The resort.
     pub resort: ResortId,
-    /// The day; `None` for all of them.
+    /// The day; `None` for the whole season.
     pub day: Option<Day>,
 }
 
@@ -70,23 +70,23 @@ impl From<ResortDay> for Span {
     }
 }
 
-/// Somebody was carried up once. It never changes; what was wrong is voided.
+/// One ride of a skier on a lift. It never changes; a wrong ride is voided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ride {
-    /// Where and on which day.
+    /// The resort and the day.
     pub on: ResortDay,
-    /// Who.
+    /// The skier.
     pub skier: SkierId,
-    /// In which minute.
+    /// The minute of the day.
     pub minute: Minute,
-    /// By which lift.
+    /// The lift.
     pub lift: LiftId,
-    /// How far up, in the unit of the resort's table, as that said when the ride came in.
+    /// The vertical, from the resort's table when the ride arrived, in the table's unit.
     pub vertical: u32,
 }
 
 impl Ride {
-    /// Whether a caller who said both said the same: the vertical is not theirs to say.
+    /// Whether both rides are equal in the fields that a sender states, all but the vertical.
     pub fn says_the_same_as(&self, other: &Self) -> bool {
         Self { vertical: 0, ..*self } == Self { vertical: 0, ..*other }
     }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sixty_minutes_are_an_hour_from_the_first_on() {
+    fn minutes_1_to_60_are_the_first_hour() {
         let hours = [1, 60, 61, 1440].map(|minute| Minute(minute).hour().0);
         assert_eq!(hours, [0, 0, 1, 23]);
     }

@@ -1,4 +1,4 @@
-//! Questions about rides that no page asks: filtered and grouped by whatever is known of them.
+//! Ad-hoc searches of rides, filtered and grouped by any of their dimensions.
 
 use std::{ops::RangeInclusive, str::FromStr};
 
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::{Error, Result, names::names};
 
-/// Groups that can be asked for at once.
+/// The maximum groups of one search.
 pub const GROUPS_MAX: usize = 10_000;
 
-/// Exports of a season that are under way at once; each reads a page at a time.
+/// The maximum concurrent exports of a season; each reads one page at a time.
 pub const EXPORTS_MAX: usize = 4;
 
-/// Searches that are under way at once, or wait.
+/// The maximum searches that run or wait.
 pub const SEARCHES_MAX: usize = 5;
 
-/// What rides can be told apart by.
+/// A dimension that rides can be grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dimension {
@@ -52,19 +52,19 @@ impl FromStr for Dimension {
 
     fn from_str(text: &str) -> Result<Self> {
         let names = || Self::ALL.map(Self::name).join(", ");
-        Self::named(text).ok_or_else(|| Error::invalid("by", format!("must be of {}", names())))
+        Self::named(text).ok_or_else(|| Error::invalid("by", format!("must be one of {}", names())))
     }
 }
 
-/// Which groups come first.
+/// The order of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GroupOrder {
-    /// Those with the lowest numbers, in the order of [`RideQuery::by`].
+    /// The lowest numbers first, in the order of [`RideQuery::by`].
     #[default]
     Numbers,
-    /// Those with the most rides; where there are as many, the lowest numbers.
+    /// The most rides first; ties by the lowest numbers.
     Rides,
-    /// Those that go farthest up; where they go as far, the lowest numbers.
+    /// The most vertical first; ties by the lowest numbers.
     Vertical,
 }
 
@@ -80,98 +80,98 @@ impl FromStr for GroupOrder {
     }
 }
 
-/// Which rides, and how they are told apart. What is empty or `None` leaves nothing out.
+/// A search of rides. An empty or `None` filter matches all rides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RideQuery {
-    /// Of these seasons.
+    /// Only these seasons.
     pub seasons: Vec<Season>,
-    /// At these resorts.
+    /// Only these resorts.
     pub resorts: Vec<ResortId>,
-    /// On these days.
+    /// Only these days.
     pub days: Option<RangeInclusive<Day>>,
-    /// In these minutes.
+    /// Only these minutes.
     pub minutes: Option<RangeInclusive<Minute>>,
-    /// By these lifts.
+    /// Only these lifts.
     pub lifts: Vec<LiftId>,
-    /// Of these skiers.
+    /// Only these skiers.
     pub skiers: Vec<SkierId>,
-    /// Told apart by these, each at most once; by none, they are one group.
+    /// The dimensions to group by, each at most once; without any, all rides are one group.
     pub by: Vec<Dimension>,
-    /// Whether the different skiers of each group are to be counted, which takes longer.
+    /// Whether to count the distinct skiers of each group, which takes longer.
     pub count_skiers: bool,
-    /// Which groups come first.
+    /// The order of the groups.
     pub order: GroupOrder,
-    /// At most so many groups, the first in that order; 1 to [`GROUPS_MAX`].
+    /// The maximum groups, the first in that order; 1 to [`GROUPS_MAX`].
     pub limit: usize,
 }
 
-/// Rides that are the same in all that was asked for.
+/// A group of rides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RideGroup {
-    /// What they are the same in, in the order of [`RideQuery::by`].
+    /// The group's values, in the order of [`RideQuery::by`].
     pub key: Vec<u32>,
-    /// How many, and how far up.
+    /// The rides and their vertical.
     pub tally: Tally,
-    /// Different skiers, if they were to be counted.
+    /// The distinct skiers, if they were to be counted.
     pub skiers: Option<u64>,
 }
 
-/// What was read for an answer.
+/// The data that a search read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadFrom {
-    /// Sums that were there.
+    /// Precomputed sums.
     Sums,
-    /// Every ride that was asked about.
+    /// Every matching ride.
     Rides,
 }
 
-/// An answer.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RidesFound {
-    /// The groups, in order; those without a ride left out.
+    /// The groups with at least one ride, in order.
     pub groups: Vec<RideGroup>,
-    /// Whether there are more than were asked for.
+    /// Whether there are more groups than the limit.
     pub more: bool,
-    /// Where they were read.
+    /// The data that was read.
     pub read_from: ReadFrom,
 }
 
-/// An event, as it is exported.
+/// An event as exported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredRide {
-    /// Where the next page goes on.
+    /// The position of the event, from which the next page continues.
     pub place: RidePlace,
-    /// Who sent it.
+    /// The gate that sent it.
     pub gate: GateId,
-    /// What it is called there.
+    /// The event id, scoped to the gate.
     pub id: EventId,
-    /// The ride, or the one that it takes back.
+    /// The ride, or the voided ride.
     pub ride: Ride,
-    /// Which event it takes back, if it is a void.
+    /// The event that is voided, if this one is a void.
     pub voids: Option<EventId>,
-    /// When it came in.
+    /// The time of arrival.
     pub at: Timestamp,
 }
 
-/// A place among the rides of a season: by resort and day, and there in the order in which they came.
+/// A position among the events of a season: ordered by resort and day, then by arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RidePlace {
     /// The resort.
     pub resort: ResortId,
     /// The day.
     pub day: Day,
-    /// Which one; only its store knows what it means.
+    /// The position within the day, with a meaning known only to its store.
     pub row: i64,
 }
 
-/// Searches rides.
+/// The port that searches and exports rides.
 #[async_trait]
 pub trait RideSearch: Send + Sync {
-    /// Groups of rides; [`Error::Unavailable`] if that takes too long.
+    /// Returns groups of rides; [`Error::Unavailable`] if the search takes too long.
     async fn search(&self, query: RideQuery) -> Result<RidesFound>;
 
-    /// Events of a season, at one resort if that is named, those after `after`, at most `limit`.
+    /// Returns events of a season, optionally of one resort, after `after`, at most `limit`.
     async fn page(
         &self,
         season: Season,
@@ -180,8 +180,7 @@ pub trait RideSearch: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StoredRide>>;
 
-    /// Events of a day, of one skier if that is named, in the order in which they came: those after `after`, at
-    /// most `limit`.
+    /// Returns events of a day in the order of arrival, optionally of one skier, after `after`, at most `limit`.
     async fn on_day(
         &self,
         on: ResortDay,
@@ -190,6 +189,6 @@ pub trait RideSearch: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StoredRide>>;
 
-    /// The event that a gate called so, if there is one.
+    /// Returns the event with this gate and id, if it exists.
     async fn event(&self, gate: GateId, id: EventId) -> Result<Option<StoredRide>>;
 }

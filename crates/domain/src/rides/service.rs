@@ -1,4 +1,4 @@
-//! What can be done with rides, and under which rules.
+//! The rides service and its ports.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -8,25 +8,25 @@ use super::{
 };
 use crate::{Clock, Error, Random, Result, Tasks, random::time_ordered_id};
 
-/// An event as it came in.
+/// An event as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// What its sender calls it; without it, it gets an id here, and cannot be sent again safely.
+    /// The sender's id; without one the event gets a new id and cannot be retried safely.
     pub id: Option<EventId>,
-    /// What it says.
+    /// The content.
     pub what: What,
 }
 
-/// What came of an event.
+/// The outcome of one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it is called.
+    /// The event id.
     pub id: EventId,
-    /// What came of it.
+    /// The outcome.
     pub recorded: Recorded,
 }
 
-/// The service.
+/// The rides service.
 pub struct Rides {
     pub(super) stores: RideStores,
     gates: Gates,
@@ -38,18 +38,18 @@ pub struct Rides {
     books: Books,
 }
 
-/// Where rides are kept, and read.
+/// The stores of the service.
 pub struct RideStores {
-    /// Keeps the rides.
+    /// The event log.
     pub log: Arc<dyn RideLog>,
-    /// Keeps their sums.
+    /// The sums of rides.
     pub tallies: Arc<dyn RideTallies>,
-    /// Answers what no sum can.
+    /// The search for what no sum answers.
     pub search: Arc<dyn RideSearch>,
 }
 
 impl Rides {
-    /// Rides on this mountain, kept there; `tasks` go on with what somebody sent who has gone.
+    /// Creates the service; `tasks` completes recordings whose callers disconnect.
     pub fn new(
         stores: RideStores,
         gates: Gates,
@@ -63,35 +63,34 @@ impl Rides {
         Self { stores, gates, passes, clock, random, mountain, tasks, books }
     }
 
-    /// Reads sums of rides.
+    /// Returns the sums of rides.
     pub fn tallies(&self) -> &dyn RideTallies {
         &*self.stores.tallies
     }
 
-    /// Searches rides, and exports them.
+    /// Returns the search, which also exports rides.
     pub fn search(&self) -> &dyn RideSearch {
         &*self.stores.search
     }
 
-    /// Who sends rides.
+    /// Returns the gates service.
     pub fn gates(&self) -> &Gates {
         &self.gates
     }
 
-    /// Whose skiers' numbers are.
+    /// Returns the passes service.
     pub fn passes(&self) -> &Passes {
         &self.passes
     }
 
-    /// The resorts and the numbers that there are.
+    /// Returns the resort catalog.
     pub fn mountain(&self) -> &Mountain {
         &self.mountain
     }
 
-    /// Stores events together; what came of each, in their order. In the case of an error nothing may be
-    /// known of any of them, and the same again is safe, if they have ids. What came of them is in the books
-    /// also if nobody waits for it any more. Of a `batch` whose key was used for another body nothing is
-    /// stored: [`Error::KeyReused`].
+    /// Stores events together and returns their outcomes in order. After an error the outcome of every event may be
+    /// unknown; a retry is safe for events with ids. The ledger counts the outcomes even if the caller is dropped.
+    /// If the key of `batch` was used for another body, nothing is stored: [`Error::KeyReused`].
     pub async fn record(
         &self,
         gate: GateId,
@@ -115,57 +114,57 @@ impl Rides {
         Ok(ids.into_iter().zip(recorded).map(outcome).collect())
     }
 
-    /// Takes back a ride of this gate's, or of whoever has no key, as the operator alone may; which one it was.
+    /// Voids a ride of `gate`, or one sent without a key, which only the operator may void; returns the ride.
     ///
-    /// [`Error::NotFound`] if there is no such ride, [`Error::Conflict`] if it is void already.
+    /// [`Error::NotFound`] if there is no such ride, [`Error::Conflict`] if it is already void.
     pub async fn void(&self, gate: GateId, id: EventId) -> Result<Ride> {
         let found =
             self.stores.search.event(gate, id.clone()).await?.ok_or_else(|| no_such_ride(gate))?;
         if found.voids.is_some() {
-            return Err(Error::conflict("that event is a void itself, which stays"));
+            return Err(Error::conflict("this event is itself a void, which cannot be voided"));
         }
         let void = NewEvent { id: None, what: What::Void(id) };
         match self.record(gate, None, vec![void]).await?.first().map(|outcome| outcome.recorded) {
             Some(Recorded::Stored) => Ok(found.ride),
-            Some(Recorded::VoidAlready) => Err(Error::conflict("that ride is void already")),
-            other => Err(Error::internal(format!("a void came to {other:?}"))),
+            Some(Recorded::VoidAlready) => Err(Error::conflict("this ride is already void")),
+            other => Err(Error::internal(format!("unexpected outcome of a void: {other:?}"))),
         }
     }
 
-    /// The seasons in which somebody rode at a resort, and those that were added, in order.
+    /// Returns the seasons of a resort that have rides or were added, in order.
     pub async fn seasons(&self, resort: ResortId) -> Result<BTreeSet<Season>> {
         let ridden = self.stores.tallies.seasons(resort).await?;
         let added = self.stores.log.added_seasons(resort).await?;
         Ok(ridden.into_iter().chain(added).collect())
     }
 
-    /// Lists a season of a resort, though nobody has ridden in it. Repeating it changes nothing.
+    /// Adds a season to a resort's list, even without rides. Idempotent.
     pub async fn add_season(&self, resort: ResortId, season: Season) -> Result<()> {
         self.stores.log.add_season(resort, season).await
     }
 
-    /// Makes all sums anew of the rides, and says which were wrong.
+    /// Recomputes all sums from the rides, and returns which were wrong.
     pub async fn rebuild(&self) -> Result<Rebuilt> {
         self.stores.log.rebuild().await
     }
 
-    /// Counts events that were refused for what they said, or because there were too many.
+    /// Counts events that were refused as invalid or by a limit.
     pub fn refuse(&self, events: u64) {
         self.books.refuse(events);
     }
 
-    /// What this process has been sent since it started.
+    /// Returns the counts of this process since it started.
     pub fn progress(&self) -> Progress {
         self.books.progress()
     }
 
-    /// The books.
+    /// Returns the ledger.
     pub async fn ledger(&self) -> Result<Ledger> {
         let for_ever = self.stores.log.ledger().await?;
         Ok(Ledger { since_start: self.books.progress(), for_ever })
     }
 
-    /// Notes in the store what was refused since the last time.
+    /// Records refused events in the store that are not recorded yet.
     pub async fn note_refused(&self) -> Result<()> {
         let events = self.books.take_unnoted();
         if events == 0 {
@@ -187,8 +186,8 @@ impl Rides {
 
 fn no_such_ride(gate: GateId) -> Error {
     Error::not_found(if gate == GateId::NOBODY {
-        "nobody sent an event of that id without a key; if a gate did, name it"
+        "no event with this id was sent without a key; if a gate sent it, name the gate"
     } else {
-        "that gate sent no event of that id"
+        "this gate sent no event with this id"
     })
 }

@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Day, Hour, LiftId, ResortId, Season, SkierId};
 
-/// Rides, and how far up they went together, in the unit of the resorts' tables.
+/// A number of rides and their total vertical, in the unit of the resorts' tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// How many.
+    /// The number of rides.
     pub rides: u64,
-    /// How far up together.
+    /// The total vertical.
     pub vertical: u64,
 }
 
-/// A day, or a season, at a resort.
+/// A day or a season at a resort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DayTally {
-    /// Rides.
+    /// The rides.
     pub tally: Tally,
-    /// Different skiers.
+    /// The distinct skiers.
     pub skiers: u64,
 }
 
@@ -29,16 +29,16 @@ pub struct SkierDay {
     pub resort: ResortId,
     /// The day.
     pub day: Day,
-    /// Rides.
+    /// The rides.
     pub tally: Tally,
 }
 
-/// What a skier came to in a season.
+/// A skier's vertical of a season.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeasonVertical {
     /// The season.
     pub season: Season,
-    /// How far up.
+    /// The total vertical.
     pub vertical: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct SeasonVertical {
 pub struct LiftTally {
     /// The lift.
     pub lift: LiftId,
-    /// Rides.
+    /// The rides.
     pub tally: Tally,
 }
 
@@ -56,24 +56,24 @@ pub struct LiftTally {
 pub struct HourTally {
     /// The hour.
     pub hour: Hour,
-    /// Rides.
+    /// The rides.
     pub tally: Tally,
 }
 
-/// A resort's day, taken apart.
+/// A resort's day by lift and by hour.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Breakdown {
-    /// By lift, those that nobody rode left out, in order.
+    /// The lifts with rides, in order.
     pub lifts: Vec<LiftTally>,
-    /// By hour, those in which nobody rode left out, in order.
+    /// The hours with rides, in order.
     pub hours: Vec<HourTally>,
 }
 
-/// One of those who went farthest up; of two who went as far, the one with the lower number comes first.
+/// An entry of a leaderboard; ties in vertical are ordered by the lower number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leader {
-    /// Who.
+    /// The skier.
     pub skier: SkierId,
-    /// How far up.
+    /// The total vertical.
     pub vertical: u64,
 }

@@ -1,4 +1,4 @@
-//! What people look at: a resort's day, who leads, a skier's season.
+//! Data of the ride pages: a resort's day, leaderboards, a skier's season.
 
 use super::{
     Breakdown, Day, DayTally, Leader, MountainDay, ResortDay, ResortId, Rides, Season,
@@ -6,36 +6,36 @@ use super::{
 };
 use crate::Result;
 
-/// Lifts that are named of a day.
+/// The number of lifts in a day's ranking.
 const LIFTS_NAMED: usize = 10;
 
-/// A resort's day, and the season around it.
+/// A resort's day and the days of its season.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResortView {
-    /// Which.
+    /// The resort and the day.
     pub on: ResortDay,
-    /// How much was ridden.
+    /// The total of the day.
     pub total: DayTally,
-    /// The same by lift and by hour.
+    /// The rides by lift and by hour.
     pub breakdown: Breakdown,
-    /// Who went farthest up.
+    /// The leaderboard of the day.
     pub leaders: Vec<Leader>,
-    /// The days of the season on which somebody rode there.
+    /// The days of the season with rides.
     pub days: Vec<Day>,
 }
 
-/// A skier's season, of one day at least.
+/// A skier's season, with at least one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkierView {
-    /// Which.
+    /// The season.
     pub season: Season,
-    /// By resort and day.
+    /// The days, ordered by resort and day.
     pub days: Vec<SkierDay>,
 }
 
 impl Rides {
-    /// The seasons in which somebody rode at a resort, in order; and a day of one of them with so many leaders:
-    /// that one, or the last one, of that season or the last one. `None` if nobody rode there then.
+    /// Returns the seasons of a resort with rides, in order, and a view of one day with `leaders` leaders: the
+    /// given day, or the last one, of the given season, or the last one. `None` if there are no rides.
     pub async fn resort_view(
         &self,
         resort: ResortId,
@@ -59,8 +59,8 @@ impl Rides {
         Ok((seasons, Some(view)))
     }
 
-    /// Who went farthest up at a resort, on that day or in the whole season: that one, or the last one in which
-    /// somebody rode there. `None` if nobody ever did.
+    /// Returns the leaderboard of a resort's day or season; without a season, of the last one with rides. `None` if
+    /// the resort never had rides.
     pub async fn leaderboard(
         &self,
         resort: ResortId,
@@ -77,8 +77,8 @@ impl Rides {
         Ok(Some((span, self.stores.tallies.leaders(span, limit).await?)))
     }
 
-    /// How far up a skier went in each season, oldest first; and the days of one: that one, or the last one.
-    /// `None` if they did not ride then.
+    /// Returns a skier's vertical of each season, oldest first, and the days of one: the given one, or the last
+    /// one. `None` if the skier has no rides in it.
     pub async fn skier_view(
         &self,
         skier: SkierId,
@@ -94,13 +94,13 @@ impl Rides {
         Ok((seasons, view))
     }
 
-    /// How many events are stored: whatever changes any sum raises it.
+    /// Returns the number of stored events, which rises with every change of a sum.
     pub async fn stored(&self) -> Result<u64> {
         Ok(self.stores.log.ledger().await?.stored)
     }
 
-    /// That day at all resorts, those where nobody rode too; without a day the last one of that season, without
-    /// a season the newest one. `None` if nobody rode then.
+    /// Returns a day at all resorts, including those without rides; without a day the last one of the season,
+    /// without a season the newest one. `None` if there are no rides.
     pub async fn mountain_day(
         &self,
         season: Option<Season>,

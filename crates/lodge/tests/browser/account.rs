@@ -134,7 +134,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     if scripts == Scripts::On {
         // As it is typed.
         browser.sees("This name is taken.").await;
-        browser.sees("The password is one of the passwords that are tried first.").await;
+        browser.sees("The password is too common; choose another one.").await;
         browser.fill("username", "grace").await;
         let is_gone = "return String(document.getElementById('username-error').hidden)";
         browser.until(is_gone, "true").await;
@@ -142,7 +142,7 @@ async fn what_is_wrong_with_an_account_is_said_beside_its_field(scripts: Scripts
     }
     browser.press_for("Make the account", "That did not work yet.").await;
     let said = browser.text("#password-error").await;
-    assert_eq!(said, "The password is one of the passwords that are tried first.");
+    assert_eq!(said, "The password is too common; choose another one.");
     browser.fill("password", PASSWORD).await;
     browser.press("Make the account").await;
     browser.one("#username-error").await;

@@ -279,8 +279,8 @@ fn a_move_that_is_through_changes_nothing_and_finds_what_was_tampered_with() {
         "link many-2: missing",
         "link more: not in the source",
         "link many-10: different clicks",
-        "links in all: 30 in the source, 29 of them in the destination",
-        "clicks in all: 30 in the source, 37 in the destination",
+        "total links: 30 in the source, 29 of them in the destination",
+        "total clicks: 30 in the source, 37 in the destination",
     ] {
         assert!(ran.err.lines().any(|line| line == difference), "no {difference} in {ran:?}");
     }
@@ -340,7 +340,7 @@ fn a_keyspace_that_is_somebody_elses_is_refused_before_anything_is_written() {
     for setting in ["secret", "move"] {
         keyspace.run(&format!("DELETE FROM @settings WHERE name = '{setting}' IF EXISTS"));
     }
-    refused("links or API keys of its own");
+    refused("already contains links or API keys");
 }
 
 #[test]

@@ -159,10 +159,10 @@ def refusals(client, gate, stranger):
     bad(add_season, 3, client=client, words="year: invalid type", body=NewSeason(year=2019))
 
     away = (4, *DAY[1:])
-    bad(write_new_lift_ride, *DAY, client=stranger, status=HTTPStatus.UNAUTHORIZED, words="not known", body=ride)
+    bad(write_new_lift_ride, *DAY, client=stranger, status=HTTPStatus.UNAUTHORIZED, words="unknown", body=ride)
     bad(write_new_lift_ride, *away, client=gate, status=HTTPStatus.FORBIDDEN, words="another resort", body=ride)
     season = NewSeason(year="2019")
-    bad(add_season, 3, client=stranger, status=HTTPStatus.UNAUTHORIZED, words="not known", body=season)
+    bad(add_season, 3, client=stranger, status=HTTPStatus.UNAUTHORIZED, words="unknown", body=season)
     bad(add_season, 4, client=gate, status=HTTPStatus.FORBIDDEN, words="another resort", body=season)
 
 

@@ -151,7 +151,7 @@ fn fields_are_looked_at_by_the_rules_that_hold_when_they_are_sent() {
     assert_eq!(check("username", "ADA"), "This name is taken.");
     assert_eq!(check("username", "grace"), Value::Null);
     assert_eq!(check("password", "short"), "The password must be at least 8 characters.");
-    let common = "The password is one of the passwords that are tried first.";
+    let common = "The password is too common; choose another one.";
     assert_eq!(check("password", "password"), common);
     assert_eq!(check("new", "correct+horse"), Value::Null);
     assert_eq!(check("nickname", "Gr%E2%80%AEace").as_str().map(|_| ()), Some(()));

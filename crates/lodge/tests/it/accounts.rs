@@ -263,9 +263,9 @@ fn a_session_alone_gives_an_account_no_password() {
         server.put("/api/me/password").bearer(&token).json(&wish).send()
     };
     server.lodge.age_sessions(601);
-    set().expect(403).says("sign in again by your provider");
+    set().expect(403).says("sign in again with your provider");
     let page = server.post("/account/password").browser().session(&token);
-    page.form("new=another+in+the+fog").expect(403).says("Sign in again by your provider first.");
+    page.form("new=another+in+the+fog").expect(403).says("Sign in again with your provider first.");
     server.lodge.age_sessions(-61);
     assert_eq!(set().status, 204);
 }
@@ -291,7 +291,7 @@ fn a_session_alone_deletes_no_account() {
     server.lodge.take_passwords();
     server.lodge.age_sessions(601);
     assert_eq!(delete(&json!({})), 403);
-    on_page("confirm=ada").expect(403).says("Sign in again by your provider first.");
+    on_page("confirm=ada").expect(403).says("Sign in again with your provider first.");
     server.lodge.age_sessions(-61);
     assert_eq!(delete(&json!({})), 204);
 }

@@ -51,7 +51,7 @@ fn a_link_whose_clicks_are_used_up_is_gone() {
     let link = server.create(&json!({ "target": "example.org", "short": "two", "max_clicks": 2 }));
     assert_eq!(server.get("/two").status, 307);
     assert_eq!(server.get("/two").status, 307);
-    is_over(&server, "two", "this link's clicks are used up");
+    is_over(&server, "two", "this link has reached its click limit");
     let read = server.manage(&link, "GET").send().json();
     assert_eq!((&read["state"], &read["clicks_used"]), (&json!("exhausted"), &json!(2)));
     assert_eq!(change(&server, &link, &json!({ "max_clicks": 3 })), 200);

@@ -135,7 +135,7 @@ fn a_providers_own_words_are_not_repeated() {
     let back = browser.refuse_provider(&server, &there);
     assert_eq!(parameter(&back, "error"), "access_denied");
     let answer = assert_refused(&server, browser.clone(), &back, "access_denied");
-    answer.says("You did not let");
+    answer.says("The provider denied access");
     assert!(!answer.text().contains(&parameter(&back, "error_description")));
     for (error, status) in [("server_error", 503), ("%3Cscript%3E", 403), ("invalid_scope", 403)] {
         let mut browser = browser.clone();

@@ -140,7 +140,7 @@ fn a_gate_whose_key_is_lost_or_revoked_gets_another_and_keeps_its_rides() {
         assert_eq!(send(&server, DAY, Some(old), "b", 1).status, 401);
     }
     assert!(lodge.admin(&["gate", "list"]).ends_with("\tlive\n"));
-    lodge.run(&["admin", "gate", "renew", "west"]).fails("no gate of that name");
+    lodge.run(&["admin", "gate", "renew", "west"]).fails("no gate with this name");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn who_has_no_password_links_soon_after_a_sign_in() {
     lodge.age_sessions(61);
     ask_to_link(&server, &mut browser, "plain", "")
         .expect(403)
-        .says("Sign in again by your provider first.");
+        .says("Sign in again with your provider first.");
     assert_eq!(issuers(&server, &token), [provider.issuer.as_str()]);
     assert_eq!(browser.sign_in_by(&server, "open", "ada").status, 303);
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
@@ -59,12 +59,22 @@ fn a_link_that_fails_leaves_one_signed_in_and_says_why() {
     let token = server.member("ada");
     let mut browser = Browser::signed_in(&server, &token);
     let answer = link(&server, &mut browser, "open", "grace").expect(409);
-    assert_not_linked(&server, &token, &answer, "This opens another account already.");
+    assert_not_linked(
+        &server,
+        &token,
+        &answer,
+        "This identity is already linked to another account.",
+    );
     let mut browser = Browser::signed_in(&server, &token);
     let there = begin_to_link(&server, &mut browser, "open");
     let back = browser.refuse_provider(&server, &there);
     let answer = browser.get(&back).expect(403);
-    assert_not_linked(&server, &token, &answer, "You did not let the provider say who you are.");
+    assert_not_linked(
+        &server,
+        &token,
+        &answer,
+        "The provider denied access, or you cancelled the sign-in.",
+    );
     let answer = Browser::default().get(&back);
     assert!(answer.text().contains("That did not sign you in"), "nobody is signed in there");
 }
@@ -98,7 +108,10 @@ fn unlinking_on_the_page_says_what_stands_against_it_and_counts_once() {
     let mut browser = Browser::default();
     browser.sign_up_by(&server, "open", "ada");
     let text = unlink_on_page(&server, &mut browser, &provider.issuer).expect(409).text();
-    assert!(text.contains("id=\"ways-error\"") && text.contains("set a password first"), "{text}");
+    assert!(
+        text.contains("id=\"ways-error\"") && text.contains("set a password or link another"),
+        "{text}"
+    );
     assert_eq!(link(&server, &mut browser, "plain", "ada").location(), Some("/account"));
     for _ in 0..2 {
         unlink_on_page(&server, &mut browser, &provider.issuer).leads_to(303, "/account");

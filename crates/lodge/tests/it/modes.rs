@@ -62,7 +62,7 @@ fn links_that_have_owners_are_not_opened_to_everybody_by_a_setting() {
     let lodge = lodge.with("LODGE_LINKS_MODE", "replace");
     let refused = lodge.run(&["serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"]);
     assert_ne!(refused.code, 0);
-    assert!(refused.err.contains("links.mode is not the one"), "{}", refused.err);
+    assert!(refused.err.contains("links.mode differs from the mode"), "{}", refused.err);
     assert_eq!(lodge.with("LODGE_LINKS_MODE", "claim").start().get("/gg").status, 307);
 }
 

@@ -376,7 +376,8 @@ fn nobody_voids_a_ride_without_a_key() {
     assert_eq!(batch(&server, &line("a", 7, 10)).0.status, 200);
     let void = "{\"id\":\"v\",\"void\":\"a\"}\n";
     let (answer, said) = batch(&server, void);
-    let refused = json!([{ "line": 1, "status": 403, "message": "rides are voided by gates with a key alone" }]);
+    let refused =
+        json!([{ "line": 1, "status": 403, "message": "only a gate with a key can void rides" }]);
     assert_eq!((answer.status, json!(said)), (400, refused));
     let gate = lodge.gate("north", &[]);
     let (_, said) = answered(batch_of(&server, void).bearer(&gate).send());

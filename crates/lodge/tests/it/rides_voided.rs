@@ -47,9 +47,9 @@ fn a_ride_that_was_sent_without_a_key_is_found_and_taken_back_by_the_operator() 
     let (void, absent) = (found[1][0].as_str(), "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b");
     let refusals = || {
         for (event, why) in [
-            (wrong.as_str(), "void already"),
-            (void, "is a void itself"),
-            (absent, "nobody sent an event of that id"),
+            (wrong.as_str(), "already void"),
+            (void, "is itself a void"),
+            (absent, "no event with this id was sent without a key"),
             ("", "must be 1 to 128"),
         ] {
             lodge.run(&["admin", "ride", "void", event]).fails(why);
@@ -78,9 +78,9 @@ fn a_ride_of_a_gate_is_taken_back_only_where_the_gate_is_named() {
     let gates: Vec<_> = find(&lodge, &[]).into_iter().map(|fields| fields[1].clone()).collect();
     assert_eq!(gates, ["north", "-"]);
     for (arguments, why) in [
-        (&["scan 1"][..], "nobody sent"),
-        (&["scan 2", "--gate", "north"], "that gate sent no"),
-        (&["scan 1", "--gate", "south"], "no gate of that name"),
+        (&["scan 1"][..], "was sent without a key"),
+        (&["scan 2", "--gate", "north"], "this gate sent no"),
+        (&["scan 1", "--gate", "south"], "no gate with this name"),
     ] {
         lodge.run(&[&["admin", "ride", "void"], arguments].concat()).fails(why);
     }

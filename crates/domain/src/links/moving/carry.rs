@@ -1,4 +1,4 @@
-//! The move itself: what goes first, where it goes on, how much at once.
+//! The move: its order, its checkpoints and its batch sizes.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ use super::{
 };
 use crate::{Error, Result, links::Short, once::KEPT_SECONDS, secret::InstallationSecret};
 
-/// What is said of a destination that has another installation's secret.
-pub const BELONGS_TO_ANOTHER: &str = "the destination belongs to another installation, whose secret it has; move into an empty one, on which no server was started before";
+/// The error for a destination with another installation's secret.
+pub const BELONGS_TO_ANOTHER: &str = "the destination belongs to another installation: it has another secret; move into an empty store on which no server was ever started";
 
-/// What the incarnations of moves are derived in.
+/// The UUID namespace of the incarnations of moves.
 const INCARNATIONS: Uuid = Uuid::from_u128(0x6c6f_6467_6500_4000_8000_0000_0000_0002);
 
-/// A move.
+/// A move of the links app between two stores.
 pub struct Move {
-    /// From where.
+    /// The source.
     pub source: Arc<dyn Source>,
-    /// To where.
+    /// The destination.
     pub destination: Arc<dyn Destination>,
-    /// The destination, to read back.
+    /// The destination, for the comparison.
     pub read_back: Arc<dyn ReadBack>,
-    /// How much at once.
+    /// The batch sizes.
     pub pace: Pace,
 }
 
-/// How much is done at once, and how much between two notes of how far it has come.
+/// The batch sizes of a move, and the interval of its checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// Rows that are read at once.
+    /// Rows in one read.
     pub page: usize,
-    /// Rows that are on their way at once.
+    /// Rows written concurrently.
     pub at_once: usize,
-    /// Rows after which the next page is followed by a note.
+    /// Rows between two checkpoints; a checkpoint follows the page that reaches it.
     pub note_every: usize,
 }
 
@@ -47,49 +47,49 @@ impl Default for Pace {
     }
 }
 
-/// What is done at the moment.
+/// The phase of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Links are put.
+    /// Links are written.
     Links,
-    /// Outcomes are put.
+    /// Stored outcomes are written.
     Outcomes,
-    /// Links are read back.
+    /// Links are read back and compared.
     Comparing,
 }
 
-/// How far it has come.
+/// The progress of a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done.
+    /// The phase.
     pub phase: Phase,
-    /// Rows that are done.
+    /// Rows done in this phase.
     pub done: u64,
-    /// Rows that there are, if it is known.
+    /// All rows of this phase, if known.
     pub of: Option<u64>,
 }
 
-/// What came of a move.
+/// The result of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// What there was to move.
+    /// The amount of data.
     pub extent: Extent,
-    /// Links that an earlier start had put already.
+    /// Links that earlier runs had written.
     pub put_before: u64,
-    /// What is not the same on both sides.
+    /// The differences between source and destination.
     pub differences: Differences,
 }
 
-/// Whoever watches.
+/// A progress callback.
 pub(super) type Watch<'a> = &'a (dyn Fn(Progress) + Send + Sync);
 
 impl Move {
-    /// Moves what is not moved yet, compares all of it, and tells `watch` of the progress.
+    /// Moves what is not moved yet, compares all data, and reports progress to `watch`.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] before anything is written, if the destination is somebody else's or the
-    /// source has changed since the move began. After any other error the move can be started again.
+    /// [`Error::Conflict`] before anything is written, if the destination belongs to another installation or is in
+    /// use, or if the source has changed since the move began. After any other error the move can be run again.
     pub async fn run(&self, now: Timestamp, watch: Watch<'_>) -> Result<Moved> {
         let (secret, extent) = (self.source.secret().await?, self.source.extent().await?);
         let step = self.begin(&secret, &extent).await?;
@@ -103,7 +103,7 @@ impl Move {
         Ok(Moved { extent, put_before, differences })
     }
 
-    /// Makes the destination ours, unless it is somebody else's; where to go on.
+    /// Claims the destination if it is free; returns the step to continue from.
     async fn begin(&self, secret: &InstallationSecret, extent: &Extent) -> Result<Step> {
         let Standing { secret: theirs, record, is_used } = self.destination.standing().await?;
         if theirs.is_some_and(|theirs| theirs.reveal() != secret.reveal()) {
@@ -112,10 +112,10 @@ impl Move {
         match record {
             Some(record) if record.extent == *extent => Ok(record.step),
             Some(_) => Err(Error::conflict(
-                "the source has changed since this move began, so a server ran on it; move it into an empty destination",
+                "the source has changed since this move began, so a server ran on it; move it into an empty store",
             )),
             None if is_used => Err(Error::conflict(
-                "the destination holds links or API keys of its own; move into an empty one",
+                "the destination already contains links or API keys; move into an empty store",
             )),
             None => {
                 let step = Step::Links { after: None, put: 0 };
@@ -137,7 +137,7 @@ struct Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    /// Puts everything that is not put, and notes now and then how far it has come.
+    /// Writes all remaining rows, with a checkpoint after each step.
     async fn go_on_from(&self, mut step: Step) -> Result<()> {
         if step != Step::Through {
             self.put_keys().await?;
@@ -158,7 +158,7 @@ impl Carrier<'_> {
         self.all(keys.iter().map(|key| self.of.destination.put_key(key))).await
     }
 
-    /// Puts links until it is time for a note.
+    /// Writes links until the next checkpoint.
     async fn put_links(&self, mut after: Option<Short>, mut put: u64) -> Result<Step> {
         let Pace { page, note_every, .. } = self.of.pace;
         let mut unnoted = 0;
@@ -181,7 +181,7 @@ impl Carrier<'_> {
         self.of.destination.put_link(&link, self.incarnation).await
     }
 
-    /// Puts outcomes until it is time for a note.
+    /// Writes outcomes until the next checkpoint.
     async fn put_outcomes(&self, mut after: i64) -> Result<Step> {
         let Pace { page, note_every, .. } = self.of.pace;
         let kept = SignedDuration::from_secs(KEPT_SECONDS);

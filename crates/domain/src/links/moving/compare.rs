@@ -1,4 +1,4 @@
-//! Reading back what was moved, and comparing it with the source.
+//! The comparison of source and destination after a move.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::{
     links::{Link, Short},
 };
 
-/// Differences that are told; the others are counted.
+/// The maximum differences that are listed; further ones are only counted.
 pub const DIFFERENCES_SHOWN: usize = 20;
 
-/// What is not the same on both sides.
+/// The differences between source and destination.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Differences {
-    /// The first [`DIFFERENCES_SHOWN`], each in a line. No value is in it, for some are secrets.
+    /// The first [`DIFFERENCES_SHOWN`], one line each. They contain no values, because some are secrets.
     pub shown: Vec<String>,
-    /// How many there are.
+    /// The number of all differences.
     pub count: u64,
 }
 
@@ -48,8 +48,8 @@ impl<'a> Comparison<'a> {
 
     pub(super) async fn run(mut self) -> Result<Differences> {
         self.compare_keys().await?;
-        // The destination is walked through, because that also finds what should not be there, and
-        // the source looked up, because that is near.
+        // The destination is scanned, which also finds extra links, and the source is looked up, because it is
+        // near.
         let (mut after, mut found) = (None, 0);
         loop {
             self.watch(found);
@@ -61,14 +61,14 @@ impl<'a> Comparison<'a> {
         if found != self.extent.links {
             self.name_missing().await?;
             self.differences.add(format!(
-                "links in all: {} in the source, {found} of them in the destination",
+                "total links: {} in the source, {found} of them in the destination",
                 self.extent.links
             ));
         }
         let clicks = self.of.read_back.clicks_total().await?;
         if clicks != self.extent.clicks {
             self.differences.add(format!(
-                "clicks in all: {} in the source, {clicks} in the destination",
+                "total clicks: {} in the source, {clicks} in the destination",
                 self.extent.clicks
             ));
         }
@@ -100,7 +100,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Compares links that the destination has; how many of them the source has, too.
+    /// Compares links of the destination; returns how many of them the source has.
     async fn compare_links(&mut self, links: Vec<Link>) -> Result<u64> {
         let shorts = links.iter().map(|link| link.short.clone()).collect();
         let ours = self.of.source.find(shorts).await?;
@@ -118,7 +118,7 @@ impl<'a> Comparison<'a> {
             known.push(ours);
         }
         let found = known.len() as u64;
-        // Most links were never followed; if one of those has clicks, their sum tells.
+        // Most links were never followed; extra clicks on one of those show in the total.
         let followed = known.into_iter().filter(|link| link.clicks != Clicks::default());
         let (of, now) = (self.of, self.now);
         let compared = followed.map(|link| unlike_clicks(of, link, now));
@@ -131,7 +131,7 @@ impl<'a> Comparison<'a> {
         Ok(found)
     }
 
-    /// Walks through the source for links that the destination does not have.
+    /// Scans the source for links that the destination lacks.
     async fn name_missing(&mut self) -> Result<()> {
         let (of, mut after) = (self.of, None);
         loop {
@@ -152,13 +152,13 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The short, if the clicks on both sides are not the same.
+/// Returns the short if the clicks differ.
 async fn unlike_clicks(of: &Move, ours: MovingLink, now: Timestamp) -> Result<Option<Short>> {
     let theirs = of.read_back.clicks(ours.link.id).await?.at(now);
     Ok((theirs != ours.clicks.at(now)).then_some(ours.link.short))
 }
 
-/// The names of what two links differ in.
+/// Returns the names of the fields that differ.
 fn different_fields(one: &Link, other: &Link) -> Vec<&'static str> {
     [
         ("id", one.id == other.id),

@@ -1,6 +1,5 @@
-//! Moving everything of the links app from one store to another: secret, API keys, links as they are
-//! with their clicks, and outcomes. A move that broke off goes on where it was, and one that is
-//! through is only compared.
+//! Moves all data of the links app from one store to another: secret, API keys, links with their clicks, and stored
+//! outcomes. An interrupted move resumes at its last checkpoint; a complete one is only compared.
 
 mod carry;
 mod compare;
@@ -25,36 +24,36 @@ use super::{
 };
 use crate::{Attempt, Result, keys::ApiKey, secret::InstallationSecret};
 
-/// How long hours are moved apart from their days, as every store keeps them.
+/// The age up to which hourly counts are moved, the retention of every store.
 const HOURS_KEPT: SignedDuration = SignedDuration::from_hours(31 * 24);
 
 /// A link with its clicks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovingLink {
-    /// The link as it is, over or deleted too.
+    /// The link, possibly over or deleted.
     pub link: Link,
-    /// How often it was followed.
+    /// The clicks on the link.
     pub clicks: Clicks,
 }
 
-/// How often a link was followed.
+/// The clicks on a link.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Clicks {
-    /// By UTC day, counted from 1970-01-01, and device, for ever.
+    /// All clicks by UTC day, counted from 1970-01-01, and device.
     pub days: BTreeMap<(i64, Device), u64>,
-    /// Some of the same by hour.
+    /// Some of these clicks by hour.
     pub hours: BTreeMap<(i64, Device), u64>,
-    /// Some of the same by the host that visitors came from.
+    /// Some of these clicks by the referrer's host.
     pub referrers: BTreeMap<String, u64>,
 }
 
 impl Clicks {
-    /// All of them, those of known bots too.
+    /// Returns all clicks, including those of known bots.
     pub fn total(&self) -> u64 {
         self.days.values().sum()
     }
 
-    /// The same with no hours but those that every store still has at `now`.
+    /// Drops the hours that a store no longer keeps at `now`.
     #[must_use]
     pub fn at(mut self, now: Timestamp) -> Self {
         let since = now.saturating_sub(HOURS_KEPT).unwrap_or(Timestamp::MIN);
@@ -64,7 +63,7 @@ impl Clicks {
     }
 }
 
-/// An API key as it is kept.
+/// An API key as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKey {
     /// The key.
@@ -73,86 +72,85 @@ pub struct StoredKey {
     pub digest: [u8; 32],
 }
 
-/// An outcome with its attempt.
+/// A stored outcome with its idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredOutcome {
-    /// Its place in the order of the source.
+    /// The position in the source's order.
     pub place: i64,
-    /// The attempt.
+    /// The idempotency key.
     pub attempt: Attempt,
-    /// What it came to.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// How much there is to move.
+/// The amount of data to move.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Extent {
-    /// Links, over and deleted ones too.
+    /// Links, including those over or deleted.
     pub links: u64,
-    /// API keys, revoked ones too.
+    /// API keys, including revoked ones.
     pub keys: u64,
-    /// Clicks, those of known bots too.
+    /// Clicks, including those of known bots.
     pub clicks: u64,
-    /// Figures of the source's own, at least one of which differs once anything in it has changed.
+    /// Figures specific to the source; at least one of them differs once any data has changed.
     pub marks: Vec<i64>,
 }
 
-/// What the destination keeps of a move.
+/// The checkpoint that the destination stores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// What there was to move when it began.
+    /// The amount of data at the begin of the move.
     pub extent: Extent,
-    /// How far it has come.
+    /// The progress.
     pub step: Step,
 }
 
-/// How far a move has come. Keys are put at every start, because they are few.
+/// The progress of a move. Keys are written in every run, because they are few.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Links are put.
+    /// Links are being written.
     Links {
-        /// All up to this one are.
+        /// The last link that was written.
         after: Option<Short>,
-        /// So many.
+        /// The number of links that were written.
         put: u64,
     },
-    /// All links are put, and outcomes are.
+    /// All links are written; outcomes are being written.
     Outcomes {
-        /// All up to this place are.
+        /// The position of the last outcome that was written.
         after: i64,
     },
-    /// Everything is put.
+    /// All data is written.
     Through,
 }
 
-/// What is found where everything is to go.
+/// The state of a destination before a move.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// The secret of the installation that has it.
+    /// The secret of the installation that the destination belongs to.
     pub secret: Option<InstallationSecret>,
-    /// An earlier move.
+    /// The checkpoint of an earlier move.
     pub record: Option<Record>,
-    /// Whether there is a link or an API key.
+    /// Whether the destination contains a link or an API key.
     pub is_used: bool,
 }
 
-/// Where everything is. Nobody changes it meanwhile.
+/// The source of a move. No process changes it meanwhile.
 #[async_trait]
 pub trait Source: Send + Sync {
-    /// The installation's secret.
+    /// Returns the installation secret.
     async fn secret(&self) -> Result<InstallationSecret>;
-    /// How much there is.
+    /// Returns the amount of data.
     async fn extent(&self) -> Result<Extent>;
-    /// Every API key.
+    /// Returns all API keys.
     async fn keys(&self) -> Result<Vec<StoredKey>>;
-    /// Some links in an order that stays the same, those after `after`: at most `limit`, fewer where
-    /// they have many clicks, none after the last.
+    /// Returns links in a stable order, after `after`: at most `limit`, fewer where they have many clicks, none
+    /// after the last.
     async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<MovingLink>>;
-    /// The links of those shorts, in their order.
+    /// Returns the links of `shorts`, in their order.
     async fn find(&self, shorts: Vec<Short>) -> Result<Vec<Option<MovingLink>>>;
-    /// At most `limit` outcomes of attempts made after `since`, in the order of their places, those
-    /// after `after`.
+    /// Returns at most `limit` outcomes of requests made after `since`, ordered by position, after `after`.
     async fn outcomes(
         &self,
         after: i64,
@@ -161,41 +159,41 @@ pub trait Source: Send + Sync {
     ) -> Result<Vec<StoredOutcome>>;
 }
 
-/// Where everything is to go. What is there stays: the same again changes nothing, and neither does
-/// something else in its place, which the comparison finds.
+/// The destination of a move. Existing data is never overwritten: neither the same data written again nor other
+/// data in its place changes anything; the comparison finds the latter.
 #[async_trait]
 pub trait Destination: Send + Sync {
-    /// What is there.
+    /// Returns the state of the destination.
     async fn standing(&self) -> Result<Standing>;
-    /// Keeps the secret, and then the record, where there is none.
+    /// Stores the secret and then the checkpoint, where none exists.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Conflict`] if another secret is there.
+    /// [`crate::Error::Conflict`] if the destination has another secret.
     async fn begin(&self, secret: &InstallationSecret, record: &Record) -> Result<()>;
-    /// Keeps how far the move has come. Only the one move that there is changes it.
+    /// Stores a checkpoint. Only one move writes it.
     async fn note(&self, record: &Record) -> Result<()>;
-    /// Puts an API key.
+    /// Writes an API key.
     async fn put_key(&self, key: &StoredKey) -> Result<()>;
-    /// Puts a link as it is, has its owner's lists lead to it, and puts its clicks as those that a
-    /// process of this `incarnation` has counted.
+    /// Writes a link unchanged and adds it to its owner's lists; writes its clicks as counted by a process with
+    /// this `incarnation`.
     async fn put_link(&self, link: &MovingLink, incarnation: Uuid) -> Result<()>;
-    /// Puts an outcome.
+    /// Writes a stored outcome.
     async fn put_outcome(&self, outcome: &StoredOutcome) -> Result<()>;
 }
 
-/// The way back: what the destination has, to compare it.
+/// Reads the destination for the comparison.
 #[async_trait]
 pub trait ReadBack: Send + Sync {
-    /// Every API key that is found by its digest and its number, too.
+    /// Returns all API keys that can be found both by digest and by number.
     async fn keys(&self) -> Result<Vec<StoredKey>>;
-    /// Links in an order that stays the same, over and deleted ones too, those after `after`, at most
-    /// `limit`; none after the last.
+    /// Returns links in a stable order, including those over or deleted, after `after`, at most `limit`; none after
+    /// the last.
     async fn links(&self, after: Option<Short>, limit: usize) -> Result<Vec<Link>>;
-    /// The link of that short.
+    /// Returns the link of a short.
     async fn find(&self, short: &Short) -> Result<Option<Link>>;
-    /// The clicks of a link.
+    /// Returns the clicks on a link.
     async fn clicks(&self, link: LinkId) -> Result<Clicks>;
-    /// All clicks of all links.
+    /// Returns the number of all clicks on all links.
     async fn clicks_total(&self) -> Result<u64>;
 }

@@ -1,4 +1,4 @@
-//! Moves that break off, between a source and a destination in memory.
+//! Interrupted moves, between a source and a destination in memory.
 
 use std::{
     collections::BTreeMap,
@@ -57,7 +57,7 @@ fn link(number: usize) -> MovingLink {
     let mut clicks = Clicks::default();
     if number.is_multiple_of(3) {
         clicks.days.insert((20_000, Device::Bot), 1 + number as u64);
-        // Long past what every store keeps.
+        // Long past the retention of every store.
         clicks.hours.insert((20_000 * 24, Device::Bot), 1 + number as u64);
     }
     MovingLink { link, clicks }
@@ -113,7 +113,7 @@ impl Source for Memory {
     }
 }
 
-/// What a destination has.
+/// The content of a destination.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct State {
     secret: Option<[u8; 32]>,
@@ -124,7 +124,7 @@ struct State {
     outcomes: BTreeMap<[u8; 32], StoredOutcome>,
 }
 
-/// A destination that is gone after so many steps.
+/// A destination that fails after a number of steps.
 #[derive(Default)]
 struct Failing {
     state: Mutex<State>,
@@ -246,7 +246,7 @@ fn paces() -> impl Strategy<Value = Pace> {
 
 proptest! {
     #[test]
-    fn a_move_that_breaks_off_anywhere_ends_as_one_that_does_not(
+    fn an_interrupted_move_ends_like_an_uninterrupted_one(
         (links, keys, outcomes) in (0..60_usize, 0..4_usize, 0..30_usize),
         pace in paces(),
         breaks in proptest::collection::vec(0..80_usize, 0..6),
@@ -260,14 +260,14 @@ proptest! {
         prop_assert_eq!(moved.differences, Differences::default());
         let (is, should_be) = (to.state.lock().clone(), whole(&source, pace).state.lock().clone());
         prop_assert_eq!(is, should_be);
-        // What was put after the last note is put again, and no more.
+        // Only rows written after the last checkpoint are written again.
         let again = broken_off * (pace.note_every + pace.page);
         prop_assert!(to.links_put.load(Ordering::Relaxed) <= links + again);
     }
 }
 
 #[test]
-fn what_is_somebody_elses_or_changed_is_refused_untouched() {
+fn a_foreign_destination_or_a_changed_source_is_refused_before_any_write() {
     let pace = Pace::default();
     let source = Arc::new(Memory::of(1, 5, 1, 2));
     let refused = |to: &Arc<Failing>, source: &Arc<Memory>| {
@@ -285,7 +285,7 @@ fn what_is_somebody_elses_or_changed_is_refused_untouched() {
 }
 
 #[test]
-fn every_difference_is_counted_and_the_first_are_told() {
+fn every_difference_is_counted_and_the_first_are_listed() {
     let source = Arc::new(Memory::of(1, 60, 1, 0));
     let to = whole(&source, Pace::default());
     to.state.lock().links.retain(|short, _| short.as_str() == "s1" || short.as_str() == "s3");

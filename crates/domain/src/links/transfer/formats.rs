@@ -1,4 +1,4 @@
-//! What other shorteners call the columns of their exports.
+//! The CSV formats of other shorteners' exports.
 
 use std::io::Read;
 
@@ -13,7 +13,7 @@ use crate::{
     passwords::PasswordHash,
 };
 
-/// Whose export a file is.
+/// The format of an export, by the program that wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `lodge admin export`.
@@ -36,8 +36,8 @@ names!(Format {
     Bitly = "bitly",
 });
 
-/// The names of one format's columns, folded to lower-case letters and digits; the first that a file
-/// has is taken.
+/// The column names of one format, folded to lower-case letters and digits; the first one present in a file is
+/// used.
 #[derive(Default)]
 struct Names {
     short: &'static [&'static str],
@@ -49,8 +49,8 @@ struct Names {
     tags: &'static [&'static str],
     expires_at: &'static [&'static str],
     max_clicks: &'static [&'static str],
-    /// Columns that keep visitors out in a way that we cannot: a row that uses one is refused, so that
-    /// no import opens what was closed.
+    /// Columns that restrict access in ways that Lodge does not support. A row that uses one is refused, so that an
+    /// import never makes a restricted link public.
     restricting: &'static [&'static str],
 }
 
@@ -111,14 +111,14 @@ impl Format {
     }
 }
 
-/// The rows of a file.
+/// A reader of the rows of a file.
 pub struct Rows<R> {
     reader: Reader<R>,
     columns: Columns,
     record: StringRecord,
 }
 
-/// Where each thing stands.
+/// The indexes of the columns.
 struct Columns {
     short: usize,
     short_is_url: bool,
@@ -129,14 +129,14 @@ struct Columns {
     expires_at: Option<usize>,
     max_clicks: Option<usize>,
     restricting: Vec<usize>,
-    /// Only in our own exports.
+    /// Only in Lodge's own exports.
     redirect: Option<usize>,
     clicks_used: Option<usize>,
     password_hash: Option<usize>,
 }
 
 impl<R: Read> Rows<R> {
-    /// Reads the header, which says what the columns are; they are divided by `delimiter`.
+    /// Reads the header, which names the columns; fields are separated by `delimiter`.
     pub fn new(format: Format, input: R, delimiter: u8) -> Result<Self> {
         let mut reader =
             ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(input);
@@ -147,7 +147,7 @@ impl<R: Read> Rows<R> {
         Ok(Self { reader, columns, record: StringRecord::new() })
     }
 
-    /// The next row; `None` at the end.
+    /// Returns the next row; `None` at the end.
     pub fn next_row(&mut self) -> Option<Result<ImportRow, RowProblem>> {
         match self.reader.read_record(&mut self.record) {
             Ok(false) => None,
@@ -167,7 +167,7 @@ impl<R: Read> Rows<R> {
     }
 }
 
-/// The delimiter of a file, from the first of its lines.
+/// Detects the delimiter of a file from its first line.
 pub fn delimiter_of(first_line: &str) -> u8 {
     let count = |delimiter: u8| first_line.bytes().filter(|byte| *byte == delimiter).count();
     [b',', b';', b'\t'].into_iter().rev().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',')
@@ -184,7 +184,7 @@ impl Columns {
         let missing = |what: &str, names: &[&str]| {
             Error::invalid(
                 "file",
-                format!("has no column for the {what}; it would be called {}", names.join(" or ")),
+                format!("has no {what} column; expected one of: {}", names.join(", ")),
             )
         };
         let own = |name: &str| if format == Format::Lodge { place(&[name]) } else { None };
@@ -214,7 +214,7 @@ impl Columns {
         if self.restricting.iter().any(|place| text(Some(*place)).is_some_and(restricts)) {
             return Err(Error::invalid(
                 "row",
-                "keeps visitors out in a way that Lodge cannot; make this link by hand",
+                "restricts access in a way that Lodge does not support; create this link by hand",
             ));
         }
         let short = text(Some(self.short)).ok_or_else(|| Error::invalid("short", "is missing"))?;
@@ -262,7 +262,7 @@ fn number(field: &'static str, text: &str) -> Result<u64> {
     text.parse().map_err(|_| Error::invalid(field, format!("{text:?} is not a number")))
 }
 
-/// An instant as RFC 3339, as `2026-01-31 12:00:00` in UTC, or as seconds since 1970.
+/// Parses a time: RFC 3339, `2026-01-31 12:00:00` in UTC, or seconds since 1970.
 fn instant(field: &'static str, text: &str) -> Result<Timestamp> {
     let seconds = || text.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     let civil = || {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_row_is_named_and_the_others_are_read() {
+    fn a_bad_row_is_reported_and_the_others_are_read() {
         let read = rows(
             Format::Yourls,
             "keyword,url\ngg,google.com\nad/min,google.com\nhh,javascript:x\nii,example.org\n",
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_opens_nothing_that_was_closed() {
+    fn restricted_links_are_not_imported() {
         let read = rows(
             Format::Kutt,
             "address,target,password,banned\ngg,google.com,,false\nhh,google.com,$2b$x,false\nii,google.com,,true\n",

@@ -1,4 +1,4 @@
-//! Importing links.
+//! Import of links.
 
 use std::sync::Arc;
 
@@ -15,57 +15,57 @@ use crate::{
     random::time_ordered_id,
 };
 
-/// One link of a file to import.
+/// One link of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportRow {
-    /// The line of the file, from 1.
+    /// The line number in the file, from 1.
     pub line: u64,
-    /// Its short.
+    /// The short.
     pub short: Short,
-    /// Where it leads.
+    /// The target.
     pub target: Target,
     /// The status of its redirects.
     pub redirect: RedirectCode,
-    /// When it was made; now, if the file does not say.
+    /// The time of creation; `None` stands for now.
     pub created_at: Option<Timestamp>,
-    /// From when on it leads nowhere.
+    /// The expiry.
     pub expires_at: Option<Timestamp>,
-    /// How often it may be followed, and was.
+    /// The click limit and the clicks used of it.
     pub click_limit: Option<ClickLimit>,
-    /// What a visitor must know.
+    /// The hash of the password that visitors must enter.
     pub password: Option<PasswordHash>,
-    /// Its tags.
+    /// The tags.
     pub tags: Tags,
-    /// How often it was followed so far; kept as clicks of the hour in which it was made.
+    /// The clicks so far, stored as clicks in the hour of creation.
     pub clicks: u64,
 }
 
-/// Rows to import, at most [`super::PAGE_MAX`].
+/// A batch of rows to import, at most [`super::PAGE_MAX`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     /// The rows.
     pub rows: Vec<ImportRow>,
-    /// Whose the links are to be.
+    /// The owner of the imported links.
     pub owner: Option<Owner>,
 }
 
 /// A row that was not imported, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowProblem {
-    /// The line of the file, from 1.
+    /// The line number in the file, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// What is wrong with the row.
     pub reason: String,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Imported {
-    /// Links that are new.
+    /// Links that were created.
     pub created: u64,
-    /// Links that were there, leading to the same target: an import can be repeated.
+    /// Links that existed with the same target, so that an import can be repeated.
     pub already: u64,
-    /// Rows that were not taken.
+    /// Rows that were not imported.
     pub problems: Vec<RowProblem>,
 }
 
@@ -76,7 +76,7 @@ impl RowProblem {
 }
 
 impl Links {
-    /// Imports rows, each on its own; clicks that they bring are added for those that are new.
+    /// Imports rows independently; their clicks are added to links that were created.
     pub async fn import(&self, import: Import) -> Result<Imported> {
         if import.rows.len() > super::PAGE_MAX {
             return Err(Error::invalid("rows", format!("must be at most {}", super::PAGE_MAX)));

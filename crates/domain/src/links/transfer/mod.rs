@@ -1,4 +1,4 @@
-//! Links from and to other shorteners, as CSV.
+//! Import from and export to other shorteners, as CSV.
 
 mod formats;
 mod import;
@@ -12,37 +12,37 @@ use serde::{Deserialize, Serialize};
 use super::{Link, Links, Short};
 use crate::Result;
 
-/// Rows that one call imports or exports at most.
+/// The maximum rows that one call imports or exports.
 pub const PAGE_MAX: usize = 500;
 
-/// One link in an export. Its fields are the columns of the CSV, which [`Format::Lodge`] reads again.
+/// One link in an export. Its fields are the CSV columns that [`Format::Lodge`] reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportRow {
     /// The short.
     pub short: String,
-    /// Where it leads.
+    /// The target.
     pub target: String,
     /// The status of its redirects.
     pub redirect: u16,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// From when on it leads nowhere.
+    /// The expiry.
     pub expires_at: Option<Timestamp>,
-    /// How often it may be followed.
+    /// The click limit.
     pub max_clicks: Option<u64>,
-    /// Redirects given of those.
+    /// The clicks used of the limit.
     pub clicks_used: Option<u64>,
-    /// The hash of the password that a visitor must know.
+    /// The hash of the password that visitors must enter.
     pub password_hash: Option<String>,
-    /// Its tags, between commas.
+    /// The tags, comma-separated.
     pub tags: String,
-    /// How often it was followed, known bots left out.
+    /// The clicks, without those of known bots.
     pub clicks: u64,
 }
 
 impl Links {
-    /// Links that are not deleted, in the order of the store, those after `after`; fewer than
-    /// [`PAGE_MAX`] are the last.
+    /// Returns links that are not deleted, in the store's order, after `after`; a page with fewer than [`PAGE_MAX`]
+    /// links is the last.
     pub async fn export(&self, after: Option<Short>) -> Result<Vec<ExportRow>> {
         let links = self.ports.store.page(after, PAGE_MAX).await?;
         let totals =
