@@ -202,7 +202,7 @@ async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
         board_of(&engine, engine.origin).events(Slug::lobby(), Reach::Tail, 500).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "cursor: names 300 databases, which do not fit into 1024 bytes"
+        "cursor: names 300 origins, which do not fit into 1024 bytes"
     );
 }
 
