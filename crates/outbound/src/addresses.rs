@@ -113,7 +113,7 @@ mod tests {
     proptest! {
         /// A mapped address, one behind NAT64 and one of 6to4 are what they stand for.
         #[test]
-        fn another_form_of_an_address_opens_nothing(
+        fn an_embedded_ipv4_address_is_checked_as_such(
             bits in prop_oneof![any::<u32>(), (0_u32..1 << 16).prop_map(|low| 0x7f00_0000 | low), Just(0xa9fe_a9fe)],
             low in any::<u128>(),
         ) {
@@ -128,7 +128,7 @@ mod tests {
 
         /// What the standard library calls private, link-local and so on is never public.
         #[test]
-        fn what_the_standard_library_knows_is_not_public(bits in any::<u32>(), wide in any::<u128>()) {
+        fn special_addresses_of_the_standard_library_are_not_public(bits in any::<u32>(), wide in any::<u128>()) {
             let (v4, v6) = (Ipv4Addr::from_bits(bits), Ipv6Addr::from_bits(wide));
             let is_special = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast()
                 || v4.is_broadcast() || v4.is_documentation() || v4.is_unspecified();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_provider_that_changes_no_code_for_a_token_is_none() {
+    async fn a_provider_without_a_token_endpoint_is_refused() {
         described(&["token_endpoint"]).await.unwrap();
         let error = described(&["userinfo_endpoint"]).await.unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_somebody_who_gave_up_nobody_waits_as_long_again() {
+    async fn after_an_abandoned_discovery_the_next_one_fails_at_once() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", silent.local_addr().unwrap());
         let web = Web::new().unwrap().of(&Url::parse(&issuer).unwrap());

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_comes_with_what_verifies_it() {
+    async fn a_delivery_carries_its_signature() {
         let (url, got) = receiver(async |mut stream: TcpStream| {
             let request = request(&mut stream).await;
             stream.write_all(&answer("204 No Content", "")).await.unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_success_is_success() {
+    async fn only_a_2xx_status_is_success() {
         for status in ["200 OK", "204 No Content", "299 Fine"] {
             assert_eq!(answered(answer(status, "")).await, Delivered::Taken, "{status}");
         }
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_an_endless_answer_little_is_read() {
+    async fn an_endless_response_is_cut_off() {
         let (url, cut_off) = receiver(async |mut stream: TcpStream| {
             request(&mut stream).await;
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn over_tls_only_whom_somebody_vouches_for_is_sent_to() {
+    async fn a_delivery_over_tls_needs_a_trusted_certificate() {
         let (port, roots) = over_tls().await;
         let sent = async |roots: RootCertStore, host: &str| {
             let client = OnceCell::new_with(Some(client(roots, true).unwrap()));

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_provider_does_not_tell_is_named() {
+    async fn a_missing_userinfo_field_is_named() {
         let ada = json!({ "id": 1, "login": "ada" });
         assert_eq!(known_as("200 OK", &ada).await.unwrap(), json!(["1", "ada"]));
         assert_eq!(known_as("200 OK", &json!({ "id": 1 })).await.unwrap(), json!(["1", null]));

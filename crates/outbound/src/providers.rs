@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_authority_is_trusted_only_this_machine_is_asked() {
+    fn without_root_certificates_only_local_providers_are_allowed() {
         let web = Web::trusting(RootCertStore::empty()).unwrap();
         let start = |issuer: &str| AskedProviders::over(&web, vec![known_by("a", issuer.into())]);
         assert!(start("http://127.0.0.1:3000").is_ok());
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn past_the_bound_nobody_waits() {
+    async fn calls_past_the_limit_fail_at_once() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", silent.local_addr().unwrap());
         let options = |name: &&str| known_by(name, format!("{issuer}/{name}"));

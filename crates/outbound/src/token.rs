@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_is_answered_as_a_success_is_one() {
+    fn an_error_with_status_200_is_a_refusal() {
         for (status, body, meant) in [
             (200, json!({ "error": "bad_verification_code" }), 400),
             (200, json!({ "error": "x", "access_token": "y" }), 400),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_brings_nothing_of_worth_is_told_so_and_who_set_it_up_wrong_too() {
+    fn a_wrong_code_is_forbidden_and_a_wrong_client_an_internal_error() {
         for kind in ["invalid_grant", "bad_verification_code", "invalid_request"] {
             assert!(matches!(refused_as(kind), Error::Forbidden(_)), "{kind}");
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_providers_words_are_short_in_our_log() {
+    fn a_providers_errors_are_cut_short_in_the_log() {
         let error = cause(&refused_as(&format!("x\n{}", "y".repeat(100_000))));
         assert!(error.len() < 300 && !error.contains('\n'), "{error}");
     }

@@ -249,7 +249,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn only_whom_somebody_vouches_for_is_asked_over_tls() {
+    async fn a_request_over_tls_needs_a_trusted_certificate() {
         let (port, roots) = over_tls().await;
         let asked = async |roots: RootCertStore, host: &str| {
             let url = format!("https://{host}:{port}/");
@@ -268,7 +268,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_too_long_is_none() {
+    async fn a_response_that_is_too_long_is_an_error() {
         let taken = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX))).await.unwrap();
         assert_eq!(taken.body().len(), ANSWER_BYTES_MAX);
         let refused = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX + 1))).await;
@@ -286,7 +286,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_https_is_asked_and_this_machine() {
+    fn only_https_and_local_urls_are_allowed() {
         for url in [
             "https://id.example.org",
             "https://id.example.org:8443/a?b=c",
@@ -311,7 +311,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_provider_elsewhere_cannot_send_us_to_our_own_machine() {
+    fn a_remote_provider_cannot_name_local_endpoints() {
         let web = Web::new().unwrap();
         let url = |text: &str| Url::parse(text).unwrap();
         let (here, there) =
