@@ -245,9 +245,7 @@ pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
 }
 
 /// A sign-in in flight at the time of the unlink begins no session.
-pub async fn a_sign_in_from_before_an_unlink_begins_no_session(
-    fixture: &AccountsFixture,
-) {
+pub async fn a_sign_in_from_before_an_unlink_begins_no_session(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let stays = begun(fixture, &account).await;
     let (early, late) = (begun_by_provider(&stays), begun_by_provider(&stays));

@@ -32,7 +32,9 @@ fn fresh_skier() -> SkierId {
 }
 
 /// A later claim with the code takes the pass over.
-pub async fn a_pass_belongs_to_the_account_that_claimed_it_last(fixture: &impl AsRef<dyn PassStore>) {
+pub async fn a_pass_belongs_to_the_account_that_claimed_it_last(
+    fixture: &impl AsRef<dyn PassStore>,
+) {
     let (skier, other) = (fresh_skier(), fresh_skier());
     let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     assert_eq!(passes.of_account(anna).await.unwrap(), []);

@@ -106,8 +106,9 @@ impl FromStr for Cursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let refused =
-            || Error::invalid("cursor", "must be a cursor of an earlier response, such as 7:42,9:3");
+        let refused = || {
+            Error::invalid("cursor", "must be a cursor of an earlier response, such as 7:42,9:3")
+        };
         if text.len() > CURSOR_BYTES_MAX {
             return Err(refused());
         }

@@ -41,8 +41,7 @@ pub struct Target {
 }
 
 /// The error for banned members.
-pub const BANNED: &str =
-    "you are banned from this board by its moderators";
+pub const BANNED: &str = "you are banned from this board by its moderators";
 
 /// Returns [`Error::Forbidden`] for a banned member.
 pub fn check_banned(is_banned: bool) -> Result<()> {
@@ -136,7 +135,11 @@ pub fn judge(
 }
 
 fn check_own(target: &Target) -> Result<()> {
-    if target.is_own { Ok(()) } else { Err(Error::forbidden("only the author may edit or delete a message")) }
+    if target.is_own {
+        Ok(())
+    } else {
+        Err(Error::forbidden("only the author may edit or delete a message"))
+    }
 }
 
 fn reacted(

@@ -40,7 +40,9 @@ impl HookUrl {
             return refused("must begin with https:// or http://");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return refused("must not contain a user name or password: deliveries are signed instead");
+            return refused(
+                "must not contain a user name or password: deliveries are signed instead",
+            );
         }
         url.set_fragment(None);
         if url.as_str().len() > HOOK_URL_BYTES_MAX {
