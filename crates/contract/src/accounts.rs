@@ -17,39 +17,39 @@ use crate::{
     samples::{at, at_once, attempt, fresh},
 };
 
-/// A name that no other test has.
+/// A username that no other test uses.
 pub fn fresh_name() -> Username {
     // The last part of the id is random.
     let id = Uuid::now_v7().simple().to_string();
     Username::parse(&format!("user-{}", &id[12..])).unwrap()
 }
 
-/// A password's hash; nobody will verify it.
+/// A password hash that is never verified.
 pub fn hash(text: &str) -> PasswordHash {
     PasswordHash(format!("$argon2id${text}"))
 }
 
-/// A password alone.
+/// A credential with a password and no reset code.
 fn credential(text: &str) -> Credential {
     Credential { password: Some(hash(text)), reset: None }
 }
 
-/// An account to be made.
+/// An account to be created.
 pub fn new(username: &Username) -> NewAccount {
     NewAccount::new(username.clone(), Some(hash("first")), at(0))
 }
 
-/// Makes an account whose name is free.
+/// Creates an account with a free name.
 pub async fn made(store: &dyn AccountStore, username: &Username) -> Account {
     store.add(new(username), None).await.unwrap().outcome.unwrap()
 }
 
-/// Something that its owner did.
+/// An event that was caused by the account's owner.
 pub fn event(account: AccountId, kind: EventKind, seconds: i64) -> Event {
     Event { account, at: at(seconds), kind, by: Actor::Owner }
 }
 
-/// Changes an account that is there.
+/// Changes an existing account.
 pub async fn changed(
     store: &dyn AccountStore,
     id: AccountId,
@@ -59,7 +59,7 @@ pub async fn changed(
     store.change(change, event(id, kind, 1)).await.unwrap().unwrap()
 }
 
-/// Both ways lead to the same account, and to nothing else.
+/// Lookups by name and by number return the same account.
 pub async fn an_account_is_found_by_its_name_and_its_number(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let name = fresh_name();
@@ -88,8 +88,8 @@ pub async fn an_account_is_found_by_its_name_and_its_number(fixture: &AccountsFi
     assert_eq!(store.get(other.id).await.unwrap(), Some((other, Credential::default())));
 }
 
-/// Promise: of many sign-ups for one name exactly one wins.
-pub async fn two_hundred_accounts_of_one_name_are_made_once(fixture: &AccountsFixture) {
+/// Promise: of many sign-ups for one name exactly one succeeds.
+pub async fn of_two_hundred_sign_ups_with_one_name_one_succeeds(fixture: &AccountsFixture) {
     let name = fresh_name();
     let tries = at_once(200, |_| {
         let (store, account) = (Arc::clone(&fixture.accounts), new(&name));
@@ -101,7 +101,7 @@ pub async fn two_hundred_accounts_of_one_name_are_made_once(fixture: &AccountsFi
     assert_eq!(found.map(|(account, _)| account), made.pop());
 }
 
-/// All are answered with the account that the first of them made.
+/// Every repetition returns the account that the first one created.
 pub async fn concurrent_repetitions_of_a_sign_up_make_one_account(fixture: &AccountsFixture) {
     let (name, shared) = (fresh_name(), attempt(&fresh("key"), "body", 0));
     let tries = at_once(50, |_| {
@@ -117,8 +117,8 @@ pub async fn concurrent_repetitions_of_a_sign_up_make_one_account(fixture: &Acco
     assert_eq!(made, 1);
 }
 
-/// A repetition is answered as the first, taken or made.
-pub async fn a_repeated_sign_up_is_answered_as_the_first(fixture: &AccountsFixture) {
+/// A repetition returns the first outcome, whether the name was free or taken.
+pub async fn a_repeated_sign_up_returns_the_first_outcome(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let (name, key) = (fresh_name(), fresh("key"));
     let tried = attempt(&key, "body", 0);
@@ -148,8 +148,8 @@ pub async fn a_repeated_sign_up_is_answered_as_the_first(fixture: &AccountsFixtu
     }
 }
 
-/// What is not named stays.
-pub async fn a_change_changes_what_it_names(fixture: &AccountsFixture) {
+/// Fields that the change does not name keep their values.
+pub async fn a_change_leaves_other_fields_alone(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let name = fresh_name();
     let account = made(store, &name).await;
@@ -199,8 +199,8 @@ pub async fn a_change_changes_what_it_names(fixture: &AccountsFixture) {
     assert_eq!(absent.unwrap(), None);
 }
 
-/// Only the picture that was meant is replaced.
-pub async fn a_picture_is_set_where_it_is_known_which_one_goes(fixture: &AccountsFixture) {
+/// The picture is replaced only if the account still has the expected one.
+pub async fn a_picture_is_replaced_only_if_it_is_the_expected_one(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let name = fresh_name();
     let account = made(store, &name).await;
@@ -227,8 +227,8 @@ pub async fn a_picture_is_set_where_it_is_known_which_one_goes(fixture: &Account
     assert_eq!(set(Some(two), None).await, None);
 }
 
-/// Whoever is raised meanwhile is not whom the change was meant for.
-pub async fn a_change_is_made_where_the_role_is_the_one_it_rests_on(fixture: &AccountsFixture) {
+/// A change that expects a role is refused after the role has changed.
+pub async fn a_change_is_made_only_if_the_role_is_the_expected_one(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let account = fixture.sign_up().await;
     let ban = async |had_role| {
@@ -247,8 +247,8 @@ pub async fn a_change_is_made_where_the_role_is_the_one_it_rests_on(fixture: &Ac
     assert!(ban(Role::Admin).await.is_some());
 }
 
-/// Of those that are asked for, in any order.
-pub async fn pictures_that_are_somebodys_are_known(fixture: &AccountsFixture) {
+/// The store reports those of the given pictures that an account has, in any order.
+pub async fn pictures_of_accounts_are_reported(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let name = |first: u128| {
         let half = uuid::Uuid::now_v7().as_u128();
@@ -267,13 +267,13 @@ pub async fn pictures_that_are_somebodys_are_known(fixture: &AccountsFixture) {
     assert_eq!(store.pictured(vec![has]).await.unwrap(), []);
 }
 
-/// Its name stays taken; nothing else of it stays.
-pub async fn a_deleted_account_leaves_its_name_alone(fixture: &AccountsFixture) {
+/// The name stays taken; all other data is erased.
+pub async fn the_name_of_a_deleted_account_stays_taken(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let name = fresh_name();
     let account = made(store, &name).await;
     let removed = store.remove(event(account.id, EventKind::Deleted, 2)).await.unwrap();
-    assert_eq!(removed.as_ref(), Some(&account), "as it was");
+    assert_eq!(removed.as_ref(), Some(&account), "the state before the deletion");
     assert_eq!(store.find(&name).await.unwrap(), None);
     assert_eq!(store.get(account.id).await.unwrap(), None);
     assert_eq!(store.add(new(&name), None).await.unwrap().outcome, None);
@@ -283,8 +283,8 @@ pub async fn a_deleted_account_leaves_its_name_alone(fixture: &AccountsFixture) 
     assert_eq!(changed, None);
 }
 
-/// Newest first, with whoever did it.
-pub async fn what_happened_to_an_account_is_kept(fixture: &AccountsFixture) {
+/// Events are returned newest first, with the account that caused them.
+pub async fn the_events_of_an_account_are_stored(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let (account, staff) = (fixture.sign_up().await, fixture.sign_up().await);
     let ban = AccountChange { banned_at: Some(Some(at(4))), ..AccountChange::default() };
@@ -296,8 +296,8 @@ pub async fn what_happened_to_an_account_is_kept(fixture: &AccountsFixture) {
     assert_eq!(store.events(AccountId(i64::MAX), 10).await.unwrap(), []);
 }
 
-/// Whatever is in the way of one is in the way of that one alone.
-pub async fn many_accounts_are_made_together(fixture: &AccountsFixture) {
+/// A taken name refuses that account only.
+pub async fn many_accounts_are_created_together(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let names: Vec<_> = (0..3).map(|_| fresh_name()).collect();
     made(store, &names[1]).await;
@@ -308,7 +308,7 @@ pub async fn many_accounts_are_made_together(fixture: &AccountsFixture) {
     }
 }
 
-/// By name, page by page, without those that are deleted.
+/// Accounts are paged by name; deleted ones are left out.
 pub async fn accounts_are_listed_by_name(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let start = fresh_name();

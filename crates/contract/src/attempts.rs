@@ -1,4 +1,4 @@
-//! Writes that come with an Idempotency-Key.
+//! Writes with an Idempotency-Key.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::{
     },
 };
 
-/// Claims a link's short in that attempt.
+/// Claims a link's short under an idempotency key.
 async fn claim(fixture: &Fixture, link: Link, attempt: Attempt) -> Result<Done<Vec<Claim>>> {
     fixture.links.claim(vec![chosen(link)], RESERVED, Some(attempt)).await
 }
 
-/// Even if the link has changed since.
-pub async fn a_repeated_claim_is_answered_as_the_first(fixture: &Fixture) {
+/// The first outcome is returned even if the link has changed since.
+pub async fn a_repeated_claim_returns_the_first_outcome(fixture: &Fixture) {
     let key = fresh("key");
     let wanted = link(&fresh("once"));
     assert_eq!(fixture.links.recall(&attempt(&key, "body", 0)).await.unwrap(), None);
@@ -30,7 +30,7 @@ pub async fn a_repeated_claim_is_answered_as_the_first(fixture: &Fixture) {
     let elsewhere = target("https://other.example/");
     let now = change(&*fixture.links, &wanted, |link| link.target = elsewhere).await;
 
-    // A repetition brings another candidate: ids and made-up shorts are new each time.
+    // A repetition brings another candidate: ids and generated shorts are new each time.
     let other = link(&fresh("twice"));
     let again = claim(fixture, other.clone(), attempt(&key, "body", 5)).await.unwrap();
     assert_eq!(again, Done { outcome: first.outcome.clone(), replayed: true });
@@ -48,8 +48,8 @@ pub async fn a_repeated_claim_is_answered_as_the_first(fixture: &Fixture) {
     }
 }
 
-/// So are the other writes.
-pub async fn a_repeated_replacement_and_change_are_answered_as_the_first(fixture: &Fixture) {
+/// The same holds for the other writes.
+pub async fn a_repeated_replacement_and_change_return_the_first_outcome(fixture: &Fixture) {
     let key = fresh("key");
     let put = link(&fresh("put"));
     let first = fixture.links.replace(put.clone(), Some(attempt(&key, "put", 0))).await.unwrap();
@@ -76,7 +76,7 @@ pub async fn a_repeated_replacement_and_change_are_answered_as_the_first(fixture
     );
 }
 
-/// Those that come while the first runs wait for it.
+/// Requests that arrive while the first one runs wait for its outcome.
 pub async fn concurrent_repetitions_write_once(fixture: &Fixture) {
     let key = fresh("key");
     let claims = at_once(20, |_| {
@@ -95,7 +95,7 @@ pub async fn concurrent_repetitions_write_once(fixture: &Fixture) {
     assert_eq!(written, 1);
 }
 
-/// And nothing of the other request is stored.
+/// Nothing of the second request is stored.
 pub async fn a_key_with_another_request_is_refused(fixture: &Fixture) {
     let key = fresh("key");
     let first = link(&fresh("first"));
@@ -109,15 +109,15 @@ pub async fn a_key_with_another_request_is_refused(fixture: &Fixture) {
     let change = fixture.links.change(changed(&first, |_| ()), Some(reused.clone())).await;
     assert!(matches!(change, Err(Error::KeyReused)));
     assert!(matches!(fixture.links.recall(&reused).await, Err(Error::KeyReused)));
-    // The same text to another kind of write is another request, too.
+    // The same body for another kind of write is another request, too.
     let same_body = fixture.links.replace(other.clone(), Some(attempt(&key, "one", 0))).await;
     assert!(matches!(same_body, Err(Error::KeyReused)));
     assert_eq!(fixture.links.find(&other.short).await.unwrap(), None);
     assert_eq!(found(&*fixture.links, &first.short).await, first);
 }
 
-/// So that a retry after a refusal may still succeed.
-pub async fn a_refused_change_is_not_kept(fixture: &Fixture) {
+/// A retry after a refusal may still succeed.
+pub async fn a_refused_change_stores_no_outcome(fixture: &Fixture) {
     let key = fresh("key");
     let first = create(&*fixture.links, link(&fresh("retry"))).await;
     let second = change(&*fixture.links, &first, |_| ()).await;
@@ -130,7 +130,7 @@ pub async fn a_refused_change_is_not_kept(fixture: &Fixture) {
     assert_eq!(stored, Some(Done::now(third)));
 }
 
-/// After that the key is free again.
+/// After a day the key can be used again.
 pub async fn an_outcome_is_kept_for_a_day(fixture: &Fixture) {
     let key = fresh("key");
     let is_replayed = async |body: &str, seconds| {

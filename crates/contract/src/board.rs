@@ -1,4 +1,4 @@
-//! What happens on a board.
+//! The board: events, messages, channels and reports.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use uuid::Uuid;
 
 use crate::{BoardFixture, samples::at};
 
-/// Somebody whom no other test knows.
+/// A member whom no other test uses.
 pub fn somebody(role: Role) -> Actor {
-    // Numbers of accounts are positive, and fit a store's integers.
+    // Account numbers are positive, and fit a store's integers.
     let number = (Uuid::new_v4().as_u128() >> 66) as i64;
     let username = format!("u{}", number % 1_000_000_000_000);
     let nickname = format!("Nick of {username}");
@@ -26,7 +26,7 @@ pub fn somebody(role: Role) -> Actor {
     Actor { profile: Profile { person, username, nickname, picture: None, role }, role }
 }
 
-/// A channel that no other test has.
+/// A channel that no other test uses.
 pub async fn channel(fixture: &BoardFixture) -> Slug {
     let slug = Slug::parse(&Uuid::new_v4().simple().to_string()).unwrap();
     let channel = Channel {
@@ -40,7 +40,7 @@ pub async fn channel(fixture: &BoardFixture) -> Slug {
     slug
 }
 
-/// A message of a fresh client id.
+/// A message with a fresh client id.
 pub fn message(channel: &Slug, text: &str) -> NewMessage {
     NewMessage {
         channel: channel.clone(),
@@ -67,7 +67,7 @@ pub(crate) async fn post(
 ) -> Event {
     match fixture.log.post(new.clone(), by.clone(), now).await.unwrap() {
         Posted::New(event) => event,
-        Posted::Before(event) => panic!("it was there: {event:?}"),
+        Posted::Before(event) => panic!("it was already stored: {event:?}"),
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn amend(
     fixture.log.amend(channel.clone(), id, wish, by.clone(), at(100)).await
 }
 
-/// Lets a member write in a channel once in so many seconds.
+/// Sets the slow mode of a channel, in seconds.
 pub(crate) async fn slow_down(fixture: &BoardFixture, channel: &Slug, seconds: u32) {
     let change = ChannelChange { slow_mode_s: Some(seconds), ..ChannelChange::default() };
     fixture.channels.change(channel.clone(), change).await.unwrap().unwrap();
@@ -98,13 +98,13 @@ async fn standing(fixture: &BoardFixture, channel: &Slug, reader: &Actor) -> Vec
     fixture.log.messages(query).await.unwrap().messages
 }
 
-/// What a message said before, the first first.
+/// The earlier texts of a message, oldest first.
 async fn history(fixture: &BoardFixture, channel: &Slug, id: EventId) -> Vec<Body> {
     let history = fixture.log.history(channel.clone(), id).await.unwrap();
     history.into_iter().map(|version| version.body).collect()
 }
 
-/// Numbered from 1 on in each channel, also where many write at once, and later than all before.
+/// Numbers start at 1 in each channel, also with concurrent writers, and stamps increase.
 pub async fn events_are_numbered_without_a_gap_in_each_channel(fixture: &BoardFixture) {
     let channels = [channel(fixture).await, channel(fixture).await];
     let mut posts = tokio::task::JoinSet::new();
@@ -124,7 +124,7 @@ pub async fn events_are_numbered_without_a_gap_in_each_channel(fixture: &BoardFi
     }
 }
 
-/// By its author and client id, for ever: also under another channel's name, and after it was edited.
+/// A client id is unique to its author for ever, also in another channel and after an edit.
 pub async fn a_message_is_stored_once(fixture: &BoardFixture) {
     let (channel, other) = (channel(fixture).await, channel(fixture).await);
     let (by, stranger) = (somebody(Role::Member), somebody(Role::Member));
@@ -144,7 +144,7 @@ pub async fn a_message_is_stored_once(fixture: &BoardFixture) {
     assert_eq!(again, Posted::Before(event.clone()));
     amend(fixture, &channel, event.id, Wish::Delete, &by).await.unwrap();
     let Posted::Before(gone) = fixture.log.post(new.clone(), by, at(9)).await.unwrap() else {
-        panic!("a deleted message came again")
+        panic!("a deleted message was stored again")
     };
     assert_eq!((gone.id, &gone.what), (event.id, &unreadable(Visibility::Deleted)));
     post(fixture, &new, &stranger, at(9)).await;
@@ -154,7 +154,7 @@ fn unreadable(visibility: Visibility) -> What {
     What::Message { body: None, reply_to: None, picture: None, visibility }
 }
 
-/// Many senders of one message at once make one.
+/// Concurrent posts of one message store it once.
 pub async fn concurrent_repetitions_are_one_message(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let new = message(&channel, "once");
@@ -170,8 +170,8 @@ pub async fn concurrent_repetitions_are_one_message(fixture: &BoardFixture) {
     assert_eq!(all(fixture, &channel).await.events.len(), 1);
 }
 
-/// Whatever the page's length, and in both directions.
-pub async fn a_cursor_goes_through_everything_once(fixture: &BoardFixture) {
+/// For any page length, in both directions.
+pub async fn a_cursor_passes_every_event_once(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     for number in 0..23 {
         post(fixture, &message(&channel, &number.to_string()), &by, at(number)).await;
@@ -204,8 +204,8 @@ pub async fn a_cursor_goes_through_everything_once(fixture: &BoardFixture) {
     assert!(matches!(refused, Err(Error::NotFound(_))));
 }
 
-/// By its author alone; what it was is kept, and found no more.
-pub async fn an_edit_is_an_event_and_keeps_what_was(fixture: &BoardFixture) {
+/// Only the author may edit; the earlier text is stored, and search does not find it.
+pub async fn an_edit_is_an_event_and_keeps_the_earlier_text(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let event = post(fixture, &message(&channel, "one zebra"), &by, at(1)).await;
     let stranger = somebody(Role::Admin);
@@ -231,8 +231,8 @@ pub async fn an_edit_is_an_event_and_keeps_what_was(fixture: &BoardFixture) {
     assert_eq!(found(fixture, &channel, "three").await, [event.id]);
 }
 
-/// So often and no more, so that what it was stays readable at once; what it says already is no edit.
-pub async fn a_message_is_edited_so_often_and_no_more(fixture: &BoardFixture) {
+/// The number of edits is bounded, so that the history fits one answer; an edit to the same text does not count.
+pub async fn the_edits_of_a_message_are_limited(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let event = post(fixture, &message(&channel, "0"), &by, at(1)).await;
     let edit = |text: String| Wish::Edit(body(&text));
@@ -258,12 +258,12 @@ async fn found(fixture: &BoardFixture, channel: &Slug, word: &str) -> Vec<EventI
     fixture.log.search(search).await.unwrap().into_iter().map(|message| message.id).collect()
 }
 
-/// With a `*` at its end, the beginning of words.
+/// A search term; with a `*` at its end it matches the beginnings of words.
 fn word_of(text: &str) -> Word {
     Word { text: text.trim_end_matches('*').to_owned(), is_beginning: text.ends_with('*') }
 }
 
-/// Nowhere is a word of it: not in what happened, not as it stands, not in its history, in an answer, or by search.
+/// Asserts that the text appears nowhere: not in events, messages, the history, a reply's quote or a search.
 async fn is_unreadable(
     fixture: &BoardFixture,
     channel: &Slug,
@@ -298,8 +298,8 @@ async fn is_unreadable(
     assert_eq!(found(fixture, channel, "zebra").await, []);
 }
 
-/// By nobody who does not keep order, until it is shown again.
-pub async fn a_hidden_message_is_read_by_nobody(fixture: &BoardFixture) {
+/// Only staff can read it, until it is shown again.
+pub async fn a_hidden_message_is_read_only_by_staff(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let staff = somebody(Role::Moderator);
     let event = post(fixture, &with_picture(message(&channel, "zebra")), &by, at(1)).await;
@@ -323,8 +323,8 @@ pub async fn a_hidden_message_is_read_by_nobody(fixture: &BoardFixture) {
     assert_eq!(found(fixture, &channel, "secret").await, [event.id]);
 }
 
-/// Not even by who keeps order: its text is gone, also from what it was before.
-pub async fn a_deleted_message_is_gone_for_everybody(fixture: &BoardFixture) {
+/// Not even staff can read it: the text and the history are erased.
+pub async fn a_deleted_message_is_gone_for_all_readers(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let staff = somebody(Role::Admin);
     let event = post(fixture, &with_picture(message(&channel, "zebra")), &by, at(1)).await;
@@ -343,8 +343,8 @@ pub async fn a_deleted_message_is_gone_for_everybody(fixture: &BoardFixture) {
     }
 }
 
-/// However often they ask; a sign that is taken away is not there.
-pub async fn everybody_has_one_sign_of_a_kind_under_a_message(fixture: &BoardFixture) {
+/// Adding a reaction twice counts once; a removed reaction is gone.
+pub async fn a_member_has_one_reaction_of_a_kind_on_a_message(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
     let people = [somebody(Role::Member), somebody(Role::Member)];
     let event = post(fixture, &message(&channel, "x"), &people[0], at(1)).await;
@@ -371,8 +371,8 @@ pub async fn everybody_has_one_sign_of_a_kind_under_a_message(fixture: &BoardFix
     assert_eq!(all(fixture, &channel).await.events.len(), 4);
 }
 
-/// Only messages of its own channel are answered.
-pub async fn an_answer_names_a_message_of_its_channel(fixture: &BoardFixture) {
+/// A reply to a message of another channel is refused.
+pub async fn a_reply_refers_to_a_message_of_its_channel(fixture: &BoardFixture) {
     let (here, there) = (channel(fixture).await, channel(fixture).await);
     let by = somebody(Role::Member);
     let event = post(fixture, &message(&here, "question"), &by, at(1)).await;
@@ -391,8 +391,8 @@ pub async fn an_answer_names_a_message_of_its_channel(fixture: &BoardFixture) {
     assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
 }
 
-/// All of them, the newest first.
-pub async fn a_search_finds_what_has_all_the_words(fixture: &BoardFixture) {
+/// All terms must match; the newest match is first.
+pub async fn a_search_finds_messages_with_all_words(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let mut ids = Vec::new();
     for text in ["Lift seven is CLOSED", "lift eight is open", "the lifts: closed?"] {
@@ -418,8 +418,8 @@ pub async fn a_search_finds_what_has_all_the_words(fixture: &BoardFixture) {
     }
 }
 
-/// Whoever makes it, and however often.
-pub async fn a_channel_of_a_name_is_one_channel(fixture: &BoardFixture) {
+/// Creating an existing channel returns it unchanged.
+pub async fn a_channel_name_is_unique(fixture: &BoardFixture) {
     let slug = channel(fixture).await;
     let topic = Topic::parse("another").unwrap();
     let again =
@@ -431,7 +431,7 @@ pub async fn a_channel_of_a_name_is_one_channel(fixture: &BoardFixture) {
     assert_eq!(all.iter().filter(|channel| channel.slug == slug).count(), 1);
 }
 
-/// Once for each person, until they are settled, all of a message together.
+/// Each member counts once; settling one report settles all reports of the message.
 pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let staff = somebody(Role::Moderator);
@@ -457,23 +457,23 @@ pub async fn a_message_is_reported_until_it_is_settled(fixture: &BoardFixture) {
     );
     assert_eq!(open[0].message.body, Some(body("rude")));
     assert_eq!(fixture.reports.count(2).await.unwrap(), 2);
-    assert_eq!(fixture.reports.count(1).await.unwrap(), 1, "no further than asked");
+    assert_eq!(fixture.reports.count(1).await.unwrap(), 1, "not counted past the limit");
     assert!(fixture.reports.settle(open[1].id, staff.id(), at(6)).await.unwrap());
     assert_eq!(here().await, []);
     report(&reporters[0]).await;
-    assert_eq!(here().await, [], "it was settled, and is what it was");
+    assert_eq!(here().await, [], "settled, and unchanged since");
     amend(fixture, &channel, event.id, Wish::Hide(false), &staff).await.unwrap();
     amend(fixture, &channel, event.id, Wish::Edit(body("ruder")), &by).await.unwrap();
     report(&reporters[0]).await;
-    assert_eq!(here().await.len(), 1, "it says something else by now");
+    assert_eq!(here().await.len(), 1, "edited since");
     assert!(!fixture.reports.settle(i64::MAX, staff.id(), at(6)).await.unwrap());
     let nothing = EventId { seq: 99, ..event.id };
     let (by, reason) = (staff.profile, String::new());
     assert!(!fixture.reports.add(channel.clone(), nothing, by, reason, at(7)).await.unwrap());
 }
 
-/// Only what is one's own, all of it, also what others cannot read.
-pub async fn who_wrote_something_can_take_it_away(fixture: &BoardFixture) {
+/// An author's export has all their messages and no others, also hidden ones.
+pub async fn an_export_has_all_messages_of_its_author(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let event = post(fixture, &message(&channel, "one"), &by, at(1)).await;
     post(fixture, &message(&channel, "not mine"), &somebody(Role::Member), at(1)).await;

@@ -1,4 +1,4 @@
-//! Who is told what happens on a board.
+//! Hooks of the board.
 
 use lodge_domain::{
     Error, OsRandom,
@@ -21,7 +21,7 @@ async fn find(fixture: &BoardFixture, id: HookId) -> Option<(Hook, HookSecret)> 
     fixture.hooks.list().await.unwrap().into_iter().find(|(hook, _)| hook.id == id)
 }
 
-/// With its secret, until it is removed; and its number goes to no other.
+/// A hook is listed with its secret until it is removed; its number is never reused.
 pub async fn a_hook_is_kept_until_it_is_removed(fixture: &BoardFixture) {
     let (first, second) = (new(fixture).await, new(fixture).await);
     let hook = fixture.hooks.add(first.clone()).await.unwrap();
@@ -38,8 +38,8 @@ pub async fn a_hook_is_kept_until_it_is_removed(fixture: &BoardFixture) {
     assert!(all.is_sorted_by_key(|(hook, _)| hook.id));
 }
 
-/// And what a receiver takes makes its hook well.
-pub async fn how_it_goes_with_a_hook_is_kept(fixture: &BoardFixture) {
+/// A successful delivery resets the status.
+pub async fn the_status_of_a_hook_is_stored(fixture: &BoardFixture) {
     let hook = fixture.hooks.add(new(fixture).await).await.unwrap();
     let other = fixture.hooks.add(new(fixture).await).await.unwrap();
     let failing = HookStanding::Failing {
@@ -59,7 +59,7 @@ pub async fn how_it_goes_with_a_hook_is_kept(fixture: &BoardFixture) {
     assert_eq!(find(fixture, other.id).await.unwrap().0, other);
 }
 
-/// Whatever is taken late.
+/// A late success does not enable it again.
 pub async fn a_disabled_hook_stays_disabled(fixture: &BoardFixture) {
     let hook = fixture.hooks.add(new(fixture).await).await.unwrap();
     let disabled = HookStanding::Disabled { at: at(7), why: "it answered 410".to_owned() };
@@ -69,8 +69,8 @@ pub async fn a_disabled_hook_stays_disabled(fixture: &BoardFixture) {
     assert_eq!(find(fixture, expected.id).await.unwrap().0, expected);
 }
 
-/// Nothing comes of it.
-pub async fn a_hook_that_is_gone_is_not_noted(fixture: &BoardFixture) {
+/// Updates of a removed hook change nothing.
+pub async fn a_removed_hook_is_not_updated(fixture: &BoardFixture) {
     let hook = fixture.hooks.add(new(fixture).await).await.unwrap();
     assert!(fixture.hooks.remove(hook.id).await.unwrap());
     assert!(!fixture.hooks.advance(hook.id, hook.cursor.clone()).await.unwrap());
@@ -79,8 +79,8 @@ pub async fn a_hook_that_is_gone_is_not_noted(fixture: &BoardFixture) {
     assert_eq!(find(fixture, hook.id).await, None);
 }
 
-/// Fifty.
-pub async fn there_are_so_many_hooks_at_most(fixture: &BoardFixture) {
+/// At most [`HOOKS_MAX`] hooks can be added.
+pub async fn the_number_of_hooks_is_limited(fixture: &BoardFixture) {
     let mut hooks = Vec::new();
     let refused = loop {
         match fixture.hooks.add(new(fixture).await).await {
@@ -90,7 +90,7 @@ pub async fn there_are_so_many_hooks_at_most(fixture: &BoardFixture) {
     };
     assert!(matches!(refused, Error::Conflict(_)), "{refused:?}");
     assert_eq!(fixture.hooks.list().await.unwrap().len(), HOOKS_MAX);
-    // A store that tests share has room for the others again.
+    // Make space for other tests that share the store.
     for hook in hooks {
         assert!(fixture.hooks.remove(hook.id).await.unwrap());
     }

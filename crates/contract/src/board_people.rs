@@ -1,4 +1,4 @@
-//! What people may do on the board, how they are called, and what they have not read.
+//! Members of the board: bans, slow mode, unread counts and profiles.
 
 use lodge_domain::{
     Error,
@@ -13,8 +13,8 @@ use crate::{
     samples::at,
 };
 
-/// Somebody who is banned writes nothing, and does nothing with what is there.
-pub async fn who_is_banned_changes_nothing(fixture: &BoardFixture) {
+/// A banned member can neither post nor act on messages, until the ban is lifted.
+pub async fn a_banned_member_changes_nothing(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let event = post(fixture, &message(&channel, "before"), &by, at(1)).await;
     fixture.people.ban(by.id(), Some(at(2))).await.unwrap().unwrap();
@@ -28,7 +28,7 @@ pub async fn who_is_banned_changes_nothing(fixture: &BoardFixture) {
     post(fixture, &message(&channel, "again"), &by, at(3)).await;
 }
 
-/// Members wait, staff do not; a repetition is no message.
+/// Members wait, staff do not; a repetition does not count as a message.
 pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
     slow_down(fixture, &channel, 30).await;
@@ -45,8 +45,8 @@ pub async fn slow_mode_holds_members_back(fixture: &BoardFixture) {
     }
 }
 
-/// Somebody's clock was ahead, so what follows gets later times than the clock says.
-pub async fn nobody_waits_in_slow_mode_for_the_clock_of_another(fixture: &BoardFixture) {
+/// Another member's clock was ahead, so that later messages get stamps ahead of the clock.
+pub async fn slow_mode_ignores_the_clocks_of_other_members(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
     slow_down(fixture, &channel, 30).await;
     post(fixture, &message(&channel, "from the future"), &somebody(Role::Member), at(5_000)).await;
@@ -59,15 +59,15 @@ pub async fn nobody_waits_in_slow_mode_for_the_clock_of_another(fixture: &BoardF
     post(fixture, &message(&channel, "2"), &by, at(30)).await;
 }
 
-/// How many messages of a channel a reader has not read, and how many of them name the reader.
+/// The unread messages of a channel and the unread mentions of the reader.
 async fn unread(fixture: &BoardFixture, channel: &Slug, reader: &Profile) -> (u32, u32) {
     let unread = fixture.positions.unread(reader.clone()).await.unwrap();
     let here = unread.into_iter().find(|unread| unread.channel == *channel);
     here.map_or((0, 0), |here| (here.messages, here.mentions))
 }
 
-/// What one has read stays so; one's own messages are none to be read, and a name is a mark.
-pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
+/// Read messages stay read; own messages never count as unread; mentions count separately.
+pub async fn unread_messages_are_counted(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let reader = somebody(Role::Member);
     fixture.people.note(reader.profile.clone()).await.unwrap();
@@ -83,7 +83,7 @@ pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
     assert_eq!(unread().await, (0, 0));
     let text = format!("hello @{}", reader.profile.username);
     let event = post(fixture, &message(&channel, &text), &by, at(1)).await;
-    assert_eq!(unread().await, (1, 1), "where they never were, all is unread");
+    assert_eq!(unread().await, (1, 1), "a channel that was never read is unread as a whole");
     let had = async || fixture.positions.read_so_far(reader.id(), channel.clone()).await.unwrap();
     assert_eq!(had().await, None);
     let read = all(fixture, &channel).await.cursor;
@@ -109,8 +109,8 @@ pub async fn what_is_unread_is_counted(fixture: &BoardFixture) {
     assert_eq!(unread().await, (1, 0));
 }
 
-/// Also what is not stored yet, and beside what is.
-pub async fn what_was_read_a_moment_ago_is_not_unread(fixture: &BoardFixture) {
+/// A pending position counts together with the stored one.
+pub async fn a_pending_read_position_counts_at_once(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let reader = somebody(Role::Member);
     let event = post(fixture, &message(&channel, "a"), &by, at(1)).await;
@@ -121,7 +121,7 @@ pub async fn what_was_read_a_moment_ago_is_not_unread(fixture: &BoardFixture) {
         let note = ReadNote { person: reader.id(), channel: channel.clone(), cursor };
         fixture.positions.note(note).unwrap();
     };
-    assert_eq!(unread().await, 2, "they were never here");
+    assert_eq!(unread().await, 2, "they have never read the channel");
     note(1);
     assert_eq!(unread().await, 1);
     fixture.positions.store().await.unwrap();
@@ -132,8 +132,8 @@ pub async fn what_was_read_a_moment_ago_is_not_unread(fixture: &BoardFixture) {
     assert!(read.unwrap().has(EventId { seq: 2, ..event.id }));
 }
 
-/// By its name, as people are, whatever letters that is written in.
-pub async fn a_bot_is_told_that_it_is_named(fixture: &BoardFixture) {
+/// A bot is mentioned by its name, in any case.
+pub async fn mentions_of_a_bot_are_counted(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let person = PersonId::Bot(KeyId(7));
     let name = format!("Bot-{}", &channel.as_str()[..20]);
@@ -149,21 +149,21 @@ pub async fn a_bot_is_told_that_it_is_named(fixture: &BoardFixture) {
     assert_eq!(unread(fixture, &channel, &bot).await, (1, 1));
 }
 
-/// As they are called now, whenever they wrote; nothing is left of who has gone but what they wrote.
-pub async fn people_are_called_as_they_are_called_now(fixture: &BoardFixture) {
+/// Messages show the current profile of their author; after a deletion only the messages are left.
+pub async fn messages_show_the_current_profile_of_their_author(fixture: &BoardFixture) {
     let (channel, mut by) = (channel(fixture).await, somebody(Role::Member));
     post(fixture, &message(&channel, "x"), &by, at(1)).await;
-    by.profile.nickname = String::from("Somebody else");
+    by.profile.nickname = String::from("Another name");
     assert!(fixture.people.note(by.profile.clone()).await.unwrap());
     assert!(!fixture.people.note(by.profile.clone()).await.unwrap());
     assert_eq!(all(fixture, &channel).await.events[0].by, by.profile);
-    let PersonId::Account(account) = by.id() else { panic!("no account") };
+    let PersonId::Account(account) = by.id() else { panic!("not an account") };
     let before = Some(AccountId(account.0 - 1));
     assert_eq!(fixture.people.accounts(before, 1).await.unwrap(), [account]);
     fixture.people.ban(by.id(), Some(at(2))).await.unwrap();
     fixture.people.forget(account).await.unwrap();
     let banned = fixture.people.banned().await.unwrap();
-    assert!(!banned.iter().any(|known| known.profile.person == by.id()), "nobody is kept out");
+    assert!(!banned.iter().any(|known| known.profile.person == by.id()), "the ban is gone");
     let former = &all(fixture, &channel).await.events[0];
     assert_eq!((former.by.username.as_str(), former.by.nickname.as_str()), ("", ""));
     assert_eq!(former.by.person, by.id());

@@ -12,7 +12,7 @@ use crate::{
     samples::at,
 };
 
-/// A name that no other picture has.
+/// A picture id that no other test uses.
 fn picture() -> PictureId {
     let mut bytes = [0; 32];
     OsRandom.fill(&mut bytes);
@@ -24,15 +24,15 @@ fn with(channel: &Slug, text: &str, picture: PictureId) -> NewMessage {
     NewMessage { body, picture: Some(picture), ..message(channel, "x") }
 }
 
-/// Nothing of a new one, the first of one that is there, and what it is refused for.
-pub async fn what_would_come_of_a_message_is_what_comes_of_it(fixture: &BoardFixture) {
+/// A dry run returns `None` for a new message, the original event of a repetition, and the error of a refusal.
+pub async fn a_dry_run_returns_what_a_post_would(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let foresee = async |new: &NewMessage, seconds| {
         fixture.log.foresee(new.clone(), by.clone(), at(seconds)).await
     };
     let new = message(&channel, "first");
     assert_eq!(foresee(&new, 1).await.unwrap(), None);
-    assert_eq!(foresee(&new, 1).await.unwrap(), None, "nothing has come of it");
+    assert_eq!(foresee(&new, 1).await.unwrap(), None, "the first dry run stored nothing");
     let event = post(fixture, &new, &by, at(1)).await;
     assert_eq!(foresee(&new, 1).await.unwrap().as_ref(), Some(&event));
     let other = NewMessage { body: Body::parse("second").unwrap(), ..new.clone() };
@@ -50,13 +50,13 @@ pub async fn what_would_come_of_a_message_is_what_comes_of_it(fixture: &BoardFix
     let refused = foresee(&message(&channel, "too soon"), 30).await;
     assert!(matches!(refused, Err(Error::TooMany { .. })), "{refused:?}");
     assert_eq!(foresee(&message(&channel, "later"), 90).await.unwrap(), None);
-    assert!(foresee(&new, 30).await.unwrap().is_some(), "what is there is no new message");
+    assert!(foresee(&new, 30).await.unwrap().is_some(), "a repetition does not wait");
     fixture.people.ban(by.id(), Some(at(3))).await.unwrap();
     assert!(matches!(foresee(&message(&channel, "x"), 90).await, Err(Error::Forbidden(_))));
 }
 
-/// Also while it is hidden; and whoever deletes it is told which one it was.
-pub async fn a_picture_is_its_messages_until_that_is_deleted(fixture: &BoardFixture) {
+/// Also while the message is hidden; the deletion returns the picture.
+pub async fn a_picture_belongs_to_its_message_until_deletion(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let staff = somebody(Role::Moderator);
     let (kept, nobodys) = (picture(), picture());
@@ -76,8 +76,8 @@ pub async fn a_picture_is_its_messages_until_that_is_deleted(fixture: &BoardFixt
     assert_eq!((pictured().await, visibility().await), (vec![], None));
 }
 
-/// By the same client id it comes again, and with words it does not.
-pub async fn a_message_of_a_picture_alone_is_another_than_one_with_words(fixture: &BoardFixture) {
+/// A repetition without text returns the original; one with text is another message and is refused.
+pub async fn a_picture_alone_and_a_picture_with_text_are_two_messages(fixture: &BoardFixture) {
     let (channel, by) = (channel(fixture).await, somebody(Role::Member));
     let first = picture();
     let new = with(&channel, "", first);
@@ -92,8 +92,8 @@ pub async fn a_message_of_a_picture_alone_is_another_than_one_with_words(fixture
     assert!(matches!(refused, Err(Error::KeyReused)), "{refused:?}");
 }
 
-/// So many at a time; what they wrote stays.
-pub async fn pictures_of_who_has_left_go_and_others_stay(fixture: &BoardFixture) {
+/// Pictures are detached in batches; the messages stay.
+pub async fn a_deletion_detaches_only_pictures_of_that_account(fixture: &BoardFixture) {
     let channel = channel(fixture).await;
     let (leaver, other) = (somebody(Role::Member), somebody(Role::Member));
     let (mut theirs, stays) = ([picture(), picture(), picture()], picture());

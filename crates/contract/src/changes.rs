@@ -1,4 +1,4 @@
-//! Changes and deletion.
+//! Changes and deletions of links.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     samples::{at, at_once, change, changed, create, found, fresh, fresh_owner, link, target},
 };
 
-/// Every part can change.
+/// Every field can change.
 pub async fn a_change_is_stored(fixture: &Fixture) {
     let owned = Link { owner: Some(fresh_owner()), ..link(&fresh("change")) };
     let old = create(&*fixture.links, owned).await;
@@ -31,7 +31,7 @@ pub async fn a_change_is_stored(fixture: &Fixture) {
     assert_eq!((back.version, back.expires_at), (3, None));
 }
 
-/// What somebody else has changed meanwhile is not overwritten.
+/// A concurrent change is not overwritten.
 pub async fn a_change_of_an_older_version_is_refused(fixture: &Fixture) {
     let old = create(&*fixture.links, link(&fresh("stale"))).await;
     let new = change(&*fixture.links, &old, |link| link.key_version = 2).await;
@@ -46,7 +46,7 @@ pub async fn a_change_of_an_older_version_is_refused(fixture: &Fixture) {
     assert_eq!(found(&*fixture.links, &old.short).await, new);
 }
 
-/// Everybody who read, changed and was not refused has left a trace.
+/// Each change that was not refused is part of the final version.
 pub async fn no_concurrent_change_is_lost(fixture: &Fixture) {
     let first = create(&*fixture.links, link(&fresh("counted"))).await;
     at_once(40, |_| {
@@ -65,7 +65,7 @@ pub async fn no_concurrent_change_is_lost(fixture: &Fixture) {
     assert_eq!((last.version, last.key_version), (41, 41));
 }
 
-/// A change that was read before a click does not give the click back.
+/// A change that was read before a click does not undo the click.
 pub async fn a_change_keeps_the_clicks_used(fixture: &Fixture) {
     let store = &*fixture.links;
     let limited = Link { click_limit: ClickLimit::new(2).ok(), ..link(&fresh("limited")) };
@@ -87,7 +87,7 @@ pub async fn a_change_keeps_the_clicks_used(fixture: &Fixture) {
     assert_eq!(found(store, &limited.short).await, limited_again);
 }
 
-/// So that it can be told from one that never was.
+/// A deleted link can be told from an unknown one.
 pub async fn a_deleted_link_is_still_found(fixture: &Fixture) {
     let live = create(&*fixture.links, link(&fresh("gone"))).await;
     let deleted = change(&*fixture.links, &live, |link| link.deleted_at = Some(at(9))).await;

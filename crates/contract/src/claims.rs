@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// Whatever a link has comes back.
-pub async fn a_claimed_link_is_found_with_all_its_parts(fixture: &Fixture) {
+/// Every field of a link is stored and returned.
+pub async fn a_claimed_link_is_found_with_all_its_fields(fixture: &Fixture) {
     let short = fresh("All.of_it~1");
     assert_eq!(fixture.links.find(&short).await.unwrap(), None);
     let whole = Link {
@@ -41,7 +41,7 @@ pub async fn a_claimed_link_is_found_with_all_its_parts(fixture: &Fixture) {
     assert_eq!(found(&*fixture.links, &plain.short).await, plain);
 }
 
-/// One of many wins; all others are told who did.
+/// One claim wins; all others get the winner's link.
 pub async fn a_hundred_claims_of_one_short_create_it_once(fixture: &Fixture) {
     let short = fresh("one");
     let claims = at_once(100, |number| {
@@ -64,15 +64,15 @@ pub async fn a_hundred_claims_of_one_short_create_it_once(fixture: &Fixture) {
 }
 
 /// A refused claim changes nothing.
-pub async fn a_taken_short_is_answered_with_its_holder(fixture: &Fixture) {
+pub async fn a_claim_of_a_taken_short_returns_its_link(fixture: &Fixture) {
     let holder = create(&*fixture.links, link(&fresh("taken"))).await;
     let other = Link { target: target("https://other.example/"), ..link(&holder.short) };
     assert_eq!(claim(&*fixture.links, other).await, Claim::Exists(holder.clone()));
     assert_eq!(found(&*fixture.links, &holder.short).await, holder);
 }
 
-/// The first free spare is taken.
-pub async fn spares_are_tried_in_their_order(fixture: &Fixture) {
+/// The first free spare short is used.
+pub async fn spare_shorts_are_tried_in_order(fixture: &Fixture) {
     let (first, second, third, fourth) = (fresh("a"), fresh("b"), fresh("c"), fresh("d"));
     let holder = create(&*fixture.links, link(&first)).await;
     create(&*fixture.links, link(&second)).await;
@@ -89,8 +89,8 @@ pub async fn spares_are_tried_in_their_order(fixture: &Fixture) {
     assert_eq!(claims, [Claim::Exists(holder)]);
 }
 
-/// One candidate's fate is not another's, and each outcome stands at its place.
-pub async fn a_batch_is_answered_in_its_order(fixture: &Fixture) {
+/// Candidates succeed and fail independently, and outcomes are in the order of candidates.
+pub async fn a_batch_is_answered_in_order(fixture: &Fixture) {
     let (free, taken, twice) = (fresh("free"), fresh("taken"), fresh("twice"));
     let holder = create(&*fixture.links, link(&taken)).await;
     let wanted = [link(&free), link(&taken), link(&twice), link(&twice)];
@@ -107,8 +107,8 @@ pub async fn a_batch_is_answered_in_its_order(fixture: &Fixture) {
     assert_eq!(fixture.links.claim(Vec::new(), RESERVED, None).await.unwrap().outcome, []);
 }
 
-/// A link that is over keeps its short for as long as `reserved` says, from its end on.
-pub async fn a_short_is_reserved_until_its_link_is_forgotten(fixture: &Fixture) {
+/// A link that ended keeps its short for the time `reserved`, counted from its end.
+pub async fn a_short_stays_reserved_after_its_link_ends(fixture: &Fixture) {
     let store = &*fixture.links;
     let deleted = create(store, link(&fresh("deleted"))).await;
     let deleted = change(store, &deleted, |link| link.deleted_at = Some(at(100))).await;
@@ -137,8 +137,8 @@ pub async fn a_short_is_reserved_until_its_link_is_forgotten(fixture: &Fixture) 
     assert_eq!(claim(store, later).await, Claim::Exists(live));
 }
 
-/// Whoever gets a short anew gets none of its former clicks.
-pub async fn a_forgotten_link_goes_with_its_clicks(fixture: &Fixture) {
+/// A reused short starts without the clicks of the former link.
+pub async fn a_reused_short_starts_without_clicks(fixture: &Fixture) {
     let expiring = Link { expires_at: Some(at(10)), ..link(&fresh("old")) };
     let old = create(&*fixture.links, expiring).await;
     fixture.clicks.add(batch(Uuid::now_v7(), 1, old.id, 5)).await.unwrap();
@@ -154,8 +154,8 @@ pub async fn a_forgotten_link_goes_with_its_clicks(fixture: &Fixture) {
     }
 }
 
-/// What is answered is what is kept.
-pub async fn parts_of_a_millisecond_are_not_kept(fixture: &Fixture) {
+/// The answer equals what is stored.
+pub async fn times_are_stored_in_whole_milliseconds(fixture: &Fixture) {
     let precise = at(60) + SignedDuration::from_nanos(1_234_567);
     let claimed = Link { expires_at: Some(precise), ..link(&fresh("precise")) };
     let claimed = create(&*fixture.links, claimed).await;

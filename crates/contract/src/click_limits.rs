@@ -1,4 +1,4 @@
-//! Links that may be followed a number of times.
+//! Links with a click limit.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::{
     samples::{at, at_once, change, create, found, fresh, link},
 };
 
-/// A link that may be followed so often.
+/// A link that may be followed at most `max` times.
 fn limited(name: &str, max: u64) -> Link {
     Link { click_limit: ClickLimit::new(max).ok(), ..link(&fresh(name)) }
 }
 
 /// Never more, and without a fault never fewer.
-pub async fn a_hundred_takers_get_exactly_as_many_clicks_as_there_are(fixture: &Fixture) {
+pub async fn a_hundred_concurrent_clicks_use_exactly_the_limit(fixture: &Fixture) {
     for max in [1, 37] {
         let limited = create(&*fixture.links, limited("few", max)).await;
         let taken = at_once(100, |_| {
@@ -30,8 +30,8 @@ pub async fn a_hundred_takers_get_exactly_as_many_clicks_as_there_are(fixture: &
     }
 }
 
-/// Nor for a link that has another's short, nor for one without a limit.
-pub async fn no_click_is_given_after_the_end(fixture: &Fixture) {
+/// Nor for a link with the wrong id, nor for one without a limit.
+pub async fn no_click_is_taken_after_the_link_has_ended(fixture: &Fixture) {
     let store = &*fixture.links;
     let is_taken = async |short: &Short, id, seconds| {
         store.take_click(short, id, at(seconds)).await.unwrap() == TakenClick::Yes
@@ -52,8 +52,8 @@ pub async fn no_click_is_given_after_the_end(fixture: &Fixture) {
     assert_eq!(found(store, &unlimited.short).await, unlimited);
 }
 
-/// From then on its short is reserved for a while.
-pub async fn the_last_click_is_dated(fixture: &Fixture) {
+/// Its short is reserved from that time on.
+pub async fn the_time_of_the_last_click_is_stored(fixture: &Fixture) {
     let limited = create(&*fixture.links, limited("dated", 2)).await;
     for (seconds, exhausted_at) in [(3, None), (4, Some(at(4)))] {
         fixture.links.take_click(&limited.short, limited.id, at(seconds)).await.unwrap();

@@ -38,7 +38,7 @@ async fn total(fixture: &Fixture, link: LinkId) -> u64 {
     report.total
 }
 
-/// However often it is sent, and even if it is sent late.
+/// For any number of repetitions, also late ones.
 pub async fn a_batch_counts_once(fixture: &Fixture) {
     let (incarnation, link) = (Uuid::now_v7(), new_link());
     assert_eq!(total(fixture, link).await, 0);
@@ -56,7 +56,7 @@ pub async fn a_batch_counts_once(fixture: &Fixture) {
     assert_eq!(total(fixture, link).await, 50);
 }
 
-/// Each has numbers of its own.
+/// Each process numbers its own batches.
 pub async fn batches_of_two_processes_add_up(fixture: &Fixture) {
     let link = new_link();
     for incarnation in [Uuid::now_v7(), Uuid::now_v7()] {
@@ -67,7 +67,7 @@ pub async fn batches_of_two_processes_add_up(fixture: &Fixture) {
     assert_eq!(total(fixture, link).await, 6);
 }
 
-/// However many links it is about; twice sent too.
+/// A batch about many links is counted as a whole, and once if sent twice.
 pub async fn a_large_batch_counts_whole(fixture: &Fixture) {
     let links: Vec<LinkId> = (0..1_500).map(|_| new_link()).collect();
     let cell = |link: &LinkId| {
@@ -88,7 +88,7 @@ pub async fn a_large_batch_counts_whole(fixture: &Fixture) {
     assert_eq!(report.lines, [ClickLine { key: "a.example".to_owned(), clicks: 1 }]);
 }
 
-/// By hour, day, device and referrer; bots only where they are asked for.
+/// Clicks are grouped by hour, day, device and referrer; bots count only in the device groups.
 pub async fn a_report_groups_clicks(fixture: &Fixture) {
     let link = new_link();
     // 2026-09-21T14:13:20Z
@@ -133,7 +133,7 @@ pub async fn a_report_groups_clicks(fixture: &Fixture) {
     assert_eq!(report(Grouping::Referrer, BEGIN).await, lines(&hosts));
 }
 
-/// One for each that was asked for, even where nothing was counted.
+/// One total for each requested link, 0 if it has no clicks.
 pub async fn totals_come_in_order_and_without_bots(fixture: &Fixture) {
     let (first, second, third) = (new_link(), new_link(), new_link());
     let cell = |link, device, count| (ClickCell { link, hour: hour_of_begin(), device }, count);

@@ -12,7 +12,7 @@ use lodge_domain::{
 
 use crate::accounts::{fresh_name, made};
 
-/// The accounts' stores under test.
+/// The accounts' stores.
 pub struct AccountsFixture {
     /// Accounts.
     pub accounts: Arc<dyn AccountStore>,
@@ -23,17 +23,17 @@ pub struct AccountsFixture {
 }
 
 impl AccountsFixture {
-    /// An account whose name no other test has.
+    /// Creates an account whose name no other test uses.
     pub async fn sign_up(&self) -> Account {
         made(&*self.accounts, &fresh_name()).await
     }
 }
 
-/// The stores of gates and passes under test, alone.
+/// The stores of gates and passes, without rides.
 pub struct PassesFixture {
-    /// Who sends rides.
+    /// Gates.
     pub gates: Arc<dyn GateStore>,
-    /// Whose skiers' numbers are.
+    /// Passes.
     pub passes: Arc<dyn PassStore>,
 }
 
@@ -49,17 +49,17 @@ impl AsRef<dyn PassStore> for PassesFixture {
     }
 }
 
-/// The rides' stores under test.
+/// The rides' stores.
 pub struct RidesFixture {
-    /// Who tells it.
+    /// Gates.
     pub gates: Arc<dyn GateStore>,
-    /// What gates told.
+    /// The rides of the gates.
     pub log: Arc<dyn RideLog>,
-    /// Whose skiers' numbers are.
+    /// Passes.
     pub passes: Arc<dyn PassStore>,
-    /// Sums of the same rides.
+    /// Totals of the same rides.
     pub tallies: Arc<dyn RideTallies>,
-    /// The same rides, searched.
+    /// Searches of the same rides.
     pub search: Arc<dyn RideSearch>,
 }
 
@@ -75,35 +75,35 @@ impl AsRef<dyn PassStore> for RidesFixture {
     }
 }
 
-/// The board's stores under test.
+/// The board's stores.
 pub struct BoardFixture {
-    /// What happens.
+    /// Event log and messages.
     pub log: Arc<dyn BoardLog>,
-    /// Where.
+    /// Channels.
     pub channels: Arc<dyn Channels>,
-    /// Who is there.
+    /// Known members.
     pub people: Arc<dyn BoardPeople>,
-    /// How far they have read.
+    /// Read positions.
     pub positions: Arc<dyn ReadPositions>,
-    /// What is to be looked at.
+    /// Reports of messages.
     pub reports: Arc<dyn Reports>,
     /// The pictures of messages.
     pub pictures: Arc<dyn MessagePictures>,
-    /// Who is told what happens.
+    /// Hooks.
     pub hooks: Arc<dyn HookStore>,
 }
 
-/// The links' stores under test.
+/// The links' stores.
 pub struct Fixture {
     /// Links.
     pub links: Arc<dyn LinkStore>,
-    /// Clicks, of the same links.
+    /// Clicks of the same links.
     pub clicks: Arc<dyn ClickStore>,
     /// API keys.
     pub keys: Arc<dyn KeyStore>,
     /// Whether lists can be searched.
     pub can_search: bool,
-    /// Whether what replaces a link is stored after the answer, which then guesses its version.
+    /// Whether a replacement is stored after the answer (write-behind), so that its version is a guess.
     pub stores_later: bool,
 }
 

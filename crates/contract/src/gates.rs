@@ -8,7 +8,7 @@ use lodge_domain::{
 
 use crate::samples::{at, fresh};
 
-/// Of one resort or of all; and numbers grow from 1 on, because 0 is whoever has no key.
+/// A gate belongs to one resort or to all; numbers start at 1, because 0 means that a request has no gate token.
 pub async fn a_gate_is_found_by_its_token(fixture: &impl AsRef<dyn GateStore>) {
     let gates = fixture.as_ref();
     let mut last = GateId::NOBODY;
@@ -29,7 +29,7 @@ pub async fn a_gate_is_found_by_its_token(fixture: &impl AsRef<dyn GateStore>) {
     }
 }
 
-/// To the first who asks; whoever comes later changes nothing.
+/// A second gate with the same name is refused and changes nothing.
 pub async fn a_gates_name_is_given_once(fixture: &impl AsRef<dyn GateStore>) {
     let gates = fixture.as_ref();
     let name = fresh("gate").to_string();
@@ -41,7 +41,7 @@ pub async fn a_gates_name_is_given_once(fixture: &impl AsRef<dyn GateStore>) {
     assert_eq!(gates.find(second).await.unwrap(), None);
 }
 
-/// Seen at once, and as it is until somebody renews it.
+/// The revocation takes effect at once, and lasts until the gate's token is renewed.
 pub async fn a_revoked_gate_stays_revoked(fixture: &impl AsRef<dyn GateStore>) {
     let gates = fixture.as_ref();
     let name = fresh("gate").to_string();
@@ -59,7 +59,7 @@ pub async fn a_revoked_gate_stays_revoked(fixture: &impl AsRef<dyn GateStore>) {
     assert!(matches!(again, Err(Error::Conflict(_))));
 }
 
-/// Live again if it was revoked, with its number and resort; the token before is known no more, at once.
+/// Renewal lifts a revocation and keeps number and resort; the old token is invalid at once.
 pub async fn a_renewed_gate_is_found_by_its_new_token_alone(fixture: &impl AsRef<dyn GateStore>) {
     let gates = fixture.as_ref();
     let name = fresh("gate").to_string();

@@ -1,4 +1,4 @@
-//! Identities and tickets.
+//! Provider identities and sign-up tickets.
 
 use std::sync::Arc;
 
@@ -20,23 +20,23 @@ const ISSUER: &str = "https://id.example.org";
 const OTHER_ISSUER: &str = "https://id.example.com";
 const BOTH: [&str; 2] = [ISSUER, OTHER_ISSUER];
 
-/// Somebody whom no other test knows.
+/// An identity that no other test uses.
 fn somebody(issuer: &str) -> Identity {
     Identity::new(issuer.to_owned(), Uuid::now_v7().to_string()).unwrap()
 }
 
-/// A ticket for somebody, until 900 seconds.
+/// A ticket for an identity, valid until second 900.
 fn ticket(identity: &Identity) -> NewTicket {
     let digest = TicketDigest::of(&Uuid::now_v7().to_string());
     NewTicket { digest, identity: identity.clone(), expires_at: at(900) }
 }
 
-/// An account without a password, made at that second.
+/// An account without a password, created at `seconds`.
 fn without_password(name: &Username, seconds: i64) -> NewAccount {
     NewAccount { password: None, created_at: at(seconds), ..new(name) }
 }
 
-/// Redeems a ticket at that second for an account of that name.
+/// Redeems a ticket at `seconds` for an account with this name.
 async fn redeem(
     fixture: &AccountsFixture,
     ticket: &NewTicket,
@@ -47,7 +47,7 @@ async fn redeem(
     fixture.identities.redeem(ticket.digest, account).await.unwrap()
 }
 
-/// An account that is opened by this identity alone.
+/// An account whose only way to sign in is this identity.
 async fn opened_by(fixture: &AccountsFixture, identity: &Identity) -> Account {
     let ticket = ticket(identity);
     fixture.identities.issue(ticket.clone()).await.unwrap();
@@ -55,13 +55,13 @@ async fn opened_by(fixture: &AccountsFixture, identity: &Identity) -> Account {
     fixture.identities.find(identity).await.unwrap().unwrap()
 }
 
-/// Links for a session, at second 5.
+/// Links an identity to a session's account, at second 5.
 async fn link(fixture: &AccountsFixture, session: &NewSession, identity: &Identity) -> Linked {
     let event = event(session.session.account, EventKind::Linked, 5);
     fixture.identities.link(identity.clone(), session.session.id, event).await.unwrap()
 }
 
-/// Unlinks for a session, at second 6, where these issuers can be signed in by.
+/// Unlinks an issuer from a session's account at second 6; `issuers` are those that are configured.
 async fn unlink(
     fixture: &AccountsFixture,
     session: &NewSession,
@@ -77,7 +77,7 @@ async fn unlink(
     fixture.identities.unlink(wish, event).await.unwrap()
 }
 
-/// A session that begins by a provider, on what was known when the other began.
+/// A session that begins by a provider at the account epoch of `other`.
 fn begun_by_provider(other: &NewSession) -> NewSession {
     let id = SessionId(Uuid::now_v7());
     NewSession {
@@ -88,8 +88,8 @@ fn begun_by_provider(other: &NewSession) -> NewSession {
     }
 }
 
-/// It is opened by the identity from then on, and has no password. A name that is taken costs no ticket.
-pub async fn an_account_is_made_with_a_ticket_once(fixture: &AccountsFixture) {
+/// The account has the identity and no password. A taken name does not consume the ticket.
+pub async fn a_ticket_creates_one_account(fixture: &AccountsFixture) {
     let (identity, taken, name) = (somebody(ISSUER), fresh_name(), fresh_name());
     made(&*fixture.accounts, &taken).await;
     let ticket = ticket(&identity);
@@ -108,8 +108,8 @@ pub async fn an_account_is_made_with_a_ticket_once(fixture: &AccountsFixture) {
     assert_eq!(redeem(fixture, &ticket, &fresh_name(), 3).await, Redeemed::NoTicket);
 }
 
-/// Promise: whoever sends the form twice has one account.
-pub async fn of_many_who_redeem_one_ticket_one_makes_an_account(fixture: &AccountsFixture) {
+/// Promise: submitting the form twice creates one account.
+pub async fn concurrent_uses_of_a_ticket_create_one_account(fixture: &AccountsFixture) {
     let identity = somebody(ISSUER);
     let ticket = ticket(&identity);
     fixture.identities.issue(ticket.clone()).await.unwrap();
@@ -122,8 +122,8 @@ pub async fn of_many_who_redeem_one_ticket_one_makes_an_account(fixture: &Accoun
     assert_eq!(tries.iter().filter(|came| matches!(came, Redeemed::Made(_))).count(), 1);
 }
 
-/// To the second.
-pub async fn a_ticket_is_of_no_use_past_its_time(fixture: &AccountsFixture) {
+/// The expiry is exact to the second.
+pub async fn an_expired_sign_up_ticket_is_refused(fixture: &AccountsFixture) {
     let [early, late] = [somebody(ISSUER), somebody(ISSUER)].map(|identity| ticket(&identity));
     for ticket in [&early, &late] {
         fixture.identities.issue(ticket.clone()).await.unwrap();
@@ -132,8 +132,8 @@ pub async fn a_ticket_is_of_no_use_past_its_time(fixture: &AccountsFixture) {
     assert!(matches!(redeem(fixture, &early, &fresh_name(), 899).await, Redeemed::Made(_)));
 }
 
-/// Whoever begins again goes on with what they began last.
-pub async fn the_latest_ticket_of_an_identity_counts(fixture: &AccountsFixture) {
+/// A new ticket of an identity invalidates the previous one.
+pub async fn only_the_latest_ticket_of_an_identity_is_valid(fixture: &AccountsFixture) {
     let identity = somebody(ISSUER);
     let (first, second) = (ticket(&identity), ticket(&identity));
     for ticket in [&first, &second] {
@@ -143,8 +143,8 @@ pub async fn the_latest_ticket_of_an_identity_counts(fixture: &AccountsFixture) 
     assert!(matches!(redeem(fixture, &second, &fresh_name(), 1).await, Redeemed::Made(_)));
 }
 
-/// Another case or a space make somebody else.
-pub async fn an_identity_is_compared_to_the_letter(fixture: &AccountsFixture) {
+/// A difference in case or white space is another identity.
+pub async fn identities_are_compared_exactly(fixture: &AccountsFixture) {
     let subject = format!("subject-{}", Uuid::now_v7());
     let known = Identity::new(ISSUER.to_owned(), subject.clone()).unwrap();
     let account = opened_by(fixture, &known).await;
@@ -163,8 +163,8 @@ pub async fn an_identity_is_compared_to_the_letter(fixture: &AccountsFixture) {
     assert_eq!(fixture.identities.find(&known).await.unwrap(), Some(account));
 }
 
-/// Promise: who makes an account in one browser and links in another has the one or the other.
-pub async fn linking_and_redeeming_at_once_leave_an_identity_with_one_account(
+/// Promise: concurrent sign-up and linking leave the identity with one account.
+pub async fn concurrent_linking_and_sign_up_leave_an_identity_with_one_account(
     fixture: &AccountsFixture,
 ) {
     for _ in 0..10 {
@@ -184,8 +184,8 @@ pub async fn linking_and_redeeming_at_once_leave_an_identity_with_one_account(
     }
 }
 
-/// And an account is opened by one of each issuer.
-pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
+/// An account has at most one identity of each issuer.
+pub async fn an_identity_belongs_to_one_account(fixture: &AccountsFixture) {
     let (one, other) = (fixture.sign_up().await, fixture.sign_up().await);
     let (one, other) = (begun(fixture, &one).await, begun(fixture, &other).await);
     let identity = somebody(ISSUER);
@@ -194,7 +194,7 @@ pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
     assert_eq!(link(fixture, &one, &identity).await, Linked::Done);
     let owner = fixture.identities.find(&identity).await.unwrap().unwrap();
     assert_eq!(owner.id, one.session.account);
-    assert_eq!(link(fixture, &one, &identity).await, Linked::Done, "it is so already");
+    assert_eq!(link(fixture, &one, &identity).await, Linked::Done, "already linked");
     assert_eq!(link(fixture, &other, &identity).await, Linked::Elsewhere);
     assert_eq!(link(fixture, &one, &somebody(ISSUER)).await, Linked::Another);
     assert_eq!(link(fixture, &one, &somebody(OTHER_ISSUER)).await, Linked::Done);
@@ -207,8 +207,8 @@ pub async fn an_identity_opens_one_account(fixture: &AccountsFixture) {
     assert_eq!(told, 2);
 }
 
-/// Between its question and the provider's answer somebody may have signed out.
-pub async fn nobody_links_whose_session_has_ended(fixture: &AccountsFixture) {
+/// The member may have signed out before the provider answered.
+pub async fn an_ended_session_links_no_identity(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let (stays, ended) = (begun(fixture, &account).await, begun(fixture, &account).await);
     assert!(fixture.sessions.end(account.id, ended.session.id, at(4)).await.unwrap());
@@ -225,7 +225,7 @@ pub async fn nobody_links_whose_session_has_ended(fixture: &AccountsFixture) {
     assert_eq!(link(fixture, &stays, &identity).await, Linked::Done);
 }
 
-/// They may have begun by it.
+/// They may have begun by the unlinked provider.
 pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let (stays, ends) = (begun(fixture, &account).await, begun(fixture, &account).await);
@@ -244,10 +244,8 @@ pub async fn unlinking_ends_the_other_sessions(fixture: &AccountsFixture) {
     assert_eq!(last, [event(account.id, EventKind::Unlinked, 6)]);
 }
 
-/// Who is just coming back by the provider has proved who they were.
-pub async fn a_sign_in_that_began_before_an_unlink_begins_nothing_after_it(
-    fixture: &AccountsFixture,
-) {
+/// A sign-in in flight at the time of the unlink begins no session.
+pub async fn a_sign_in_from_before_an_unlink_begins_no_session(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let stays = begun(fixture, &account).await;
     let (early, late) = (begun_by_provider(&stays), begun_by_provider(&stays));
@@ -259,8 +257,8 @@ pub async fn a_sign_in_that_began_before_an_unlink_begins_nothing_after_it(
     assert!(opens(fixture, &stays, at(10)).await);
 }
 
-/// Promise: whoever presses both buttons at once is not left without a way in.
-pub async fn of_two_ways_that_go_at_once_one_stays(fixture: &AccountsFixture) {
+/// Promise: pressing both buttons at once leaves one way to sign in.
+pub async fn two_concurrent_unlinks_leave_one_way_to_sign_in(fixture: &AccountsFixture) {
     for _ in 0..10 {
         let account = opened_by(fixture, &somebody(ISSUER)).await;
         let session = begun(fixture, &account).await;
@@ -280,23 +278,23 @@ pub async fn of_two_ways_that_go_at_once_one_stays(fixture: &AccountsFixture) {
     }
 }
 
-/// By a password, or by a provider that is set up.
-pub async fn the_only_way_in_stays(fixture: &AccountsFixture) {
+/// A way to sign in is a password, or the identity of a configured provider.
+pub async fn the_last_way_to_sign_in_cannot_be_unlinked(fixture: &AccountsFixture) {
     let identity = somebody(ISSUER);
     let account = opened_by(fixture, &identity).await;
     let session = begun(fixture, &account).await;
     assert_eq!(unlink(fixture, &session, ISSUER, &BOTH).await, Unlinked::OnlyWay);
     assert_eq!(link(fixture, &session, &somebody(OTHER_ISSUER)).await, Linked::Done);
     let unlinked = unlink(fixture, &session, ISSUER, &[ISSUER]).await;
-    assert_eq!(unlinked, Unlinked::OnlyWay, "nobody can sign in by the other");
+    assert_eq!(unlinked, Unlinked::OnlyWay, "the other issuer is not configured");
     assert!(fixture.identities.find(&identity).await.unwrap().is_some());
     assert!(opens(fixture, &session, at(10)).await);
     assert_eq!(unlink(fixture, &session, ISSUER, &BOTH).await, Unlinked::Done);
     assert_eq!(unlink(fixture, &session, OTHER_ISSUER, &BOTH).await, Unlinked::OnlyWay);
 }
 
-/// Whoever deleted their account may come again, as somebody new.
-pub async fn a_deleted_account_leaves_its_identities_to_others(fixture: &AccountsFixture) {
+/// The identity can sign up again, for a new account.
+pub async fn the_identities_of_a_deleted_account_are_free(fixture: &AccountsFixture) {
     let identity = somebody(ISSUER);
     let account = opened_by(fixture, &identity).await;
     let deleted = event(account.id, EventKind::Deleted, 2);
@@ -307,8 +305,8 @@ pub async fn a_deleted_account_leaves_its_identities_to_others(fixture: &Account
     assert_ne!(again.id, account.id);
 }
 
-/// Whoever had the account before may have linked a way of their own; another account's stay.
-pub async fn a_recovered_account_is_opened_by_no_provider(fixture: &AccountsFixture) {
+/// A former holder may have linked an identity of their own; other accounts keep theirs.
+pub async fn recovering_an_account_unlinks_its_identities(fixture: &AccountsFixture) {
     let (mine, others) = (somebody(ISSUER), somebody(ISSUER));
     let (account, other) = (opened_by(fixture, &mine).await, opened_by(fixture, &others).await);
     let session = begun(fixture, &account).await;
@@ -330,8 +328,8 @@ pub async fn a_recovered_account_is_opened_by_no_provider(fixture: &AccountsFixt
     assert_eq!(fixture.identities.find(&others).await.unwrap(), Some(other));
 }
 
-/// For its owner, who may find that it was not they.
-pub async fn what_a_session_began_by_is_noted(fixture: &AccountsFixture) {
+/// The account's owner can check how each session began.
+pub async fn a_sign_in_by_a_provider_is_recorded(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let by_provider = begun_by_provider(&begun(fixture, &account).await);
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
@@ -339,5 +337,5 @@ pub async fn what_a_session_began_by_is_noted(fixture: &AccountsFixture) {
     let last = fixture.accounts.events(account.id, 1).await.unwrap();
     assert_eq!(last, [event(account.id, EventKind::SignedInByProvider, 0)]);
     let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
-    assert!(!told.accounts.contains(&account.id), "nothing that is remembered has changed");
+    assert!(!told.accounts.contains(&account.id), "a sign-in changes nothing that is cached");
 }

@@ -8,7 +8,7 @@ use lodge_domain::{
 
 use crate::samples::{at, fresh};
 
-/// Both ways lead to the same key.
+/// Lookups by digest and by number return the same key.
 pub async fn a_key_is_found_by_its_digest_and_its_number(fixture: &impl AsRef<dyn KeyStore>) {
     let keys = fixture.as_ref();
     let name = fresh("key").to_string();
@@ -29,7 +29,7 @@ pub async fn a_key_is_found_by_its_digest_and_its_number(fixture: &impl AsRef<dy
     assert!(place(key.id) < place(next.id));
 }
 
-/// To the first who asks.
+/// A second key with the same name is refused.
 pub async fn a_name_is_given_once(fixture: &impl AsRef<dyn KeyStore>) {
     let keys = fixture.as_ref();
     let name = fresh("key").to_string();
@@ -41,7 +41,7 @@ pub async fn a_name_is_given_once(fixture: &impl AsRef<dyn KeyStore>) {
     assert_eq!(keys.find(two).await.unwrap(), None);
 }
 
-/// Seen at once, and never undone.
+/// The revocation takes effect at once and is final.
 pub async fn a_revoked_key_stays_revoked(fixture: &impl AsRef<dyn KeyStore>) {
     let keys = fixture.as_ref();
     let name = fresh("key").to_string();

@@ -1,14 +1,14 @@
-//! What every implementation of a port must do, as tests with the names of promises.
+//! The contract of every port, as tests that are named after its promises.
 //!
-//! An engine's tests say once how a fixture is made, and what must live as long as its stores; [`promises!`] turns
-//! each promise into a test:
+//! An engine's tests define how to make a fixture, and a guard that must outlive its stores; [`promises!`] turns each
+//! promise into a test:
 //!
 //! ```text
 //! async fn fixture() -> (lodge_contract::Fixture, Guard) { … }
 //! lodge_contract::promises!(fixture);
 //! ```
 //!
-//! Names are made up anew by every test, so that tests may share a store.
+//! Every test makes up fresh names, so that tests may share a store.
 
 #![expect(clippy::unwrap_used, reason = "a suite of tests")]
 #![expect(clippy::panic, reason = "a suite of tests")]
@@ -41,40 +41,40 @@ mod watched;
 pub use self::fixture::{AccountsFixture, BoardFixture, Fixture, PassesFixture, RidesFixture};
 pub use self::watched::Watched;
 
-/// Makes a test of each promise; `$make` is an async function that makes a [`Fixture`] and its guard.
+/// Makes a test of each promise of links; `$make` is an async function that returns a [`Fixture`] and its guard.
 #[macro_export]
 macro_rules! promises {
     ($make:path) => {
         $crate::tests! { $make;
-            claims::a_claimed_link_is_found_with_all_its_parts,
+            claims::a_claimed_link_is_found_with_all_its_fields,
             claims::a_hundred_claims_of_one_short_create_it_once,
-            claims::a_taken_short_is_answered_with_its_holder,
-            claims::spares_are_tried_in_their_order,
-            claims::a_batch_is_answered_in_its_order,
-            claims::a_short_is_reserved_until_its_link_is_forgotten,
-            claims::a_forgotten_link_goes_with_its_clicks,
-            claims::parts_of_a_millisecond_are_not_kept,
+            claims::a_claim_of_a_taken_short_returns_its_link,
+            claims::spare_shorts_are_tried_in_order,
+            claims::a_batch_is_answered_in_order,
+            claims::a_short_stays_reserved_after_its_link_ends,
+            claims::a_reused_short_starts_without_clicks,
+            claims::times_are_stored_in_whole_milliseconds,
             replacements::the_newest_put_wins_in_any_order,
             replacements::a_replaced_row_keeps_its_identity,
-            replacements::a_put_says_whether_it_was_already_so,
+            replacements::a_put_reports_whether_it_changed_anything,
             replacements::concurrent_puts_end_at_the_newest,
             changes::a_change_is_stored,
             changes::a_change_of_an_older_version_is_refused,
             changes::no_concurrent_change_is_lost,
             changes::a_change_keeps_the_clicks_used,
             changes::a_deleted_link_is_still_found,
-            attempts::a_repeated_claim_is_answered_as_the_first,
-            attempts::a_repeated_replacement_and_change_are_answered_as_the_first,
+            attempts::a_repeated_claim_returns_the_first_outcome,
+            attempts::a_repeated_replacement_and_change_return_the_first_outcome,
             attempts::concurrent_repetitions_write_once,
             attempts::a_key_with_another_request_is_refused,
-            attempts::a_refused_change_is_not_kept,
+            attempts::a_refused_change_stores_no_outcome,
             attempts::an_outcome_is_kept_for_a_day,
-            click_limits::a_hundred_takers_get_exactly_as_many_clicks_as_there_are,
-            click_limits::no_click_is_given_after_the_end,
-            click_limits::the_last_click_is_dated,
+            click_limits::a_hundred_concurrent_clicks_use_exactly_the_limit,
+            click_limits::no_click_is_taken_after_the_link_has_ended,
+            click_limits::the_time_of_the_last_click_is_stored,
             lists::a_list_is_paged_newest_first_while_links_are_added,
-            lists::a_list_is_the_owners_alone,
-            lists::a_list_can_be_narrowed,
+            lists::a_list_contains_only_links_of_its_owner,
+            lists::a_list_can_be_filtered,
             lists::a_list_follows_changes,
             lists::a_search_takes_its_words_literally,
             lists::an_export_pages_through_every_link,
@@ -88,8 +88,7 @@ macro_rules! promises {
     };
 }
 
-/// The same of the promises of API keys, which are among those of [`promises!`] too; `$make` makes an
-/// `Arc<dyn KeyStore>`.
+/// Makes a test of each promise of API keys, which [`promises!`] includes; `$make` makes an `Arc<dyn KeyStore>`.
 #[macro_export]
 macro_rules! keys_promises {
     ($make:path) => {
@@ -101,94 +100,94 @@ macro_rules! keys_promises {
     };
 }
 
-/// The same of the accounts' promises; `$make` makes an [`AccountsFixture`].
+/// Makes a test of each promise of accounts; `$make` makes an [`AccountsFixture`].
 #[macro_export]
 macro_rules! accounts_promises {
     ($make:path) => {
         $crate::tests! { $make;
             accounts::an_account_is_found_by_its_name_and_its_number,
-            accounts::two_hundred_accounts_of_one_name_are_made_once,
-            accounts::a_repeated_sign_up_is_answered_as_the_first,
+            accounts::of_two_hundred_sign_ups_with_one_name_one_succeeds,
+            accounts::a_repeated_sign_up_returns_the_first_outcome,
             accounts::concurrent_repetitions_of_a_sign_up_make_one_account,
-            accounts::a_change_changes_what_it_names,
-            accounts::a_picture_is_set_where_it_is_known_which_one_goes,
-            accounts::a_change_is_made_where_the_role_is_the_one_it_rests_on,
-            accounts::pictures_that_are_somebodys_are_known,
-            accounts::a_deleted_account_leaves_its_name_alone,
-            accounts::what_happened_to_an_account_is_kept,
-            accounts::many_accounts_are_made_together,
+            accounts::a_change_leaves_other_fields_alone,
+            accounts::a_picture_is_replaced_only_if_it_is_the_expected_one,
+            accounts::a_change_is_made_only_if_the_role_is_the_expected_one,
+            accounts::pictures_of_accounts_are_reported,
+            accounts::the_name_of_a_deleted_account_stays_taken,
+            accounts::the_events_of_an_account_are_stored,
+            accounts::many_accounts_are_created_together,
             accounts::accounts_are_listed_by_name,
             sessions::a_session_is_found_by_its_token_until_it_expires,
             sessions::the_sessions_of_an_account_are_listed,
             sessions::one_session_is_ended,
             sessions::a_session_that_has_ended_changes_nothing,
-            sessions::all_sessions_end_with_a_change,
-            sessions::no_session_begins_on_what_was_true_before,
-            sessions::whatever_ends_sessions_is_told,
-            sessions::what_many_sign_ins_follow_is_told,
+            sessions::a_change_can_end_all_sessions,
+            sessions::no_session_begins_on_outdated_credentials,
+            sessions::every_end_of_a_session_is_in_the_feed,
+            sessions::a_change_before_many_sign_ins_is_in_the_feed,
             sessions::an_account_has_a_hundred_sessions_at_most,
-            sessions::a_place_of_another_feed_begins_anew,
-            identities::an_account_is_made_with_a_ticket_once,
-            identities::of_many_who_redeem_one_ticket_one_makes_an_account,
-            identities::a_ticket_is_of_no_use_past_its_time,
-            identities::the_latest_ticket_of_an_identity_counts,
-            identities::an_identity_opens_one_account,
-            identities::nobody_links_whose_session_has_ended,
+            sessions::a_position_of_another_feed_starts_anew,
+            identities::a_ticket_creates_one_account,
+            identities::concurrent_uses_of_a_ticket_create_one_account,
+            identities::an_expired_sign_up_ticket_is_refused,
+            identities::only_the_latest_ticket_of_an_identity_is_valid,
+            identities::an_identity_belongs_to_one_account,
+            identities::an_ended_session_links_no_identity,
             identities::unlinking_ends_the_other_sessions,
-            identities::the_only_way_in_stays,
-            identities::a_deleted_account_leaves_its_identities_to_others,
-            identities::what_a_session_began_by_is_noted,
-            identities::a_recovered_account_is_opened_by_no_provider,
-            identities::an_identity_is_compared_to_the_letter,
-            identities::linking_and_redeeming_at_once_leave_an_identity_with_one_account,
-            identities::a_sign_in_that_began_before_an_unlink_begins_nothing_after_it,
-            identities::of_two_ways_that_go_at_once_one_stays,
+            identities::the_last_way_to_sign_in_cannot_be_unlinked,
+            identities::the_identities_of_a_deleted_account_are_free,
+            identities::a_sign_in_by_a_provider_is_recorded,
+            identities::recovering_an_account_unlinks_its_identities,
+            identities::identities_are_compared_exactly,
+            identities::concurrent_linking_and_sign_up_leave_an_identity_with_one_account,
+            identities::a_sign_in_from_before_an_unlink_begins_no_session,
+            identities::two_concurrent_unlinks_leave_one_way_to_sign_in,
         }
     };
 }
 
-/// The same of the promises of what keeps pictures; `$make` makes an `Arc<dyn PictureStore>`.
+/// Makes a test of each promise of a picture store; `$make` makes an `Arc<dyn PictureStore>`.
 #[macro_export]
 macro_rules! pictures_promises {
     ($make:path) => {
         $crate::tests! { $make;
-            pictures::a_picture_is_kept_in_its_sizes,
+            pictures::a_picture_is_stored_in_its_sizes,
             pictures::a_removed_picture_is_gone,
             pictures::old_pictures_are_found,
         }
     };
 }
 
-/// The same for a [`RidesFixture`].
+/// Makes a test of each promise of rides; `$make` makes a [`RidesFixture`].
 #[macro_export]
 macro_rules! rides_promises {
     ($make:path) => {
         $crate::passes_promises!($make);
         $crate::tests! { $make;
             rides::an_event_is_stored_once,
-            rides::a_repetition_is_known_though_the_lift_has_changed,
-            rides::ids_of_one_gate_are_none_of_anothers,
-            rides::a_key_of_a_batch_is_for_one_body,
-            rides::a_void_takes_a_ride_back_once,
+            rides::a_repetition_is_a_duplicate_after_the_lift_has_changed,
+            rides::event_ids_are_scoped_to_a_gate,
+            rides::a_batch_key_is_for_one_body,
+            rides::a_ride_is_voided_once,
             rides::concurrent_repetitions_count_once,
-            rides::the_sums_are_those_of_the_rides,
-            rides::the_leaders_are_right_when_many_fall,
+            rides::totals_match_the_stored_rides,
+            rides::the_leaderboard_is_right_after_many_voids,
             rides::late_events_count_on_their_own_day,
-            rides::a_day_on_the_mountain_is_told_at_once,
+            rides::a_day_at_all_resorts_is_one_query,
             rides::the_ledger_counts_every_event,
-            rides::a_season_that_was_added_is_kept_at_its_resort,
-            ride_searches::a_search_finds_what_the_rides_say,
+            rides::an_added_season_belongs_to_its_resort,
+            ride_searches::a_search_matches_the_stored_rides,
             ride_searches::a_season_is_exported_whole_in_pages,
             ride_searches::events_are_found_by_their_day_and_by_their_id,
-            rides::a_rebuild_finds_nothing_to_put_right,
+            rides::a_rebuild_finds_no_wrong_totals,
             passes::a_hidden_skier_is_on_no_leaderboard_and_others_move_up,
-            passes::a_leaderboard_is_full_though_many_are_hidden,
+            passes::a_leaderboard_is_full_with_many_hidden_skiers,
         }
     };
 }
 
-/// The same of the promises of gates and passes that need no rides, which are among those of [`rides_promises!`]
-/// too; `$make` makes a [`PassesFixture`].
+/// Makes a test of each promise of gates and passes without rides, which [`rides_promises!`] includes; `$make` makes
+/// a [`PassesFixture`].
 #[macro_export]
 macro_rules! passes_promises {
     ($make:path) => {
@@ -197,16 +196,16 @@ macro_rules! passes_promises {
             gates::a_gates_name_is_given_once,
             gates::a_revoked_gate_stays_revoked,
             gates::a_renewed_gate_is_found_by_its_new_token_alone,
-            passes::a_pass_belongs_to_who_claimed_it_last,
+            passes::a_pass_belongs_to_the_account_that_claimed_it_last,
             passes::an_account_has_ten_passes_at_most,
-            passes::an_account_gives_up_all_of_its_passes,
-            passes::all_who_have_passes_are_told,
-            passes::a_renewed_code_is_void,
+            passes::an_account_releases_all_of_its_passes,
+            passes::all_accounts_with_passes_are_listed,
+            passes::a_renewal_invalidates_the_old_code,
         }
     };
 }
 
-/// Makes a test of each of the board's promises.
+/// Makes a test of each promise of the board; `$make` makes a [`BoardFixture`].
 #[macro_export]
 macro_rules! board_promises {
     ($make:path) => {
@@ -214,38 +213,38 @@ macro_rules! board_promises {
             board::events_are_numbered_without_a_gap_in_each_channel,
             board::a_message_is_stored_once,
             board::concurrent_repetitions_are_one_message,
-            board::a_cursor_goes_through_everything_once,
-            board::an_edit_is_an_event_and_keeps_what_was,
-            board::a_message_is_edited_so_often_and_no_more,
-            board::a_hidden_message_is_read_by_nobody,
-            board::a_deleted_message_is_gone_for_everybody,
-            board::everybody_has_one_sign_of_a_kind_under_a_message,
-            board::an_answer_names_a_message_of_its_channel,
-            board::a_search_finds_what_has_all_the_words,
-            board_people::who_is_banned_changes_nothing,
+            board::a_cursor_passes_every_event_once,
+            board::an_edit_is_an_event_and_keeps_the_earlier_text,
+            board::the_edits_of_a_message_are_limited,
+            board::a_hidden_message_is_read_only_by_staff,
+            board::a_deleted_message_is_gone_for_all_readers,
+            board::a_member_has_one_reaction_of_a_kind_on_a_message,
+            board::a_reply_refers_to_a_message_of_its_channel,
+            board::a_search_finds_messages_with_all_words,
+            board_people::a_banned_member_changes_nothing,
             board_people::slow_mode_holds_members_back,
-            board_people::nobody_waits_in_slow_mode_for_the_clock_of_another,
-            board_people::what_is_unread_is_counted,
-            board_people::what_was_read_a_moment_ago_is_not_unread,
-            board_people::a_bot_is_told_that_it_is_named,
-            board_people::people_are_called_as_they_are_called_now,
-            board::a_channel_of_a_name_is_one_channel,
+            board_people::slow_mode_ignores_the_clocks_of_other_members,
+            board_people::unread_messages_are_counted,
+            board_people::a_pending_read_position_counts_at_once,
+            board_people::mentions_of_a_bot_are_counted,
+            board_people::messages_show_the_current_profile_of_their_author,
+            board::a_channel_name_is_unique,
             board::a_message_is_reported_until_it_is_settled,
-            board::who_wrote_something_can_take_it_away,
-            board_pictures::what_would_come_of_a_message_is_what_comes_of_it,
-            board_pictures::a_picture_is_its_messages_until_that_is_deleted,
-            board_pictures::a_message_of_a_picture_alone_is_another_than_one_with_words,
-            board_pictures::pictures_of_who_has_left_go_and_others_stay,
+            board::an_export_has_all_messages_of_its_author,
+            board_pictures::a_dry_run_returns_what_a_post_would,
+            board_pictures::a_picture_belongs_to_its_message_until_deletion,
+            board_pictures::a_picture_alone_and_a_picture_with_text_are_two_messages,
+            board_pictures::a_deletion_detaches_only_pictures_of_that_account,
             board_hooks::a_hook_is_kept_until_it_is_removed,
-            board_hooks::how_it_goes_with_a_hook_is_kept,
+            board_hooks::the_status_of_a_hook_is_stored,
             board_hooks::a_disabled_hook_stays_disabled,
-            board_hooks::a_hook_that_is_gone_is_not_noted,
-            board_hooks::there_are_so_many_hooks_at_most,
+            board_hooks::a_removed_hook_is_not_updated,
+            board_hooks::the_number_of_hooks_is_limited,
         }
     };
 }
 
-/// Makes a test of each of these promises.
+/// Makes a test of each listed promise.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! tests {

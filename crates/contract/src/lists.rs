@@ -1,4 +1,4 @@
-//! Lists.
+//! Lists of links.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -17,7 +17,7 @@ async fn shorts(store: &dyn LinkStore, query: LinkQuery) -> Vec<String> {
     store.list(query).await.unwrap().iter().map(|link| link.short.to_string()).collect()
 }
 
-/// No link that was there when the walk began is left out or comes twice.
+/// No link that existed when the reader started is left out or comes twice.
 pub async fn a_list_is_paged_newest_first_while_links_are_added(fixture: &Fixture) {
     let owner = fresh_owner();
     let another = || Link { owner: Some(owner), ..link(&fresh("paged")) };
@@ -40,19 +40,19 @@ pub async fn a_list_is_paged_newest_first_while_links_are_added(fixture: &Fixtur
     assert_eq!(seen, expected);
 }
 
-/// Not another's, and not an anonymous one.
-pub async fn a_list_is_the_owners_alone(fixture: &Fixture) {
+/// Links of other owners and anonymous links are left out.
+pub async fn a_list_contains_only_links_of_its_owner(fixture: &Fixture) {
     let (mine, yours) = (fresh_owner(), fresh_owner());
     let of = |owner, name| Link { owner: Some(owner), ..link(&fresh(name)) };
     let link_of_mine = create(&*fixture.links, of(mine, "mine")).await;
     create(&*fixture.links, of(yours, "yours")).await;
-    create(&*fixture.links, link(&fresh("nobodys"))).await;
+    create(&*fixture.links, link(&fresh("anonymous"))).await;
     assert_eq!(fixture.links.list(all_of(mine)).await.unwrap(), [Arc::new(link_of_mine)]);
     assert_eq!(fixture.links.list(all_of(fresh_owner())).await.unwrap(), []);
 }
 
-/// By tag, prefix and words, and by all of them together, page by page.
-pub async fn a_list_can_be_narrowed(fixture: &Fixture) {
+/// By tag, prefix and words, and by their combination, page by page.
+pub async fn a_list_can_be_filtered(fixture: &Fixture) {
     let store = &*fixture.links;
     let (owner, other) = (fresh_owner(), fresh_owner());
     let make = async |owner, prefix: &str, url: &str, tags: &[&str]| {
@@ -100,7 +100,7 @@ pub async fn a_list_can_be_narrowed(fixture: &Fixture) {
     }
 }
 
-/// What a link was is not what it is listed under.
+/// Former tags and targets do not match.
 pub async fn a_list_follows_changes(fixture: &Fixture) {
     let store = &*fixture.links;
     let owner = fresh_owner();
@@ -134,7 +134,7 @@ pub async fn a_list_follows_changes(fixture: &Fixture) {
     assert_eq!(shorts(store, tagged("new")).await, [""; 0]);
 }
 
-/// Nothing that one can type is a command.
+/// No typed character is an operator.
 pub async fn a_search_takes_its_words_literally(fixture: &Fixture) {
     if !fixture.can_search {
         return;
@@ -172,7 +172,7 @@ pub async fn a_search_takes_its_words_literally(fixture: &Fixture) {
     assert!(fixture.links.list(long).await.is_err());
 }
 
-/// Once each, but not the deleted ones.
+/// Each link once, without deleted ones.
 pub async fn an_export_pages_through_every_link(fixture: &Fixture) {
     let mut expected = BTreeSet::new();
     for number in 0..23 {
@@ -187,7 +187,7 @@ pub async fn an_export_pages_through_every_link(fixture: &Fixture) {
     let page = async |after| fixture.links.page(after, 5).await.unwrap();
     let all = all_pages(5, page, |link| link.short.clone()).await;
     let shorts: BTreeSet<_> = all.iter().map(|link| &link.short).collect();
-    assert_eq!(shorts.len(), all.len(), "twice");
+    assert_eq!(shorts.len(), all.len(), "a link came twice");
     let is_ours = |link: &&Arc<Link>| expected.contains(&link.short) || link.deleted_at.is_some();
     let seen: BTreeSet<_> = all.iter().filter(is_ours).map(|link| link.short.clone()).collect();
     assert_eq!(seen, expected);

@@ -1,4 +1,4 @@
-//! Passes. Their skiers' numbers are beyond those of the other tests, of whom nobody is to be hidden.
+//! Passes. Skier numbers are outside those of the other tests, whose skiers must not be hidden.
 
 use std::{iter, ops::Range};
 
@@ -31,8 +31,10 @@ fn fresh_skier() -> SkierId {
     SkierId(fresh_skiers(1).start)
 }
 
-/// Whoever has the code comes last.
-pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &impl AsRef<dyn PassStore>) {
+/// A later claim with the code takes the pass over.
+pub async fn a_pass_belongs_to_the_account_that_claimed_it_last(
+    fixture: &impl AsRef<dyn PassStore>,
+) {
     let (skier, other) = (fresh_skier(), fresh_skier());
     let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     assert_eq!(passes.of_account(anna).await.unwrap(), []);
@@ -58,11 +60,11 @@ pub async fn a_pass_belongs_to_who_claimed_it_last(fixture: &impl AsRef<dyn Pass
     assert_eq!(passes.of_account(bert).await.unwrap().len(), 1);
     let third = Pass { claimed_at: at(4), ..first };
     let claimed = passes.claim(skier, anna, 0, at(4)).await.unwrap();
-    assert_eq!(claimed, Claimed::New(third), "whoever gives it back shows it");
+    assert_eq!(claimed, Claimed::New(third), "a released pass is shown again");
 }
 
-/// Nobody else's, and hidden ones stay hidden.
-pub async fn an_account_gives_up_all_of_its_passes(fixture: &impl AsRef<dyn PassStore>) {
+/// Other accounts' passes stay, and hidden skiers stay hidden.
+pub async fn an_account_releases_all_of_its_passes(fixture: &impl AsRef<dyn PassStore>) {
     let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     let (shown, hidden, other) = (fresh_skier(), fresh_skier(), fresh_skier());
     for (skier, account) in [(shown, anna), (hidden, anna), (other, bert)] {
@@ -80,8 +82,8 @@ pub async fn an_account_gives_up_all_of_its_passes(fixture: &impl AsRef<dyn Pass
     }
 }
 
-/// Each once, by number, in pages.
-pub async fn all_who_have_passes_are_told(fixture: &impl AsRef<dyn PassStore>) {
+/// Each account once, by number, in pages.
+pub async fn all_accounts_with_passes_are_listed(fixture: &impl AsRef<dyn PassStore>) {
     let passes = fixture.as_ref();
     let mut accounts: Vec<_> = (0..5).map(|_| fresh_account()).collect();
     accounts.sort_unstable();
@@ -97,8 +99,8 @@ pub async fn all_who_have_passes_are_told(fixture: &impl AsRef<dyn PassStore>) {
     assert_eq!(told, left);
 }
 
-/// Of those that are named, whoever has them.
-pub async fn a_renewed_code_is_void(fixture: &impl AsRef<dyn PassStore>) {
+/// Renewal invalidates the codes of the given skiers, claimed or not.
+pub async fn a_renewal_invalidates_the_old_code(fixture: &impl AsRef<dyn PassStore>) {
     let (anna, bert, passes) = (fresh_account(), fresh_account(), fixture.as_ref());
     let skiers: Vec<_> = fresh_skiers(3).map(SkierId).collect();
     passes.claim(skiers[0], anna, 0, at(1)).await.unwrap();
@@ -106,7 +108,7 @@ pub async fn a_renewed_code_is_void(fixture: &impl AsRef<dyn PassStore>) {
     passes.renew(skiers[1]..=skiers[1]).await.unwrap();
     let renewals = passes.renewals(skiers[0]..=skiers[2]).await.unwrap();
     assert_eq!(renewals, [(skiers[0], 1), (skiers[1], 2)]);
-    assert_eq!(passes.of_account(anna).await.unwrap().len(), 1, "it stays whose it is");
+    assert_eq!(passes.of_account(anna).await.unwrap().len(), 1, "the claimed pass stays");
     let claim = async |skier, renewals| passes.claim(skier, bert, renewals, at(2)).await.unwrap();
     for (skier, renewals) in [(0, 0), (0, 2), (1, 0), (1, 1), (2, 1)] {
         assert_eq!(claim(skiers[skier], renewals).await, Claimed::Renewed);
@@ -115,10 +117,10 @@ pub async fn a_renewed_code_is_void(fixture: &impl AsRef<dyn PassStore>) {
         assert!(matches!(claim(skiers[skier], renewals).await, Claimed::New(_)));
     }
     assert!(passes.release(skiers[0], bert).await.unwrap());
-    assert_eq!(claim(skiers[0], 0).await, Claimed::Renewed, "also when it is nobody's");
+    assert_eq!(claim(skiers[0], 0).await, Claimed::Renewed, "also when no account has the pass");
 }
 
-/// However many it claims at once.
+/// Also with concurrent claims.
 pub async fn an_account_has_ten_passes_at_most(fixture: &impl AsRef<dyn PassStore>) {
     let (account, passes) = (fresh_account(), fixture.as_ref());
     let claim = async |skier| passes.claim(SkierId(skier), account, 0, at(1)).await.unwrap();
@@ -136,7 +138,7 @@ pub async fn an_account_has_ten_passes_at_most(fixture: &impl AsRef<dyn PassStor
     assert!(matches!(next, Claimed::New(_)));
 }
 
-/// A day on which only these ride, each once, and the later ones farther up.
+/// A day on which only these skiers ride, once each, each one farther up than the one before.
 async fn day_of(fixture: &RidesFixture, skiers: Range<u32>) -> (ResortDay, Vec<RideEvent>) {
     let season = Season(rand::random_range(1..=9_999));
     let on = ResortDay { season, resort: ResortId(7), day: Day(1) };
@@ -158,7 +160,7 @@ async fn leaders(fixture: &RidesFixture, span: Span, limit: usize) -> Vec<u32> {
     leaders.into_iter().map(|leader| leader.skier.0).collect()
 }
 
-/// Of the day and of the season, as long as they are hidden.
+/// On the leaderboards of the day and of the season, while they are hidden.
 pub async fn a_hidden_skier_is_on_no_leaderboard_and_others_move_up(fixture: &RidesFixture) {
     let skiers = fresh_skiers(5);
     let (on, _) = day_of(fixture, skiers.clone()).await;
@@ -197,8 +199,8 @@ pub async fn a_hidden_skier_is_on_no_leaderboard_and_others_move_up(fixture: &Ri
     first(&[1, 2, 3]).await;
 }
 
-/// As many as may be hidden, after many of those who led have given up their places.
-pub async fn a_leaderboard_is_full_though_many_are_hidden(fixture: &RidesFixture) {
+/// With the most hidden skiers, after the rides of many leaders were voided.
+pub async fn a_leaderboard_is_full_with_many_hidden_skiers(fixture: &RidesFixture) {
     let skiers = fresh_skiers(3_000);
     let (on, events) = day_of(fixture, skiers.clone()).await;
     let (fallen, hidden) = (850, HIDDEN_MAX);

@@ -1,4 +1,4 @@
-//! Pictures: what keeps them, and files to try their decoder with.
+//! Picture stores, and files to test a decoder with.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use lodge_domain::{
 
 pub mod files;
 
-/// A picture that no other test has, for a store that does not look at it.
+/// A picture that no other test uses, for a store that does not decode it.
 pub fn picture(text: &str) -> (PictureId, Picture) {
     of_shape(Shape::Square, text)
 }
@@ -23,8 +23,8 @@ fn of_shape(shape: Shape, text: &str) -> (PictureId, Picture) {
     (PictureId::draw(1, &picture, &OsRandom), picture)
 }
 
-/// In each size of its shape, and in no other.
-pub async fn a_picture_is_kept_in_its_sizes(store: &Arc<dyn PictureStore>) {
+/// A picture has the sizes of its shape, and no others.
+pub async fn a_picture_is_stored_in_its_sizes(store: &Arc<dyn PictureStore>) {
     for shape in Shape::ALL {
         let (id, picture) = of_shape(shape, "kept");
         for size in PictureSize::ALL {
@@ -39,7 +39,7 @@ pub async fn a_picture_is_kept_in_its_sizes(store: &Arc<dyn PictureStore>) {
     }
 }
 
-/// And nothing else does.
+/// Other pictures stay.
 pub async fn a_removed_picture_is_gone(store: &Arc<dyn PictureStore>) {
     for shape in Shape::ALL {
         let ((gone, of_gone), (stays, of_stays)) =
@@ -59,7 +59,7 @@ pub async fn a_removed_picture_is_gone(store: &Arc<dyn PictureStore>) {
     }
 }
 
-/// And what is younger is not told.
+/// Younger pictures are left out.
 pub async fn old_pictures_are_found(store: &Arc<dyn PictureStore>) {
     let (id, picture) = picture("old");
     store.put(id, picture).await.unwrap();

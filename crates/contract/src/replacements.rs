@@ -14,11 +14,11 @@ use crate::{
     samples::{at, at_once, found, fresh, link, target},
 };
 
-/// Sequences that are tried.
+/// The number of random sequences.
 const CASES: usize = 20;
 
-/// Whatever order `PUT`s arrive in, the one with the newest time is there at the end; of two with the
-/// same time, the one whose target sorts last.
+/// For any order of arrival, the `PUT` with the newest time wins; of two with the same time, the one whose target
+/// sorts last.
 pub async fn the_newest_put_wins_in_any_order(fixture: &Fixture) {
     let put = (0..6_i64, 0..4_u8);
     let strategy = proptest::collection::vec(put, 1..12)
@@ -55,7 +55,7 @@ pub async fn the_newest_put_wins_in_any_order(fixture: &Fixture) {
     }
 }
 
-/// The row stays the same link: its clicks go on counting.
+/// The row stays the same link, and keeps counting its clicks.
 pub async fn a_replaced_row_keeps_its_identity(fixture: &Fixture) {
     let first = replacement(&link(&fresh("same")), 0, 0);
     let kept = fixture.links.replace(first.clone(), None).await.unwrap();
@@ -69,17 +69,17 @@ pub async fn a_replaced_row_keeps_its_identity(fixture: &Fixture) {
     assert_eq!(found(&*fixture.links, &first.short).await, is);
 }
 
-/// A `PUT` that changes nothing is told so, and is the newest all the same.
-pub async fn a_put_says_whether_it_was_already_so(fixture: &Fixture) {
+/// A `PUT` that changes nothing reports so, and still counts as the newest.
+pub async fn a_put_reports_whether_it_changed_anything(fixture: &Fixture) {
     let first = replacement(&link(&fresh("already")), 0, 0);
     let already = async |link| fixture.links.replace(link, None).await.unwrap().outcome.already;
     assert!(!already(first.clone()).await);
     assert!(already(replacement(&first, 2, 0)).await);
-    assert!(!already(replacement(&first, 1, 1)).await, "overtaken, and another target");
+    assert!(!already(replacement(&first, 1, 1)).await, "an older one with another target");
     assert!(!already(replacement(&first, 3, 1)).await);
 }
 
-/// Order does not matter among `PUT`s at the same time either.
+/// The order does not matter among concurrent `PUT`s either.
 pub async fn concurrent_puts_end_at_the_newest(fixture: &Fixture) {
     let short = fresh("race");
     at_once(100, |number| {

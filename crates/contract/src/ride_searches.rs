@@ -1,4 +1,4 @@
-//! Rides that are searched, found and exported.
+//! Searches, lookups and exports of rides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use crate::{
     samples::all_pages,
 };
 
-/// Whatever it is filtered and grouped by, with skiers counted and without.
-pub async fn a_search_finds_what_the_rides_say(fixture: &RidesFixture) {
+/// For any filter and grouping, with and without counting skiers.
+pub async fn a_search_matches_the_stored_rides(fixture: &RidesFixture) {
     let season = new_season();
     let mut random = StdRng::seed_from_u64(11);
     let mut model = Model::default();
@@ -148,7 +148,7 @@ pub async fn a_season_is_exported_whole_in_pages(fixture: &RidesFixture) {
     }
 }
 
-/// Voids too, in the order in which they came, and none of another day, skier or gate.
+/// Voids too, in the order of arrival, without events of other days, skiers or gates.
 pub async fn events_are_found_by_their_day_and_by_their_id(fixture: &RidesFixture) {
     let season = new_season();
     let mut events: Vec<_> = (0..9).map(|n| event(ride(season, 2, n % 2 + 7, 100, 4))).collect();

@@ -1,4 +1,4 @@
-//! Rides, and the sums of them.
+//! Rides and their totals.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -49,7 +49,7 @@ async fn rides_of_season(fixture: &RidesFixture, season: Season) -> u64 {
     fixture.tallies.total(span).await.unwrap().tally.rides
 }
 
-/// However often it is sent, alone or among others.
+/// For any number of repetitions, alone or in a batch.
 pub async fn an_event_is_stored_once(fixture: &RidesFixture) {
     let season = new_season();
     let first = event(ride(season, 1, 7, 100, 4));
@@ -73,8 +73,8 @@ pub(crate) fn first_day(event: &RideEvent) -> ResortDay {
     ride_of(event).on
 }
 
-/// A vertical is the table's, not the sender's: if the table has changed since, a repetition is one still.
-pub async fn a_repetition_is_known_though_the_lift_has_changed(fixture: &RidesFixture) {
+/// The vertical comes from the lift table, not from the sender: a repetition is one even if the table has changed.
+pub async fn a_repetition_is_a_duplicate_after_the_lift_has_changed(fixture: &RidesFixture) {
     let first = event(ride(new_season(), 1, 7, 100, 4));
     assert_eq!(record(fixture, &first).await, Recorded::Stored);
     let ride = ride_of(&first);
@@ -84,8 +84,8 @@ pub async fn a_repetition_is_known_though_the_lift_has_changed(fixture: &RidesFi
     assert_eq!(tally, Some(Tally { rides: 1, vertical: 40 }));
 }
 
-/// Whichever form they have.
-pub async fn ids_of_one_gate_are_none_of_anothers(fixture: &RidesFixture) {
+/// For both forms of ids.
+pub async fn event_ids_are_scoped_to_a_gate(fixture: &RidesFixture) {
     let season = new_season();
     for id in [EventId::Uuid(Uuid::now_v7()), format!("scan {}", Uuid::now_v7()).parse().unwrap()] {
         let at_gate = |gate| RideEvent {
@@ -103,8 +103,9 @@ pub async fn ids_of_one_gate_are_none_of_anothers(fixture: &RidesFixture) {
     assert_eq!(rides_of_season(fixture, season).await, 6);
 }
 
-/// A gate's: nothing is stored of another body under it, also not what has ids of its own.
-pub async fn a_key_of_a_batch_is_for_one_body(fixture: &RidesFixture) {
+/// The key is scoped to its gate. Another body under the key is refused as a whole, also events with ids of their
+/// own.
+pub async fn a_batch_key_is_for_one_body(fixture: &RidesFixture) {
     let season = new_season();
     let key: BatchKey = Uuid::now_v7().to_string().parse().unwrap();
     let rides = [1, 2]
@@ -113,7 +114,7 @@ pub async fn a_key_of_a_batch_is_for_one_body(fixture: &RidesFixture) {
     let record = async |batch, events: &[RideEvent]| {
         fixture.log.record_batch(batch, events.to_vec()).await.unwrap()
     };
-    assert_eq!(record(other, &[]).await, [], "what has no event takes no key");
+    assert_eq!(record(other, &[]).await, [], "an empty batch takes no key");
     assert_eq!(record(batch, &rides).await, [Recorded::Stored; 2]);
     assert_eq!(record(batch, &rides).await, [Recorded::Duplicate; 2]);
     let own = event(ride(season, 1, 7, 200, 4));
@@ -133,8 +134,8 @@ pub async fn a_key_of_a_batch_is_for_one_body(fixture: &RidesFixture) {
     assert_eq!(rides_of_season(fixture, season).await, 4);
 }
 
-/// And leaves no trace of the skier in the sums if it was the only one.
-pub async fn a_void_takes_a_ride_back_once(fixture: &RidesFixture) {
+/// A skier whose only ride was voided disappears from the totals.
+pub async fn a_ride_is_voided_once(fixture: &RidesFixture) {
     let season = new_season();
     let (first, second) = (event(ride(season, 1, 7, 100, 4)), event(ride(season, 1, 7, 200, 5)));
     let (of_first, again) = (void(&first), void(&first));
@@ -148,7 +149,7 @@ pub async fn a_void_takes_a_ride_back_once(fixture: &RidesFixture) {
     assert_eq!(record(fixture, &reused).await, Recorded::OtherEvent);
     let of_other = RideEvent { id: of_first.id.clone(), ..void(&second) };
     assert_eq!(record(fixture, &of_other).await, Recorded::OtherEvent);
-    // The ride is known still, and counts no more.
+    // The ride is still known, but no longer counted.
     assert_eq!(record(fixture, &first).await, Recorded::Duplicate);
     let on = first_day(&first);
     let tally = fixture.tallies.skier_day(SkierId(7), on).await.unwrap();
@@ -161,7 +162,7 @@ pub async fn a_void_takes_a_ride_back_once(fixture: &RidesFixture) {
     assert_eq!(fixture.tallies.days(RESORT, season).await.unwrap(), []);
 }
 
-/// Many senders, each of whom sends again what others have sent.
+/// Several senders repeat each other's events.
 pub async fn concurrent_repetitions_count_once(fixture: &RidesFixture) {
     let season = new_season();
     let events: Arc<Vec<_>> =
@@ -182,7 +183,7 @@ pub async fn concurrent_repetitions_count_once(fixture: &RidesFixture) {
     assert_eq!((stored, rides_of_season(fixture, season).await), (200, 200));
 }
 
-/// A plain account of what was stored, with which the store is compared.
+/// An in-memory model of the store.
 #[derive(Default)]
 pub(crate) struct Model(pub(crate) Vec<Ride>);
 
@@ -216,8 +217,8 @@ impl Model {
     }
 }
 
-/// Whatever is stored, sent again, voided, alone or together, in whichever order of days.
-pub async fn the_sums_are_those_of_the_rides(fixture: &RidesFixture) {
+/// For any sequence of stores, repetitions and voids, alone or in batches, in any order of days.
+pub async fn totals_match_the_stored_rides(fixture: &RidesFixture) {
     let season = new_season();
     let mut random = StdRng::seed_from_u64(7);
     let (mut model, mut sent): (Model, Vec<RideEvent>) = (Model::default(), Vec::new());
@@ -303,8 +304,8 @@ fn breakdown(rides: &[&Ride]) -> Breakdown {
     }
 }
 
-/// Even if most of those who led have to give up their places.
-pub async fn the_leaders_are_right_when_many_fall(fixture: &RidesFixture) {
+/// Even if most of the leaders drop out.
+pub async fn the_leaderboard_is_right_after_many_voids(fixture: &RidesFixture) {
     let season = new_season();
     let skiers = 5_000;
     let rides: Vec<_> = (1..=skiers)
@@ -339,9 +340,9 @@ pub(crate) fn ride_of(event: &RideEvent) -> Ride {
     *ride
 }
 
-/// Once, beside those in which somebody rode, which are listed by their rides.
-pub async fn a_season_that_was_added_is_kept_at_its_resort(fixture: &RidesFixture) {
-    // Not in the seasons of other tests.
+/// An added season is listed once, apart from the seasons that have rides.
+pub async fn an_added_season_belongs_to_its_resort(fixture: &RidesFixture) {
+    // Outside the seasons of other tests.
     let (late, early) = (Season(19_002), Season(19_001));
     for season in [late, early, late] {
         fixture.log.add_season(RESORT, season).await.unwrap();
@@ -351,7 +352,7 @@ pub async fn a_season_that_was_added_is_kept_at_its_resort(fixture: &RidesFixtur
     assert!(!fixture.tallies.seasons(RESORT).await.unwrap().contains(&late));
 }
 
-/// A day that comes after a newer one, and rides of a day that is over.
+/// For a day that arrives after a newer one, and for late rides of a past day.
 pub async fn late_events_count_on_their_own_day(fixture: &RidesFixture) {
     let season = new_season();
     for (day, minute) in [(5, 700), (4, 100), (5, 20), (1, 1)] {
@@ -365,8 +366,8 @@ pub async fn late_events_count_on_their_own_day(fixture: &RidesFixture) {
     assert!(newest.newest >= (season, Day(5)), "{newest:?}");
 }
 
-/// At the resorts where somebody rode, and no others.
-pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
+/// At all resorts with rides, and no others.
+pub async fn a_day_at_all_resorts_is_one_query(fixture: &RidesFixture) {
     let season = new_season();
     for (resort, day, skier, lift) in [
         (9, 1, 7, 1),
@@ -390,7 +391,7 @@ pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
     let third = told(Some(3), 3).await;
     assert_eq!((third.season, third.day), (season, Day(3)));
     assert_eq!((third.before(), third.after()), (Some(Day(1)), Some(Day(5))));
-    assert_eq!(third.days, [1, 3, 5].map(Day), "each once, wherever somebody rode");
+    assert_eq!(third.days, [1, 3, 5].map(Day), "each day with rides at any resort, once");
     assert!(third.seasons.contains(&season) && third.seasons.is_sorted(), "{third:?}");
     let resorts = third.resorts.iter().map(|(id, of)| (id.0, of.tally.rides, of.skiers));
     assert_eq!(resorts.collect::<Vec<_>>(), [(2, 3, 2), (4, 2, 2)]);
@@ -409,7 +410,7 @@ pub async fn a_day_on_the_mountain_is_told_at_once(fixture: &RidesFixture) {
     assert_eq!(nobody, None);
 }
 
-/// In the transaction that decides. Nobody else may write to the store meanwhile.
+/// The ledger changes in the transaction of the event. No other test may write to the store meanwhile.
 pub async fn the_ledger_counts_every_event(fixture: &RidesFixture) {
     let before = fixture.log.ledger().await.unwrap();
     let season = new_season();
@@ -433,8 +434,8 @@ pub async fn the_ledger_counts_every_event(fixture: &RidesFixture) {
     assert_eq!((after, after.accepted()), (expected, before.accepted() + 5));
 }
 
-/// The sums are right, and it says so; what it read is at least what was stored here.
-pub async fn a_rebuild_finds_nothing_to_put_right(fixture: &RidesFixture) {
+/// The rebuild reads at least the events of this test, and reports no wrong totals.
+pub async fn a_rebuild_finds_no_wrong_totals(fixture: &RidesFixture) {
     let season = new_season();
     let rides: Vec<_> = (0..2_500).map(|n| event(ride(season, 1, n + 1, 100, 4))).collect();
     fixture.log.record(rides.clone()).await.unwrap();

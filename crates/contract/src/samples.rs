@@ -1,4 +1,4 @@
-//! Links and other things to test with.
+//! Sample links and helpers.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -13,37 +13,37 @@ use uuid::Uuid;
 /// How long shorts stay reserved in these tests.
 pub const RESERVED: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// The time at which these tests begin.
+/// The start time of these tests.
 pub const BEGIN: Timestamp = Timestamp::constant(1_790_000_000, 0);
 
-/// `BEGIN` and so many seconds.
+/// `seconds` after `BEGIN`.
 pub fn at(seconds: i64) -> Timestamp {
     BEGIN + SignedDuration::from_secs(seconds)
 }
 
-/// A short that starts with `name` and that no other test has.
+/// A short that starts with `name` and that no other test uses.
 pub fn fresh(name: &str) -> Short {
     Short::parse(&format!("{name}-{}", Uuid::now_v7().simple())).unwrap()
 }
 
-/// An owner that no other test has.
+/// An owner that no other test uses.
 pub fn fresh_owner() -> Owner {
     static NEXT: AtomicI64 = AtomicI64::new(0);
     let now = Timestamp::now().as_microsecond();
     Owner::Key(KeyId(now * 1_000 + NEXT.fetch_add(1, Ordering::Relaxed)))
 }
 
-/// A plain, anonymous link, made at `BEGIN`.
+/// A plain, anonymous link, created at `BEGIN`.
 pub fn link(short: &Short) -> Link {
     Link::new(LinkId(Uuid::now_v7()), short.clone(), target("https://example.com/"), BEGIN)
 }
 
-/// A target.
+/// Parses a target.
 pub fn target(url: &str) -> Target {
     Target::parse(url).unwrap()
 }
 
-/// What comes of this many tasks that run at the same time.
+/// Runs `count` tasks concurrently and returns their outputs.
 pub(crate) async fn at_once<T>(count: usize, task: impl FnMut(usize) -> T) -> Vec<T::Output>
 where
     T: Future<Output: Send + 'static> + Send + 'static,
@@ -56,7 +56,7 @@ where
     outcomes
 }
 
-/// All pages, each of at most `limit` and asked for by the place of the last before it.
+/// Reads all pages of at most `limit`; each starts after the position of the last item of the page before.
 pub(crate) async fn all_pages<T, P>(
     limit: usize,
     page: impl AsyncFn(Option<P>) -> Vec<T>,
@@ -72,24 +72,24 @@ pub(crate) async fn all_pages<T, P>(
     }
 }
 
-/// What a caller does who chose the link's short.
+/// A candidate with a short that the caller chose.
 pub fn chosen(link: Link) -> Result<Candidate, Refusal> {
     Ok(Candidate { link, spares: Vec::new() })
 }
 
-/// An attempt with a key and a body.
+/// An idempotency key for a request with this body.
 pub fn attempt(key: &Short, body: &str, seconds: i64) -> Attempt {
     Attempt::new(&["test"], key.as_str(), body.as_bytes(), at(seconds)).unwrap()
 }
 
-/// Claims the link's short and says what came of it.
+/// Claims a link's short and returns the outcome.
 pub async fn claim(store: &dyn LinkStore, link: Link) -> Claim {
     let done = store.claim(vec![chosen(link)], RESERVED, None).await.unwrap();
     assert_eq!((done.replayed, done.outcome.len()), (false, 1));
     done.outcome.into_iter().next().unwrap()
 }
 
-/// Claims the link's short, which is free.
+/// Claims a link's short, which must be free.
 pub async fn create(store: &dyn LinkStore, link: Link) -> Link {
     match claim(store, link).await {
         Claim::Created(link) => link,
@@ -106,12 +106,12 @@ pub fn changed(link: &Link, apply: impl FnOnce(&mut Link)) -> Link {
     next
 }
 
-/// Stores a change that nothing stands against.
+/// Stores a change, which must succeed.
 pub async fn change(store: &dyn LinkStore, link: &Link, apply: impl FnOnce(&mut Link)) -> Link {
     store.change(changed(link, apply), None).await.unwrap().unwrap().outcome
 }
 
-/// The link that has the short.
+/// Finds the link with this short, which must exist.
 pub async fn found(store: &dyn LinkStore, short: &Short) -> Link {
     (*store.find(short).await.unwrap().unwrap()).clone()
 }

@@ -15,7 +15,7 @@ use crate::{
     samples::{at, at_once},
 };
 
-/// All that is told from a place on, and where to go on.
+/// All accounts in the change feed from a position on, and the position to continue from.
 async fn told_since(
     fixture: &AccountsFixture,
     mut place: FeedPlace,
@@ -31,7 +31,7 @@ async fn told_since(
     }
 }
 
-/// A session that ends in an hour, and what its token is known by.
+/// A session that expires after an hour, with the digest of its token.
 fn new(account: &Account) -> NewSession {
     let id = SessionId(Uuid::now_v7());
     let session = Session {
@@ -45,19 +45,19 @@ fn new(account: &Account) -> NewSession {
     NewSession { session, digest, epoch: account.epoch, kind: EventKind::SignedIn }
 }
 
-/// Begins a session that nothing stands against.
+/// Begins a session, which must succeed.
 pub async fn begun(fixture: &AccountsFixture, account: &Account) -> NewSession {
     let session = new(account);
     assert!(fixture.sessions.begin(session.clone()).await.unwrap());
     session
 }
 
-/// Whether the session opens something.
+/// Whether the session is valid at `now`.
 pub(crate) async fn opens(fixture: &AccountsFixture, session: &NewSession, now: Timestamp) -> bool {
     fixture.sessions.find(session.digest, now).await.unwrap().is_some()
 }
 
-/// Whoever is signed out while they ask for a change makes none.
+/// A change by a session that was ended meanwhile is refused.
 pub async fn a_session_that_has_ended_changes_nothing(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let of_another = fixture.sign_up().await;
@@ -78,7 +78,7 @@ pub async fn a_session_that_has_ended_changes_nothing(fixture: &AccountsFixture)
     assert!(change(stays, 3599).await);
 }
 
-/// Whoever carries the token is its owner, until it expires.
+/// The token identifies its account until it expires.
 pub async fn a_session_is_found_by_its_token_until_it_expires(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let new = begun(fixture, &account).await;
@@ -89,7 +89,7 @@ pub async fn a_session_is_found_by_its_token_until_it_expires(fixture: &Accounts
     assert_eq!(fixture.sessions.find(SessionDigest::of("other"), at(1)).await.unwrap(), None);
 }
 
-/// Newest first, those of the account alone.
+/// Newest first, for one account.
 pub async fn the_sessions_of_an_account_are_listed(fixture: &AccountsFixture) {
     let (account, other) = (fixture.sign_up().await, fixture.sign_up().await);
     let mut sessions = Vec::new();
@@ -103,7 +103,7 @@ pub async fn the_sessions_of_an_account_are_listed(fixture: &AccountsFixture) {
     assert_eq!(list(at(3600), 10).await.unwrap(), []);
 }
 
-/// Of its own account, once.
+/// Only by its own account, and once.
 pub async fn one_session_is_ended(fixture: &AccountsFixture) {
     let (account, other) = (fixture.sign_up().await, fixture.sign_up().await);
     let (ended, stays) = (begun(fixture, &account).await, begun(fixture, &account).await);
@@ -118,8 +118,8 @@ pub async fn one_session_is_ended(fixture: &AccountsFixture) {
     assert_eq!(last, [event(account.id, EventKind::SignedOut, 5)]);
 }
 
-/// All, or all but one.
-pub async fn all_sessions_end_with_a_change(fixture: &AccountsFixture) {
+/// All sessions, or all but one.
+pub async fn a_change_can_end_all_sessions(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let (first, second) = (begun(fixture, &account).await, begun(fixture, &account).await);
     let ending = |ending| AccountChange { ending: Some(ending), ..AccountChange::default() };
@@ -138,8 +138,8 @@ pub async fn all_sessions_end_with_a_change(fixture: &AccountsFixture) {
     assert_eq!(fixture.sessions.list(account.id, at(1), 10).await.unwrap(), []);
 }
 
-/// Who proved that they knew a password that is none any more, or is banned, or gone, is not let in.
-pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture) {
+/// A sign-in that was verified before a password change, a ban or a deletion begins no session.
+pub async fn no_session_begins_on_outdated_credentials(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let account = fixture.sign_up().await;
     let ended = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
@@ -161,7 +161,7 @@ pub async fn no_session_begins_on_what_was_true_before(fixture: &AccountsFixture
     assert!(!fixture.sessions.begin(new(&gone)).await.unwrap());
 }
 
-/// Who signs in again and again keeps the newest.
+/// Further sign-ins end the oldest session.
 pub async fn an_account_has_a_hundred_sessions_at_most(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let first = begun(fixture, &account).await;
@@ -170,13 +170,13 @@ pub async fn an_account_has_a_hundred_sessions_at_most(fixture: &AccountsFixture
         begun(fixture, &account).await;
     }
     let told = fixture.sessions.changed_since(Some(before)).await.unwrap();
-    assert!(told.accounts.contains(&account.id), "it may be remembered elsewhere");
+    assert!(told.accounts.contains(&account.id), "the ended session may be cached");
     assert!(!opens(fixture, &first, at(1)).await);
     assert_eq!(fixture.sessions.list(account.id, at(1), 1000).await.unwrap().len(), 100);
 }
 
-/// Before it is acknowledged, from a place on, once or more.
-pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
+/// Before it is acknowledged, from a position on, at least once.
+pub async fn every_end_of_a_session_is_in_the_feed(fixture: &AccountsFixture) {
     let store = &*fixture.accounts;
     let start = fixture.sessions.changed_since(None).await.unwrap();
     assert_eq!((start.accounts, start.more), (Vec::new(), false));
@@ -201,15 +201,15 @@ pub async fn whatever_ends_sessions_is_told(fixture: &AccountsFixture) {
     assert!(!later.accounts.contains(&accounts[0].id));
 }
 
-/// However much happens to the same account before anybody asks.
-pub async fn what_many_sign_ins_follow_is_told(fixture: &AccountsFixture) {
+/// However many events of the same account follow before the feed is read.
+pub async fn a_change_before_many_sign_ins_is_in_the_feed(fixture: &AccountsFixture) {
     let account = fixture.sign_up().await;
     let before = fixture.sessions.changed_since(None).await.unwrap().place;
     let ending = AccountChange { ending: Some(Ending::All), ..AccountChange::default() };
     changed(&*fixture.accounts, account.id, EventKind::SignedOutEverywhere, ending).await;
     let after = fixture.sessions.changed_since(None).await.unwrap().place;
     for _ in 0..20 {
-        // They are noted alone: so many sessions would end each other, which is told as well.
+        // Events alone: so many sessions would end each other, which is in the feed as well.
         let sign_ins = at_once(100, |_| {
             let store = Arc::clone(&fixture.accounts);
             let event = event(account.id, EventKind::SignedIn, 1);
@@ -217,16 +217,16 @@ pub async fn what_many_sign_ins_follow_is_told(fixture: &AccountsFixture) {
         });
         assert!(sign_ins.await.iter().all(Option::is_some));
     }
-    assert!(told_since(fixture, before).await.0.contains(&account.id), "it is told");
-    assert!(!told_since(fixture, after).await.0.contains(&account.id), "and nothing else is");
+    assert!(told_since(fixture, before).await.0.contains(&account.id), "the change is in the feed");
+    assert!(!told_since(fixture, after).await.0.contains(&account.id), "and the sign-ins are not");
 }
 
-/// Who goes on from a place that this feed does not know is told that anything may have changed, once.
-pub async fn a_place_of_another_feed_begins_anew(fixture: &AccountsFixture) {
+/// A reader with an unknown position is told once that anything may have changed.
+pub async fn a_position_of_another_feed_starts_anew(fixture: &AccountsFixture) {
     let sessions = &*fixture.sessions;
     fixture.sign_up().await;
     let known = sessions.changed_since(None).await.unwrap();
-    assert!(!known.begins_anew, "who knows nothing has nothing to forget");
+    assert!(!known.begins_anew, "a new reader has nothing to forget");
     let here = known.place;
     for unknown in [
         FeedPlace { feed: Uuid::new_v4(), ..here },

@@ -1,4 +1,4 @@
-//! A store under observation.
+//! A link store that counts, delays and fails its calls.
 
 use std::{
     collections::VecDeque,
@@ -20,8 +20,8 @@ use lodge_domain::{
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// A store that counts how often it is asked for a link and told to replace one. Its answers can be held back after it
-/// has given them, or lost, and replacements before they begin.
+/// Counts lookups and replacements of a link store. Its answers can be delayed after the store has acted, or lost;
+/// replacements can be delayed before they begin.
 pub struct Watched {
     store: Arc<dyn LinkStore>,
     lookups: AtomicUsize,
@@ -34,7 +34,7 @@ pub struct Watched {
 type Holds = Mutex<VecDeque<oneshot::Receiver<()>>>;
 
 impl Watched {
-    /// Watches `store`.
+    /// Wraps `store`.
     pub fn new(store: Arc<dyn LinkStore>) -> Arc<Self> {
         Arc::new(Self {
             store,
@@ -46,37 +46,37 @@ impl Watched {
         })
     }
 
-    /// The store, unwatched.
+    /// The wrapped store.
     pub fn store(&self) -> &dyn LinkStore {
         &*self.store
     }
 
-    /// The next answer to a lookup or a write waits for the returned sender, behind those that wait already.
+    /// Delays the next answer to a lookup or a write until the returned sender is used, behind earlier delays.
     pub fn hold_next_answer(&self) -> oneshot::Sender<()> {
         hold_next(&self.held_answers)
     }
 
-    /// Whether every answer that was to be held back has been given.
+    /// Whether every delay of an answer has been used up.
     pub fn holds_all(&self) -> bool {
         self.held_answers.lock().is_empty()
     }
 
-    /// The next replacement waits for the returned sender before it begins.
+    /// Delays the next replacement before it begins, until the returned sender is used.
     pub fn hold_next_replacement(&self) -> oneshot::Sender<()> {
         hold_next(&self.held_replacements)
     }
 
-    /// Whether answers are lost from now on.
+    /// Makes answers get lost from now on, or no longer.
     pub fn lose_answers(&self, are_lost: bool) {
         self.loses_answers.store(are_lost, Ordering::SeqCst);
     }
 
-    /// Lookups so far.
+    /// The number of lookups so far.
     pub fn lookups(&self) -> usize {
         self.lookups.load(Ordering::SeqCst)
     }
 
-    /// Replacements so far.
+    /// The number of replacements so far.
     pub fn replacements(&self) -> usize {
         self.replacements.load(Ordering::SeqCst)
     }
@@ -99,7 +99,7 @@ fn hold_next(holds: &Holds) -> oneshot::Sender<()> {
 async fn wait(holds: &Holds) {
     let held = holds.lock().pop_front();
     if let Some(held) = held {
-        // A sender that is dropped releases it, too.
+        // Dropping the sender releases the answer, too.
         drop(held.await);
     }
 }

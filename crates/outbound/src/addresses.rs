@@ -1,20 +1,20 @@
-//! Which addresses are everybody's: where whoever names a host may have us send something.
+//! Public IP addresses: where an admin who names a host may make this server send requests.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// What is not reached over the internet, or is not one host, by IANA's registry of special-purpose addresses.
+/// Addresses that are not one host on the internet, by IANA's registry of special-purpose addresses.
 const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4([0, 0, 0, 0], 8),       // this host, this network
     v4([10, 0, 0, 0], 8),      // private
     v4([100, 64, 0, 0], 10),   // behind carriers' NAT
     v4([127, 0, 0, 0], 8),     // loopback
-    v4([169, 254, 0, 0], 16),  // link-local; clouds tell machines' secrets there
+    v4([169, 254, 0, 0], 16),  // link-local; clouds serve credentials there
     v4([172, 16, 0, 0], 12),   // private
-    v4([192, 0, 0, 0], 24),    // protocols' own
+    v4([192, 0, 0, 0], 24),    // protocol assignments
     v4([192, 0, 2, 0], 24),    // documentation
-    v4([192, 88, 99, 0], 24),  // relays of 6to4
+    v4([192, 88, 99, 0], 24),  // 6to4 relays
     v4([192, 168, 0, 0], 16),  // private
     v4([198, 18, 0, 0], 15),   // benchmarks
     v4([198, 51, 100, 0], 24), // documentation
@@ -23,20 +23,20 @@ const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4([240, 0, 0, 0], 4),     // reserved, and broadcast
 ];
 
-/// The only ones that are given out to hosts.
+/// The only range of addresses of single hosts.
 const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0, 0], 3);
 
-/// Those among them that are not public.
+/// The parts of [`GLOBAL_UNICAST`] that are not public.
 const NOT_PUBLIC_V6: [Ipv6Net; 3] = [
-    v6([0x2001, 0, 0, 0], 23),     // protocols' own, Teredo among them
+    v6([0x2001, 0, 0, 0], 23),     // protocol assignments, such as Teredo
     v6([0x2001, 0xdb8, 0, 0], 32), // documentation
     v6([0x3fff, 0, 0, 0], 20),     // documentation
 ];
 
-/// Where an IPv6 address stands for an IPv4 one in its last four bytes: the prefix of NAT64.
+/// NAT64's prefix: the last four bytes of such an address are an IPv4 address.
 const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0, 0], 96);
 
-/// Where it does in the four bytes after the prefix.
+/// 6to4's prefix: the four bytes after it are an IPv4 address.
 const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0, 0], 16);
 
 const fn v4([a, b, c, d]: [u8; 4], length: u8) -> Ipv4Net {
@@ -47,7 +47,7 @@ const fn v6([a, b, c, d]: [u16; 4], length: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0), length)
 }
 
-/// Whether an address is of a host on the internet, in whatever form it comes.
+/// Whether an address is of a host on the internet. An embedded IPv4 address is checked as such.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -65,7 +65,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !NOT_PUBLIC_V4.iter().any(|net| net.contains(&address))
 }
 
-/// The IPv4 address for which an IPv6 address stands.
+/// The IPv4 address that is embedded in an IPv6 address.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     if let Some(mapped) = address.to_ipv4_mapped() {
         return Some(mapped);
@@ -111,9 +111,9 @@ mod tests {
     }
 
     proptest! {
-        /// A mapped address, one behind NAT64 and one of 6to4 are what they stand for.
+        /// IPv4-mapped, NAT64 and 6to4 addresses are as public as the IPv4 address in them.
         #[test]
-        fn another_form_of_an_address_opens_nothing(
+        fn an_embedded_ipv4_address_is_checked_as_such(
             bits in prop_oneof![any::<u32>(), (0_u32..1 << 16).prop_map(|low| 0x7f00_0000 | low), Just(0xa9fe_a9fe)],
             low in any::<u128>(),
         ) {
@@ -126,9 +126,9 @@ mod tests {
             }
         }
 
-        /// What the standard library calls private, link-local and so on is never public.
+        /// Addresses that the standard library calls private, link-local and so on are never public.
         #[test]
-        fn what_the_standard_library_knows_is_not_public(bits in any::<u32>(), wide in any::<u128>()) {
+        fn special_addresses_of_the_standard_library_are_not_public(bits in any::<u32>(), wide in any::<u128>()) {
             let (v4, v6) = (Ipv4Addr::from_bits(bits), Ipv6Addr::from_bits(wide));
             let is_special = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast()
                 || v4.is_broadcast() || v4.is_documentation() || v4.is_unspecified();

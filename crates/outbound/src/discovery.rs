@@ -1,4 +1,4 @@
-//! What a provider says of itself, and its keys.
+//! `OpenID` Connect discovery: a provider's metadata and keys.
 
 use std::{
     sync::Arc,
@@ -11,18 +11,16 @@ use tokio::{sync::Mutex, time::timeout};
 
 use crate::{said, web::Web};
 
-/// How long it is believed. A key that is taken back is one no longer after that.
+/// How long metadata is cached; a revoked key is trusted no longer than that.
 const LIFETIME: Duration = Duration::from_mins(10);
 
-/// How long asking may take: less than whoever waits has time, so that what came of it is told to all who
-/// wait.
+/// The timeout of a discovery: shorter than a caller's deadline, so that all waiting callers get its outcome.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long nobody asks again after it could not be had, so that those who wait do not wait one after the
-/// other.
+/// How long callers fail at once after a failed discovery, so that waiting callers do not time out one after the other.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Asks a provider what it is, when somebody wants to know, one at a time.
+/// Fetches a provider's metadata on demand, one request at a time, and caches it.
 pub(crate) struct Discovery {
     issuer: IssuerUrl,
     web: Web,
@@ -36,17 +34,17 @@ struct Known {
 }
 
 impl Discovery {
-    /// Of this issuer; nothing is asked yet.
+    /// Creates a cache for this issuer without a request.
     pub(crate) fn new(issuer: IssuerUrl, web: Web) -> Self {
         Self { issuer, web, known: Mutex::default() }
     }
 
-    /// What it says.
+    /// Returns the metadata.
     pub(crate) async fn get(&self) -> Result<Arc<CoreProviderMetadata>> {
         self.unless(|_| false).await
     }
 
-    /// What it says now, where what it said before has a key missing.
+    /// Returns metadata that is newer than `old`, in which a key is missing.
     pub(crate) async fn newer_than(
         &self,
         old: &Arc<CoreProviderMetadata>,
@@ -54,7 +52,7 @@ impl Discovery {
         self.unless(|known| Arc::ptr_eq(known, old)).await
     }
 
-    /// What is known, unless that is out of date.
+    /// Returns the cached metadata unless it is expired or `outdated`, and fetches it otherwise.
     async fn unless(
         &self,
         outdated: impl Fn(&Arc<CoreProviderMetadata>) -> bool,
@@ -67,11 +65,11 @@ impl Discovery {
             return Ok(Arc::clone(latest));
         }
         if known.failed_at.is_some_and(|at| at.elapsed() < PAUSE) {
-            return Err(Error::unavailable("the provider could not be asked a moment ago"));
+            return Err(Error::unavailable("discovery of the provider failed a moment ago"));
         }
-        // Whoever asks may go away in the middle of it: for whoever is next, it has failed as well.
+        // The caller may be cancelled during the request; for the next one it has failed then.
         known.failed_at = Some(Instant::now());
-        let late = |_| Err(Error::unavailable("the provider took too long to say what it is"));
+        let late = |_| Err(Error::unavailable("the provider did not answer discovery in time"));
         match timeout(PATIENCE, self.ask()).await.unwrap_or_else(late) {
             Ok(found) => {
                 let found = Arc::new(found);
@@ -91,7 +89,7 @@ impl Discovery {
         let found = CoreProviderMetadata::discover_async(self.issuer.clone(), &http).await;
         let found = found.map_err(|error| Error::unavailable(said::chain(&error)))?;
         if !self.web.allows(found.authorization_endpoint().url()) {
-            return Err(Error::unavailable("people would be sent where there is no TLS"));
+            return Err(Error::unavailable("the provider's authorization_endpoint has no TLS"));
         }
         if found.token_endpoint().is_none() {
             return Err(Error::unavailable("the provider has no token_endpoint"));
@@ -109,7 +107,7 @@ mod tests {
     use super::*;
     use crate::web::tests::{answer, answering};
 
-    /// What comes of asking a provider that has these endpoints, of those that can be missing.
+    /// Discovers a provider with these optional endpoints.
     async fn described(endpoints: &[&str]) -> Result<Arc<CoreProviderMetadata>> {
         let description = |issuer: &str| {
             let mut said = json!({
@@ -131,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_provider_that_changes_no_code_for_a_token_is_none() {
+    async fn a_provider_without_a_token_endpoint_is_refused() {
         described(&["token_endpoint"]).await.unwrap();
         let error = described(&["userinfo_endpoint"]).await.unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_somebody_who_gave_up_nobody_waits_as_long_again() {
+    async fn after_an_abandoned_discovery_the_next_one_fails_at_once() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", silent.local_addr().unwrap());
         let web = Web::new().unwrap().of(&Url::parse(&issuer).unwrap());
@@ -149,7 +147,7 @@ mod tests {
             stream.read_exact(&mut [0; 4]).await.unwrap();
         };
         tokio::select! {
-            _ = discovery.get() => panic!("it was answered"),
+            _ = discovery.get() => panic!("discovery got an answer"),
             () = asked => {}
         }
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Webhooks: events of the board, sent wherever an admin said, and nowhere that is not everybody's.
+//! Webhook deliveries over HTTP, by default to public addresses only.
 
 use std::{
     io,
@@ -38,17 +38,17 @@ use crate::{
     web::{self, USER_AGENT},
 };
 
-/// How long one delivery may take, from the look-up of the host to the last byte of the answer that is read.
+/// The timeout of a delivery, from the DNS lookup to the last byte that is read of the response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a connection may take to come about.
+/// The timeout of connecting.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much of an answer is read, so that its connection can be kept: its head, and its body, in bytes.
+/// The most bytes that are read of a response, head and body, so that its connection can be reused.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 const BODY_BYTES_MAX: usize = 4 * 1024;
 
-/// How long a connection is kept for the next event.
+/// How long an idle connection is kept for the next event.
 const IDLE: Duration = Duration::from_secs(20);
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
@@ -57,13 +57,13 @@ const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 const NOT_PUBLIC: &str =
-    "its host has no public address, and board.hooks_private, which allows others, is not set";
+    "the host has no public address; board.hooks_private = true allows private ones";
 
 type HookClient = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
 
 /// Sends deliveries over HTTP. No redirect is followed.
 pub struct HookSender {
-    /// Made for the first delivery: most servers have no hook, and authorities are many files.
+    /// Created by the first delivery: most servers have no hook, and root certificates are many files.
     client: OnceCell<HookClient>,
     private_allowed: bool,
 }
@@ -80,8 +80,8 @@ fn client(roots: RootCertStore, private_allowed: bool) -> Result<HookClient> {
 }
 
 impl HookSender {
-    /// Trusts the authorities that this machine trusts. Hosts at addresses that are not public are sent something
-    /// only if that is allowed.
+    /// Creates a sender with this machine's root certificates. Addresses that are not public are refused unless
+    /// `private_allowed`.
     pub fn new(private_allowed: bool) -> Self {
         Self { client: OnceCell::new(), private_allowed }
     }
@@ -94,8 +94,7 @@ impl HookSender {
         self.client.get_or_try_init(made).await
     }
 
-    /// Whether a URL names an address itself, and one that is not public. The connector asks the resolver for names
-    /// alone.
+    /// Whether a URL's host is an address that is not public, or a local name. The connector resolves only names.
     fn is_refused(&self, url: &Url) -> bool {
         let address = match url.host() {
             Some(Host::Ipv4(address)) => address.into(),
@@ -106,7 +105,7 @@ impl HookSender {
         !self.private_allowed && !is_public(address)
     }
 
-    /// Sends it; the status that was answered, or why none was.
+    /// Sends a delivery; returns the response's status, or why there is none.
     async fn answer(&self, delivery: Delivery) -> Result<StatusCode, String> {
         let url = Url::parse(delivery.url.as_str()).map_err(|error| error.to_string())?;
         if self.is_refused(&url) {
@@ -127,7 +126,7 @@ impl HookSender {
             Ok(Err(error)) => return Err(said::chain(&error)),
             Err(_) => return Err(format!("no answer within {} s", PATIENCE.as_secs())),
         };
-        // What it says counts for nothing, and how it ends neither.
+        // The body is ignored, and so is an error in it.
         let _ = timeout_at(deadline, Limited::new(body, BODY_BYTES_MAX).collect()).await;
         Ok(head.status)
     }
@@ -136,7 +135,7 @@ impl HookSender {
 #[async_trait]
 impl Deliver for HookSender {
     fn check(&self, url: &HookUrl) -> Result<()> {
-        let url = Url::parse(url.as_str()).map_err(|_| Error::invalid("url", "is no URL"))?;
+        let url = Url::parse(url.as_str()).map_err(|_| Error::invalid("url", "must be a URL"))?;
         if self.is_refused(&url) {
             return Err(Error::invalid("url", NOT_PUBLIC));
         }
@@ -148,36 +147,31 @@ impl Deliver for HookSender {
         let (outcome, delivered) = match self.answer(delivery).await {
             Ok(status) if status.is_success() => ("taken", Delivered::Taken),
             Ok(StatusCode::GONE) => ("unwanted", Delivered::Unwanted),
-            Ok(status) => ("failed", Delivered::Failed(format!("it answered {status}"))),
+            Ok(status) => ("failed", Delivered::Failed(format!("the receiver answered {status}"))),
             Err(why) => ("failed", Delivered::Failed(why)),
         };
         metrics::histogram!("lodge_board_hook_seconds", "outcome" => outcome)
             .record(began.elapsed());
         if let Delivered::Failed(why) = &delivered {
-            tracing::warn!(
-                hook,
-                id,
-                why,
-                "a webhook's receiver has not taken an event; it is sent again"
-            );
+            tracing::warn!(hook, id, why, "a webhook delivery failed; the event is sent again");
         }
         delivered
     }
 }
 
-/// Whether a name is of this machine, whoever is asked for its address.
+/// Whether a name denotes this machine, whatever DNS says.
 fn is_local(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Looks up hosts, once for each connection, and gives nothing away that may not be connected to.
+/// Resolves a host for each new connection, and drops addresses that are not allowed.
 #[derive(Clone)]
 struct Resolver {
     private_allowed: bool,
 }
 
-/// Where to connect to.
+/// The addresses to connect to.
 type Addresses = std::vec::IntoIter<SocketAddr>;
 
 impl Service<Name> for Resolver {
@@ -235,7 +229,7 @@ mod tests {
         }
     }
 
-    /// A receiver on this machine that does so with the first who comes, and its URL.
+    /// A receiver on this machine that handles the first connection with `answer`, and its URL.
     async fn receiver<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         answer: impl FnOnce(TcpStream) -> F + Send + 'static,
     ) -> (String, JoinHandle<T>) {
@@ -249,17 +243,17 @@ mod tests {
     async fn request(stream: &mut TcpStream) -> String {
         let mut request = Vec::new();
         while !request.ends_with(b"}") {
-            assert!(stream.read_buf(&mut request).await.unwrap() > 0, "it broke off");
+            assert!(stream.read_buf(&mut request).await.unwrap() > 0, "the request was cut off");
         }
         String::from_utf8(request).unwrap()
     }
 
-    /// What becomes of a delivery that is answered so.
+    /// The outcome of a delivery that gets this response.
     async fn answered(answer: impl Into<Vec<u8>>) -> Delivered {
         let answer = answer.into();
         let (url, _receiver) = receiver(async move |mut stream: TcpStream| {
             request(&mut stream).await;
-            // Whoever sends may have had enough.
+            // The client may have closed the connection.
             let _ = stream.write_all(&answer).await;
         })
         .await;
@@ -267,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_comes_with_what_verifies_it() {
+    async fn a_delivery_carries_its_signature() {
         let (url, got) = receiver(async |mut stream: TcpStream| {
             let request = request(&mut stream).await;
             stream.write_all(&answer("204 No Content", "")).await.unwrap();
@@ -294,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_success_is_success() {
+    async fn only_a_2xx_status_is_success() {
         for status in ["200 OK", "204 No Content", "299 Fine"] {
             assert_eq!(answered(answer(status, "")).await, Delivered::Taken, "{status}");
         }
@@ -302,7 +296,7 @@ mod tests {
         for status in
             ["302 Found", "404 Not Found", "429 Too Many Requests", "500 Internal Server Error"]
         {
-            let failed = Delivered::Failed(format!("it answered {status}"));
+            let failed = Delivered::Failed(format!("the receiver answered {status}"));
             assert_eq!(answered(answer(status, "")).await, failed);
         }
         for broken in ["", "HTTP/1.1 2", "what?\r\n\r\n"] {
@@ -316,11 +310,14 @@ mod tests {
         let to = elsewhere.local_addr().unwrap();
         let redirect = answer(&format!("307 Temporary Redirect\r\nLocation: http://{to}/"), "");
         assert!(matches!(answered(redirect).await, Delivered::Failed(_)));
-        assert!(timeout(Duration::ZERO, elsewhere.accept()).await.is_err(), "somebody came");
+        assert!(
+            timeout(Duration::ZERO, elsewhere.accept()).await.is_err(),
+            "a connection was made"
+        );
     }
 
     #[tokio::test]
-    async fn of_an_endless_answer_little_is_read() {
+    async fn an_endless_response_is_cut_off() {
         let (url, cut_off) = receiver(async |mut stream: TcpStream| {
             request(&mut stream).await;
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
@@ -333,7 +330,7 @@ mod tests {
         .await;
         let sender = HookSender::new(true);
         assert_eq!(sender.deliver(delivery(&url)).await, Delivered::Taken);
-        // Beside what is read, what the kernel takes.
+        // Beside what is read, the kernel buffers some.
         assert!(cut_off.await.unwrap() < 32 << 20);
         let long = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(2 * HEAD_BYTES_MAX));
         assert!(matches!(answered(long).await, Delivered::Failed(_)));
@@ -357,17 +354,17 @@ mod tests {
             let refused = sender.check(&HookUrl::parse(&url).unwrap()).unwrap_err().to_string();
             assert!(refused.contains(NOT_PUBLIC), "{host}: {refused}");
         }
-        // Of other names it is known once they are looked up.
+        // Other names are checked when they are resolved.
         let looked_up =
             Resolver { private_allowed: false }.call("localhost".parse().unwrap()).await;
         assert!(looked_up.err().unwrap().to_string().contains(NOT_PUBLIC));
-        assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "somebody came");
+        assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "a connection was made");
         let allowed = HookSender::new(true);
         assert!(allowed.check(&HookUrl::parse("http://127.0.0.1/").unwrap()).is_ok());
     }
 
     #[tokio::test]
-    async fn over_tls_only_whom_somebody_vouches_for_is_sent_to() {
+    async fn a_delivery_over_tls_needs_a_trusted_certificate() {
         let (port, roots) = over_tls().await;
         let sent = async |roots: RootCertStore, host: &str| {
             let client = OnceCell::new_with(Some(client(roots, true).unwrap()));
@@ -377,6 +374,6 @@ mod tests {
         assert_eq!(sent(roots.clone(), "127.0.0.1").await, Delivered::Taken);
         assert!(matches!(sent(roots, "localhost").await, Delivered::Failed(_)), "another name");
         let nobody = sent(RootCertStore::empty(), "127.0.0.1").await;
-        assert!(matches!(nobody, Delivered::Failed(_)), "nobody's word");
+        assert!(matches!(nobody, Delivered::Failed(_)), "no authority");
     }
 }

@@ -1,8 +1,7 @@
-//! Clients of the outside world: the providers that people sign in by, and the receivers of webhooks.
+//! HTTP clients: sign-in providers (`OpenID` Connect, OAuth 2) and webhook receivers.
 //!
-//! Whoever is asked here is named in the configuration, or by an admin, and is still not trusted with our time and memory:
-//! every question has a deadline, every answer a longest length, and each provider so many questions at
-//! once.
+//! The servers are named in the configuration or by an admin, and still cannot use up time or memory here: every
+//! request has a deadline, every response a size limit, and each provider a limit of concurrent requests.
 
 mod addresses;
 mod discovery;

@@ -1,4 +1,4 @@
-//! Providers that speak `OpenID` Connect: what they say is signed.
+//! Providers with `OpenID` Connect, whose answers are signed.
 
 use lodge_domain::{
     Error, Result,
@@ -21,8 +21,8 @@ use crate::{
     web::Web,
 };
 
-/// The signatures that are believed: of a key that only the provider has. A secret that both sides have
-/// signs nothing here, and neither does nobody.
+/// The accepted signature algorithms: those with a private key of the provider. Algorithms with a shared secret and
+/// `none` are refused.
 const BELIEVED: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -44,7 +44,7 @@ type Client = CoreClient<
     EndpointMaybeSet,
 >;
 
-/// One provider.
+/// A provider with `OpenID` Connect.
 pub(crate) struct OpenId {
     issuer: IssuerUrl,
     client_id: ClientId,
@@ -55,7 +55,7 @@ pub(crate) struct OpenId {
 }
 
 impl OpenId {
-    /// The provider of this issuer; `scopes` are those beside `openid`.
+    /// The provider of this issuer; `scopes` are those in addition to `openid`.
     pub(crate) fn new(
         issuer: IssuerUrl,
         client: (ClientId, Option<ClientSecret>),
@@ -67,7 +67,7 @@ impl OpenId {
         Self { issuer, client_id, client_secret, scopes, discovery, web }
     }
 
-    /// Where to send somebody.
+    /// Returns the URL that starts a sign-in.
     pub(crate) async fn authorization_url(
         &self,
         redirect_uri: RedirectUrl,
@@ -86,7 +86,7 @@ impl OpenId {
         Ok(url.into())
     }
 
-    /// Who somebody is.
+    /// Exchanges a code, verifies the id token and returns the identity in it.
     pub(crate) async fn identify(
         &self,
         redirect_uri: RedirectUrl,
@@ -104,20 +104,20 @@ impl OpenId {
             SignatureVerificationError::NoMatchingKey,
         )) = verified
         {
-            // Perhaps it has a new one.
+            // The provider may have rotated its keys.
             let metadata = self.discovery.newer_than(&metadata).await?;
             verified = verify(&self.client(&metadata, redirect_uri), &token, &nonce);
         }
         let claims = verified.map_err(|error| {
             let (issuer, why) = (self.issuer.as_str(), said::chain(&error));
-            tracing::warn!(issuer, why, "an id token proves nothing");
+            tracing::warn!(issuer, why, "an id token is invalid");
             NOTHING_PROVED
         })?;
         let identity = Identity::new(self.issuer.to_string(), claims.subject().to_string())?;
         Ok(Identified { identity, called: called(&claims) })
     }
 
-    /// Changes a code for an id token.
+    /// Exchanges a code for an id token.
     async fn exchange(&self, client: &Client, exchange: &Exchange) -> Result<CoreIdToken> {
         let code = AuthorizationCode::new(exchange.code.clone());
         let verifier = PkceCodeVerifier::new(exchange.flow.verifier.clone());
@@ -136,7 +136,7 @@ impl OpenId {
     }
 }
 
-/// How a provider wants to be told our secret: in a header, unless it takes it in the body alone.
+/// How the client secret is sent: in a header, unless the provider accepts it in the body only.
 fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
     let methods = metadata.token_endpoint_auth_methods_supported();
     let has = |method: &CoreClientAuthMethod| methods.is_some_and(|all| all.contains(method));
@@ -145,7 +145,7 @@ fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
     if in_body { AuthType::RequestBody } else { AuthType::BasicAuth }
 }
 
-/// What an id token says, if it is by this issuer, for us, of now, and the answer to our question.
+/// Verifies an id token's signature, issuer, audience, time and nonce, and returns its claims.
 fn verify(
     client: &Client,
     token: &CoreIdToken,
@@ -154,7 +154,7 @@ fn verify(
     token.claims(&client.id_token_verifier().set_allowed_algs(BELIEVED), nonce).cloned()
 }
 
-/// What somebody is called there.
+/// The suggested name of the account's owner.
 fn called(claims: &CoreIdTokenClaims) -> Option<String> {
     let preferred = claims.preferred_username().map(|name| name.to_string());
     let nickname = || claims.nickname()?.get(None).map(|name| name.to_string());

@@ -1,4 +1,4 @@
-//! Providers that speak plain OAuth 2: who somebody is they tell whoever has a token, and sign nothing.
+//! Providers with plain OAuth 2: `userinfo_url` names the owner of an access token, and nothing is signed.
 
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use lodge_domain::{
@@ -14,35 +14,35 @@ use serde_json::Value;
 
 use crate::{said, token, web::Web};
 
-/// Where a provider is asked, set by hand.
+/// The configured endpoints of a provider.
 #[derive(Debug, Clone)]
 pub struct PlainEndpoints {
-    /// Where people are sent.
+    /// Where a browser is sent to sign in.
     pub authorization_url: String,
-    /// Where a code is changed for a token.
+    /// Where a code is exchanged for an access token.
     pub token_url: String,
-    /// Where a token is changed for what is known of its owner.
+    /// Where an access token is exchanged for its owner's data.
     pub userinfo_url: String,
-    /// Where that is found in the answer.
+    /// The fields of that data.
     pub fields: Fields,
-    /// Whether our secret goes into the body, not into a header.
+    /// Whether the client secret is sent in the body instead of a header.
     pub secret_in_body: bool,
 }
 
-/// Fields of what is known of somebody, an object of JSON.
+/// Names of fields in the JSON object that `userinfo_url` returns.
 #[derive(Debug, Clone)]
 pub struct Fields {
-    /// What the provider calls them for ever, text or a whole number.
+    /// The field with the user's permanent id, text or a whole number.
     pub subject: String,
-    /// What they are called.
+    /// The field with the user's name.
     pub name: String,
 }
 
 type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-/// One provider.
+/// A provider with plain OAuth 2.
 pub(crate) struct Plain {
-    /// What its identities are kept under.
+    /// The issuer under which identities are stored.
     issuer: String,
     client: Client,
     scopes: Vec<Scope>,
@@ -52,7 +52,7 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// A provider with these endpoints.
+    /// Creates a client of the provider.
     pub(crate) fn new(
         issuer: String,
         client: (ClientId, Option<ClientSecret>),
@@ -74,7 +74,7 @@ impl Plain {
         Ok(Self { issuer, client, scopes, userinfo_url, fields, web })
     }
 
-    /// Where to send somebody.
+    /// Returns the URL that starts a sign-in.
     pub(crate) fn authorization_url(&self, redirect_uri: RedirectUrl, flow: &Flow) -> String {
         let (state, verifier) =
             (CsrfToken::new(flow.state.clone()), PkceCodeVerifier::new(flow.verifier.clone()));
@@ -87,7 +87,7 @@ impl Plain {
         url.into()
     }
 
-    /// Who somebody is.
+    /// Exchanges a code and returns the identity of the token's owner.
     pub(crate) async fn identify(
         &self,
         redirect_uri: RedirectUrl,
@@ -106,20 +106,22 @@ impl Plain {
         self.identified(&known)
     }
 
-    /// Who somebody is of whom this is known.
+    /// Reads an identity from the provider's userinfo.
     fn identified(&self, known: &Value) -> Result<Identified> {
         let field = &self.fields.subject;
         let subject = text(known, field).ok_or_else(|| {
-            Error::internal(format!("{} does not tell the field {field}", self.issuer))
+            Error::internal(format!("the userinfo of {} has no field {field}", self.issuer))
         })?;
         let identity = Identity::new(self.issuer.clone(), subject)?;
         Ok(Identified { identity, called: text(known, &self.fields.name) })
     }
 
-    /// What is known of whoever a token is about.
+    /// Fetches the data of a token's owner.
     async fn userinfo(&self, token: &AccessToken) -> Result<Value> {
-        let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.secret()))
-            .map_err(|_| Error::unavailable("the provider's token fits no header"))?;
+        let mut bearer =
+            HeaderValue::try_from(format!("Bearer {}", token.secret())).map_err(|_| {
+                Error::unavailable("the provider's token has characters that no header allows")
+            })?;
         bearer.set_sensitive(true);
         let request = Request::builder()
             .method(Method::GET)
@@ -132,17 +134,17 @@ impl Plain {
         let response = response.map_err(|error| Error::unavailable(said::chain(&error)))?;
         let status = response.status();
         if status != StatusCode::OK {
-            let why = format!("{} answered {status} to its own token", self.issuer);
-            // It is not the provider that must change, if it understands what we ask.
+            let why = format!("{} answered {status} to a token that it issued", self.issuer);
+            // Most client errors are caused by our configuration, not by the provider.
             let is_ours = status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS;
             return Err(if is_ours { Error::internal(why) } else { Error::unavailable(why) });
         }
         serde_json::from_slice(response.body())
-            .map_err(|_| Error::unavailable("what the provider knows is no JSON"))
+            .map_err(|_| Error::unavailable("the provider's userinfo is not JSON"))
     }
 }
 
-/// A field's text, or its whole number.
+/// A text field, or a whole number as text.
 fn text(known: &Value, field: &str) -> Option<String> {
     match known.get(field)? {
         Value::String(text) => Some(text.clone()),
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
     use crate::web::tests::{answer, answering};
 
-    /// What comes of asking who somebody is, where that is answered so.
+    /// The identity and name of a user whose userinfo request is answered like this.
     async fn known_as(status: &str, known: &Value) -> Result<Value> {
         let url = format!("{}me", answering(|_| answer(status, known.to_string())).await);
         let endpoints = PlainEndpoints {
@@ -176,14 +178,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_provider_does_not_tell_is_named() {
+    async fn a_missing_userinfo_field_is_named() {
         let ada = json!({ "id": 1, "login": "ada" });
         assert_eq!(known_as("200 OK", &ada).await.unwrap(), json!(["1", "ada"]));
         assert_eq!(known_as("200 OK", &json!({ "id": 1 })).await.unwrap(), json!(["1", null]));
         let error = known_as("200 OK", &json!({ "sub": 1 })).await.unwrap_err();
         assert!(matches!(error, Error::Internal(_)), "{error}");
         let cause = std::error::Error::source(&error).unwrap().to_string();
-        assert!(cause.ends_with("/me does not tell the field id"), "{cause}");
+        assert!(cause.ends_with("/me has no field id"), "{cause}");
         for (status, is_ours) in [
             ("401 Unauthorized", true),
             ("404 Not Found", true),

@@ -1,4 +1,4 @@
-//! The providers that people sign in by.
+//! Sign-in providers, with timeouts and limits of concurrent calls.
 
 use std::time::{Duration, Instant};
 
@@ -18,30 +18,30 @@ use crate::{
     web::Web,
 };
 
-/// How long somebody may wait for a provider, whatever it is asked.
+/// The timeout of a call to a provider, whatever requests it takes.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// People who wait for one provider at once; one more is told to come again.
+/// The most concurrent calls to one provider; further calls fail at once.
 const WAITING_MAX: usize = 16;
 
-/// The same for all of them together: each holds a place among the calls of the accounts tier.
+/// The most concurrent calls to all providers: each occupies a call of the accounts tier.
 const WAITING_FOR_ALL_MAX: usize = 32;
 
-/// One provider, as an operator describes it.
+/// A provider's configuration.
 pub struct ProviderOptions {
-    /// Its name, title and issuer.
+    /// The provider's name, title and issuer.
     pub provider: Provider,
-    /// How it knows us.
+    /// Our client id at the provider.
     pub client_id: String,
-    /// By what we prove that to it, if it wants a proof.
+    /// Our client secret, if the provider requires one.
     pub client_secret: Option<String>,
-    /// What we ask to be told.
+    /// The scopes to request.
     pub scopes: Vec<String>,
-    /// Where it is asked, if it does not say so itself.
+    /// The endpoints of a plain OAuth 2 provider; `None` for `OpenID` Connect discovery.
     pub endpoints: Option<PlainEndpoints>,
 }
 
-/// Asks each provider in its own way.
+/// Calls providers by their protocols.
 pub struct AskedProviders {
     shown: Vec<Provider>,
     asked: Vec<Asked>,
@@ -59,7 +59,7 @@ enum Way {
 }
 
 impl AskedProviders {
-    /// Nothing is asked before somebody wants to sign in, so that none need be there at the start.
+    /// Creates the clients without a request, so that no provider need be reachable at the start.
     pub fn new(providers: Vec<ProviderOptions>) -> Result<Self> {
         Self::over(&Web::new()?, providers)
     }
@@ -67,7 +67,9 @@ impl AskedProviders {
     fn over(web: &Web, providers: Vec<ProviderOptions>) -> Result<Self> {
         let over_tls = |options: &ProviderOptions| options.provider.issuer.starts_with("https:");
         if !web.has_roots() && providers.iter().any(over_tls) {
-            return Err(Error::internal("this machine trusts no authority to vouch for providers"));
+            return Err(Error::internal(
+                "this machine trusts no certificate authority to check providers",
+            ));
         }
         let shown = providers.iter().map(|options| options.provider.clone()).collect();
         let asked = providers.into_iter().map(|options| asked(options, web));
@@ -80,7 +82,7 @@ impl AskedProviders {
         place.and_then(|place| self.asked.get(place)).ok_or(NO_PROVIDER)
     }
 
-    /// Waits for an answer, for some time and not with too many.
+    /// Runs a call under the timeout and the limits of concurrent calls.
     async fn within_bounds<T>(
         &self,
         asked: &Asked,
@@ -88,15 +90,15 @@ impl AskedProviders {
         answer: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let Ok(_place) = asked.places.try_acquire() else {
-            return Err(Error::unavailable("too many people wait for this provider"));
+            return Err(Error::unavailable("too many sign-ins wait for this provider"));
         };
         let Ok(_place_of_all) = self.places.try_acquire() else {
-            return Err(Error::unavailable("too many people wait for providers"));
+            return Err(Error::unavailable("too many sign-ins wait for providers"));
         };
         let began = Instant::now();
         let answer = timeout(PATIENCE, answer)
             .await
-            .unwrap_or_else(|_| Err(Error::unavailable("the provider took too long")));
+            .unwrap_or_else(|_| Err(Error::unavailable("the provider did not answer in time")));
         metrics::histogram!("lodge_accounts_provider_seconds",
             "provider" => name.to_string(), "outcome" => outcome(&answer))
         .record(began.elapsed());
@@ -104,7 +106,7 @@ impl AskedProviders {
     }
 }
 
-/// What came of asking, in a word.
+/// The metric's label of an outcome.
 fn outcome<T>(answer: &Result<T>) -> &'static str {
     match answer {
         Ok(_) => "ok",
@@ -122,7 +124,7 @@ fn asked(options: ProviderOptions, web: &Web) -> Result<Asked> {
     let way = match endpoints {
         None => {
             let issuer = IssuerUrl::new(issuer).map_err(Error::internal)?;
-            // The other crate adds it.
+            // The crate `openidconnect` adds it.
             let scopes = scopes.into_iter().filter(|scope| scope != "openid");
             let scopes = scopes.map(Scope::new).collect();
             Way::OpenId(Box::new(OpenId::new(issuer, client, scopes, web)))
@@ -170,7 +172,7 @@ impl Providers for AskedProviders {
 }
 
 fn redirect_url(text: &str) -> Result<RedirectUrl> {
-    RedirectUrl::new(text.to_owned()).map_err(|_| Error::invalid("redirect_uri", "is no URL"))
+    RedirectUrl::new(text.to_owned()).map_err(|_| Error::invalid("redirect_uri", "must be a URL"))
 }
 
 #[cfg(test)]
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_authority_is_trusted_only_this_machine_is_asked() {
+    fn without_root_certificates_only_local_providers_are_allowed() {
         let web = Web::trusting(RootCertStore::empty()).unwrap();
         let start = |issuer: &str| AskedProviders::over(&web, vec![known_by("a", issuer.into())]);
         assert!(start("http://127.0.0.1:3000").is_ok());
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn past_the_bound_nobody_waits() {
+    async fn calls_past_the_limit_fail_at_once() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", silent.local_addr().unwrap());
         let options = |name: &&str| known_by(name, format!("{issuer}/{name}"));
@@ -221,7 +223,7 @@ mod tests {
         for (name, left) in [("a", WAITING_FOR_ALL_MAX - WAITING_MAX), ("b", 0)] {
             waiting.extend((0..WAITING_MAX).map(|_| tokio::spawn(ask(name))));
             while providers.places.available_permits() > left {
-                assert!(began.elapsed() < PATIENCE, "they do not wait");
+                assert!(began.elapsed() < PATIENCE, "too few calls wait");
                 tokio::task::yield_now().await;
             }
             assert!(matches!(ask(name).await, Err(Error::Unavailable { .. })), "{name} alone");

@@ -1,17 +1,17 @@
-//! What others say, as our log may hold it.
+//! Makes texts from other servers safe to log.
 
 use std::error::Error;
 
 /// The longest text, in characters.
 const CHARS_MAX: usize = 200;
 
-/// Cut short, and on one line.
+/// Cuts a text to 200 characters, with control characters replaced by spaces.
 pub(crate) fn cut(text: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(CHARS_MAX).map(plain).collect()
 }
 
-/// An error with all its causes, each of them so.
+/// Joins an error with its causes, each cut by [`cut`].
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = cut(&error.to_string());
     let mut next = error.source();

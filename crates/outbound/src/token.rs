@@ -1,4 +1,4 @@
-//! Changing a code for a token, and why it is not changed.
+//! The exchange of a code for a token, and its errors.
 
 use http::StatusCode;
 use lodge_domain::Error;
@@ -11,11 +11,11 @@ use crate::{
     web::{Unanswered, Web},
 };
 
-/// Neither that it was used before, nor that it was forged, is said to whoever brought it.
+/// The error for a code that was not accepted; it does not say whether the code was used, expired or forged.
 pub(crate) const NOTHING_PROVED: Error =
-    Error::forbidden("what you bring from the provider proves nothing; begin again");
+    Error::forbidden("the provider did not confirm this sign-in; start again");
 
-/// Asks for a token. Some providers, GitHub for one, refuse it as if they gave it.
+/// Requests a token. Some providers, GitHub for one, answer errors with status 200; these become 400.
 pub(crate) async fn ask(web: Web, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
     web.ask(request).await.map(as_meant)
 }
@@ -32,7 +32,7 @@ fn is_refusal(body: &[u8]) -> bool {
     said.is_ok_and(|said| said.get("error").is_some_and(Value::is_string))
 }
 
-/// Why a code was not changed for a token.
+/// Converts the error of a token request.
 pub(crate) fn refused(
     issuer: &str,
     error: RequestTokenError<Unanswered, BasicErrorResponse>,
@@ -41,23 +41,23 @@ pub(crate) fn refused(
         RequestTokenError::ServerResponse(answer) => match answer.error().as_ref() {
             "invalid_grant" | "bad_verification_code" => NOTHING_PROVED,
             "invalid_request" => {
-                tracing::warn!(issuer, "a provider calls what somebody brought no request");
+                tracing::warn!(issuer, "a provider answered invalid_request to a visitor's code");
                 NOTHING_PROVED
             }
-            // What else it says is about us, not about who wants to sign in.
+            // Other errors are about our configuration, not about the visitor.
             "incorrect_client_credentials" => refuses_us(issuer, "invalid_client"),
             kind => refuses_us(issuer, kind),
         },
         RequestTokenError::Request(error) => Error::unavailable(said::chain(&error)),
-        // What cannot be read may hold a token.
+        // An unreadable response may contain a token, so it is not logged.
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            Error::unavailable(format!("{issuer} answered something else than a token"))
+            Error::unavailable(format!("{issuer} answered without a token"))
         }
     }
 }
 
 fn refuses_us(issuer: &str, kind: &str) -> Error {
-    Error::internal(format!("{issuer} refuses us: {}", said::cut(kind)))
+    Error::internal(format!("{issuer} refuses our client: {}", said::cut(kind)))
 }
 
 #[cfg(test)]
@@ -71,19 +71,19 @@ mod tests {
         Response::builder().status(status).body(body.to_string().into_bytes()).unwrap()
     }
 
-    /// What comes of it when a provider refuses so.
+    /// The error after a provider's refusal of this kind.
     fn refused_as(kind: &str) -> Error {
         let answer = serde_json::from_value(json!({ "error": kind })).unwrap();
         refused("https://id.example.org", RequestTokenError::ServerResponse(answer))
     }
 
-    /// What the log says of an error.
+    /// The cause that is logged for an error.
     fn cause(error: &Error) -> String {
         std::error::Error::source(error).unwrap().to_string()
     }
 
     #[test]
-    fn a_refusal_that_is_answered_as_a_success_is_one() {
+    fn an_error_with_status_200_is_a_refusal() {
         for (status, body, meant) in [
             (200, json!({ "error": "bad_verification_code" }), 400),
             (200, json!({ "error": "x", "access_token": "y" }), 400),
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_brings_nothing_of_worth_is_told_so_and_who_set_it_up_wrong_too() {
+    fn a_wrong_code_is_forbidden_and_a_wrong_client_an_internal_error() {
         for kind in ["invalid_grant", "bad_verification_code", "invalid_request"] {
             assert!(matches!(refused_as(kind), Error::Forbidden(_)), "{kind}");
         }
         for (kind, said) in [
-            ("invalid_client", "refuses us: invalid_client"),
-            ("incorrect_client_credentials", "refuses us: invalid_client"),
-            ("redirect_uri_mismatch", "refuses us: redirect_uri_mismatch"),
+            ("invalid_client", "refuses our client: invalid_client"),
+            ("incorrect_client_credentials", "refuses our client: invalid_client"),
+            ("redirect_uri_mismatch", "refuses our client: redirect_uri_mismatch"),
         ] {
             let error = refused_as(kind);
             assert!(matches!(error, Error::Internal(_)), "{kind}");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_providers_words_are_short_in_our_log() {
+    fn a_providers_errors_are_cut_short_in_the_log() {
         let error = cause(&refused_as(&format!("x\n{}", "y".repeat(100_000))));
         assert!(error.len() < 300 && !error.contains('\n'), "{error}");
     }

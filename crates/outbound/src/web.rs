@@ -1,4 +1,4 @@
-//! Asking over HTTPS, within bounds.
+//! An HTTPS client with timeouts and size limits.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -16,53 +16,53 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tokio::time::timeout;
 use url::{Host, Url};
 
-/// How long one question may take, from its connection to the last byte of its answer.
+/// The timeout of a request, from connecting to the last byte of the response.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// How long a connection may take to come about.
+/// The timeout of connecting.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The longest answer, in bytes.
+/// The longest response body, in bytes.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
-/// How long a connection is kept for the next question.
+/// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// Connections to one host that are kept.
+/// The most idle connections to one host.
 const IDLE_MAX: usize = 4;
 
-/// Some ask who asks, and answer nobody else.
+/// Some servers refuse requests without a user agent.
 pub(crate) const USER_AGENT: HeaderValue = HeaderValue::from_static("Lodge");
 
-/// Why nothing was answered.
+/// Why a request got no response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
-    /// It is not to be asked.
+    /// The URL is not allowed.
     #[error("{0} is neither https nor on this machine")]
     NotSecure(String),
-    /// The question could not be sent, or its answer not be read.
-    #[error("the exchange failed")]
+    /// The request could not be sent, or the response's head not be read.
+    #[error("the request failed")]
     Http(#[from] hyper_util::client::legacy::Error),
-    /// The answer broke off, or is too long.
-    #[error("the answer cannot be read")]
+    /// The response was cut off, or its body is too long.
+    #[error("the response body cannot be read")]
     Body(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It took too long.
+    /// The timeout of the request has passed.
     #[error("no answer within {} s", PATIENCE.as_secs())]
     Late,
 }
 
-/// Asks. Clones share their connections. No redirect is followed.
+/// The client. Clones share their connections. No redirect is followed.
 #[derive(Clone)]
 pub(crate) struct Web {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// Whether this machine may be asked without TLS.
+    /// Whether loopback URLs are allowed without TLS.
     here: bool,
-    /// Whether there is any authority that is believed.
+    /// Whether there is any root certificate.
     has_roots: bool,
 }
 
 impl Web {
-    /// Trusts the authorities that this machine trusts.
+    /// Creates a client with this machine's root certificates.
     pub(crate) fn new() -> Result<Self> {
         Self::trusting(native_roots())
     }
@@ -78,22 +78,22 @@ impl Web {
         Ok(Self { client, here: false, has_roots })
     }
 
-    /// The same for a provider that is known by this URL: one elsewhere cannot send us to our own machine.
+    /// A client of the provider with this URL. Only a provider on this machine may name loopback URLs without TLS.
     pub(crate) fn of(&self, url: &Url) -> Self {
         Self { here: is_here(url), ..self.clone() }
     }
 
-    /// Whether anybody at all can be asked over TLS.
+    /// Whether any server can be verified over TLS.
     pub(crate) fn has_roots(&self) -> bool {
         self.has_roots
     }
 
-    /// Whether a URL may be asked, and a browser be sent there.
+    /// Whether a request, or a browser, may be sent to a URL.
     pub(crate) fn allows(&self, url: &Url) -> bool {
         url.scheme() == "https" || (self.here && is_here(url))
     }
 
-    /// Asks one question.
+    /// Sends a request and returns the whole response.
     pub(crate) async fn ask(self, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
         let url = request.uri().to_string();
         if !Url::parse(&url).is_ok_and(|url| self.allows(&url)) {
@@ -112,18 +112,18 @@ impl Web {
     }
 }
 
-/// The authorities that this machine trusts.
+/// This machine's root certificates.
 pub(crate) fn native_roots() -> RootCertStore {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
-        tracing::warn!(%error, "some of the authorities that this machine trusts are not known");
+        tracing::warn!(%error, "a root certificate of this machine cannot be loaded");
     }
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
     roots
 }
 
-/// Connects within `patience`, and over TLS to whomever these authorities vouch for.
+/// Creates a connector with the timeout `patience` that trusts `roots`.
 pub(crate) fn connector<R>(
     mut tcp: HttpConnector<R>,
     roots: RootCertStore,
@@ -141,25 +141,25 @@ pub(crate) fn connector<R>(
     Ok(connector.enable_http1().wrap_connector(tcp))
 }
 
-/// Whether a URL can name a provider, or a part of one: https, or http on this very machine.
+/// Whether a URL is allowed as a provider's issuer or endpoint: https, or http on this machine.
 pub fn may_be_asked(url: &str) -> bool {
     let is_plain = |url: &Url| url.username().is_empty() && url.password().is_none();
     Url::parse(url).is_ok_and(|url| is_plain(&url) && (url.scheme() == "https" || is_here(&url)))
 }
 
-/// Whether the provider of this issuer can have that for a part of it.
+/// Whether a URL is allowed as an endpoint of the provider with this issuer.
 pub fn may_be_asked_of(issuer: &str, url: &str) -> bool {
     let is_here = Url::parse(issuer).is_ok_and(|issuer| is_here(&issuer));
     let is_https = Url::parse(url).is_ok_and(|url| url.scheme() == "https");
     may_be_asked(url) && (is_here || is_https)
 }
 
-/// Whether it is on this machine, and unencrypted.
+/// Whether a URL is an unencrypted one of this machine.
 fn is_here(url: &Url) -> bool {
     url.scheme() == "http" && is_loopback(url)
 }
 
-/// Whether a URL leads to this very machine.
+/// Whether a URL's host is this machine.
 pub fn is_on_this_machine(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| is_loopback(&url))
 }
@@ -188,14 +188,14 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// An answer with this status, its headers behind it, and this body.
+    /// A response with this status line and further headers, and this body.
     pub(crate) fn answer(head: &str, body: impl AsRef<str>) -> Vec<u8> {
         let body = body.as_ref();
         let length = body.len();
         format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
     }
 
-    /// Where somebody on this machine answers so.
+    /// The URL of a server on this machine that always sends this response.
     pub(crate) async fn answering(answer: impl FnOnce(&str) -> Vec<u8>) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -209,14 +209,14 @@ pub(crate) mod tests {
         Url::parse(&origin).unwrap()
     }
 
-    /// What comes of asking somebody on this machine who answers so.
+    /// Sends a request to a server that sends this response.
     async fn asked(answer: Vec<u8>) -> Result<HttpResponse, Unanswered> {
         let url = answering(|_| answer).await;
         let request = Request::get(url.as_str()).body(Vec::new()).unwrap();
         Web::new().unwrap().of(&url).ask(request).await
     }
 
-    /// A server on this machine that has a certificate for its address, and who vouches for it.
+    /// A TLS server with a certificate for its address; returns its port and the root certificate.
     pub(crate) async fn over_tls() -> (u16, RootCertStore) {
         let (key, mut params) =
             (KeyPair::generate().unwrap(), CertificateParams::new(Vec::new()).unwrap());
@@ -249,7 +249,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn only_whom_somebody_vouches_for_is_asked_over_tls() {
+    async fn a_request_over_tls_needs_a_trusted_certificate() {
         let (port, roots) = over_tls().await;
         let asked = async |roots: RootCertStore, host: &str| {
             let url = format!("https://{host}:{port}/");
@@ -258,8 +258,8 @@ pub(crate) mod tests {
         assert_eq!(asked(roots.clone(), "127.0.0.1").await.unwrap().status(), StatusCode::OK);
         let (_, another) = over_tls().await;
         for (what, roots, host) in [
-            ("another's word", another, "127.0.0.1"),
-            ("nobody's word", RootCertStore::empty(), "127.0.0.1"),
+            ("another authority", another, "127.0.0.1"),
+            ("no authority", RootCertStore::empty(), "127.0.0.1"),
             ("another name", roots, "localhost"),
         ] {
             let refused = asked(roots, host).await;
@@ -268,7 +268,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_too_long_is_none() {
+    async fn a_response_that_is_too_long_is_an_error() {
         let taken = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX))).await.unwrap();
         assert_eq!(taken.body().len(), ANSWER_BYTES_MAX);
         let refused = asked(answer("200 OK", " ".repeat(ANSWER_BYTES_MAX + 1))).await;
@@ -282,11 +282,11 @@ pub(crate) mod tests {
         let taken = asked(answer(&format!("302 Found\r\nLocation: http://{to}/"), "")).await;
         assert_eq!(taken.unwrap().status(), StatusCode::FOUND);
         let came = timeout(Duration::ZERO, elsewhere.accept()).await;
-        assert!(came.is_err(), "somebody came");
+        assert!(came.is_err(), "a connection was made");
     }
 
     #[test]
-    fn only_https_is_asked_and_this_machine() {
+    fn only_https_and_local_urls_are_allowed() {
         for url in [
             "https://id.example.org",
             "https://id.example.org:8443/a?b=c",
@@ -311,7 +311,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_provider_elsewhere_cannot_send_us_to_our_own_machine() {
+    fn a_remote_provider_cannot_name_local_endpoints() {
         let web = Web::new().unwrap();
         let url = |text: &str| Url::parse(text).unwrap();
         let (here, there) =

@@ -1,4 +1,4 @@
-//! Files that somebody may send as a picture: good ones, odd ones, and hostile ones.
+//! Uploads to test a decoder with: good, odd and hostile ones.
 
 use std::io::{Cursor, Write};
 
@@ -10,11 +10,11 @@ use image::{
 
 mod trees;
 
-/// What stands in the metadata of [`with_gps`], to be looked for.
+/// The text in the metadata of [`with_gps`].
 pub const SECRET: &str = "Himitsu-no-basho";
 
-/// Pictures that no encoder here can make: [`fields`] of 64 pixels a side, or red ones that move and are blue
-/// next.
+/// Pictures that no encoder here can make: [`fields`] with sides of 64 pixels, or animations of a red frame and a blue
+/// one.
 pub const SAMPLES: [(&str, &[u8]); 6] = [
     ("a JPEG for a printer (CMYK)", include_bytes!("../../samples/cmyk.jpg")),
     ("a progressive JPEG", include_bytes!("../../samples/progressive.jpg")),
@@ -24,7 +24,7 @@ pub const SAMPLES: [(&str, &[u8]); 6] = [
     ("an animated PNG", include_bytes!("../../samples/animated.png")),
 ];
 
-/// A picture of four fields: red, green, blue and yellow, from the top left on.
+/// A picture of four fields: red, green, blue and yellow, row by row.
 pub fn fields(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| match (x < width / 2, y < height / 2) {
         (true, true) => Rgb([255, 0, 0]),
@@ -50,8 +50,8 @@ pub fn jpeg() -> Vec<u8> {
     file(ImageFormat::Jpeg, 640, 480)
 }
 
-/// A JPEG of a phone that lay on its side, with the place where it was taken, and [`SECRET`] as a comment
-/// and in its EXIF. Its first field is to be seen at the top right.
+/// A JPEG of a phone that was held sideways, with its GPS position, and [`SECRET`] as a comment and in its EXIF data.
+/// Shown upright, its first field is at the top right.
 pub fn with_gps() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = JpegEncoder::new_with_quality(&mut bytes, 95);
@@ -60,8 +60,7 @@ pub fn with_gps() -> Vec<u8> {
     commented(&bytes, SECRET.as_bytes())
 }
 
-/// TIFF, little-endian: who made it, that it is to be turned by 90°, and 46° 33′ N (what `exiftool` reads as
-/// `GPSLatitude`).
+/// TIFF, little-endian: the maker, a rotation by 90°, and 46° 33′ N (which `exiftool` reads as `GPSLatitude`).
 fn exif() -> Vec<u8> {
     let mut tiff = b"II*\0\x08\0\0\0".to_vec();
     let entry = |tiff: &mut Vec<u8>, tag: u16, kind: u16, count: u32, value: u32| {
@@ -85,25 +84,25 @@ fn exif() -> Vec<u8> {
     tiff
 }
 
-/// A JPEG with a comment behind its first marker.
+/// A JPEG with a comment after its first marker.
 pub fn commented(jpeg: &[u8], comment: &[u8]) -> Vec<u8> {
     let length = u16::try_from(comment.len() + 2).unwrap().to_be_bytes();
     [&jpeg[..2], &[0xff, 0xfe], &length, comment, &jpeg[2..]].concat()
 }
 
-/// A PNG that shows nothing on its left half.
+/// A PNG whose left half is transparent.
 pub fn half_there() -> Vec<u8> {
     let image = RgbaImage::from_fn(300, 300, |x, _| Rgba([0, 0, 0, if x < 150 { 0 } else { 255 }]));
     written(image, ImageFormat::Png)
 }
 
-/// A PNG of 16 bits a channel.
+/// A PNG with 16 bits a channel.
 pub fn deep() -> Vec<u8> {
     let samples = [0xffff_u16, 0, 0, 0xffff].map(u16::to_be_bytes).concat();
     png(20, 20, 16, 6, &packed(&[&[0][..], &samples.repeat(20)].concat().repeat(20)))
 }
 
-/// A GIF of so many frames, the first of them red.
+/// A GIF of `frames` frames; the first is red.
 pub fn animated(frames: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = GifEncoder::new(&mut bytes);
@@ -115,14 +114,14 @@ pub fn animated(frames: u32) -> Vec<u8> {
     bytes
 }
 
-/// A PNG of these parts, `data` being what its pixels are packed into.
+/// A PNG with this header; `data` is its compressed pixel data.
 pub fn png(width: u32, height: u32, bits: u8, colours: u8, data: &[u8]) -> Vec<u8> {
     let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[bits, colours, 0, 0, 0]];
     let chunks = [chunk(*b"IHDR", &header.concat()), chunk(*b"IDAT", data), chunk(*b"IEND", &[])];
     [&b"\x89PNG\r\n\x1a\n"[..], &chunks.concat()].concat()
 }
 
-/// A PNG with a chunk more behind its header.
+/// A PNG with a further chunk after its header.
 pub fn with_chunk(png: &[u8], kind: [u8; 4], content: &[u8]) -> Vec<u8> {
     const HEADER_END: usize = 8 + 12 + 13;
     [&png[..HEADER_END], &chunk(kind, content), &png[HEADER_END..]].concat()
@@ -136,14 +135,14 @@ fn chunk(kind: [u8; 4], content: &[u8]) -> Vec<u8> {
     [&length[..], &kind, content, &check.sum().to_be_bytes()].concat()
 }
 
-/// Bytes packed as well as can be.
+/// Compresses bytes with zlib at the best level.
 pub fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-/// So many megabytes of zeros, packed to a thousandth.
+/// So many megabytes of zeros, compressed to a thousandth.
 pub fn bomb(megabytes: usize) -> Vec<u8> {
     let megabyte = vec![0; 1 << 20];
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
@@ -153,7 +152,7 @@ pub fn bomb(megabytes: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What nobody may get a picture from, each with a name.
+/// Files that a decoder must refuse, each with a name.
 pub fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     let bomb = bomb(256);
     let jpeg = jpeg();
@@ -198,7 +197,7 @@ pub fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The largest that are taken, of the kinds that people have, and what takes the most memory.
+/// The largest accepted pictures, of the usual formats, which take the most memory.
 pub fn largest() -> Vec<(&'static str, Vec<u8>)> {
     let line = [&[0][..], &[255, 0, 0, 255].repeat(8_000)].concat();
     let mut lines = ZlibEncoder::new(Vec::new(), Compression::fast());
@@ -216,20 +215,20 @@ pub fn large_png() -> Vec<u8> {
     file(ImageFormat::Png, 3_000, 3_000)
 }
 
-/// Good of its kind, and small, but its decoder takes more than a gigabyte for it: only a process of its own
-/// may be asked to read it.
+/// A valid and small file, but its decoder takes more than a gigabyte for it: only a process of its own may decode
+/// it.
 pub fn greedy() -> (&'static str, Vec<u8>) {
     ("a WebP of one pixel and 65,536 groups of codes", trees::webp())
 }
 
-/// One red pixel behind so many chunks that hold nothing.
+/// One red pixel after `count` empty chunks.
 fn png_in_pieces(count: usize) -> Vec<u8> {
     let png = one_pixel();
     let data = png.windows(4).position(|kind| kind == b"IDAT").unwrap() - 4;
     [&png[..data], &chunk(*b"IDAT", &[]).repeat(count), &png[data..]].concat()
 }
 
-/// Frames of an animation, each of which holds nothing but the next one.
+/// Frames of an animation, each of which contains only the next one.
 fn webp_of_frames_in_frames(depth: usize) -> Vec<u8> {
     let mut content = b"WEBP".to_vec();
     for left in (0..depth).rev() {
@@ -245,7 +244,7 @@ fn cut(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len() / 2].to_vec()
 }
 
-/// A picture that cannot be packed well.
+/// A picture of noise, which does not compress well.
 fn noise(format: ImageFormat) -> Vec<u8> {
     let mut state = 1_u32;
     let image = RgbImage::from_fn(200, 200, |_, _| {
@@ -261,7 +260,7 @@ fn gif_header(width: u16, height: u16) -> Vec<u8> {
     [&b"GIF89a"[..], &sides, b"\0\0\0,\0\0\0\0", &sides, b"\0\x02\x01\0\0;"].concat()
 }
 
-/// A JPEG that says it is of another size.
+/// A JPEG that claims another size.
 pub fn resized(jpeg: &[u8], width: u16, height: u16) -> Vec<u8> {
     let frame = jpeg.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
     let mut bytes = jpeg.to_vec();
@@ -270,7 +269,7 @@ pub fn resized(jpeg: &[u8], width: u16, height: u16) -> Vec<u8> {
     bytes
 }
 
-/// A JPEG whose scan comes so often, without its data.
+/// A JPEG whose scan header is repeated without its data.
 fn scanned(jpeg: &[u8], times: usize) -> Vec<u8> {
     let scan = jpeg.windows(2).position(|pair| pair == [0xff, 0xda]).unwrap();
     let length = usize::from(u16::from_be_bytes([jpeg[scan + 2], jpeg[scan + 3]]));
@@ -278,13 +277,13 @@ fn scanned(jpeg: &[u8], times: usize) -> Vec<u8> {
     [&jpeg[..scan], &header.repeat(times), &jpeg[scan..]].concat()
 }
 
-/// A lossy frame's beginning: its tag, and its sides.
+/// The start of a lossy frame: its tag and its sides.
 fn lossy(side: u16) -> Vec<u8> {
     let side = (side & 0x3fff).to_le_bytes();
     [&[0x10, 0, 0, 0x9d, 0x01, 0x2a][..], &side, &side, &[0; 200]].concat()
 }
 
-/// A lossless frame's beginning: a byte, and its sides less one in 14 bits each.
+/// The start of a lossless frame: a byte, and its sides minus one in 14 bits each.
 fn webp_header(side: u32) -> Vec<u8> {
     let sides = (side - 1) | (side - 1) << 14;
     webp(&[(b"VP8L", [&[0x2f][..], &sides.to_le_bytes(), &[0; 100]].concat())])
@@ -294,7 +293,7 @@ fn webp_of_another_frame() -> Vec<u8> {
     webp(&[(b"VP8X", vec![0, 0, 0, 0, 9, 0, 0, 9, 0, 0]), (b"VP8 ", lossy(16_383))])
 }
 
-/// Ten pixels a side, and a chunk that says it goes on far beyond the file's end.
+/// A picture of 10 × 10 pixels with a chunk whose length reaches far beyond the end of the file.
 fn webp_of_a_long_chunk() -> Vec<u8> {
     let mut bytes = webp(&[
         (b"VP8X", vec![8, 0, 0, 0, 9, 0, 0, 9, 0, 0]),
@@ -317,7 +316,7 @@ fn webp(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
     [&b"RIFF"[..], &length(&content), &content].concat()
 }
 
-/// What nobody would call a picture's size, but is one.
+/// The smallest picture.
 pub fn one_pixel() -> Vec<u8> {
     let mut bytes = Vec::new();
     let encoder = PngEncoder::new(&mut bytes);

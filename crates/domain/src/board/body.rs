@@ -1,4 +1,4 @@
-//! What people write.
+//! The text of a message, client ids and reactions.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,19 @@ use crate::{
 /// The longest message, in characters.
 pub const BODY_CHARS_MAX: usize = 2_000;
 
-/// The longest id that a client gives to a message, in bytes.
+/// The longest client id, in bytes.
 const CLIENT_ID_MAX: usize = 64;
 
 parsed_text! {
-    /// The text of a message as it was typed: 1 to 2,000 characters, something to be seen among them, and no controls but
-    /// ends of lines and tabs; nothing at all only where a picture says everything.
+    /// The text of a message as it was typed: 1 to 2,000 characters, at least one of them visible, with no control
+    /// characters but line feeds and tabs. Only a message with a picture may have an empty text.
     #[derive(derive_more::Debug)]
     #[debug("Body({} bytes)", self.0.len())]
     pub struct Body(Box<str>);
 }
 
 impl Body {
-    /// Takes a text as somebody typed it. Browsers send ends of lines as two characters; kept is one.
+    /// Parses a typed text. Line ends, which browsers send as CRLF, become LF; surrounding space is removed.
     pub fn parse(typed: &str) -> Result<Self> {
         let body = Self::beside_picture(typed)?;
         if body.is_empty() {
@@ -31,66 +31,66 @@ impl Body {
         Ok(body)
     }
 
-    /// The same beside a picture, where it may say nothing.
+    /// Parses the text of a message with a picture, which may be empty.
     pub fn beside_picture(typed: &str) -> Result<Self> {
         let text = typed.replace("\r\n", "\n").replace('\r', "\n");
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if !text.is_empty() && !shows_something(text) {
-            return Err(Error::invalid("body", "holds nothing that can be seen"));
+            return Err(Error::invalid("body", "has no visible characters"));
         }
         let length = text.chars().count();
         if length > BODY_CHARS_MAX {
-            let reason = format!("has {length} characters; at most {BODY_CHARS_MAX} fit");
+            let reason = format!("must be at most {BODY_CHARS_MAX} characters, not {length}");
             return Err(Error::invalid("body", reason));
         }
         if text.chars().any(is_unwritable) {
-            return Err(Error::invalid("body", "holds a control character"));
+            return Err(Error::invalid("body", "must not contain control characters"));
         }
         Ok(Self(text.into()))
     }
 
-    /// Whether it says nothing.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Controls, and what turns the direction of the text around it: that would reach beyond the message.
+/// Whether `c` is a control character, or a bidirectional control, which would act beyond the message.
 fn is_unwritable(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 parsed_text! {
-    /// What a message's author calls it before it is first sent: 1 to 64 visible ASCII characters. An author gives none
-    /// twice, for ever.
+    /// The id that an author's client gives a message before it is first sent: 1 to 64 visible ASCII characters, unique
+    /// for ever among the messages of that author.
     #[derive(Debug)]
     pub struct ClientId(Box<str>);
 }
 
 impl ClientId {
-    /// Takes one as the client says it.
+    /// Parses a client id.
     pub fn parse(text: &str) -> Result<Self> {
         if (1..=CLIENT_ID_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
             return Ok(Self(text.into()));
         }
         Err(Error::invalid(
             "client_id",
-            "must be 1 to 64 visible ASCII characters, made anew for each message",
+            "must be 1 to 64 visible ASCII characters, unique to the message",
         ))
     }
 }
 
-/// A sign under a message, one of a few.
+/// A reaction to a message: one of a fixed set of emoji.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Reaction(u8);
 
 impl Reaction {
-    /// All of them, in the order in which they are shown.
+    /// The emoji, in the order in which they are shown.
     pub const SIGNS: [&str; 8] = ["👍", "❤️", "😂", "🎉", "😮", "😢", "👀", "⛷️"];
 
-    /// The one of that sign; some write it without the mark that asks for colour.
+    /// Finds the reaction of an emoji, with or without the variation selector U+FE0F.
     pub fn parse(sign: &str) -> Result<Self> {
         let plain = |sign: &str| sign.trim().trim_end_matches('\u{fe0f}').to_owned();
         let found = Self::SIGNS.iter().position(|known| plain(known) == plain(sign));
@@ -99,12 +99,12 @@ impl Reaction {
         })
     }
 
-    /// All of them.
+    /// All reactions, in the order of [`SIGNS`](Self::SIGNS).
     pub fn all() -> impl Iterator<Item = Self> {
         (0..).map(Self).take(Self::SIGNS.len())
     }
 
-    /// Its sign.
+    /// The emoji.
     pub fn sign(self) -> &'static str {
         Self::SIGNS.get(usize::from(self.0)).copied().unwrap_or_default()
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_what_was_typed_without_the_rim() {
+    fn a_body_is_trimmed_and_has_unix_line_ends() {
         assert_eq!(Body::parse("  a\r\nb\rc \n").unwrap().as_str(), "a\nb\nc");
         assert!(Body::parse(&"ä".repeat(BODY_CHARS_MAX)).is_ok());
         let long = "a".repeat(BODY_CHARS_MAX + 1);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_shows_something() {
+    fn a_body_has_visible_text() {
         for text in [
             "\u{200b}",
             "\u{feff}\u{200b}\n\u{2060}",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_beside_a_picture_a_body_may_be_empty() {
+    fn only_with_a_picture_may_a_body_be_empty() {
         assert!(Body::beside_picture(" \n").unwrap().is_empty());
         assert_eq!(Body::beside_picture(" a ").unwrap(), Body::parse("a").unwrap());
         let long = "a".repeat(BODY_CHARS_MAX + 1);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_id_is_visible() {
+    fn a_client_id_is_visible_ascii() {
         assert!(ClientId::parse("0f1e-:!~").is_ok());
         for text in ["", "a b", "a\n", "ä", &"a".repeat(65)] {
             assert!(ClientId::parse(text).is_err(), "{text:?}");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reaction_is_found_by_its_sign() {
+    fn every_reaction_is_found_by_its_emoji() {
         for (reaction, sign) in Reaction::all().zip(Reaction::SIGNS) {
             assert_eq!(reaction.sign(), sign);
             assert_eq!(Reaction::parse(sign).unwrap(), reaction);

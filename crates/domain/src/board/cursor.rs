@@ -1,4 +1,4 @@
-//! How far a reader has come.
+//! Cursors: how far a reader has read a channel.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -10,9 +10,9 @@ use crate::{Error, Result};
 /// The longest text of a cursor, in bytes.
 pub const CURSOR_BYTES_MAX: usize = 1024;
 
-/// What a reader has of a channel: of each origin everything up to a number. As text `origin:seq,…`, in the order of
-/// the origins. Origins that write no more fold into one entry, `0:ORIGIN`: everything of all that closed up to that
-/// one, as the store knows their order.
+/// A reader's position in a channel: for each origin, the highest sequence number that was read. Its text is
+/// `origin:seq,…` in the order of the origins. Closed origins fold into one entry, `0:ORIGIN`: every event of all
+/// origins that closed up to that one, in the store's order of closing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, SerializeDisplay, DeserializeFromStr)]
 pub struct Cursor {
     folded: Option<Origin>,
@@ -20,30 +20,30 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Up to which number everything of this origin is had; 0 is nothing.
+    /// The highest sequence number that was read of `origin`; 0 if none was.
     pub fn seq(&self, origin: Origin) -> u64 {
         self.seqs.get(&origin).copied().unwrap_or(0)
     }
 
-    /// Whether the event is had.
+    /// Whether the cursor includes an event.
     pub fn has(&self, id: EventId) -> bool {
         id.seq <= self.seq(id.origin)
     }
 
-    /// Takes in an event, and with it all before it of the same origin.
+    /// Advances the cursor to an event, and so past all earlier ones of its origin.
     pub fn take(&mut self, id: EventId) {
         let seq = self.seqs.entry(id.origin).or_default();
         *seq = id.seq.max(*seq);
     }
 
-    /// What is had by either of two that fold the same.
+    /// Merges two cursors that fold the same origins: the events that either of them includes.
     #[must_use]
     pub fn joined(mut self, other: &Self) -> Self {
         other.ids().for_each(|id| self.take(id));
         self
     }
 
-    /// Goes back to before an event, and with it all that follow of the same origin.
+    /// Moves the cursor back to just before an event, and so before all later ones of its origin.
     pub fn before(&mut self, id: EventId) {
         let seq = self.seq(id.origin).min(id.seq - 1);
         if seq == 0 {
@@ -53,23 +53,23 @@ impl Cursor {
         }
     }
 
-    /// Each origin that is named, and up to where.
+    /// Each origin that the cursor names, with its sequence number.
     pub fn seqs(&self) -> impl Iterator<Item = (Origin, u64)> {
         self.seqs.iter().map(|(origin, seq)| (*origin, *seq))
     }
 
-    /// Whether both name the same closed origins in short, so that either may take what the other has beside them.
+    /// Whether both cursors fold the same closed origins, so that they can be merged.
     pub fn folds_as(&self, other: &Self) -> bool {
         self.folded == other.folded
     }
 
-    /// The last event that is had of each origin that is named.
+    /// The last event of each origin that the cursor names.
     pub fn ids(&self) -> impl Iterator<Item = EventId> {
         self.seqs().filter(|(_, seq)| *seq > 0).map(|(origin, seq)| EventId { origin, seq })
     }
 
-    /// The same in full: `closed` are the origins that write no more, in the order in which they closed, each with
-    /// the number of its last event here. What folds into an origin that is not among them is as if it were not had.
+    /// Expands the folded entry. `closed` are the closed origins in the order in which they closed, each with the
+    /// number of its last event in this channel. A folded origin that is not among them counts as unread.
     #[must_use]
     pub fn unfolded(mut self, closed: &[(Origin, u64)]) -> Self {
         let Some(last) = self.folded.take() else { return self };
@@ -81,9 +81,9 @@ impl Cursor {
         self
     }
 
-    /// The same in short: the closed origins of which everything is had, from the first on, become one entry.
-    /// [`Error::Invalid`] if it is too long all the same: were one of its origins left out, whoever reads on from there
-    /// would begin anew with that one, and never come to an end.
+    /// Folds the closed origins that were read completely, from the first on, into one entry. Returns
+    /// [`Error::Invalid`] if the text is still too long: with an origin left out, a reader would start it again on
+    /// every page and never reach the end.
     pub fn folded(self, closed: &[(Origin, u64)]) -> Result<Self> {
         let mut cursor = self.unfolded(closed);
         for (origin, seq) in closed {
@@ -95,7 +95,7 @@ impl Cursor {
         }
         if cursor.to_string().len() > CURSOR_BYTES_MAX {
             let (origins, most) = (cursor.seqs.len(), CURSOR_BYTES_MAX);
-            let reason = format!("names {origins} databases, which do not fit into {most} bytes");
+            let reason = format!("names {origins} origins, which do not fit into {most} bytes");
             return Err(Error::invalid("cursor", reason));
         }
         Ok(cursor)
@@ -106,8 +106,9 @@ impl FromStr for Cursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let refused =
-            || Error::invalid("cursor", "must be one that an answer gave, such as 7:42,9:3");
+        let refused = || {
+            Error::invalid("cursor", "must be a cursor of an earlier response, such as 7:42,9:3")
+        };
         if text.len() > CURSOR_BYTES_MAX {
             return Err(refused());
         }
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_says_what_it_has_and_nothing_else() {
+    fn a_cursor_moves_forwards_and_backwards() {
         let mut cursor: Cursor = "3:7,9:1".parse().unwrap();
         cursor.take("5:2".parse().unwrap());
         cursor.take("3:4".parse().unwrap());
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_answer_gave_is_refused() {
+    fn malformed_cursors_are_refused() {
         let long = (1..=300).map(|o| format!("{o}:1")).collect::<Vec<_>>().join(",");
         for text in [
             "x",
@@ -184,9 +185,9 @@ mod tests {
     }
 
     proptest! {
-        /// However many origins closed, in whatever order, and however far the reader was in each.
+        /// For any number and order of closed origins, and any position of the reader in each.
         #[test]
-        fn folding_forgets_nothing_and_claims_nothing(lasts in vec(0_u64..4, 0..12), had in vec(0_u64..4, 0..12)) {
+        fn folding_neither_loses_nor_adds_events(lasts in vec(0_u64..4, 0..12), had in vec(0_u64..4, 0..12)) {
             let closed: Vec<_> = (1..).map(|n| origin(1_000 - n)).zip(lasts).collect();
             let mut cursor = Cursor::default();
             for ((origin, last), had) in closed.iter().zip(had) {
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_stays_short_however_many_origins_there_were() {
+    fn a_cursor_stays_short_with_many_closed_origins() {
         let closed: Vec<_> = (0..500).map(|n| (origin(u32::MAX - n), u64::from(n) + 1)).collect();
         let mut cursor = Cursor::default();
         for (origin, seq) in &closed {
@@ -231,7 +232,7 @@ mod tests {
                 Err(refused) => {
                     assert!(cursor.to_string().len() > CURSOR_BYTES_MAX);
                     let why = refused.to_string();
-                    assert!(why.contains(&format!("names {} databases", number + 1)), "{why}");
+                    assert!(why.contains(&format!("names {} origins", number + 1)), "{why}");
                 }
             }
         }
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_folds_into_an_origin_of_another_line_is_not_had() {
+    fn an_unknown_folded_origin_counts_as_unread() {
         let cursor: Cursor = "0:77,5:3".parse().unwrap();
         assert_eq!(cursor.unfolded(&[(origin(4), 9)]).to_string(), "5:3");
     }

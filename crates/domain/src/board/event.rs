@@ -1,4 +1,4 @@
-//! What happens in a channel, and what has become of its messages.
+//! Events of a channel, and the messages that they add up to.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,61 +9,61 @@ use crate::pictures::PictureId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
-    /// By everybody.
+    /// All readers can read it.
     #[default]
     Shown,
-    /// Not, until whoever keeps order shows it again.
+    /// A moderator hid it; only staff can read it until it is shown again.
     Hidden,
-    /// Never again: its author has deleted it, and its text is gone.
+    /// The author deleted it; its text is erased.
     Deleted,
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// Somebody wrote something.
+    /// A new message.
     Message {
-        /// What; nothing if it cannot be read any more.
+        /// The text; `None` if the message is hidden or deleted.
         body: Option<Body>,
-        /// The message that it answers.
+        /// The message that it replies to.
         reply_to: Option<EventId>,
-        /// A picture that belongs to it; none if it cannot be seen any more.
+        /// The attached picture; `None` if there is none, or if the message is hidden or deleted.
         picture: Option<PictureId>,
-        /// Whether it can be read when this is said.
+        /// Whether the message can be read at the time of this answer.
         visibility: Visibility,
     },
-    /// Its author wrote it anew.
+    /// The author edited a message.
     Edit {
-        /// Which message.
+        /// The message.
         target: EventId,
-        /// What it says now; nothing if it cannot be read any more.
+        /// The new text; `None` if the message is hidden or deleted.
         body: Option<Body>,
     },
-    /// Its author deleted it.
+    /// The author deleted a message.
     Delete {
-        /// Which message.
+        /// The message.
         target: EventId,
     },
-    /// Somebody put a sign under it, or took theirs away.
+    /// A member added a reaction to a message, or removed their own.
     Reaction {
-        /// Which message.
+        /// The message.
         target: EventId,
-        /// The sign.
+        /// The reaction.
         reaction: Reaction,
-        /// Whether it is taken away.
+        /// Whether the reaction was removed.
         is_removed: bool,
     },
-    /// Whoever keeps order hid it, or shows it again.
+    /// A moderator hid a message, or showed it again.
     Hide {
-        /// Which message.
+        /// The message.
         target: EventId,
-        /// Whether it is hidden from now on.
+        /// Whether the message is hidden from now on.
         is_hidden: bool,
     },
 }
 
 impl What {
-    /// The message that it is about, if it is none itself.
+    /// The message that the event refers to; `None` if the event is itself a message.
     pub fn target(&self) -> Option<EventId> {
         match self {
             Self::Message { .. } => None,
@@ -74,7 +74,7 @@ impl What {
         }
     }
 
-    /// What it is called in answers.
+    /// The event's `kind` in the API.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Message { .. } => "message",
@@ -86,165 +86,165 @@ impl What {
     }
 }
 
-/// Something that happened in a channel, as it may be told now: what must not be read any more is not in it.
+/// An event of a channel as a reader may see it now: the text of hidden and deleted messages is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// What it is called.
+    /// The event's id, unique in its channel.
     pub id: EventId,
-    /// When it happened.
+    /// The event's hybrid logical time.
     pub at: Stamp,
-    /// Who did it, as they are called now.
+    /// The event's author, with their current profile.
     pub by: Profile,
-    /// What.
+    /// The event's content.
     pub what: What,
 }
 
 impl Event {
-    /// Its place in the order that every reader shows.
+    /// The sort key of the order that every reader shows.
     pub fn place(&self) -> Place {
         (self.at, self.id)
     }
 }
 
-/// Events in order, and where they lie.
+/// A page of events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventsPage {
-    /// By their places; of each origin without a gap.
+    /// The events, in order; without a gap for each origin.
     pub events: Vec<Event>,
-    /// What a reader has who has had all before them.
+    /// The cursor just before the first event.
     pub start: Cursor,
-    /// The same with them: go on from here.
+    /// The cursor after the last event: the next page starts here.
     pub cursor: Cursor,
-    /// Whether there is more in the direction that was asked for.
+    /// Whether there are more events in the requested direction.
     pub more: bool,
 }
 
-/// Which events of a channel.
+/// The part of a channel's log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// The first that a reader with this cursor does not have.
+    /// The first events that this cursor does not include.
     After(Cursor),
-    /// The last that they have.
+    /// The last events that this cursor includes.
     Before(Cursor),
-    /// The last of all.
+    /// The newest events.
     Tail,
 }
 
-/// A sign under a message, and how often.
+/// The count of one reaction to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReactionCount {
-    /// The sign.
+    /// The reaction.
     pub reaction: Reaction,
-    /// How many people put it there.
+    /// The number of members who added it.
     pub count: u32,
-    /// Whether whoever asks is one of them.
+    /// Whether the reader is one of them.
     pub is_mine: bool,
 }
 
-/// A message as it stands.
+/// The current state of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What it is called.
+    /// The id of the event that posted it.
     pub id: EventId,
-    /// Where.
+    /// The message's channel.
     pub channel: Slug,
-    /// When it was written.
+    /// When the message was posted.
     pub at: Stamp,
-    /// By whom.
+    /// The author, with their current profile.
     pub by: Profile,
-    /// What it says now; nothing if it cannot be read.
+    /// The current text; `None` if the reader may not see it.
     pub body: Option<Body>,
     /// Whether it can be read.
     pub visibility: Visibility,
-    /// When it was written anew for the last time.
+    /// The time of the last edit.
     pub edited_at: Option<Stamp>,
-    /// The message that it answers, in short.
+    /// A short form of the message that it replies to.
     pub reply_to: Option<Quote>,
-    /// A picture that belongs to it.
+    /// The attached picture.
     pub picture: Option<PictureId>,
-    /// The signs under it, in their order.
+    /// The reactions, in the order of [`Reaction::SIGNS`].
     pub reactions: Vec<ReactionCount>,
 }
 
-/// What a message was before it is what it is.
+/// An earlier version of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// Since when it said that.
+    /// The time from which the message had this text.
     pub at: Stamp,
-    /// What.
+    /// The text.
     pub body: Body,
 }
 
-/// A message that another one answers.
+/// A short form of a message that another one replies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
-    /// Which.
+    /// The message's id.
     pub id: EventId,
-    /// What its author is called.
+    /// The author's nickname.
     pub nickname: String,
-    /// How it begins; empty where it is a picture alone, and nothing if it cannot be read.
+    /// The text; empty for a picture alone, `None` if the message is hidden or deleted.
     pub body: Option<Body>,
 }
 
-/// Messages in order, as they stand.
+/// A page of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MessagesPage {
-    /// By their places.
+    /// The messages, in order.
     pub messages: Vec<Message>,
-    /// What a reader of the newest page has: everything that has happened up to this reading.
+    /// For the newest page: the cursor after all events that happened before this read.
     pub cursor: Cursor,
-    /// Whether there are earlier ones.
+    /// Whether there are earlier messages.
     pub more: bool,
 }
 
 /// A message to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// Where.
+    /// The channel to post in.
     pub channel: Slug,
-    /// What its author calls it.
+    /// The client's id of the message, which makes a repetition detectable.
     pub client_id: ClientId,
-    /// What it says.
+    /// The text.
     pub body: Body,
-    /// The message that it answers.
+    /// The message that it replies to.
     pub reply_to: Option<EventId>,
-    /// A picture of the author's that belongs to it.
+    /// A stored picture of the author's to attach.
     pub picture: Option<PictureId>,
 }
 
-/// What somebody wants to do with a message.
+/// An action on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
-    /// Write it anew.
+    /// Replace its text.
     Edit(Body),
     /// Delete it.
     Delete,
-    /// Put a sign under it, or take one's own away.
+    /// Add a reaction, or remove one's own.
     React {
-        /// The sign.
+        /// The reaction.
         reaction: Reaction,
-        /// Whether it is taken away.
+        /// Whether to remove it.
         is_removed: bool,
     },
-    /// Hide it, or show it again.
+    /// Hide the message (`true`) or show it again.
     Hide(bool),
 }
 
-/// What came of something that was done with a message.
+/// The outcome of an action that changed a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Amended {
-    /// What happened.
+    /// The event that was stored.
     pub event: Event,
-    /// The picture that the message had and has no more.
+    /// The picture that was detached from the message.
     pub former: Option<PictureId>,
 }
 
-/// What came of a message that was sent.
+/// The outcome of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Posted {
-    /// It is stored.
+    /// The message was stored.
     New(Event),
-    /// It was before, by the same client id; this is what may be told of it now.
+    /// The author had already posted a message with this client id; the event is redacted as for any reader.
     Before(Event),
 }
 

@@ -1,4 +1,4 @@
-//! People on the board whose accounts are changed or deleted, wherever accounts are kept.
+//! Keeps the board's copies of accounts up to date.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::{
     accounts::{AccountId, AccountsClient, Belongings, Username},
 };
 
-/// Keeps what the board knows of people as their accounts have it.
+/// Applies changes and deletions of accounts to the members of the board.
 pub struct Guests {
     board: Arc<Board>,
     accounts: AccountsClient,
 }
 
 impl Guests {
-    /// Those of this board.
+    /// Syncs the members of `board` with `accounts`.
     pub fn new(board: Arc<Board>, accounts: AccountsClient) -> Self {
         Self { board, accounts }
     }
@@ -39,7 +39,7 @@ impl Belongings for Guests {
         };
         let Ok(username) = Username::parse(&known.profile.username) else { return Ok(()) };
         match self.accounts.user(username).await {
-            // Its name may be somebody else's by now.
+            // Another account may have the name by now.
             Ok(account) if account.id == changed => {
                 let profile = Profile::of(&account);
                 if profile == known.profile { Ok(()) } else { self.board.note(profile).await }

@@ -1,4 +1,4 @@
-//! What a message says, as HTML: of Markdown what fits into a message, and never a tag that was typed.
+//! Renders a message as HTML: a subset of Markdown; typed tags are escaped.
 
 use std::{collections::BTreeSet, net::Ipv4Addr};
 
@@ -12,25 +12,25 @@ use crate::{
     text::{is_unseen, shows_something},
 };
 
-/// The most that a message becomes, in bytes; what would be longer is shown as it was typed.
+/// The longest HTML of a message, in bytes; a message with a longer one is shown as it was typed.
 pub const HTML_BYTES_MAX: usize = 24 * 1024;
 
-/// So deep things stand in each other; further in, they are text.
+/// The deepest nesting of elements; deeper ones are shown as text.
 const DEPTH_MAX: usize = 8;
 
-/// A message's text as HTML: paragraphs, lines, bold, italic, struck out, code, quotes, lists, links to the web and
-/// whom it names. Whatever it is made of besides, its tags are `a`, `blockquote`, `br`, `code`, `del`, `em`, `hr`,
-/// `li`, `ol`, `p`, `pre`, `span`, `strong` and `ul`.
+/// Renders a message's text as HTML: paragraphs, line breaks, bold, italic, strikethrough, code, quotes, lists, links
+/// to the web and mentions. The only tags are `a`, `blockquote`, `br`, `code`, `del`, `em`, `hr`, `li`, `ol`, `p`,
+/// `pre`, `span`, `strong` and `ul`.
 pub fn html(body: &str) -> String {
     written(body).map_or_else(|| plain(body), |page| page.html)
 }
 
-/// Whom that HTML names.
+/// The usernames that the HTML marks as mentions.
 pub(super) fn named(body: &str) -> BTreeSet<Username> {
     written(body).map(|page| page.named.into_iter().collect()).unwrap_or_default()
 }
 
-/// The page of a text; none if it is to be shown as it was typed.
+/// The rendered text; `None` if it is to be shown as it was typed.
 fn written(body: &str) -> Option<Page> {
     let mut page = Page::default();
     for event in TextMergeStream::new(Parser::new_ext(body, Options::ENABLE_STRIKETHROUGH)) {
@@ -39,11 +39,11 @@ fn written(body: &str) -> Option<Page> {
             return None;
         }
     }
-    // Some of what can be typed is nothing but signs of Markdown.
+    // A text may consist of Markdown markers alone.
     page.says_something.then_some(page)
 }
 
-/// The text as it was typed.
+/// The text as it was typed, escaped.
 fn plain(body: &str) -> String {
     let mut page = Page::default();
     page.html.push_str("<p>");
@@ -52,11 +52,11 @@ fn plain(body: &str) -> String {
     page.html
 }
 
-/// HTML that is being written.
+/// The HTML output and the parser's state.
 #[derive(Default)]
 struct Page {
     html: String,
-    /// What closes each thing that is open; nothing for those that are not shown.
+    /// The closing tag of each open element; empty for those that are not shown.
     open: Vec<&'static str>,
     link: Option<Link>,
     in_code: bool,
@@ -64,11 +64,11 @@ struct Page {
     says_something: bool,
 }
 
-/// The link that is open.
+/// The open link.
 struct Link {
-    /// How many things are open around it.
+    /// The number of open elements around the link.
     depth: usize,
-    /// Where it leads; to a host, or to what is no place in the web.
+    /// The host that the link leads to, or the target that is not a web address.
     to: Result<String, String>,
     text: String,
 }
@@ -90,7 +90,7 @@ impl Page {
             }
             Event::SoftBreak | Event::HardBreak => self.html.push_str("<br>"),
             Event::Rule => self.html.push_str("<hr>"),
-            // Not asked of the parser.
+            // These extensions of the parser are off.
             Event::FootnoteReference(_)
             | Event::TaskListMarker(_)
             | Event::InlineMath(_)
@@ -132,7 +132,7 @@ impl Page {
         self.start_shown(&open, "</ol>");
     }
 
-    /// A picture is a link to it. In a link there is none.
+    /// Starts a link; an image becomes a link to it. Links within links are dropped.
     fn start_link(&mut self, kind: LinkType, target: &str) {
         let depth = self.open.len();
         if self.link.is_some() {
@@ -192,7 +192,7 @@ impl Page {
         }
     }
 
-    /// Text in which people may be named.
+    /// Writes text that may contain mentions.
     fn names(&mut self, text: &str) {
         let mut written = 0;
         for mention in mentions(text).into_iter().take(MENTIONS_MAX - self.named.len()) {
@@ -235,14 +235,14 @@ impl Page {
     }
 }
 
-/// The address, if it leads into the web, and to where it seems to: a name before the host looks like one.
+/// Parses an http or https URL. One with credentials is refused: a user name before the host can look like the host.
 fn web_address(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let is_plain = url.username().is_empty() && url.password().is_none();
     (matches!(url.scheme(), "http" | "https") && is_plain).then_some(url)
 }
 
-/// Whether a link's text reads as if it led to a host, and it is another one.
+/// Whether a link's text looks like a host other than `host`.
 fn names_another_host(text: &str, host: &str) -> bool {
     let text: String = text.chars().filter_map(as_seen).collect();
     let words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-'));
@@ -258,7 +258,7 @@ fn is_like_host(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(_, end)| is_ending(end)) || word.parse::<Ipv4Addr>().is_ok()
 }
 
-/// The character that people see there, if they see one.
+/// The character that readers see for `c`; `None` if it is invisible.
 fn as_seen(c: char) -> Option<char> {
     match c {
         '\n' | '\r' | '\t' => Some(' '),
@@ -275,7 +275,7 @@ mod tests {
     use super::{super::sound_html, *};
 
     #[test]
-    fn what_people_write_reads_as_they_mean_it() {
+    fn markdown_becomes_html() {
         for (typed, shown) in [
             ("a\nb\n\nc", "<p>a<br>b</p><p>c</p>"),
             (
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tag_that_was_typed_is_one() {
+    fn typed_tags_are_escaped() {
         assert_eq!(html("<b>a</b>\n<i>"), "<p>&lt;b&gt;a&lt;/b&gt;<br>&lt;i&gt;</p>");
         assert_eq!(
             html("<script>\nalert('a')\n</script>"),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_in_the_web_are_links_and_others_are_text() {
+    fn only_web_addresses_become_links() {
         let link = |url: &str, text: &str| {
             format!("<a href=\"{url}\" rel=\"nofollow noopener ugc\">{text}</a>")
         };
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_looks_like_another_says_where_it_leads() {
+    fn a_link_whose_text_names_another_host_shows_its_own() {
         let says = |typed: &str| html(typed).ends_with(" (evil.example)</p>");
         for text in [
             "bank.example",
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nothing_but_signs_is_shown_as_it_is() {
+    fn text_of_markers_alone_is_shown_as_typed() {
         for (typed, shown) in [
             ("#", "#"),
             (">", "&gt;"),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn however_deep_it_is_and_however_often_it_refers_it_stays_short() {
+    fn deep_nesting_and_repeated_references_stay_short() {
         for typed in [
             format!("{}a", "> ".repeat(900)),
             format!("{}a", "- ".repeat(900)),
@@ -428,12 +428,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_typed_becomes_nothing_but_these_tags(pieces in vec(select(&PIECES[..]), 0..60)) {
+        fn markup_becomes_only_allowed_tags(pieces in vec(select(&PIECES[..]), 0..60)) {
             sound_html::check(&html(&pieces.concat()));
         }
 
         #[test]
-        fn so_does_whatever_else(text in "\\PC{0,200}") {
+        fn any_text_becomes_only_allowed_tags(text in "\\PC{0,200}") {
             sound_html::check(&html(&text));
         }
     }

@@ -1,26 +1,25 @@
-//! Whom a message names.
+//! Mentions of members in a message.
 
 use std::collections::BTreeSet;
 
 use super::{Body, markup};
 use crate::accounts::Username;
 
-/// People whom one message can name; further ones are text.
+/// The most mentions of one message; further ones are plain text.
 pub const MENTIONS_MAX: usize = 20;
 
-/// A name in a text: where it stands, with its `@`, and whose it is.
+/// A mention: its place in a text, with the `@`, and the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// Where it begins, in bytes.
+    /// The offset of its first byte.
     pub start: usize,
-    /// Where it ends.
+    /// The offset after its last byte.
     pub end: usize,
-    /// The name, as accounts have it.
+    /// The username.
     pub username: Username,
 }
 
-/// Names in a text in which nothing is code or a link, each after an `@` that follows nothing that could
-/// be a part of an address.
+/// Finds the mentions in a text without code and links: names after an `@` that cannot be part of an address.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     for (start, _) in text.match_indices('@') {
@@ -38,9 +37,9 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Everybody whom a message names, once: those whom its HTML marks, so none in code or in a link.
+/// The distinct members whom a message mentions: those that its HTML marks, so not those in code or in a link.
 pub fn mentioned(body: &Body) -> BTreeSet<Username> {
-    // The sign may be written as HTML has it.
+    // The `@` may be written as an HTML entity.
     let may_name = body.as_str().contains(['@', '&']);
     if may_name { markup::named(body.as_str()) } else { BTreeSet::new() }
 }
@@ -56,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_where_people_would_see_them() {
+    fn mentions_are_told_from_addresses() {
         let names = |text: &str| {
             mentions(text)
                 .iter()
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whom_people_see_named_is() {
+    fn names_in_code_and_links_are_no_mentions() {
         let names = |text: &str| {
             let body = Body::parse(text).unwrap();
             mentioned(&body).iter().map(Username::to_string).collect::<Vec<_>>()
@@ -92,14 +91,14 @@ mod tests {
         ] {
             assert_eq!(names(text), Vec::<String>::new(), "{text:?}");
         }
-        assert_eq!(names("a \\`@ada`"), ["ada"], "that is no code");
+        assert_eq!(names("a \\`@ada`"), ["ada"], "an escaped backtick starts no code");
         let many: Vec<_> = (0..=MENTIONS_MAX).map(|number| format!("@u{number:02}")).collect();
         assert_eq!(names(&many.join(" ")).len(), MENTIONS_MAX);
     }
 
     proptest! {
         #[test]
-        fn what_is_found_stands_in_the_text(text in "[@a-c .:ä-]{0,40}") {
+        fn a_mention_spans_its_name_in_the_text(text in "[@a-c .:ä-]{0,40}") {
             for mention in mentions(&text) {
                 let name = text.get(mention.start..mention.end).unwrap();
                 prop_assert_eq!(Username::parse(&name[1..]).ok(), Some(mention.username));

@@ -1,4 +1,4 @@
-//! The message board: what people write in channels, for everybody who reads there, in one order, and never lost.
+//! The message board: channels, their ordered event logs, and the rules of posting and moderation.
 
 mod body;
 mod channel;

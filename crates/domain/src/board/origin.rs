@@ -1,4 +1,4 @@
-//! Where an event was written, and what it is called.
+//! Origins and event ids.
 
 use std::{fmt, str::FromStr};
 
@@ -7,40 +7,40 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::{Error, Random, Result};
 
-/// A writer of events: one database, from when it was made, or made anew of a backup, to when that happens again.
-/// Its number is drawn, so that none is ever given twice, whatever file somebody goes back to.
+/// A writer of events: one database, from its creation or restore until the next restore. Its number is random, so
+/// that it is never reused, whatever backup is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Origin(u32);
 
 impl Origin {
-    /// A new one; 0 is none.
+    /// Draws a new origin; 0 is never drawn.
     pub fn draw(random: &dyn Random) -> Self {
         let mut bytes = [0; 4];
         random.fill(&mut bytes);
         Self(u32::from_be_bytes(bytes).max(1))
     }
 
-    /// The one of that number, unless it is none.
+    /// The origin with this number; `None` for 0.
     pub fn new(number: u32) -> Option<Self> {
         (number > 0).then_some(Self(number))
     }
 
-    /// Its number.
+    /// The origin's number, 1 or more.
     pub fn number(self) -> u32 {
         self.0
     }
 }
 
-/// An event's name in its channel: `origin:seq`. The events of an origin in a channel are numbered from 1 on, without
-/// a gap, in the order in which they were stored.
+/// An event's id in its channel: `origin:seq`. The events of an origin are numbered from 1 without a gap in each
+/// channel, in commit order.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, SerializeDisplay, DeserializeFromStr,
 )]
 pub struct EventId {
-    /// Who wrote it.
+    /// The database that stored the event.
     pub origin: Origin,
-    /// As the how many-eth in the channel, 1 or more.
+    /// The event's number in this origin and channel, 1 or more.
     pub seq: u64,
 }
 
@@ -61,8 +61,7 @@ impl fmt::Display for EventId {
     }
 }
 
-/// Two numbers with a colon between, each in the one form that it has: digits, the first of them not 0. The second
-/// fits a store's integers.
+/// Parses `number:number`, each in decimal without leading zeros. The second number fits an `i64`, the stores' integer.
 pub(super) fn pair(text: &str) -> Option<(u32, u64)> {
     let (origin, seq) = text.split_once(':')?;
     let is_plain = |number: &str| {

@@ -1,10 +1,10 @@
-//! Pages of events, whatever origins they come from.
+//! Builds pages of events from those of several origins.
 
 use super::{Cursor, Event, EventsPage};
 
 impl EventsPage {
-    /// The first events that a reader with cursor `had` does not have. `events` are, of each origin, the first that
-    /// they do not have, without a gap, at least one more than `limit` if there are so many.
+    /// The first events that the cursor `had` does not include. `events` must hold, for each origin, the first such
+    /// events without a gap, and `limit + 1` of them if there are so many.
     pub fn after(had: Cursor, mut events: Vec<Event>, limit: usize) -> Self {
         events.sort_unstable_by_key(Event::place);
         let more = events.len() > limit;
@@ -16,8 +16,8 @@ impl EventsPage {
         Self { events, start: had, cursor, more }
     }
 
-    /// The last events of those that a reader with cursor `had` has. `events` are, of each origin, the last of those,
-    /// without a gap, at least one more than `limit` if there are so many.
+    /// The last events that the cursor `had` includes. `events` must hold, for each origin, the last such events
+    /// without a gap, and `limit + 1` of them if there are so many.
     pub fn before(had: Cursor, mut events: Vec<Event>, limit: usize) -> Self {
         events.sort_unstable_by_key(Event::place);
         let more = events.len() > limit;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::board::{EventId, Origin, Profile, Stamp, What};
 
-    /// Events of a few origins, whose clocks are apart by any amount, and which see of each other what they do.
+    /// Events of several origins whose clocks differ by up to 10 s.
     fn events(written: &[(u32, i64)]) -> Vec<Event> {
         let mut all: Vec<Event> = Vec::new();
         for (origin, clock_ms) in written {
@@ -52,7 +52,7 @@ mod tests {
         all
     }
 
-    /// What an engine would give: of each origin the first `count` that match.
+    /// What an engine returns: for each origin, the first or last `count` matching events.
     fn of_each(
         all: &[Event],
         wanted: impl Fn(&Event) -> bool,
@@ -71,7 +71,7 @@ mod tests {
     }
 
     proptest! {
-        /// Pages of any length, forwards and backwards, bring each event once, and in the order that all show.
+        /// Pages of any length, forwards and backwards, return each event once and in order.
         #[test]
         fn paging_skips_nothing_and_repeats_nothing(
             written in vec((0_u32..3, -5_000_i64..5_000), 0..40), limit in 1_usize..9,

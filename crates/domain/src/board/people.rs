@@ -1,4 +1,4 @@
-//! Who writes: people with accounts, and bots.
+//! Members of the board: accounts and bots.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use crate::{
     pictures::PictureId,
 };
 
-/// What the token of a bot starts with.
+/// The prefix of a bot's token.
 pub const BOT_PREFIX: &str = "lodge_bot_";
 
-/// Somebody who can write.
+/// The identity of a member of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonId {
-    /// Somebody with an account.
+    /// A user account.
     Account(AccountId),
-    /// A program with a key.
+    /// A bot: a program with an API key.
     Bot(KeyId),
 }
 
@@ -31,29 +31,29 @@ impl PersonId {
         }
     }
 
-    /// Whose number it is.
+    /// The inverse of [`number`](Self::number).
     pub fn numbered(number: i64) -> Self {
         if number < 0 { Self::Bot(KeyId(-number)) } else { Self::Account(AccountId(number)) }
     }
 }
 
-/// What others see of somebody.
+/// The public part of a member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Who it is.
+    /// The account or bot.
     pub person: PersonId,
-    /// The name of the account, or of the bot; empty if the account is deleted.
+    /// The name of the account or bot; empty if the account was deleted.
     pub username: String,
-    /// What they are called.
+    /// The display name; empty if the account was deleted.
     pub nickname: String,
-    /// Their picture.
+    /// The avatar.
     pub picture: Option<PictureId>,
-    /// Whether they keep order.
+    /// The account's role.
     pub role: Role,
 }
 
 impl Profile {
-    /// Of somebody with an account.
+    /// The profile of an account.
     pub fn of(account: &Account) -> Self {
         Self {
             person: PersonId::Account(account.id),
@@ -64,7 +64,7 @@ impl Profile {
         }
     }
 
-    /// Of a bot.
+    /// The profile of a bot.
     pub fn of_bot(key: &ApiKey) -> Self {
         Self {
             person: PersonId::Bot(key.id),
@@ -75,7 +75,7 @@ impl Profile {
         }
     }
 
-    /// Whether it is of a program.
+    /// Whether the profile is a bot's.
     pub fn is_bot(&self) -> bool {
         matches!(self.person, PersonId::Bot(_))
     }
@@ -83,7 +83,7 @@ impl Profile {
 
 #[cfg(test)]
 impl Profile {
-    /// The profile of a member with the account of that number.
+    /// The profile of a member with this account number.
     pub(super) fn of_member(number: i64) -> Self {
         Self {
             person: PersonId::Account(AccountId(number)),
@@ -95,49 +95,49 @@ impl Profile {
     }
 }
 
-/// Somebody who does something.
+/// An authenticated caller of the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// Who.
+    /// The caller's profile.
     pub profile: Profile,
-    /// What they may do beside what is theirs.
+    /// The caller's role, which decides what they may moderate.
     pub role: Role,
 }
 
 impl Actor {
-    /// Somebody who is signed in.
+    /// The caller who is signed in to this account.
     pub fn of(account: &Account) -> Self {
         Self { profile: Profile::of(account), role: account.role }
     }
 
-    /// A bot.
+    /// A bot as the caller; its role is always member.
     pub fn of_bot(key: &ApiKey) -> Self {
         Self { profile: Profile::of_bot(key), role: Role::Member }
     }
 
-    /// Who.
+    /// The caller's identity.
     pub fn id(&self) -> PersonId {
         self.profile.person
     }
 
-    /// Whether they keep order.
+    /// Whether the caller is a moderator or an admin.
     pub fn is_staff(&self) -> bool {
         self.role >= Role::Moderator
     }
 
-    /// [`Error::Forbidden`] unless they are an admin.
+    /// Returns [`Error::Forbidden`] unless the caller is an admin.
     pub fn check_admin(&self) -> Result<()> {
         if self.role >= Role::Admin {
             return Ok(());
         }
-        Err(Error::forbidden("this is for admins"))
+        Err(Error::forbidden("only admins may do this"))
     }
 
-    /// [`Error::Forbidden`] unless they keep order.
+    /// Returns [`Error::Forbidden`] unless the caller is a moderator or an admin.
     pub fn check_staff(&self) -> Result<()> {
         if self.is_staff() {
             return Ok(());
         }
-        Err(Error::forbidden("this is for moderators and admins"))
+        Err(Error::forbidden("only moderators and admins may do this"))
     }
 }

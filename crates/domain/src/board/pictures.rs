@@ -12,20 +12,19 @@ use crate::{
 };
 
 impl Board {
-    /// What would come of a message if it was posted now: the message that it is, or nothing; or why it cannot be.
-    /// Whoever sends a picture with it is asked this before anything is made of that.
+    /// A dry run of a post with a picture, before the picture is decoded: returns the original event of a repetition,
+    /// `None` if the message would be stored, or the error of the post.
     pub async fn foresee(&self, by: &Actor, new: &NewMessage) -> Result<Option<Event>> {
         let before = self.stores.log.foresee(new.clone(), by.clone(), self.clock.now()).await?;
         before.map(|before| check_pictured(&before).map(|()| before)).transpose()
     }
 
-    /// Makes a picture of what somebody sent, which is let go of then.
+    /// Decodes an upload and drops it.
     pub async fn decoded(&self, upload: Bytes) -> Result<Picture> {
         self.keeper.decoded(upload, Shape::Whole).await
     }
 
-    /// Stores a message with a picture, which is kept before. The same message again answers with the first, and keeps
-    /// no other picture.
+    /// Stores a picture and then its message. A repetition returns the original event, and its picture is removed.
     pub async fn post_with(&self, by: &Actor, new: NewMessage, picture: Picture) -> Result<Posted> {
         let (log, keeper, rings) =
             (Arc::clone(&self.stores.log), self.keeper.clone(), self.rings.clone());
@@ -35,7 +34,7 @@ impl Board {
             let new = NewMessage { picture: Some(id), ..new };
             let posted = log.post(new, writer, now).await?;
             match &posted {
-                // Nobody may listen.
+                // There may be no listener.
                 Posted::New(_) => drop(rings.send(channel)),
                 Posted::Before(before) => {
                     keeper.remove(id).await;
@@ -47,7 +46,7 @@ impl Board {
         self.keeper.keep(by.id().number(), picture, name).await
     }
 
-    /// A picture in one size, if it is in a message that `by` can read.
+    /// Returns a picture in one size, if it is in a message that `by` can read.
     pub async fn picture(
         &self,
         by: &Actor,
@@ -61,7 +60,7 @@ impl Board {
         }
     }
 
-    /// Takes away all pictures that an account sent.
+    /// Detaches and removes all pictures of an account.
     pub(super) async fn take_pictures_from(&self, former: AccountId) -> Result<()> {
         loop {
             let taken = self.stores.pictures.take_from(former, PAGE_MAX).await?;
@@ -74,14 +73,14 @@ impl Board {
         }
     }
 
-    /// Removes pictures that are in no message and will be in none; how many these were.
+    /// Removes pictures that no message has or will have; returns their number.
     pub async fn sweep_pictures(&self) -> Result<usize> {
         self.keeper.sweep(&*self.stores.pictures, self.clock.now()).await
     }
 }
 
-/// [`Error::KeyReused`] if what is there already came without a picture: the one that comes now would be lost, and the
-/// answer would say that it is stored.
+/// Returns [`Error::KeyReused`] if the original message has no picture: the new one would be lost while the answer
+/// said that it is stored.
 fn check_pictured(before: &Event) -> Result<()> {
     match before.what {
         What::Message { picture: None, visibility: Visibility::Shown, .. } => Err(Error::KeyReused),

@@ -1,4 +1,4 @@
-//! Who is in a channel now.
+//! The members who are present in a channel.
 
 use std::collections::HashMap;
 
@@ -6,18 +6,18 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{PersonId, Profile};
 
-/// How long somebody is here after their last sign of life: longer than it takes to load a page again.
+/// How long a member stays present after the last sign of activity: longer than a page reload takes.
 pub const PRESENCE_TTL: SignedDuration = SignedDuration::from_secs(30);
 
-/// People whom a channel shows; further ones read and write as well.
+/// The most members that a channel shows; further ones can read and write, too.
 const PEOPLE_MAX: usize = 10_000;
 
-/// Who is in one channel. Somebody is here while a stream of theirs is open, and for [`PRESENCE_TTL`] after their
-/// last sign of life, however many pages they have open.
+/// The members who are present in one channel. A member is present while any of their streams is open, and for
+/// [`PRESENCE_TTL`] after their last activity.
 #[derive(Debug)]
 pub struct Presence {
     people: HashMap<PersonId, Here>,
-    /// Until then whoever comes may have been here before the server was started.
+    /// Until this time an arriving member may have been present before the server was started.
     settled_at: Timestamp,
 }
 
@@ -35,23 +35,23 @@ impl Here {
 }
 
 impl Presence {
-    /// Nobody, in a server that was started then.
+    /// An empty channel of a server that was started at `started_at`.
     pub fn since(started_at: Timestamp) -> Self {
         let settled_at = started_at.saturating_add(PRESENCE_TTL).unwrap_or(Timestamp::MAX);
         Self { people: HashMap::new(), settled_at }
     }
 
-    /// Whether the server was started so long ago that whoever comes is new.
+    /// Whether the server has run for [`PRESENCE_TTL`], so that arriving members are new.
     pub fn is_settled(&self, now: Timestamp) -> bool {
         now >= self.settled_at
     }
 
-    /// Somebody gives a sign of life; whether that is to be announced.
+    /// Records activity of a member; returns whether to announce their arrival.
     pub fn seen(&mut self, profile: &Profile, now: Timestamp) -> bool {
         if let Some(here) = self.people.get_mut(&profile.person) {
             here.seen_at = here.seen_at.max(now);
             here.profile.clone_from(profile);
-            // Even if they had gone: nobody was told of it.
+            // Even if they had expired: their leaving was not announced.
             return false;
         }
         if self.people.len() >= PEOPLE_MAX {
@@ -65,7 +65,7 @@ impl Presence {
         self.is_settled(now)
     }
 
-    /// A stream of somebody's begins; whether that is to be announced.
+    /// Records the start of a member's stream; returns whether to announce their arrival.
     pub fn enter(&mut self, profile: &Profile, now: Timestamp) -> bool {
         let comes = self.seen(profile, now);
         if let Some(here) = self.people.get_mut(&profile.person) {
@@ -74,7 +74,7 @@ impl Presence {
         comes
     }
 
-    /// A stream of somebody's has ended; they may come back at once.
+    /// Records the end of a stream; the member may reconnect at once.
     pub fn leave(&mut self, person: PersonId, now: Timestamp) {
         if let Some(here) = self.people.get_mut(&person) {
             here.streams = here.streams.saturating_sub(1);
@@ -82,7 +82,7 @@ impl Presence {
         }
     }
 
-    /// A stream has ended because its reader may not be here any more; who has left, if it was their last.
+    /// Ends a stream whose member lost access; returns the member who left, if it was their last stream.
     pub fn sign_out(&mut self, person: PersonId, now: Timestamp) -> Option<Profile> {
         self.leave(person, now);
         if self.people.get(&person).is_some_and(|here| here.streams > 0) {
@@ -91,25 +91,25 @@ impl Presence {
         self.people.remove(&person).map(|here| here.profile)
     }
 
-    /// Somebody is called otherwise.
+    /// Updates the profile of a present member.
     pub fn rename(&mut self, profile: &Profile) {
         if let Some(here) = self.people.get_mut(&profile.person) {
             here.profile.clone_from(profile);
         }
     }
 
-    /// Somebody is nobody any more; who has left, if they were here.
+    /// Removes a member; returns their profile if they were present.
     pub fn forget(&mut self, person: PersonId) -> Option<Profile> {
         self.people.remove(&person).map(|here| here.profile)
     }
 
-    /// Lets go of those who have not come back in time; who they are.
+    /// Removes the members who did not come back in time, and returns them.
     pub fn sweep(&mut self, now: Timestamp) -> Vec<Profile> {
         let gone = self.people.extract_if(|_, here| here.has_gone(now));
         gone.map(|(_, here)| here.profile).collect()
     }
 
-    /// Who is here, by what they are called.
+    /// Returns the present members, sorted by nickname.
     pub fn here(&self, now: Timestamp) -> Vec<Profile> {
         let here = self.people.values().filter(|here| !here.has_gone(now));
         let mut here: Vec<_> = here.map(|here| here.profile.clone()).collect();
@@ -117,12 +117,12 @@ impl Presence {
         here
     }
 
-    /// How many are here, or may come back.
+    /// The number of members who are present or were not yet swept.
     pub fn len(&self) -> usize {
         self.people.len()
     }
 
-    /// Whether nobody is here or may come back.
+    /// Whether no member is present or waits to be swept.
     pub fn is_empty(&self) -> bool {
         self.people.is_empty()
     }
@@ -145,7 +145,7 @@ mod tests {
         ManualClock::at(Timestamp::from_second(1_000_000).unwrap())
     }
 
-    /// A channel of a server that was started long ago.
+    /// An empty channel of a server that was started long ago.
     fn settled(clock: &ManualClock) -> Presence {
         let presence = Presence::since(clock.now());
         clock.advance_seconds(PRESENCE_TTL.as_secs());
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_with_several_streams_is_one_and_comes_once() {
+    fn a_member_with_several_streams_is_announced_once() {
         let clock = clock();
         let mut presence = settled(&clock);
         let (ada, now) = (person(1), clock.now());
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reload_announces_nothing_and_going_for_good_is_told_in_time() {
+    fn a_reload_announces_nothing_and_leaving_is_announced_in_time() {
         let clock = clock();
         let mut presence = settled(&clock);
         let ada = person(1);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_signs_out_leaves_at_once_but_not_from_another_device() {
+    fn signing_out_leaves_at_once_unless_another_device_is_connected() {
         let clock = clock();
         let mut presence = settled(&clock);
         let (ada, now) = (person(1), clock.now());
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_restart_those_who_come_back_are_not_announced() {
+    fn after_a_restart_returning_members_are_not_announced() {
         let clock = clock();
         let mut presence = Presence::since(clock.now());
         clock.advance_seconds(PRESENCE_TTL.as_secs() - 1);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_name_is_shown_of_whoever_is_here() {
+    fn a_new_name_is_shown_for_a_present_member() {
         let clock = clock();
         let mut presence = settled(&clock);
         presence.enter(&person(1), clock.now());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_shows_so_many_people_and_forgets_who_has_gone_first() {
+    fn a_full_channel_replaces_expired_members_first() {
         let clock = clock();
         let mut presence = settled(&clock);
         for number in 0..PEOPLE_MAX {
@@ -250,9 +250,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens, whoever hears what is announced knows who is here; a sweep follows each step.
+        /// After any steps, each followed by a sweep, the announcements add up to the members who are present.
         #[test]
-        fn what_is_announced_adds_up_to_who_is_here(steps in vec(step(), 0..60)) {
+        fn announcements_add_up_to_the_present_members(steps in vec(step(), 0..60)) {
             let clock = clock();
             let mut presence = settled(&clock);
             let (mut told, mut open) = (BTreeSet::new(), HashMap::<i64, usize>::new());

@@ -1,25 +1,25 @@
-//! What has become of a message, made of the events about it.
+//! The state of a message, projected from its events.
 
 use super::{EventId, Stamp, Visibility, What};
 
-/// An event's place in the order that every reader shows.
+/// An event's sort key in the order that every reader shows.
 pub type Place = (Stamp, EventId);
 
-/// What the events about one message have made of it. Events of several origins arrive in any order, and may arrive
-/// before the message that they are about; whatever the order, the state is the same.
+/// The state of a message after the events about it. Events of several origins arrive in any order, and may arrive
+/// before the message that they are about; the state does not depend on the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MessageState {
-    /// The latest edit, which has the text. Without one the message itself has it.
+    /// The latest edit, which has the current text; without one the message itself has it.
     pub edit: Option<Place>,
     /// The latest event that hid the message or showed it again, and whether it hid it.
     pub hide: Option<(Place, bool)>,
-    /// Whether its text is gone for ever: an event deleted it, or its author has sent an earlier message under the
-    /// same client id.
+    /// Whether the text is erased: an event deleted the message, or its author has posted an earlier one with the same
+    /// client id.
     pub is_deleted: bool,
 }
 
 impl MessageState {
-    /// Takes in an event about the message, or the message itself.
+    /// Applies an event about the message, or the message itself.
     pub fn apply(&mut self, place: Place, what: &What) {
         match what {
             What::Edit { .. } => self.edit = self.edit.max(Some(place)),
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_of_arrival_and_repetition_change_nothing(
+        fn the_state_does_not_depend_on_order_or_repetition(
             kinds in vec((0_u8..4, 0_i64..5), 0..12),
             (arrival, again) in (any::<proptest::sample::Index>(), any::<proptest::sample::Index>()),
         ) {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_decision_holds_and_a_deletion_is_for_ever() {
+    fn the_latest_hide_wins_and_a_deletion_is_final() {
         let at = |at| (Stamp::stored(at), id(1, at.unsigned_abs()));
         let mut state = MessageState::default();
         state.apply(at(3), &event(2));

@@ -1,4 +1,4 @@
-//! Who may do what, judged where it is stored: between the look and the deed nothing can change.
+//! Authorization rules. Stores apply them inside the writing transaction, so that a decision cannot be outdated.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use jiff::Timestamp;
 use super::{Actor, Body, NewMessage, Reaction, Visibility, What, Wish};
 use crate::{Error, Result};
 
-/// How often a message can be edited; what it was each time is kept.
+/// The most edits of one message; every earlier version is stored.
 pub const EDITS_MAX: u32 = 50;
 
-/// What a store knows of whoever wants to write.
+/// What a store knows of the author of a new message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Writer {
-    /// Whether they are banned from the board.
+    /// Whether the author is banned from the board.
     pub is_banned: bool,
-    /// When they last wrote a message in the channel, by the clock of then.
+    /// When the author last posted in the channel, by the clock of that time.
     pub last_at: Option<Timestamp>,
     /// The channel's slow mode, in seconds.
     pub slow_mode_s: u32,
@@ -23,28 +23,27 @@ pub struct Writer {
     pub is_archived: bool,
 }
 
-/// What a store knows of a message that somebody wants to do something with.
+/// What a store knows of a message and the member who acts on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Whether they wrote it.
+    /// Whether the member wrote the message.
     pub is_own: bool,
-    /// What it says.
+    /// The current text.
     pub body: Option<Body>,
-    /// Whether it can be read.
+    /// Whether the message can be read.
     pub visibility: Visibility,
-    /// Whether their sign of this wish is under it.
+    /// Whether the message has the member's reaction that the action names.
     pub has_sign: bool,
-    /// How often it was edited, if they wish to edit it.
+    /// How many edits the message has; counted only for an edit.
     pub edits: u32,
-    /// Whether its channel is archived.
+    /// Whether the message's channel is archived.
     pub is_archived: bool,
 }
 
-/// What is said to whoever is banned.
-pub const BANNED: &str =
-    "you are banned from this board: whoever keeps order here has decided that";
+/// The error for banned members.
+pub const BANNED: &str = "you are banned from this board by its moderators";
 
-/// [`Error::Forbidden`] if somebody is banned.
+/// Returns [`Error::Forbidden`] for a banned member.
 pub fn check_banned(is_banned: bool) -> Result<()> {
     if is_banned {
         return Err(Error::forbidden(BANNED));
@@ -54,14 +53,15 @@ pub fn check_banned(is_banned: bool) -> Result<()> {
 
 fn check_open(is_archived: bool) -> Result<()> {
     if is_archived {
-        return Err(Error::forbidden("this channel is archived: nobody writes here any more"));
+        return Err(Error::forbidden("this channel is archived and read-only"));
     }
     Ok(())
 }
 
-/// [`Error`] if somebody may not write a message at `now`, by the clock: the time that a message gets is later where
-/// another one's clock was ahead, and nobody is to wait for that. A clock that was put back holds nobody either, but two
-/// messages that were taken in the other order are one too many.
+/// Checks whether a member may post at `now`, by the wall clock. Slow mode compares clock times: a message's stamp may
+/// be later because another server's clock was ahead, and a member must not wait for that. A clock that was set back
+/// blocks a member for at most one interval. Two requests that are handled in the reverse of their clock order count
+/// as too fast.
 pub fn check_post(writer: &Writer, by: &Actor, now: Timestamp) -> Result<()> {
     check_banned(writer.is_banned)?;
     check_open(writer.is_archived)?;
@@ -77,8 +77,8 @@ pub fn check_post(writer: &Writer, by: &Actor, now: Timestamp) -> Result<()> {
     }
 }
 
-/// [`Error::Conflict`] if the message that came back under a client id is not the one that was sent with it: `before`
-/// is what it said at first, as far as that is kept.
+/// Returns [`Error::KeyReused`] if a repeated client id comes with another channel or text. `before` is the original
+/// text, `None` if it is no longer stored.
 pub fn check_repeated(new: &NewMessage, same_channel: bool, before: Option<&Body>) -> Result<()> {
     if same_channel && before.is_none_or(|before| *before == new.body) {
         return Ok(());
@@ -86,7 +86,7 @@ pub fn check_repeated(new: &NewMessage, same_channel: bool, before: Option<&Body
     Err(Error::KeyReused)
 }
 
-/// What happens if somebody wants that; nothing if it is so already.
+/// Decides what an action does; `None` if it would change nothing.
 pub fn judge(
     target: &Target,
     by: &Actor,
@@ -98,7 +98,7 @@ pub fn judge(
     let readable = || match target.visibility {
         Visibility::Shown => Ok(()),
         Visibility::Hidden => Err(Error::forbidden("this message is hidden")),
-        Visibility::Deleted => Err(Error::gone("this message is deleted")),
+        Visibility::Deleted => Err(Error::gone("this message was deleted")),
     };
     match wish {
         Wish::Edit(body) => {
@@ -109,7 +109,7 @@ pub fn judge(
                 return Ok(None);
             }
             if target.edits >= EDITS_MAX {
-                return Err(Error::conflict("this message has been edited as often as one may be"));
+                return Err(Error::conflict("a message can be edited at most 50 times"));
             }
             Ok(Some(What::Edit { target: id, body: Some(body) }))
         }
@@ -126,7 +126,7 @@ pub fn judge(
         Wish::Hide(is_hidden) => {
             by.check_staff()?;
             if target.visibility == Visibility::Deleted {
-                return Err(Error::gone("this message is deleted"));
+                return Err(Error::gone("this message was deleted"));
             }
             let is_so = is_hidden == (target.visibility == Visibility::Hidden);
             Ok((!is_so).then_some(What::Hide { target: id, is_hidden }))
@@ -135,7 +135,11 @@ pub fn judge(
 }
 
 fn check_own(target: &Target) -> Result<()> {
-    if target.is_own { Ok(()) } else { Err(Error::forbidden("somebody else wrote this message")) }
+    if target.is_own {
+        Ok(())
+    } else {
+        Err(Error::forbidden("only the author may edit or delete a message"))
+    }
 }
 
 fn reacted(
@@ -172,7 +176,7 @@ mod tests {
         ]
     }
 
-    /// What comes of each wish: `+` it happens, `=` it is so already, `-` it is refused.
+    /// The outcome of each action: `+` it happens, `=` nothing changes, `-` it is refused.
     fn judged(
         is_own: bool,
         visibility: Visibility,
@@ -192,10 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn everybody_may_do_what_is_theirs_and_staff_hide() {
+    fn authors_edit_and_delete_and_staff_hide() {
         use Role::{Admin, Member, Moderator};
         use Visibility::{Deleted, Hidden, Shown};
-        // Edit, delete, sign, no sign, hide, show.
+        // Edit, delete, add a reaction, remove it, hide, show.
         for (is_own, visibility, role, wanted) in [
             (true, Shown, Member, "+++=--"),
             (false, Shown, Member, "--+=--"),
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_writes_in_an_archived_channel_and_what_must_go_can_go() {
+    fn an_archived_channel_allows_only_deletion_and_hiding() {
         for (is_own, role, wanted) in
             [(true, Role::Member, "-+----"), (false, Role::Admin, "----+=")]
         {
@@ -231,14 +235,14 @@ mod tests {
         let at = |microseconds| Timestamp::from_microsecond(microseconds).unwrap();
         let writer = Writer { last_at: Some(at(5_000_000)), slow_mode_s: 10, ..Writer::default() };
         let member = somebody(Role::Member);
-        // The first was asked before the last one, and comes after it.
+        // The first request carries a clock time before the last message.
         for (now, wait_s) in [(4_000_000, 10), (5_000_001, 10), (14_000_000, 1), (14_999_999, 1)] {
             let refused = check_post(&writer, &member, at(now));
             let Err(Error::TooMany { retry_after }) = refused else { panic!("{refused:?}") };
             assert_eq!(retry_after.as_secs(), wait_s);
         }
         check_post(&writer, &member, at(15_000_000)).unwrap();
-        // The clock was put back.
+        // The clock was set back.
         check_post(&writer, &member, at(-5_000_001)).unwrap();
         check_post(&writer, &somebody(Role::Moderator), at(5_000_001)).unwrap();
         check_post(&Writer { slow_mode_s: 0, ..writer }, &member, at(5_000_001)).unwrap();

@@ -1,4 +1,4 @@
-//! What can be done on the board.
+//! The board's service.
 
 use std::sync::Arc;
 
@@ -17,22 +17,22 @@ use crate::{
     pictures::PictureKeeper,
 };
 
-/// Channels in which something has happened that whoever listens has not heard of; past it they look at all.
+/// Pending wake-ups of a listener; one that lags further behind has to look at all channels.
 const RINGS_MAX: usize = 1_024;
 
-/// News of people that whoever listens has not heard yet.
+/// Pending member updates of a listener.
 const NEWS_MAX: usize = 1_024;
 
 /// The longest reason of a report, in characters.
 const REASON_CHARS_MAX: usize = 500;
 
-/// Most words of a search.
+/// The most words of a search.
 const WORDS_MAX: usize = 8;
 
 /// The longest search, in characters.
 const SEARCH_CHARS_MAX: usize = 200;
 
-/// The service.
+/// The board: posting, reading and moderation.
 pub struct Board {
     pub(super) stores: BoardStores,
     pub(super) keeper: PictureKeeper,
@@ -42,35 +42,35 @@ pub struct Board {
     news: broadcast::Sender<News>,
 }
 
-/// What has become of somebody, for whoever shows them.
+/// A change of a member, for pages that show them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// They are called otherwise, or have another picture.
+    /// The member has a new name or picture.
     Changed(Profile),
-    /// They may not be here any more.
+    /// The member was banned.
     Banned(PersonId),
-    /// Their account is deleted; this is what they were called.
+    /// The member's account was deleted; the last known profile.
     Gone(Profile),
 }
 
-/// Where the board is kept.
+/// The board's stores.
 pub struct BoardStores {
-    /// Keeps what happens.
+    /// Event log and messages.
     pub log: Arc<dyn BoardLog>,
-    /// Keeps channels.
+    /// Channels.
     pub channels: Arc<dyn Channels>,
-    /// Keeps who was here.
+    /// Known members.
     pub people: Arc<dyn BoardPeople>,
-    /// Keeps how far they have read.
+    /// Read positions.
     pub positions: Arc<dyn ReadPositions>,
-    /// Keeps what is to be looked at.
+    /// Reports of messages.
     pub reports: Arc<dyn Reports>,
-    /// Knows the pictures of messages.
+    /// Pictures of messages.
     pub pictures: Arc<dyn MessagePictures>,
 }
 
 impl Board {
-    /// A board that is kept there, and its pictures by `keeper`.
+    /// Creates a board over `stores`, with its pictures in `keeper`.
     pub fn new(
         stores: BoardStores,
         keeper: PictureKeeper,
@@ -82,32 +82,32 @@ impl Board {
         Self { stores, keeper, bots, clock, rings, news }
     }
 
-    /// Programs that may write.
+    /// The API keys of bots.
     pub fn bots(&self) -> &Keys {
         &self.bots
     }
 
-    /// Hears what becomes of people, from now on and in this process.
+    /// Subscribes to changes of members, as of now and in this process.
     pub fn news(&self) -> broadcast::Receiver<News> {
         self.news.subscribe()
     }
 
-    /// Notes what somebody is called, and tells of it if that is new.
+    /// Stores a member's profile, and publishes it if it changed.
     pub async fn note(&self, profile: Profile) -> Result<()> {
         if self.stores.people.note(profile.clone()).await? {
-            // Nobody may listen.
+            // There may be no listener.
             let _ = self.news.send(News::Changed(profile));
         }
         Ok(())
     }
 
-    /// Hears in which channels something happens, from now on and in this process. It only makes whoever listens
-    /// look sooner: what counts is what the log has.
+    /// Subscribes to the channels that get new events, as of now and in this process. A wake-up only makes a listener
+    /// read sooner; the log is the source of truth.
     pub fn rings(&self) -> broadcast::Receiver<Slug> {
         self.rings.subscribe()
     }
 
-    /// Stores a message; the same again answers with the first.
+    /// Stores a message; a repetition returns the original event.
     pub async fn post(&self, by: &Actor, new: NewMessage) -> Result<Posted> {
         let channel = new.channel.clone();
         let posted = self.stores.log.post(new, by.clone(), self.clock.now()).await?;
@@ -117,22 +117,22 @@ impl Board {
         Ok(posted)
     }
 
-    /// Events of a channel, in order.
+    /// Returns events of a channel, in order.
     pub async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage> {
         self.stores.log.events(channel, reach, limit).await
     }
 
-    /// Messages of a channel as they stand, in order.
+    /// Returns messages of a channel in their current state, in order.
     pub async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage> {
         self.stores.log.messages(query).await
     }
 
-    /// A message as it stands, if it is there.
+    /// Returns a message in its current state, if it exists.
     pub async fn find(&self, by: &Actor, channel: &Slug, id: EventId) -> Result<Option<Message>> {
         self.stores.log.message(channel.clone(), id, by.clone()).await
     }
 
-    /// A message as it stands, and what it said before, which can be read as long as the message can.
+    /// Returns a message in its current state with its earlier versions, which are readable while the message is.
     pub async fn message(
         &self,
         by: &Actor,
@@ -150,7 +150,7 @@ impl Board {
         Ok((message, history))
     }
 
-    /// What somebody wrote, at most `limit`, after this place; each with its place.
+    /// Returns at most `limit` messages of an author after the position `after`, each with its position.
     pub async fn written_by(
         &self,
         author: PersonId,
@@ -160,7 +160,7 @@ impl Board {
         self.stores.log.written_by(author, after, limit).await
     }
 
-    /// Does something with a message; what happened, if anything did.
+    /// Applies an action to a message; returns the event, or `None` if nothing changed.
     pub async fn amend(
         &self,
         by: &Actor,
@@ -179,8 +179,8 @@ impl Board {
         Ok(Some(event))
     }
 
-    /// Lets somebody in who wants to read; false if they are known by another profile than this. Either may be the
-    /// older: whoever asks looks, and notes it. [`Error::Forbidden`] if they are banned.
+    /// Checks that a member may enter; false if the stored profile differs from `profile`. Either may be the older: the
+    /// caller fetches the current one and stores it. Returns [`Error::Forbidden`] if the member is banned.
     pub async fn admit(&self, profile: &Profile) -> Result<bool> {
         let Some(known) = self.stores.people.find(profile.person).await? else {
             self.stores.people.note(profile.clone()).await?;
@@ -190,29 +190,29 @@ impl Board {
         Ok(known.profile == *profile)
     }
 
-    /// Notes how far somebody has read a channel that is there, to be stored soon: what is not stored when the
-    /// process is killed, they read again.
+    /// Records how far a member has read an existing channel. It is stored within about a second; a position that is
+    /// lost when the process is killed shows its messages as unread again.
     pub fn note_read(&self, note: ReadNote) -> Result<()> {
         self.stores.positions.note(note)
     }
 
-    /// Stores what people have read since the last time; to be called about once a second.
+    /// Stores the pending read positions; to be called about once a second.
     pub async fn store_read(&self) -> Result<()> {
         self.stores.positions.store().await
     }
 
-    /// What a person has read of a channel, of each origin; `None` if they were never there.
+    /// Returns a member's cursor in a channel; `None` if they have never read it.
     pub async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>> {
         self.stores.positions.read_so_far(person, channel).await
     }
 
-    /// What a person has not read.
+    /// Returns a member's unread counts by channel.
     pub async fn unread(&self, reader: Profile) -> Result<Vec<Unread>> {
         self.stores.positions.unread(reader).await
     }
 
-    /// Forgets what an account that is deleted was called and had read, and the pictures that it sent, and tells of it;
-    /// what it wrote stays.
+    /// Erases the profile, read positions and pictures of a deleted account, and publishes the deletion; its messages
+    /// stay.
     pub async fn forget(&self, former: AccountId) -> Result<()> {
         self.take_pictures_from(former).await?;
         let known = self.stores.people.find(PersonId::Account(former)).await?;
@@ -223,12 +223,12 @@ impl Board {
         Ok(())
     }
 
-    /// All channels, the lobby first.
+    /// Returns all channels, the lobby first.
     pub async fn channels(&self) -> Result<Vec<Channel>> {
         self.stores.channels.list().await
     }
 
-    /// The channel of that name.
+    /// Returns a channel.
     pub async fn channel(&self, slug: &Slug) -> Result<Channel> {
         self.stores
             .channels
@@ -237,7 +237,7 @@ impl Board {
             .ok_or(Error::not_found("there is no such channel"))
     }
 
-    /// Makes a channel, unless it is there; says whether it was made.
+    /// Creates a channel unless it exists; the flag says whether it is new.
     pub async fn create_channel(
         &self,
         by: &Actor,
@@ -250,7 +250,7 @@ impl Board {
         self.stores.channels.create(new).await
     }
 
-    /// Changes a channel.
+    /// Updates a channel.
     pub async fn change_channel(
         &self,
         by: &Actor,
@@ -261,21 +261,20 @@ impl Board {
         if change.is_archived == Some(true) && *slug == Slug::lobby() {
             return Err(Error::invalid(
                 "archived",
-                "cannot be done to the lobby, where everybody comes in",
+                "must be false for the lobby, which cannot be archived",
             ));
         }
         let changed = self.stores.channels.change(slug.clone(), change.checked()?).await?;
         changed.ok_or(Error::not_found("there is no such channel"))
     }
 
-    /// Who is banned.
+    /// Returns the banned members.
     pub async fn bans(&self, by: &Actor) -> Result<Vec<Known>> {
         by.check_staff()?;
         self.stores.people.banned().await
     }
 
-    /// Bans somebody from the board, or lets them in again. Staff have a say only over those below them, as their
-    /// `accounts` say.
+    /// Bans a member from the board, or lifts the ban. Staff may ban only members of a lower role, by `accounts`.
     pub async fn ban(
         &self,
         by: &Actor,
@@ -285,19 +284,19 @@ impl Board {
     ) -> Result<Known> {
         by.check_staff()?;
         if accounts.user(name.clone()).await?.role >= by.role {
-            return Err(Error::forbidden("they are not below you"));
+            return Err(Error::forbidden("you can ban only accounts with a lower role than yours"));
         }
         let known = self.stores.people.named(name).await?;
-        let known = known.ok_or(Error::not_found("they have never been on this board"))?;
+        let known = known.ok_or(Error::not_found("this account has never been on this board"))?;
         let since = is_banned.then(|| self.clock.now());
         let banned = self.stores.people.ban(known.profile.person, since).await?;
         if is_banned {
             let _ = self.news.send(News::Banned(known.profile.person));
         }
-        banned.ok_or(Error::not_found("they have never been on this board"))
+        banned.ok_or(Error::not_found("this account has never been on this board"))
     }
 
-    /// Asks whoever keeps order to look at a message.
+    /// Reports a message to the moderators.
     pub async fn report(
         &self,
         by: &Actor,
@@ -311,7 +310,7 @@ impl Board {
         {
             return Err(Error::invalid(
                 "reason",
-                "must be at most 500 characters, without controls",
+                "must be at most 500 characters, without control characters",
             ));
         }
         let (by, at) = (by.profile.clone(), self.clock.now());
@@ -321,25 +320,25 @@ impl Board {
         Err(Error::not_found("there is no such message"))
     }
 
-    /// What people want looked at, the oldest first.
+    /// Returns open reports, oldest first.
     pub async fn reports(&self, by: &Actor, limit: usize) -> Result<Vec<Report>> {
         by.check_staff()?;
         self.stores.reports.open(by.id(), limit).await
     }
 
-    /// How often people want something looked at, counted up to [`UNREAD_MAX`].
+    /// Counts open reports, up to [`UNREAD_MAX`].
     pub async fn reports_count(&self, by: &Actor) -> Result<u32> {
         by.check_staff()?;
         self.stores.reports.count(UNREAD_MAX).await
     }
 
-    /// What is hidden, the newest first.
+    /// Returns hidden messages, newest first.
     pub async fn hidden(&self, by: &Actor, limit: usize) -> Result<Vec<Message>> {
         by.check_staff()?;
         self.stores.reports.hidden(by.id(), limit).await
     }
 
-    /// Settles the reports of a message.
+    /// Settles all reports of a report's message.
     pub async fn settle(&self, by: &Actor, report: i64) -> Result<()> {
         by.check_staff()?;
         if self.stores.reports.settle(report, by.id(), self.clock.now()).await? {
@@ -348,8 +347,8 @@ impl Board {
         Err(Error::not_found("there is no such report"))
     }
 
-    /// Messages that have all the words of a text, the newest first. A word with a `*` at its end is the beginning of
-    /// words.
+    /// Returns messages that contain all words of a text, newest first. A word that ends with `*` matches words that
+    /// begin with it.
     pub async fn search(
         &self,
         by: &Actor,
@@ -362,13 +361,13 @@ impl Board {
             return Err(Error::invalid("q", "must be at most 8 words and 200 characters"));
         }
         if words.is_empty() {
-            return Err(Error::invalid("q", "must be one word or more"));
+            return Err(Error::invalid("q", "must contain at least one word"));
         }
         self.stores.log.search(MessageSearch { channel, words, limit, reader: by.id() }).await
     }
 
     fn ring(&self, channel: Slug) {
-        // Nobody may listen.
+        // There may be no listener.
         let _ = self.rings.send(channel);
     }
 }
@@ -386,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_is_its_words() {
+    fn a_search_is_split_into_words() {
         let of = |text: &str| {
             words(text).into_iter().map(|word| (word.text, word.is_beginning)).collect::<Vec<_>>()
         };

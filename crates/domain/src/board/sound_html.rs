@@ -1,4 +1,4 @@
-//! What the HTML of a message must be, whatever was typed; told apart from how it is made.
+//! Checks the HTML of a message, independently of the code that renders it.
 
 const HTML_BYTES_MAX: usize = 24 * 1024;
 
@@ -21,17 +21,17 @@ const TAGS: [&str; 14] = [
 
 const REL: &str = "\" rel=\"nofollow noopener ugc\"";
 
-/// Panics where it is not.
+/// Panics unless `html` is short, well-formed, not deeply nested, and has only the allowed tags and attributes.
 pub(crate) fn check(html: &str) {
     assert!(html.len() <= HTML_BYTES_MAX, "{} bytes", html.len());
     let mut open: Vec<&str> = Vec::new();
     let mut rest = html;
     while let Some((text, after)) = rest.split_once('<') {
         check_text(text);
-        let (tag, after) = after.split_once('>').expect("a tag has an end");
+        let (tag, after) = after.split_once('>').expect("a tag is closed by >");
         rest = after;
         if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name), "it closes what is open: {html}");
+            assert_eq!(open.pop(), Some(name), "the end tag matches the open element: {html}");
             continue;
         }
         let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
@@ -40,7 +40,7 @@ pub(crate) fn check(html: &str) {
         assert!(name != "a" || !open.contains(&"a"), "a link in a link: {html}");
         if !matches!(name, "br" | "hr") {
             open.push(name);
-            assert!(open.len() <= 20, "so deep: {html}");
+            assert!(open.len() <= 20, "nested too deeply: {html}");
         }
     }
     check_text(rest);

@@ -1,13 +1,12 @@
-//! When something happened, so that what follows from it is later.
+//! Hybrid logical timestamps of events.
 
 use std::fmt;
 
 use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
 use serde::{Deserialize, Serialize};
 
-/// A hybrid logical time (Kulkarni et al., 2014) in one number: microseconds since 1970, of which the last three
-/// digits count what comes within a millisecond of the clock. It is the clock's time wherever the clock goes on, and
-/// one more than the latest known wherever it does not.
+/// A hybrid logical time (Kulkarni et al., 2014) in microseconds since 1970. It is the clock's time while the clock
+/// advances, and otherwise the latest known stamp plus one microsecond.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
@@ -15,13 +14,13 @@ use serde::{Deserialize, Serialize};
 pub struct Stamp(i64);
 
 impl Stamp {
-    /// The time of what happens at `now`, by this clock, after everything of `latest`.
+    /// The stamp of an event at `now` by this clock, later than `latest`.
     pub fn after(latest: Option<Self>, now: Timestamp) -> Self {
         let clock = now.as_microsecond().max(0);
         Self(latest.map_or(clock, |latest| clock.max(latest.0.saturating_add(1))))
     }
 
-    /// One that a store has kept.
+    /// A stamp from a store.
     pub fn stored(microseconds: i64) -> Self {
         Self(microseconds)
     }
@@ -31,13 +30,13 @@ impl Stamp {
         self.0
     }
 
-    /// As a time that people know.
+    /// The stamp as a calendar time.
     pub fn timestamp(self) -> Timestamp {
         Timestamp::from_microsecond(self.0).unwrap_or(Timestamp::MAX)
     }
 }
 
-/// RFC 3339 in UTC with six digits after the second: as text they sort as the times do.
+/// RFC 3339 in UTC with six digits after the second, so that stamps sort as text.
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
@@ -54,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_later_also_where_the_clock_goes_back() {
+    fn stamps_increase_when_the_clock_goes_back() {
         let first = Stamp::after(None, at(1_000));
         let second = Stamp::after(Some(first), at(1_000));
         let third = Stamp::after(Some(second), at(400));
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn as_text_they_sort_as_they_are() {
+    fn stamps_sort_as_text() {
         let stamps = [0, 1, 999_999, 1_000_000, 1_767_225_600_000_000, 1_767_225_600_000_001];
         let texts: Vec<_> = stamps.iter().map(|stamp| Stamp::stored(*stamp).to_string()).collect();
         assert!(texts.is_sorted(), "{texts:?}");

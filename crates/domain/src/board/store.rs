@@ -1,4 +1,4 @@
-//! The ports of the board.
+//! The board's ports.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -14,63 +14,63 @@ use crate::{
     pictures::{PictureId, Pictured},
 };
 
-/// Most events, or messages, in a page.
+/// The most events, or messages, of a page.
 pub const PAGE_MAX: usize = 500;
 
-/// Which messages.
+/// A query for messages of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessagesQuery {
-    /// Where.
+    /// The channel to read.
     pub channel: Slug,
-    /// Only those that stand before this one.
+    /// Only messages before this one.
     pub before: Option<EventId>,
-    /// At most so many, 1 to [`PAGE_MAX`].
+    /// The most messages to return, 1 to [`PAGE_MAX`].
     pub limit: usize,
-    /// Whose signs are their own.
+    /// The reader, whose own reactions are marked.
     pub reader: PersonId,
 }
 
-/// A word that is looked for.
+/// A search term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     /// Letters and digits.
     pub text: String,
-    /// Whether words are meant that begin so.
+    /// Whether the term matches words that begin with it.
     pub is_beginning: bool,
 }
 
-/// A search for messages.
+/// A full-text search for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageSearch {
-    /// In this channel alone.
+    /// Only messages of this channel.
     pub channel: Option<Slug>,
-    /// All of these are to be in the message, in upper or lower case.
+    /// The terms; a message must contain all of them. Case is ignored.
     pub words: Vec<Word>,
-    /// At most so many, 1 to [`PAGE_MAX`]; the newest of all.
+    /// The most messages to return, 1 to [`PAGE_MAX`]; the newest match first.
     pub limit: usize,
-    /// Whose signs are their own.
+    /// The reader, whose own reactions are marked.
     pub reader: PersonId,
 }
 
-/// Tells what happened in channels.
+/// Reads the event log of channels.
 #[async_trait]
 pub trait EventLog: Send + Sync {
-    /// Events, at most `limit` of them, as they may be told now.
+    /// Returns at most `limit` events, redacted as of now.
     async fn events(&self, channel: Slug, reach: Reach, limit: usize) -> Result<EventsPage>;
 }
 
-/// Keeps what happens in channels, and what follows from it.
+/// Stores events, and the messages that follow from them.
 #[async_trait]
 pub trait BoardLog: EventLog {
-    /// Stores a message, unless its author has given its client id before: then it is that message, or
-    /// [`crate::Error::KeyReused`] if it said something else. `check_post` judges in the same transaction. A
-    /// [`crate::Error::NotFound`] if there is no such channel, or in it no message that it could answer.
+    /// Stores a message. A repeated client id of the author returns the original event, or
+    /// [`crate::Error::KeyReused`] if the text or channel differs. `check_post` runs in the same transaction. Returns
+    /// [`crate::Error::NotFound`] if the channel does not exist, or has no message `reply_to`.
     async fn post(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Posted>;
-    /// What would come of a message if it was posted now, before more is done for it: the message that it is, or
-    /// nothing; or the error that [`post`](Self::post) would answer with.
+    /// A dry run of [`post`](Self::post): returns its error, the original event of a repetition, or `None` if the
+    /// message would be stored.
     async fn foresee(&self, new: NewMessage, by: Actor, now: Timestamp) -> Result<Option<Event>>;
-    /// Does something with a message, and stores what happened; nothing if it was so already. `judge` judges in the
-    /// same transaction.
+    /// Applies an action to a message and stores the event; `None` if nothing changes. `judge` runs in the same
+    /// transaction.
     async fn amend(
         &self,
         channel: Slug,
@@ -79,15 +79,16 @@ pub trait BoardLog: EventLog {
         by: Actor,
         now: Timestamp,
     ) -> Result<Option<Amended>>;
-    /// The last messages, as they stand.
+    /// Returns the newest messages of a channel that match the query.
     async fn messages(&self, query: MessagesQuery) -> Result<MessagesPage>;
-    /// One message, as it stands; whoever keeps order sees it also if it is hidden.
+    /// Returns one message; staff also read the text of a hidden one.
     async fn message(&self, channel: Slug, id: EventId, reader: Actor) -> Result<Option<Message>>;
-    /// What a message that can be read was before, the first first.
+    /// Returns the earlier versions of a message, oldest first; none if the message is hidden or deleted.
     async fn history(&self, channel: Slug, id: EventId) -> Result<Vec<Version>>;
-    /// Messages that can be read and have these words, the newest first.
+    /// Returns the messages that contain all terms, newest first, without hidden and deleted ones.
     async fn search(&self, search: MessageSearch) -> Result<Vec<Message>>;
-    /// Everything that an account wrote, for its owner: those after a place, by the order of storing.
+    /// Returns the messages of an author for an export, in the order of storing, each with its position; `after` is the
+    /// position of the last page's end.
     async fn written_by(
         &self,
         author: PersonId,
@@ -96,117 +97,117 @@ pub trait BoardLog: EventLog {
     ) -> Result<Vec<(i64, Message)>>;
 }
 
-/// Keeps channels.
+/// Stores channels.
 #[async_trait]
 pub trait Channels: Send + Sync {
-    /// All of them, the lobby first, then by name.
+    /// Returns all channels: the lobby first, then by name.
     async fn list(&self) -> Result<Vec<Channel>>;
-    /// The one of that name.
+    /// Returns a channel.
     async fn find(&self, slug: Slug) -> Result<Option<Channel>>;
-    /// Makes it, unless it is there, and says whether it was made. [`crate::Error::Conflict`] if there are as many as
-    /// there may be.
+    /// Creates a channel unless it exists; the flag says whether it is new. Returns [`crate::Error::Conflict`] if the
+    /// board has [`super::CHANNELS_MAX`] channels.
     async fn create(&self, channel: Channel) -> Result<(Channel, bool)>;
-    /// Changes it; `None` if there is none.
+    /// Updates a channel; `None` if it does not exist.
     async fn change(&self, slug: Slug, change: ChannelChange) -> Result<Option<Channel>>;
 }
 
-/// What somebody has not read of a channel.
+/// A reader's unread counts of one channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
-    /// Where.
+    /// The channel.
     pub channel: Slug,
-    /// Messages by others, [`UNREAD_MAX`] at most.
+    /// Unread messages of other authors, at most [`UNREAD_MAX`].
     pub messages: u32,
-    /// Those of them that name the reader, [`UNREAD_MAX`] at most.
+    /// Those that mention the reader, at most [`UNREAD_MAX`].
     pub mentions: u32,
 }
 
-/// How far somebody has read a channel.
+/// A reader's position in a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadNote {
-    /// Who.
+    /// The reader.
     pub person: PersonId,
-    /// Where.
+    /// The channel.
     pub channel: Slug,
-    /// What they have read.
+    /// The events that the reader has read.
     pub cursor: Cursor,
 }
 
-/// Beyond so many unread messages it is not counted further.
+/// Unread messages are counted up to this number.
 pub const UNREAD_MAX: u32 = 100;
 
-/// Somebody who was here, and whether they may be.
+/// A known member and their ban.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// What others see of them.
+    /// The member's latest profile.
     pub profile: Profile,
-    /// Since when they are banned from the board.
+    /// Since when the member is banned from the board; `None` if not banned.
     pub banned_at: Option<Timestamp>,
 }
 
-/// Keeps who was here.
+/// Stores the members who have visited the board.
 #[async_trait]
 pub trait BoardPeople: Send + Sync {
-    /// Notes what somebody is called; says whether that is new.
+    /// Stores a member's profile; returns whether it changed.
     async fn note(&self, profile: Profile) -> Result<bool>;
-    /// Somebody who was here.
+    /// Finds a member.
     async fn find(&self, person: PersonId) -> Result<Option<Known>>;
-    /// Somebody with an account who was here, by its name.
+    /// Finds a member with an account by username.
     async fn named(&self, username: Username) -> Result<Option<Known>>;
-    /// Bans somebody since then, or not any more; `None` if they were never here.
+    /// Bans a member since `since`, or lifts the ban; `None` if the member is unknown.
     async fn ban(&self, person: PersonId, since: Option<Timestamp>) -> Result<Option<Known>>;
-    /// Everybody who is banned.
+    /// Returns all banned members.
     async fn banned(&self) -> Result<Vec<Known>>;
-    /// Accounts that were here, by number, those after `after`.
+    /// Returns a page of the known accounts after `after`, by number.
     async fn accounts(&self, after: Option<AccountId>, limit: usize) -> Result<Vec<AccountId>>;
-    /// Forgets what an account that is deleted was called, and what it had read; what it wrote stays.
+    /// Erases the profile, the ban and the read positions of a deleted account; its messages stay.
     async fn forget(&self, former: AccountId) -> Result<()>;
 }
 
-/// Keeps how far people have read. A note counts at once, and is stored a moment later.
+/// Stores read positions. A position counts at once, and is written a moment later.
 #[async_trait]
 pub trait ReadPositions: Send + Sync {
-    /// Notes how far a person has read a channel; what they had read before stays read. [`crate::Error::Unavailable`]
-    /// if too many notes wait to be stored.
+    /// Records how far a member has read a channel; positions never go back. Returns [`crate::Error::Unavailable`] if
+    /// too many positions are pending.
     fn note(&self, note: ReadNote) -> Result<()>;
-    /// Stores the notes that wait; to be called about once a second. A note of a channel that is not there, or of an
-    /// account that is forgotten, is dropped.
+    /// Writes the pending positions; to be called about once a second. Positions of absent channels and deleted
+    /// accounts are dropped.
     async fn store(&self) -> Result<()>;
-    /// What a person has read of a channel, of each origin; `None` if they were never there.
+    /// Returns a member's cursor in a channel; `None` if they have never read it.
     async fn read_so_far(&self, person: PersonId, channel: Slug) -> Result<Option<Cursor>>;
-    /// What a person has not read, of each channel that is not archived; where they never were, that is all of it.
+    /// Returns the unread counts of all channels that are not archived; never-read channels are unread as a whole.
     async fn unread(&self, reader: Profile) -> Result<Vec<Unread>>;
 }
 
-/// Knows the pictures of messages.
+/// Maps pictures to messages.
 #[async_trait]
 pub trait MessagePictures: Pictured {
-    /// Whether the message can be read that has this picture, if there is one.
+    /// Returns the visibility of the message with this picture; `None` if no message has it.
     async fn visibility(&self, picture: PictureId) -> Result<Option<Visibility>>;
-    /// Takes pictures out of the messages of an account that is deleted, at most `limit` of them; which these were.
+    /// Detaches at most `limit` pictures from the messages of a deleted account, and returns them.
     async fn take_from(&self, former: AccountId, limit: usize) -> Result<Vec<PictureId>>;
 }
 
-/// A message that somebody wants looked at.
+/// An open report of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Its number.
+    /// The report's number.
     pub id: i64,
-    /// The message, which whoever keeps order sees also if it is hidden.
+    /// The message, readable by staff even if hidden.
     pub message: Message,
-    /// Who wants that.
+    /// The member who reported it.
     pub by: Profile,
-    /// Why: at most 500 characters.
+    /// The reason, at most 500 characters; may be empty.
     pub reason: String,
-    /// Since when.
+    /// When it was reported.
     pub at: Timestamp,
 }
 
-/// Keeps what people want looked at.
+/// Stores reports of messages.
 #[async_trait]
 pub trait Reports: Send + Sync {
-    /// Adds one, unless this person has reported the message before, and it was not changed since that was settled;
-    /// false if there is no such message.
+    /// Adds a report, unless the member has already reported the message and it has not changed since that report was
+    /// settled. Returns false if there is no such message.
     async fn add(
         &self,
         channel: Slug,
@@ -215,12 +216,12 @@ pub trait Reports: Send + Sync {
         reason: String,
         at: Timestamp,
     ) -> Result<bool>;
-    /// Those that nobody has settled, the oldest first, as `reader` sees their messages.
+    /// Returns open reports, oldest first; `reader`'s own reactions are marked.
     async fn open(&self, reader: PersonId, limit: usize) -> Result<Vec<Report>>;
-    /// How many these are, counted up to `limit`.
+    /// Counts open reports, up to `limit`.
     async fn count(&self, limit: u32) -> Result<u32>;
-    /// Settles all reports of a report's message; false if there is none.
+    /// Settles all reports of the report's message; false if the report does not exist.
     async fn settle(&self, id: i64, by: PersonId, at: Timestamp) -> Result<bool>;
-    /// Messages that are hidden, with what they say, the newest first.
+    /// Returns hidden messages with their text, newest first.
     async fn hidden(&self, reader: PersonId, limit: usize) -> Result<Vec<Message>>;
 }

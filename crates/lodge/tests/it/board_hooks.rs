@@ -219,7 +219,7 @@ fn a_receiver_that_fails_is_told_later_and_one_that_is_gone_nothing_any_more() {
         let hooks: [Value; 2] = hooks(&server, &root).try_into().unwrap();
         hooks.iter().all(|hook| hook.get("why").is_some()).then_some(hooks)
     });
-    let why = "it answered 500 Internal Server Error";
+    let why = "the receiver answered 500 Internal Server Error";
     holds(&failing, json!({ "failures": 1, "why": why }));
     assert!(failing["next_try"].as_str() > failing["failing_since"].as_str(), "{failing}");
     assert!(disabled["disabled_at"].is_string(), "{disabled}");

@@ -74,8 +74,8 @@ fn what_cannot_be_written_is_said_beside_the_box_and_the_text_is_kept() {
     let long = "ä".repeat(2_001);
     for (typed, why) in [
         (" ", "The message is empty."),
-        (&long, "The message has 2001 characters; at most 2000 fit."),
-        ("a\u{1b}b", "The message holds a control character."),
+        (&long, "The message must be at most 2000 characters, not 2001."),
+        ("a\u{1b}b", "The message must not contain control characters."),
     ] {
         let answer = send(&server, &ada, "/board/lobby", &[("client_id", "one"), ("body", typed)]);
         let page = answer.expect(400).text();

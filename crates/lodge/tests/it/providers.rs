@@ -429,7 +429,7 @@ fn a_provider_is_asked_if_somebody_whom_this_machine_trusts_vouches_for_it() {
     for (roots, start, said) in [
         (trusted.root(), "ok    provider open: ", "https"),
         (another.root(), "BAD   provider open: ", "certificate"),
-        (nobody, "BAD   ", "trusts no authority"),
+        (nobody, "BAD   ", "trusts no certificate authority"),
     ] {
         lodge = lodge.with("SSL_CERT_FILE", text(&roots));
         let checked = lodge.run(&["check"]);

@@ -200,10 +200,7 @@ async fn a_reader_of_many_open_origins_comes_to_the_end_or_is_told_why_not() {
     many_origins(&engine, 300, 1).await;
     let refused =
         board_of(&engine, engine.origin).events(Slug::lobby(), Reach::Tail, 500).await.unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "cursor: names 300 databases, which do not fit into 1024 bytes"
-    );
+    assert_eq!(refused.to_string(), "cursor: names 300 origins, which do not fit into 1024 bytes");
 }
 
 #[tokio::test]

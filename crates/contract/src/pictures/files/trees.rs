@@ -1,19 +1,18 @@
-//! A lossless WebP (RFC 9649, section 3) of one pixel, with as many groups of prefix codes as there can be, each
-//! of them as large a table in memory as so few bytes can make.
+//! A lossless WebP (RFC 9649, section 3) of one pixel with the most groups of prefix codes, each of which makes the
+//! largest table in memory that so few bytes can make.
 
 use std::iter::repeat_n;
 
 /// Groups of prefix codes; each has five.
 const GROUPS: u32 = 1 << 16;
 
-/// In which order lengths of codes are written.
+/// The order in which the lengths of codes are written.
 const ORDER: [u32; 14] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10];
 
-/// The lengths that a code's symbols have: one of each length up to 9, and two of 10, so that no code is left
-/// over.
+/// The code lengths of the symbols: one of each length up to 9, and two of 10, which is a complete code.
 const LENGTHS: [u32; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10];
 
-/// Bits, the lowest of each byte first.
+/// A bit stream, least significant bit first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -32,20 +31,20 @@ impl Bits {
         }
     }
 
-    /// A code of one symbol, of 8 bits.
+    /// Writes a code of one symbol, of 8 bits.
     fn put_single(&mut self, symbol: u32) {
         self.put(0b101, 3);
         self.put(symbol, 8);
     }
 
-    /// A code of eleven symbols, by the lengths of their codes.
+    /// Writes a code of eleven symbols, by the lengths of their codes.
     fn put_tree(&mut self) {
         self.put(0, 1);
         self.put(14 - 4, 4);
         for length in ORDER {
             self.put(length_bits(length), 3);
         }
-        // So many symbols have a length, in four bits.
+        // The number of symbols that have a length, in four bits.
         self.put(0b1001_0011, 8);
         for length in LENGTHS {
             let (code, bits) = code_of(length);
@@ -54,7 +53,7 @@ impl Bits {
     }
 }
 
-/// How long the code of a length is: six have 3 bits, four have 4.
+/// The number of bits of a length's own code: six lengths have 3 bits, four have 4.
 fn length_bits(length: u32) -> u32 {
     match length {
         1..=6 => 3,
@@ -63,7 +62,7 @@ fn length_bits(length: u32) -> u32 {
     }
 }
 
-/// The code of a length, its first bit highest, and how long it is.
+/// The code of a length, most significant bit first, and its number of bits.
 fn code_of(length: u32) -> (u32, u32) {
     match length_bits(length) {
         3 => (length - 1, 3),
@@ -74,8 +73,8 @@ fn code_of(length: u32) -> (u32, u32) {
 pub(super) fn webp() -> Vec<u8> {
     let mut bits = Bits::default();
     bits.put(0x2f, 8);
-    // One pixel a side, twice; no alpha, version 0; no transform, no cache of colours, groups in blocks of
-    // four pixels, whose own picture has no cache either.
+    // Width and height of one pixel; no alpha, version 0; no transform, no colour cache; groups in blocks of four
+    // pixels, whose own image has no colour cache either.
     for (value, count) in [(0, 14), (0, 14), (0, 4), (0, 1), (0, 1), (1, 1), (0, 3), (0, 1)] {
         bits.put(value, count);
     }
@@ -91,7 +90,7 @@ pub(super) fn webp() -> Vec<u8> {
     super::webp(&[(b"VP8L", even(bits.bytes))])
 }
 
-/// What a chunk holds is of an even length.
+/// Pads the content of a chunk to an even length.
 fn even(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.extend(repeat_n(0, bytes.len() % 2));
     bytes

@@ -1,4 +1,4 @@
-//! Bringing events to receivers.
+//! The dispatcher of webhook deliveries.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,62 +17,62 @@ use super::{
 };
 use crate::{Error, Random, Result};
 
-/// Deliveries under way; further hooks wait for their turn.
+/// The most deliveries in flight; further hooks wait in order.
 const PARALLEL_MAX: usize = 8;
 
-/// The longest pause after a first failure; it doubles with each further one.
+/// The longest backoff after the first failure, in seconds; it doubles with each further one.
 const FIRST_PAUSE_S: i64 = 10;
 
-/// The longest pause of all.
+/// The longest backoff, in seconds.
 const PAUSE_S_MAX: i64 = 60 * 60;
 
-/// For how long deliveries may fail in a row.
+/// How long deliveries may fail in a row before the hook is disabled.
 const PATIENCE: SignedDuration = SignedDuration::from_hours(3 * 24);
 
-/// Makes JSON of an event of a channel.
+/// Renders an event of a channel as JSON.
 pub type Render = fn(&Slug, &Event) -> Vec<u8>;
 
-/// Where something may have happened.
+/// A wake-up: where new events may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
     /// In this channel.
     Channel(Slug),
-    /// Anywhere; hooks may have come and gone, too.
+    /// In any channel; hooks may have been added or removed, too.
     Everywhere,
 }
 
-/// Brings to each hook's receiver what it does not have, one event after the other; several hooks at once.
+/// Sends each hook's receiver its pending events, one after the other; several hooks in parallel.
 pub struct Courier {
     ports: HookPorts,
     render: Render,
     places: Semaphore,
 }
 
-/// Which hooks are attended to.
+/// The state of the dispatch loop.
 #[derive(Default)]
 struct Rota {
-    /// Channels in which there are hooks to which something may be sent, as far as is known.
+    /// The channels of the hooks that were due at the last look-up.
     channels: HashSet<Slug>,
     attended: HashMap<HookId, Slug>,
-    /// Those that are attended to and must be once more.
+    /// Hooks in flight whose channel was woken up meanwhile.
     again: HashSet<HookId>,
 }
 
-/// What a courier goes on with.
+/// The next input of the dispatch loop.
 enum Next {
     Look(Look),
-    /// This hook is not attended to any more.
+    /// The deliveries of this hook ended.
     Done(HookId),
 }
 
 impl Courier {
-    /// A courier that sends what `render` makes of events.
+    /// Creates a dispatcher that sends the JSON that `render` makes of events.
     pub fn new(ports: HookPorts, render: Render) -> Self {
         Self { ports, render, places: Semaphore::new(PARALLEL_MAX) }
     }
 
-    /// Looks where it is told to until there are no more looks, and what is under way is done. Whoever lets go of it
-    /// before gives up deliveries that are under way; they are made again by the next one.
+    /// Dispatches until `looks` ends and the deliveries in flight are finished. Dropping the future abandons deliveries
+    /// in flight; the next run sends them again.
     pub async fn run(&self, looks: impl Stream<Item = Look> + Unpin) {
         let mut looks = looks.map(Next::Look).fuse();
         let mut rota = Rota::default();
@@ -89,7 +89,7 @@ impl Courier {
                 rota.attended.insert(hook.id, hook.channel.clone());
                 rounds.push(async move {
                     let id = hook.id;
-                    // What the store could not say or take is so again at the next look.
+                    // What the store could not read or write is tried again at the next wake-up.
                     let _ = self.attend(hook, &secret).await;
                     Next::Done(id)
                 });
@@ -97,7 +97,7 @@ impl Courier {
         }
     }
 
-    /// The hooks to attend to now, of those that are wanted and are not attended to.
+    /// The hooks to deliver to now: wanted, due and not in flight.
     async fn due(&self, rota: &mut Rota, wanted: Option<Wanted>) -> Vec<(Hook, HookSecret)> {
         let Some(wanted) = wanted else { return Vec::new() };
         let Ok(mut hooks) = self.ports.hooks.list().await else { return Vec::new() };
@@ -108,12 +108,12 @@ impl Courier {
         hooks
     }
 
-    /// Sends a hook's receiver what it does not have, until it has all, a try fails, or the hook is gone.
+    /// Sends the hook's pending events until none is left, a delivery fails, or the hook is removed.
     async fn attend(&self, mut hook: Hook, secret: &HookSecret) -> Result<()> {
         let ports = &self.ports;
         while hook.is_due(ports.clock.now()) {
             let _place = self.places.acquire().await.map_err(Error::internal)?;
-            // One at a time, read just before it is sent: what is hidden meanwhile is not in it.
+            // One at a time, read just before it is sent: a message that was hidden meanwhile is redacted.
             let reach = Reach::After(hook.cursor.clone());
             let page = ports.log.events(hook.channel.clone(), reach, 1).await?;
             let Some(event) = page.events.first() else { break };
@@ -125,7 +125,7 @@ impl Courier {
                     ports.hooks.advance(hook.id, hook.cursor.clone()).await?
                 }
                 Delivered::Unwanted => {
-                    let why = "its receiver answered 410: it wants nothing any more".to_owned();
+                    let why = "the receiver answered 410 Gone".to_owned();
                     hook.standing = HookStanding::Disabled { at: ports.clock.now(), why };
                     ports.hooks.note(hook.id, hook.standing.clone()).await?
                 }
@@ -149,7 +149,7 @@ impl Courier {
         Delivery { hook: hook.id, url: hook.url.clone(), id, timestamp_s, signature, body }
     }
 
-    /// How it goes with a hook after one more failure.
+    /// The hook's standing after one more failure.
     fn failed(&self, before: &HookStanding, why: String) -> HookStanding {
         let now = self.ports.clock.now();
         let (failures, since) = match before {
@@ -158,7 +158,7 @@ impl Courier {
         };
         if now.duration_since(since) >= PATIENCE {
             let why =
-                format!("{failures} deliveries failed in a row, for three days; the last: {why}");
+                format!("{failures} deliveries failed in a row, for three days; last error: {why}");
             return HookStanding::Disabled { at: now, why };
         }
         let next_try = now.saturating_add(pause(failures, &*self.ports.random));
@@ -166,7 +166,7 @@ impl Courier {
     }
 }
 
-/// How long to wait after so many failures: from half to all of a time that doubles.
+/// The backoff after `failures` failures: a random time between half and all of a bound that doubles.
 pub(super) fn pause(failures: u32, random: &dyn Random) -> SignedDuration {
     let doublings = failures.saturating_sub(1).min(16);
     let longest_s = (FIRST_PAUSE_S << doublings).min(PAUSE_S_MAX);
@@ -176,7 +176,7 @@ pub(super) fn pause(failures: u32, random: &dyn Random) -> SignedDuration {
     SignedDuration::from_millis(half_ms + half_ms * i64::from(u16::from_be_bytes(bytes)) / 0xffff)
 }
 
-/// Which hooks are to be attended to.
+/// The hooks that a wake-up is for.
 enum Wanted {
     All,
     Of(Slug),

@@ -1,4 +1,4 @@
-//! Who is told, and how that goes.
+//! Hooks and their delivery status.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,24 +10,24 @@ use crate::{
     text::{display_text, parsed_text},
 };
 
-/// Hooks of a board.
+/// The most hooks of a board.
 pub const HOOKS_MAX: usize = 50;
 
 /// The longest URL of a hook, in bytes.
 pub const HOOK_URL_BYTES_MAX: usize = 2_048;
 
-/// A hook's number.
+/// A hook's number, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HookId(pub i64);
 
 parsed_text! {
-    /// Where events are sent: https or http, without credentials and fragment, in the form that browsers would send.
+    /// A receiver's URL: https or http, without credentials or fragment, normalised as browsers do.
     pub struct HookUrl(Box<str>);
 }
 display_text!(HookUrl);
 
 impl HookUrl {
-    /// Takes a URL as somebody typed it.
+    /// Parses a typed URL.
     pub fn parse(typed: &str) -> Result<Self> {
         let refused = |reason| Err(Error::invalid("url", reason));
         if typed.len() > HOOK_URL_BYTES_MAX {
@@ -40,7 +40,9 @@ impl HookUrl {
             return refused("must begin with https:// or http://");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return refused("must hold neither a name nor a password: who sends it is signed");
+            return refused(
+                "must not contain a user name or password: deliveries are signed instead",
+            );
         }
         url.set_fragment(None);
         if url.as_str().len() > HOOK_URL_BYTES_MAX {
@@ -50,28 +52,28 @@ impl HookUrl {
     }
 }
 
-/// How it goes with a hook.
+/// The delivery status of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum HookStanding {
-    /// The last delivery was taken, or there was none yet.
+    /// The last delivery succeeded, or there was none yet.
     Well,
-    /// The last deliveries failed; the event is sent again.
+    /// The last delivery failed; the event will be retried.
     Failing {
-        /// How many, in a row.
+        /// Failures in a row.
         failures: u32,
-        /// When the first of them failed.
+        /// When the first of them happened.
         since: Timestamp,
-        /// When it is sent again.
+        /// When the event is retried.
         next_try: Timestamp,
-        /// Why the last one failed.
+        /// The error of the last one.
         why: String,
     },
-    /// Nothing is sent any more.
+    /// The hook is disabled: nothing is sent any more.
     Disabled {
-        /// Since when.
+        /// When it was disabled.
         at: Timestamp,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -79,22 +81,22 @@ pub enum HookStanding {
 /// A hook, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hook {
-    /// Its number, never given twice.
+    /// The hook's number.
     pub id: HookId,
     /// The channel whose events are sent.
     pub channel: Slug,
-    /// Where to.
+    /// The receiver's URL.
     pub url: HookUrl,
-    /// Since when.
+    /// When the hook was added.
     pub created_at: Timestamp,
-    /// What its receiver has taken.
+    /// The events that the receiver has accepted.
     pub cursor: Cursor,
-    /// How it goes.
+    /// The delivery status.
     pub standing: HookStanding,
 }
 
 impl Hook {
-    /// Whether something may be sent at `now`.
+    /// Whether a delivery may be sent at `now`.
     pub fn is_due(&self, now: Timestamp) -> bool {
         match self.standing {
             HookStanding::Well => true,
@@ -109,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hooks_url_has_one_form() {
+    fn a_hooks_url_is_normalised() {
         let forms = [
             ("https://Example.org", "https://example.org/"),
             (" http://example.org:80/a b#c ", "http://example.org/a%20b"),

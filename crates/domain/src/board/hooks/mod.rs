@@ -1,4 +1,4 @@
-//! Outgoing webhooks: what happens in a channel is told to a URL, event by event, at least once and in order.
+//! Outgoing webhooks: each event of a channel is posted to a URL, in order and at least once.
 
 mod courier;
 mod hook;

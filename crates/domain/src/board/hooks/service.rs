@@ -8,37 +8,37 @@ use super::{
 };
 use crate::{Clock, Error, Random, Result};
 
-/// What hooks are kept in, and told by.
+/// The ports that hooks need.
 #[derive(Clone)]
 pub struct HookPorts {
-    /// Keeps hooks.
+    /// Stores hooks.
     pub hooks: Arc<dyn HookStore>,
-    /// Keeps what happens.
+    /// Reads the event log.
     pub log: Arc<dyn EventLog>,
-    /// Sends.
+    /// Sends deliveries.
     pub deliver: Arc<dyn Deliver>,
-    /// Says what time it is.
+    /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// Makes secrets, and keeps tries apart that failed together.
+    /// Draws secrets, and the jitter of retries.
     pub random: Arc<dyn Random>,
 }
 
-/// The service, for admins.
+/// The hook administration.
 pub struct Hooks(HookPorts);
 
 impl Hooks {
-    /// The service over these.
+    /// Creates the service over these ports.
     pub fn new(ports: HookPorts) -> Self {
         Self(ports)
     }
 
-    /// The service for `by`; [`Error::Forbidden`] for all but admins.
+    /// The service for `by`; returns [`Error::Forbidden`] unless `by` is an admin.
     pub fn of_admin(&self, by: &Actor) -> Result<&Self> {
         by.check_admin().map(|()| self)
     }
 
-    /// Adds a hook that is told what happens from now on; its secret can be had this once. [`Error::NotFound`] if there
-    /// is no such channel.
+    /// Adds a hook for events from now on; this is the only time that its secret is returned. Returns
+    /// [`Error::NotFound`] if the channel does not exist.
     pub async fn add(&self, channel: Slug, url: HookUrl) -> Result<(Hook, HookSecret)> {
         let HookPorts { hooks, log, deliver, clock, random } = &self.0;
         deliver.check(&url)?;
@@ -49,12 +49,12 @@ impl Hooks {
         Ok((hooks.add(new).await?, secret))
     }
 
-    /// Every hook, oldest first.
+    /// Returns every hook, oldest first.
     pub async fn list(&self) -> Result<Vec<Hook>> {
         Ok(self.0.hooks.list().await?.into_iter().map(|(hook, _)| hook).collect())
     }
 
-    /// Removes a hook; what is on its way to its receiver may still arrive.
+    /// Removes a hook; a delivery in flight may still arrive.
     pub async fn remove(&self, id: HookId) -> Result<()> {
         if self.0.hooks.remove(id).await? {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What hooks need of the world.
+//! The ports of hooks.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -10,69 +10,69 @@ use super::{
 };
 use crate::Result;
 
-/// A hook to be kept.
+/// A hook to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHook {
     /// The channel whose events are sent.
     pub channel: Slug,
-    /// Where to.
+    /// The receiver's URL.
     pub url: HookUrl,
-    /// What deliveries are signed with.
+    /// The signing secret.
     pub secret: HookSecret,
-    /// What is not sent: all that happened before.
+    /// The start: events that this cursor includes are not sent.
     pub cursor: Cursor,
-    /// Since when.
+    /// When the hook was added.
     pub created_at: Timestamp,
 }
 
-/// Keeps hooks.
+/// Stores hooks.
 #[async_trait]
 pub trait HookStore: Send + Sync {
-    /// Adds one; [`crate::Error::Conflict`] if there are [`super::HOOKS_MAX`]. No number is given twice.
+    /// Adds a hook. Returns [`crate::Error::Conflict`] if there are [`super::HOOKS_MAX`]. Numbers are never reused.
     async fn add(&self, new: NewHook) -> Result<Hook>;
-    /// Every hook, oldest first, and what its deliveries are signed with.
+    /// Returns every hook with its signing secret, oldest first.
     async fn list(&self) -> Result<Vec<(Hook, HookSecret)>>;
-    /// Removes one; false if there is none.
+    /// Removes a hook; false if it does not exist.
     async fn remove(&self, id: HookId) -> Result<bool>;
-    /// Notes what the receiver has taken, which makes the hook well; false if there is none, or it is disabled.
+    /// Stores what the receiver has accepted, and the status "well"; false if the hook is absent or disabled.
     async fn advance(&self, id: HookId, cursor: Cursor) -> Result<bool>;
-    /// Notes how it goes with a hook; false if there is none.
+    /// Stores the status of a hook; false if the hook does not exist.
     async fn note(&self, id: HookId, standing: HookStanding) -> Result<bool>;
 }
 
-/// One event on its way to a receiver.
+/// A delivery of one event to a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Whose it is.
+    /// The hook.
     pub hook: HookId,
-    /// Where to.
+    /// The receiver's URL.
     pub url: HookUrl,
     /// `webhook-id`: the same for every try of an event.
     pub id: String,
-    /// `webhook-timestamp`: when this try is made, in seconds since 1970.
+    /// `webhook-timestamp`: the time of this try, in seconds since 1970.
     pub timestamp_s: i64,
     /// `webhook-signature`.
     pub signature: String,
-    /// JSON.
+    /// The event as JSON.
     pub body: Bytes,
 }
 
-/// What came of a delivery.
+/// The outcome of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivered {
-    /// The receiver has it.
+    /// The receiver accepted the event.
     Taken,
-    /// The receiver wants nothing any more.
+    /// The receiver answered 410: the hook is to be disabled.
     Unwanted,
-    /// It may not have it; why, for whoever looks after the hook.
+    /// The receiver may not have the event; the reason, for the administrator of the hook.
     Failed(String),
 }
 
-/// Sends deliveries.
+/// Sends deliveries over the network.
 #[async_trait]
 pub trait Deliver: Send + Sync {
-    /// [`crate::Error::Invalid`] if it can be said without asking anybody that nothing is ever sent there.
+    /// Returns [`crate::Error::Invalid`] if the URL alone shows that nothing is ever sent there, without a DNS lookup.
     fn check(&self, url: &HookUrl) -> Result<()>;
-    /// Sends one, once. It ends within seconds, whatever the receiver does.
+    /// Sends a delivery once. Ends within seconds, whatever the receiver does.
     async fn deliver(&self, delivery: Delivery) -> Delivered;
 }

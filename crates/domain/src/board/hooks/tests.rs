@@ -1,4 +1,4 @@
-//! What a courier promises, with a store, a log and receivers in memory, and a clock that stands still.
+//! The promises of the dispatcher, with a store, a log and receivers in memory, and a manual clock.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -21,23 +21,23 @@ use crate::{
     random::OneByte,
 };
 
-/// Everything that a courier works with, in memory.
+/// The dispatcher's ports, in memory.
 #[derive(Default)]
 struct World {
     hooks: Mutex<Vec<(Hook, HookSecret)>>,
     events: Mutex<Vec<Event>>,
-    /// What happens right after the log has said that nothing did.
+    /// Runs right after the log has returned an empty page.
     late: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    /// What receivers answer; when that is used up, they take everything.
+    /// The receivers' answers; when they are used up, every delivery is accepted.
     answers: Mutex<VecDeque<Delivered>>,
     got: Mutex<Vec<Delivery>>,
-    /// Whether receivers whose URL has this in it wait for ever.
+    /// Receivers whose URL contains this text never answer.
     silent: Mutex<Option<&'static str>>,
     removing: Mutex<bool>,
 }
 
 fn not_asked<T>() -> Result<T> {
-    Err(Error::internal("a courier does not ask for that"))
+    Err(Error::internal("the dispatcher does not call this"))
 }
 
 #[async_trait]
@@ -104,7 +104,7 @@ impl Deliver for World {
     }
 }
 
-/// The world, its clock, and a courier in it.
+/// The ports, their clock and a dispatcher.
 struct Stage {
     world: Arc<World>,
     clock: Arc<ManualClock>,
@@ -117,7 +117,7 @@ fn rendered(_: &Slug, event: &Event) -> Vec<u8> {
 }
 
 impl Stage {
-    /// With so many hooks of the lobby.
+    /// A stage with `count` hooks of the lobby.
     fn with_hooks(count: i64) -> Self {
         let (world, clock) = (Arc::new(World::default()), Arc::new(ManualClock::at(at(0))));
         for number in 1..=count {
@@ -141,18 +141,18 @@ impl Stage {
         Self { world, clock, courier: Courier::new(ports, rendered) }
     }
 
-    /// So many messages, called 1 and so on.
+    /// Adds the messages 1 to `count`.
     fn with_messages(self, count: u64) -> Self {
         (1..=count).for_each(|seq| self.world.events.lock().push(message(seq)));
         self
     }
 
-    /// Looks once, and does all that there is to do.
+    /// Wakes the dispatcher up once and runs it to the end.
     async fn look(&self) {
         self.courier.run(stream::iter([Look::Everywhere])).await;
     }
 
-    /// Looks once, for as long as something can be done without waiting.
+    /// Wakes the dispatcher up once and runs it until it has to wait.
     fn look_without_waiting(&self) {
         assert!(self.look().now_or_never().is_none(), "nothing waits");
     }
@@ -161,7 +161,7 @@ impl Stage {
         self.world.answers.lock().extend(answers);
     }
 
-    /// What has come, by id and body.
+    /// The ids and bodies of the deliveries so far.
     fn got(&self) -> Vec<(String, String)> {
         let text = |body: &[u8]| String::from_utf8(body.to_vec()).unwrap();
         let got = self.world.got.lock();
@@ -197,7 +197,7 @@ fn failed() -> Delivered {
 }
 
 #[tokio::test]
-async fn events_come_in_their_order_and_the_cursor_follows() {
+async fn events_arrive_in_order_and_the_cursor_advances() {
     let stage = Stage::with_hooks(1).with_messages(3);
     stage.look().await;
     assert_eq!(stage.got(), [pair(1), pair(2), pair(3)]);
@@ -211,7 +211,7 @@ async fn events_come_in_their_order_and_the_cursor_follows() {
 }
 
 #[tokio::test]
-async fn what_is_sent_is_signed_for_its_time() {
+async fn each_try_is_signed_with_its_own_timestamp() {
     let stage = Stage::with_hooks(1).with_messages(1);
     stage.answer([failed()]);
     stage.look().await;
@@ -228,7 +228,7 @@ async fn what_is_sent_is_signed_for_its_time() {
 }
 
 #[tokio::test]
-async fn what_was_not_taken_is_sent_again_under_its_id_after_pauses_that_grow() {
+async fn a_failed_delivery_is_retried_with_the_same_id_and_growing_backoff() {
     let stage = Stage::with_hooks(1).with_messages(2);
     let pauses_s = [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 3_600, 3_600];
     stage.answer(pauses_s.map(|_| failed()));
@@ -246,7 +246,7 @@ async fn what_was_not_taken_is_sent_again_under_its_id_after_pauses_that_grow() 
 }
 
 #[test]
-fn hooks_that_failed_together_are_not_tried_together() {
+fn the_backoff_has_jitter() {
     let pauses_s = |random| [1, 2, 10, u32::MAX].map(|n| courier::pause(n, &random).as_secs());
     assert_eq!(pauses_s(OneByte(0)), [5, 10, 1_800, 1_800]);
     assert_eq!(pauses_s(OneByte(0xff)), [10, 20, 3_600, 3_600]);
@@ -270,14 +270,14 @@ async fn three_days_of_failures_disable_a_hook_and_say_why() {
         panic!("{:?}", stage.hook())
     };
     assert_eq!(disabled_at, stage.clock.now());
-    assert_eq!(why, "3 deliveries failed in a row, for three days; the last: it answered 500");
+    assert_eq!(why, "3 deliveries failed in a row, for three days; last error: it answered 500");
     stage.clock.advance_seconds(1_000_000);
     stage.look().await;
     assert_eq!(stage.got().len(), 3);
 }
 
 #[tokio::test]
-async fn a_receiver_that_wants_nothing_any_more_gets_nothing() {
+async fn a_receiver_that_answered_410_gets_nothing_more() {
     let stage = Stage::with_hooks(1).with_messages(2);
     stage.answer([Delivered::Unwanted]);
     stage.look().await;
@@ -288,7 +288,7 @@ async fn a_receiver_that_wants_nothing_any_more_gets_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_before_a_try_is_not_in_it() {
+async fn a_message_that_was_hidden_before_a_retry_is_redacted() {
     let stage = Stage::with_hooks(1).with_messages(1);
     stage.answer([failed()]);
     stage.look().await;
@@ -301,7 +301,7 @@ async fn what_is_hidden_before_a_try_is_not_in_it() {
 }
 
 #[tokio::test]
-async fn a_silent_receiver_holds_up_no_other() {
+async fn an_unresponsive_receiver_delays_no_other() {
     let stage = Stage::with_hooks(3).with_messages(2);
     *stage.world.silent.lock() = Some("r2.");
     stage.look_without_waiting();
@@ -311,7 +311,7 @@ async fn a_silent_receiver_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn a_few_deliveries_are_under_way_at_once_and_one_for_each_hook() {
+async fn deliveries_in_flight_are_bounded_and_one_for_each_hook() {
     for (hooks, under_way) in [(3, 3), (10, 8)] {
         let stage = Stage::with_hooks(hooks).with_messages(2);
         *stage.world.silent.lock() = Some("example");
@@ -324,7 +324,7 @@ async fn a_few_deliveries_are_under_way_at_once_and_one_for_each_hook() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_under_way_is_sent_again() {
+async fn an_abandoned_delivery_is_sent_again() {
     let stage = Stage::with_hooks(1).with_messages(2);
     *stage.world.silent.lock() = Some("r1.");
     stage.look_without_waiting();
@@ -334,7 +334,7 @@ async fn what_is_given_up_under_way_is_sent_again() {
 }
 
 #[tokio::test]
-async fn what_happens_while_a_hook_is_attended_to_is_not_forgotten() {
+async fn an_event_during_a_delivery_is_sent_too() {
     let stage = Stage::with_hooks(1).with_messages(1);
     let (sender, looks) = mpsc::unbounded();
     let world = Arc::clone(&stage.world);
