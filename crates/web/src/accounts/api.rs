@@ -74,7 +74,8 @@ pub(crate) async fn sign_up(
 
 /// Sign in.
 ///
-/// Neither the response to a wrong password nor its timing reveals whether the username exists, has a password or is banned.
+/// Neither the response to a wrong password nor its timing reveals whether the account exists or is banned, or has a
+/// password.
 #[utoipa::path(post, path = "/api/session", tag = "accounts", request_body = BeginSession,
     responses((status = 200, body = SessionToken), (status = 401, description = "Wrong username or password"),
         (status = 403, description = "The password is right, but the account is banned"),

@@ -48,8 +48,8 @@ pub(crate) async fn set(
 
 /// Set your picture.
 ///
-/// The picture is cropped to its central square and encoded again with sides of 256 and 64 pixels. Metadata, such as the
-/// location, is dropped. Of an animation, the first frame is used.
+/// The picture is cropped to its central square and encoded again with sides of 256 and 64 pixels. Metadata, such as
+/// the location, is dropped. Of an animation, the first frame is used.
 #[utoipa::path(put, path = "/api/me/picture", operation_id = "set_picture", tag = "accounts",
     request_body(content = String, content_type = "application/octet-stream", description = "The bytes of a JPEG, PNG, WebP or GIF"),
     responses((status = 200, body = AccountJson), (status = 400, description = "Not an acceptable picture; `detail` says why"), (status = 401, description = "The session is unknown or has ended"),

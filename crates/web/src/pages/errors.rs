@@ -127,11 +127,11 @@ impl FormErrors {
 /// The name of a field at the start of a sentence; `None` for fields that are not shown in forms.
 fn called(field: &str) -> Option<&'static str> {
     Some(match field {
-        "target" => "the target",
+        "target" => "the address",
         "short" => "the short name",
         "redirect" => "the redirect type",
         "expires_at" => "the expiry time",
-        "max_clicks" => "the number of clicks",
+        "max_clicks" => "the click limit",
         "password" => "the password",
         "tags" => "the tags",
         "username" => "the username",
