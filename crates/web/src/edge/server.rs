@@ -104,9 +104,7 @@ pub async fn serve(
             let f = async move {
                 match stream.and_then(TcpStream::from_std) {
                     Ok(stream) => connection(stream, peer, site, limits, stop).await,
-                    Err(error) => {
-                        tracing::warn!(%error, "cannot move a connection to another runtime")
-                    }
+                    Err(error) => tracing::warn!(%error, "cannot move a connection to its thread"),
                 }
                 drop(place);
             };
